@@ -1,0 +1,34 @@
+PYTHON ?= python3
+VENV := .venv
+READY := $(VENV)/.ready
+BIN := $(VENV)/bin
+
+.PHONY: lab quick test test-all check clean
+
+lab: $(READY)  ## run every experiment; figures and data go to reports/
+	$(BIN)/attacklab run
+
+quick: $(READY)  ## the same with small budgets, into reports-quick/
+	$(BIN)/attacklab run --quick --output reports-quick
+
+test: $(READY)  ## the default tests, under three minutes
+	$(BIN)/pytest
+
+test-all: $(READY)  ## every test, the slow ones included
+	$(BIN)/pytest -m ""
+
+check: $(READY)  ## what CI checks besides the tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or newer is needed; '$(PYTHON)' is older: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+clean:  ## remove what the other commands made, reports/ excepted
+	rm -rf $(VENV) reports-quick .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

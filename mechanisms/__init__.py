@@ -1,0 +1,1 @@
+"""What is attacked: one folder a family of mechanisms, the naive implementation beside the exact one."""
