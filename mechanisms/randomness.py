@@ -36,7 +36,7 @@ class RandomBits(ABC):
         """
 
     def words(self, count: int) -> NDArray[np.uint64]:
-        """Draw `count` words of 64 bits, the same bits that `count` calls of `take(64)` would give."""
+        """Draw `count` independent words of 64 bits, for mechanisms that decide many draws at once."""
         return np.array([self.take(64) for _ in range(count)], dtype=np.uint64)
 
     def restart(self) -> None:
@@ -90,7 +90,7 @@ class SeededBits(RandomBits):
         return drawn
 
     def words(self, count: int) -> NDArray[np.uint64]:
-        """Draw words; see `RandomBits.words`. Words come straight from the generator, not from the pool of `take`."""
+        """Draw words; see `RandomBits.words`."""
         return self._rng.integers(0, 2**64, size=count, dtype=np.uint64)
 
 

@@ -1,0 +1,91 @@
+"""The exact coins, judged by counting every tape of a fixed length."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
+
+import gmpy2
+import numpy as np
+import pytest
+
+from mechanisms.coins import bernoulli, bernoulli_exp, uniform_below
+from mechanisms.randomness import RandomBits, SeededBits, SystemBits, TapedBits, TapeEnded
+
+
+def outcomes_over_all_tapes(sampler: Callable[[RandomBits], object], length: int) -> Counter[object]:
+    """Count outcomes over every tape of `length` bits; None stands for a tape that ended too early."""
+    counts: Counter[object] = Counter()
+    for value in range(1 << length):
+        try:
+            counts[sampler(TapedBits(value, length))] += 1
+        except TapeEnded:
+            counts[None] += 1
+    return counts
+
+
+@pytest.mark.parametrize("bound", [1, 2, 3, 5, 8])
+def test_every_integer_below_the_bound_gets_the_same_number_of_tapes(bound: int) -> None:
+    counts = outcomes_over_all_tapes(lambda bits: uniform_below(bound, bits), 9)
+    finished = {counts[value] for value in range(bound)}
+    assert len(finished) == 1
+    assert counts[None] <= 512 * Fraction(3, 8) ** 3
+    assert counts.total() == 512
+
+
+@pytest.mark.parametrize("probability", [Fraction(0), Fraction(1), Fraction(1, 2), Fraction(3, 4), Fraction(2, 7)])
+def test_bernoulli_is_true_on_its_exact_share_of_the_tapes(probability: Fraction) -> None:
+    counts = outcomes_over_all_tapes(lambda bits: bernoulli(probability, bits), 12)
+    finished = counts[True] + counts[False]
+    assert finished > 0
+    assert Fraction(counts[True], finished) == probability
+
+
+@pytest.mark.parametrize("gamma", [Fraction(0), Fraction(1, 3), Fraction(1), Fraction(5, 2)])
+def test_bernoulli_exp_encloses_the_exponential(gamma: Fraction) -> None:
+    counts = outcomes_over_all_tapes(lambda bits: bernoulli_exp(gamma, bits), 14)
+    truth = gmpy2.exp(-gmpy2.mpfr(float(gamma)))
+    total = counts.total()
+    assert counts[True] / total <= truth <= (counts[True] + counts[None]) / total
+    assert counts[None] / total < 0.05
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda bits: uniform_below(0, bits), "bound"),
+        (lambda bits: bernoulli(Fraction(3, 2), bits), "probability"),
+        (lambda bits: bernoulli_exp(Fraction(-1, 2), bits), "gamma"),
+        (lambda bits: bits.take(-1), "count"),
+    ],
+)
+def test_arguments_out_of_range_are_named(call: Callable[[RandomBits], object], named: str) -> None:
+    with pytest.raises(ValueError, match=named):
+        call(SeededBits(np.random.default_rng(0)))
+
+
+def test_a_tape_gives_its_bits_in_order_and_then_ends() -> None:
+    tape = TapedBits(0b1011001, 7)
+    assert [tape.take(3), tape.take(0), tape.take(4), tape.left] == [0b101, 0, 0b1001, 0]
+    with pytest.raises(TapeEnded):
+        tape.take(1)
+
+
+def test_a_tape_refuses_a_value_longer_than_itself() -> None:
+    with pytest.raises(ValueError, match="does not fit"):
+        TapedBits(4, 2)
+
+
+def test_seeded_bits_repeat_and_do_not_depend_on_how_they_are_cut() -> None:
+    whole = SeededBits(np.random.default_rng(7)).take(100)
+    cut = SeededBits(np.random.default_rng(7))
+    high, low = cut.take(37), cut.take(63)
+    assert whole == high << 63 | low
+
+
+@pytest.mark.parametrize("source", [SystemBits(), SeededBits(np.random.default_rng(1))])
+def test_bits_are_fair(source: RandomBits) -> None:
+    """64 · 10⁴ bits a source; a fair coin strays by 3 200 ones with probability below 2·e^−32 ≈ 2.6e-14 (Hoeffding)."""
+    ones = sum(int(word).bit_count() for word in source.words(10_000))
+    assert abs(ones - 320_000) < 3_200
