@@ -1,0 +1,79 @@
+"""What an attack is: what the adversary knows, the pairs it picks and the events it bets on.
+
+An attack is a frozen dataclass with the members of `Attack`; it never runs a target itself. Where it has to look at the
+target's outputs before it can pick a pair, the referee hands it a probe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.neighbours import NeighbouringPair
+from attacklab.targets import Outputs, Target
+
+Probe: TypeAlias = Callable[[Any, int], Outputs]
+"""`probe(input, trials)`: outputs of the target, drawn apart from those that any event is judged on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A set of outputs: the adversary's decision, and nothing else.
+
+    Attributes:
+        description: the set in words.
+        contains: which of the outputs (one a row) lie in it, as a bool array.
+    """
+
+    description: str
+    contains: Callable[[Outputs], NDArray[np.bool_]]
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A neighbouring pair and the events that the adversary may bet on.
+
+    Attributes:
+        pair: the two inputs.
+        events: candidates; where there are several, the one that looks best on a first sample is judged on a second.
+        answers: how many answers the adversary collects before it decides; an event then sees rows of that many.
+    """
+
+    pair: NeighbouringPair
+    events: tuple[Event, ...]
+    answers: int = 1
+
+
+class Attack(Protocol):
+    """An attack on one flaw."""
+
+    @property
+    def name(self) -> str:
+        """Its name on the command line and in findings."""
+        ...
+
+    @property
+    def flaw(self) -> str:
+        """The flaw it looks for, in one line."""
+        ...
+
+    def applies_to(self, target: Target) -> bool:
+        """Whether the target is of a kind that can have the flaw."""
+        ...
+
+    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
+        """The pairs and events to try on this target.
+
+        Raises:
+            TargetError: the target failed while it was probed.
+        """
+        ...
+
+
+def as_floats(outputs: Outputs) -> NDArray[np.float64]:
+    """Outputs that may be failures as doubles, every bit kept, with NaN for a failure."""
+    return outputs.astype(np.float64)

@@ -1,0 +1,62 @@
+"""Truncated addition: light weights that are lost when they are added to a heavy one.
+
+One heavy outcome and many light ones. On one input every light weight is at most half a unit in the last place of the
+running sum and is rounded away, so that no light outcome is ever drawn; on the neighbour each one counts. What is lost
+altogether is about (number of light outcomes)·2^−p of the mass in a format of p bits: plain to see where accelerators
+accumulate in binary16 or bfloat16, and invisible to any sample in binary64, where only an exact law shows the support
+breach. So each format has a scenario of its own, and a negative result in binary64 shows nothing.
+
+The adversary knows ε, Δu and that the heavy outcome comes first.
+
+Source: Ilvento 2020, section 2; the condition, lost in print, is fl(w_heavy + w_light) = w_heavy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from attacklab.attacks.base import Event, Probe, Scenario
+from attacklab.neighbours import NeighbouringPair
+from attacklab.targets import Kind, Target
+
+SIGNIFICAND_BITS = (53, 24, 11, 8)
+"""Of binary64, binary32, binary16 and bfloat16."""
+
+
+@dataclass(frozen=True)
+class TruncatedAddition:
+    """The attack; `most_outcomes` bounds the number of light outcomes, and so the cost of setting up one draw."""
+
+    most_outcomes: int = 1 << 16
+    significands: tuple[int, ...] = SIGNIFICAND_BITS
+    name: str = "truncated_addition"
+    flaw: str = "light weights vanish when added to a heavy one"
+
+    def applies_to(self, target: Target) -> bool:
+        """Selection targets only."""
+        return target.kind is Kind.SELECTION
+
+    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - needs no look at outputs
+        """One scenario a format of the accumulator."""
+        for bits in self.significands:
+            yield self.scenario(target, bits, min(4 << bits, self.most_outcomes))
+
+    @staticmethod
+    def scenario(target: Target, bits: int, light_outcomes: int) -> Scenario:
+        """The pair astride the point where a sum of `bits` significant bits loses its light terms."""
+        gap = 2.0 ** math.floor(math.log2(target.sensitivity))
+        nats = target.claim.epsilon * gap / (2 * target.sensitivity)
+        # Just below e^(−nats·depth) = 2^−bits, half a unit in the last place of a sum that starts at 1.
+        depth = math.ceil(16 * bits * math.log(2) / nats) / 16 * gap
+        counted = np.full(light_outcomes + 1, gap - depth)
+        counted[0] = -gap
+        lost = np.full(light_outcomes + 1, -depth)
+        lost[0] = 0.0
+        return Scenario(
+            NeighbouringPair.utilities(counted, lost, sensitivity=target.sensitivity),
+            (Event("a light outcome", lambda outputs: np.asarray(outputs > 0, dtype=bool)),),
+        )

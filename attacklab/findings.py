@@ -1,0 +1,225 @@
+"""What an attack found, and its JSON: the record from which every table, page and figure is drawn.
+
+Floats that are somebody's input or output keep every bit: in JSON they stand as `float.hex` beside a readable value.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import json
+import os
+import platform
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from attacklab.claims import PrivacyClaim
+from attacklab.neighbours import NeighbouringPair
+
+SCHEMA = "attacklab/1"
+LONGEST_INPUT_IN_FULL = 64
+"""A longer input is recorded by its length and digest."""
+
+
+class Verdict(enum.StrEnum):
+    """What is known of a claim after an attack. Nothing is called safe on samples alone."""
+
+    VIOLATED = "violated"
+    """The claim is refuted, at the stated confidence or by an exact law."""
+    PROVED = "proved"
+    """An exact law lies within the claim."""
+    NOT_DETECTED = "not detected"
+    """Nothing was found; the finding says which advantage would have been detected."""
+    INCONCLUSIVE = "inconclusive"
+    """Too few trials to refute the claim whatever they show."""
+    NOT_APPLICABLE = "not applicable"
+    """The attack does not apply to this kind of target."""
+    ERROR = "error"
+    """The target failed; the finding says how."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A figure with confidence bounds."""
+
+    estimate: float
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How often the event happened, in how many trials of either input."""
+
+    first: int
+    second: int
+    trials: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """The outcome of one attack, on one pair, on one target.
+
+    Attributes:
+        target: its name.
+        target_version: the version of its implementation.
+        attack: the attack's name.
+        verdict: what is known of the claim now.
+        reason: one line in plain words: why the verdict is what it is.
+        claim: what the target claims for one trial (for several answers a trial, their composition).
+        pair: the two inputs, as `described_pair` gives them; None where the attack came to no pair.
+        event: the event in words.
+        answers: how many answers the adversary sees in one trial.
+        counts: how often the event happened.
+        first: P[E] with its bounds.
+        second: Q[E] with its bounds.
+        advantage: P[E] − Q[E] with its bounds.
+        ceiling: the largest advantage that the claim allows.
+        epsilon_lower: a lower bound on the ε that the target really has at the claimed δ.
+        delta_lower: a lower bound on the δ that the target really has at the claimed ε.
+        smallest_detectable: the smallest advantage that would have been detected with probability 95 %.
+        alpha: the probability that this finding is a false alarm, were the claim true.
+        seed: what all randomness was derived from.
+        trials: outputs drawn in all, for choosing and judging, of both inputs.
+        seconds: how long it took.
+        replay: the line that replays it.
+    """
+
+    target: str
+    target_version: str
+    attack: str
+    verdict: Verdict
+    reason: str
+    claim: PrivacyClaim
+    pair: dict[str, Any] | None = None
+    event: str = ""
+    answers: int = 1
+    counts: Counts | None = None
+    first: Estimate | None = None
+    second: Estimate | None = None
+    advantage: Estimate | None = None
+    ceiling: float = 1.0
+    epsilon_lower: float | None = None
+    delta_lower: float | None = None
+    smallest_detectable: float | None = None
+    alpha: float | None = None
+    seed: int | None = None
+    trials: int = 0
+    seconds: float = 0.0
+    replay: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The finding as plain JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Finding:
+        """Read a finding.
+
+        Raises:
+            ValueError: a field is missing, unknown or malformed.
+        """
+        known = {field.name for field in fields(cls)}
+        if set(data) != known:
+            odd = sorted(set(data) ^ known)
+            raise ValueError(f"not a finding: fields missing or unknown: {', '.join(odd)}")
+        try:
+            values = dict(data)
+            values["verdict"] = Verdict(data["verdict"])
+            values["claim"] = PrivacyClaim(**data["claim"])
+            values["counts"] = data["counts"] and Counts(**data["counts"])
+            for name in ("first", "second", "advantage"):
+                values[name] = data[name] and Estimate(**data[name])
+            return cls(**values)
+        except TypeError as error:
+            raise ValueError(f"not a finding: {error}") from error
+
+
+def described_pair(pair: NeighbouringPair) -> dict[str, Any]:
+    """A pair as plain JSON values, every bit of its floats kept."""
+    return {
+        "relation": pair.relation and str(pair.relation),
+        "first": _described_input(pair.first),
+        "second": _described_input(pair.second),
+    }
+
+
+def environment() -> dict[str, str]:
+    """What the findings of this process depend on besides the target: versions and the processor's kind."""
+    return {
+        "attacklab": metadata.version("attacklab"),
+        "python": platform.python_version(),
+        "numpy": metadata.version("numpy"),
+        "scipy": metadata.version("scipy"),
+        "gmpy2": metadata.version("gmpy2"),
+        "machine": platform.machine(),
+        "system": sys.platform,
+    }
+
+
+def record(findings: Sequence[Finding], **rest: Any) -> dict[str, Any]:
+    """The JSON record of some findings, with whatever else an experiment measured."""
+    return {
+        "schema": SCHEMA,
+        "environment": environment(),
+        "findings": [finding.to_json() for finding in findings],
+        **rest,
+    }
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """Read a record; its findings come as `Finding`.
+
+    Raises:
+        ValueError: it is not a record of a schema that is known.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{path} is not JSON: {error}") from error
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+        raise ValueError(f"{path} is not a record of schema {SCHEMA}")
+    return {**data, "findings": [Finding.from_json(finding) for finding in data["findings"]]}
+
+
+def to_text(data: Mapping[str, Any]) -> str:
+    """JSON text of a record; refuses NaN and infinities, which JSON does not have."""
+    return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False, default=_plain) + "\n"
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write a file in one step: whoever looks sees the old one or the whole new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content.encode("utf-8") if isinstance(content, str) else content)
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _described_input(value: Any) -> dict[str, Any]:
+    array = np.asarray(value)
+    described: dict[str, Any] = {"shape": list(array.shape), "dtype": str(array.dtype)}
+    if array.size > LONGEST_INPUT_IN_FULL or array.dtype == object:
+        content = repr(value).encode() if array.dtype == object else np.ascontiguousarray(array).tobytes()
+        return {**described, "sha256": hashlib.sha256(content).hexdigest()}
+    if array.dtype.kind == "f":
+        described["hex"] = [float(number).hex() for number in array.ravel()]
+    return {**described, "readable": [str(number) for number in array.ravel()]}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise TypeError(f"a record cannot hold a {type(value).__name__}")

@@ -1,0 +1,149 @@
+"""Confidence from counts: bounds on P[E] and Q[E], and what they refute.
+
+An event is judged on `trials` fresh outputs of either input. Two Clopper–Pearson intervals, each at α/2, hold P[E] and
+Q[E] together with probability at least 1 − α whatever the laws are; every bound here is read off that box, so all
+of them, for the event and its complement and in both directions, hold at once at the price of one α.
+
+Source: Clopper and Pearson 1934.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from attacklab.claims import PrivacyClaim
+from attacklab.findings import Counts, Estimate
+
+POWER = 0.95
+"""The probability with which a smallest detectable advantage is detected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """What the counts of one event say about a claim.
+
+    Attributes:
+        first: P[E] with bounds.
+        second: Q[E] with bounds.
+        advantage: P[E] − Q[E] with bounds.
+        excess_lower: a lower bound on the most by which the claim is overstepped (negative where it is not shown to
+            be), over the event and its complement in both directions.
+        epsilon_lower: a lower bound on the real ε at the claimed δ.
+        delta_lower: a lower bound on the real δ at the claimed ε.
+    """
+
+    first: Estimate
+    second: Estimate
+    advantage: Estimate
+    excess_lower: float
+    epsilon_lower: float
+    delta_lower: float
+
+    @property
+    def violated(self) -> bool:
+        """Whether the claim is refuted."""
+        return self.excess_lower > 0
+
+
+def clopper_pearson(hits: ArrayLike, trials: int, alpha: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Bounds on a probability, each of the two wrong with probability at most α/2.
+
+    Args:
+        hits: how often the event happened, any shape.
+        trials: in how many trials, at least 1.
+        alpha: in (0, 1).
+
+    Returns:
+        The lower and the upper bounds, in the shape of `hits`.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    counts = np.asarray(hits)
+    if trials < 1:
+        raise ValueError(f"trials must be at least 1, not {trials}")
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha must lie in (0, 1), not {alpha}")
+    if (counts < 0).any() or (counts > trials).any():
+        raise ValueError(f"hits must lie in [0, {trials}], not {counts}")
+    with np.errstate(invalid="ignore"):
+        lower = np.where(counts == 0, 0.0, stats.beta.ppf(alpha / 2, counts, trials - counts + 1))
+        upper = np.where(counts == trials, 1.0, stats.beta.isf(alpha / 2, counts + 1, trials - counts))
+    return lower, upper
+
+
+def assess(claim: PrivacyClaim, counts: Counts, alpha: float) -> Assessment:
+    """Judge one event; all the bounds hold together with probability at least 1 − α.
+
+    Raises:
+        ValueError: a count or α is out of range.
+    """
+    hits = np.array([counts.first, counts.second])
+    lower, upper = clopper_pearson(hits, counts.trials, alpha / 2)
+    p_low, q_low = (float(bound) for bound in lower)
+    p_high, q_high = (float(bound) for bound in upper)
+    p, q = (float(rate) for rate in hits / counts.trials)
+    # Each row: a probability that is at least the first number under one input and at most the second under the other.
+    cases = ((p_low, q_high), (1 - p_high, 1 - q_low), (q_low, p_high), (1 - q_high, 1 - p_low))
+    excess = max(claim.excess(at_least, at_most) for at_least, at_most in cases)
+    return Assessment(
+        first=Estimate(p, p_low, p_high),
+        second=Estimate(q, q_low, q_high),
+        advantage=Estimate(p - q, p_low - q_high, p_high - q_low),
+        excess_lower=excess,
+        epsilon_lower=max(_log_ratio(at_least - claim.delta, at_most) for at_least, at_most in cases),
+        delta_lower=max(0.0, excess + claim.delta),
+    )
+
+
+def share_of_alpha(alpha: float, parts: int) -> float:
+    """The α of each of `parts` things tested (Bonferroni).
+
+    Raises:
+        ValueError: α is outside (0, 1) or there are no parts.
+    """
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha must lie in (0, 1), not {alpha}")
+    if parts < 1:
+        raise ValueError(f"parts must be at least 1, not {parts}")
+    return alpha / parts
+
+
+def smallest_detectable_advantage(claim: PrivacyClaim, trials: int, alpha: float, base_rate: float) -> float | None:
+    """The smallest advantage of an event that `assess` refutes the claim by with probability at least `POWER`.
+
+    Args:
+        claim: the claim to be refuted.
+        trials: outputs of either input.
+        alpha: as in `assess`.
+        base_rate: the smaller one of P[E] and Q[E]; the rarer the event, the smaller the advantage that shows.
+
+    Returns:
+        The advantage, or None where no event of that base rate can be detected with so few trials.
+    """
+    miss = (1 - POWER) / 2
+    q_unlucky = int(stats.binom.isf(miss, trials, base_rate))
+
+    def detected(advantage: float) -> bool:
+        p_unlucky = int(stats.binom.ppf(miss, trials, base_rate + advantage))
+        return assess(claim, Counts(p_unlucky, q_unlucky, trials), alpha).violated
+
+    missed, found = 0.0, 1.0 - base_rate
+    if not detected(found):
+        return None
+    while found - missed > 1e-3 * found:
+        middle = (missed + found) / 2
+        missed, found = (missed, middle) if detected(middle) else (middle, found)
+    return found
+
+
+def _log_ratio(at_least: float, at_most: float) -> float:
+    """A lower bound on ε from a probability of at least the first and at most the second number; never negative."""
+    if at_least <= at_most or at_least <= 0:
+        return 0.0
+    return math.log(at_least / at_most) if at_most > 0 else math.inf

@@ -1,0 +1,107 @@
+"""Loading a target by the name that a command line gives it."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from attacklab.targets import Kind, Target, described
+
+
+def load_target(spec: str, *, kind: Kind | None = None, epsilon: float | None = None, **parameters: Any) -> Target:
+    """Load a target by its name.
+
+    Args:
+        spec: `path/to/file.py:name` or `package.module:name`. The name may be a `Target`, a function that makes one
+            (called with `epsilon=...` where an ε is given), or, where `kind` is given, a bare release function.
+        kind: the kind of a bare release function.
+        epsilon: the claimed ε; needed for a bare release function.
+        **parameters: what else the constructor of that kind takes (delta, sensitivity, bounds).
+
+    Raises:
+        ValueError: the name cannot be found or is not a target; the message says what to write instead.
+    """
+    place, separator, name = spec.rpartition(":")
+    if not separator or not place or not name:
+        raise ValueError(f"target {spec!r} must be written path/file.py:name or package.module:name")
+    module = _module(place)
+    found = getattr(module, name, None)
+    if found is None:
+        known = ", ".join(sorted(_targets_in(module))) or "none"
+        raise ValueError(f"{place} has no {name!r}; targets in it: {known}")
+    if kind is not None:
+        if epsilon is None:
+            raise ValueError(f"{spec} is taken as a release function, which needs an epsilon")
+        constructor = getattr(Target, kind.value)
+        target: Target = constructor(found, epsilon=epsilon, name=name, **parameters)
+    elif isinstance(found, Target):
+        if epsilon is not None or parameters:
+            raise ValueError(f"{spec} is a target with a claim of its own; leave the parameters out")
+        target = found
+    elif callable(found):
+        target = _called(found, spec, {} if epsilon is None else {"epsilon": epsilon}, parameters)
+    else:
+        raise ValueError(f"{spec} is {described(found)}, neither a Target nor a function")
+    return replace(target, version=_version(module)) if target.version == "unknown" else target
+
+
+def _called(maker: Callable[..., Any], spec: str, epsilon: dict[str, float], parameters: dict[str, Any]) -> Target:
+    needed = f"{spec} is a release function: say its kind (and epsilon), or name a Target"
+    try:
+        inspect.signature(maker).bind(**epsilon, **parameters)
+    except TypeError as error:
+        raise ValueError(f"{needed} ({error})") from error
+    made = maker(**epsilon, **parameters)
+    if not isinstance(made, Target):
+        raise ValueError(f"{needed} (it returned {described(made)})")
+    return made
+
+
+def _module(place: str) -> ModuleType:
+    if place.endswith(".py"):
+        path = Path(place)
+        if not path.is_file():
+            raise ValueError(f"there is no file {place}")
+        module_spec = importlib.util.spec_from_file_location(path.stem, path)
+        if module_spec is None or module_spec.loader is None:
+            raise ValueError(f"{place} is not a Python file")
+        module = importlib.util.module_from_spec(module_spec)
+        sys.modules.setdefault(path.stem, module)
+        try:
+            module_spec.loader.exec_module(module)
+        except Exception as error:
+            raise ValueError(f"{place} cannot be loaded: {type(error).__name__}: {error}") from error
+        return module
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    try:
+        return importlib.import_module(place)
+    except ImportError as error:
+        raise ValueError(f"module {place} cannot be imported: {error}") from error
+
+
+def _targets_in(module: ModuleType) -> list[str]:
+    made_here = (
+        name
+        for name, value in vars(module).items()
+        if isinstance(value, Target)
+        or (inspect.isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_"))
+    )
+    return list(made_here)
+
+
+def _version(module: ModuleType) -> str:
+    declared = getattr(module, "__version__", None)
+    if declared is not None:
+        return str(declared)
+    if module.__file__ is None:
+        return "unknown"
+    return "sha256:" + hashlib.sha256(Path(module.__file__).read_bytes()).hexdigest()[:16]

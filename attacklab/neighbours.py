@@ -1,0 +1,145 @@
+"""Neighbouring pairs: two inputs that a mechanism promises to keep apart by no more than its claim allows."""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+class Relation(enum.StrEnum):
+    """What makes two datasets neighbours."""
+
+    ADD_REMOVE = "add-remove"
+    SUBSTITUTE = "substitute"
+    NODE = "node"
+    EDGE = "edge"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NeighbouringPair:
+    """Two inputs of a mechanism and why they are neighbours; made by the constructors below, which check it.
+
+    Attributes:
+        first: the input whose output law is P.
+        second: the input whose output law is Q.
+        relation: the relation of the datasets, or None where the inputs are what a mechanism sees of them (true
+            answers or utilities no further apart than the sensitivity).
+    """
+
+    first: Any
+    second: Any
+    relation: Relation | None
+
+    @classmethod
+    def answers(cls, first: float, second: float, *, sensitivity: float) -> NeighbouringPair:
+        """Two true answers of a query, no further apart than its sensitivity.
+
+        Raises:
+            ValueError: an answer is not finite, or they are further apart, by however little.
+        """
+        _require_within(
+            _finite("answers", [first, second])[:1], np.array([second], dtype=float), sensitivity, "answers"
+        )
+        return cls(float(first), float(second), None)
+
+    @classmethod
+    def utilities(cls, first: ArrayLike, second: ArrayLike, *, sensitivity: float) -> NeighbouringPair:
+        """Two vectors of utilities (larger is better), no coordinate further apart than the sensitivity.
+
+        Raises:
+            ValueError: a vector is empty or not finite, their lengths differ, or a coordinate is further apart.
+        """
+        one, other = _finite("utilities", first), _finite("utilities", second)
+        if one.shape != other.shape:
+            raise ValueError(f"utilities of a pair must have the same length, not {one.size} and {other.size}")
+        _require_within(one, other, sensitivity, "utilities")
+        return cls(one, other, None)
+
+    @classmethod
+    def records(cls, first: ArrayLike, second: ArrayLike, relation: Relation) -> NeighbouringPair:
+        """Two datasets, given as vectors of records, one person apart.
+
+        Raises:
+            ValueError: they are not one record apart under `relation` (add-remove or substitute).
+        """
+        one, other = np.atleast_1d(np.asarray(first)), np.atleast_1d(np.asarray(second))
+        if relation is Relation.ADD_REMOVE:
+            longer, shorter = (one, other) if len(one) > len(other) else (other, one)
+            apart = len(longer) == len(shorter) + 1 and _is_one_deleted(longer, shorter)
+        elif relation is Relation.SUBSTITUTE:
+            apart = len(one) == len(other) and int(np.count_nonzero(one != other)) == 1
+        else:
+            raise ValueError(f"records are neighbours by add-remove or substitute, not by {relation}")
+        if not apart:
+            raise ValueError(f"not neighbouring by {relation}: datasets of {len(one)} and {len(other)} records")
+        return cls(one, other, relation)
+
+    @classmethod
+    def graphs(cls, first: ArrayLike, second: ArrayLike, relation: Relation) -> NeighbouringPair:
+        """Two undirected graphs, given as symmetric adjacency matrices, one edge or one node (with its edges) apart.
+
+        Raises:
+            ValueError: a matrix is not square and symmetric, or they are not neighbours under `relation`.
+        """
+        one, other = _adjacency(first), _adjacency(second)
+        if relation is Relation.EDGE:
+            apart = one.shape == other.shape and int(np.count_nonzero(np.triu(one != other))) == 1
+        elif relation is Relation.NODE:
+            larger, smaller = (one, other) if len(one) > len(other) else (other, one)
+            apart = len(larger) == len(smaller) + 1 and any(
+                np.array_equal(np.delete(np.delete(larger, node, 0), node, 1), smaller) for node in range(len(larger))
+            )
+        else:
+            raise ValueError(f"graphs are neighbours by node or edge, not by {relation}")
+        if not apart:
+            raise ValueError(f"not neighbouring by {relation}: graphs of {len(one)} and {len(other)} nodes")
+        return cls(one, other, relation)
+
+    def swapped(self) -> NeighbouringPair:
+        """The same pair with the roles of P and Q exchanged."""
+        return NeighbouringPair(self.second, self.first, self.relation)
+
+
+def _finite(what: str, values: ArrayLike) -> NDArray[np.float64]:
+    vector = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    if vector.ndim != 1 or vector.size == 0:
+        raise ValueError(f"{what} must be a non-empty vector, not of shape {vector.shape}")
+    if not np.isfinite(vector).all():
+        raise ValueError(f"{what} must be finite; number {int(np.argmin(np.isfinite(vector)))} is not")
+    return vector
+
+
+def _require_within(one: NDArray[np.float64], other: NDArray[np.float64], sensitivity: float, what: str) -> None:
+    """Compare exactly: a difference that only rounds to the sensitivity may really be larger."""
+    if not (math.isfinite(sensitivity) and sensitivity > 0):
+        raise ValueError(f"sensitivity must be finite and greater than 0, not {sensitivity}")
+    larger, smaller = np.maximum(one, other), np.minimum(one, other)
+    difference = larger - smaller
+    # Knuth's two-difference: difference + error is larger − smaller exactly.
+    moved = difference - larger
+    error = (larger - (difference - moved)) - (smaller + moved)
+    too_far = (difference > sensitivity) | ((difference == sensitivity) & (error > 0))
+    if too_far.any():
+        worst = int(np.argmax(difference))
+        raise ValueError(
+            f"not neighbouring: {what} {one[worst]!r} and {other[worst]!r} (number {worst}) "
+            f"are further apart than the sensitivity {sensitivity}"
+        )
+
+
+def _is_one_deleted(longer: NDArray[Any], shorter: NDArray[Any]) -> bool:
+    differs = longer[:-1] != shorter
+    position = int(np.argmax(differs)) if differs.any() else len(shorter)
+    return np.array_equal(longer[position + 1 :], shorter[position:])
+
+
+def _adjacency(matrix: ArrayLike) -> NDArray[np.bool_]:
+    array = np.asarray(matrix, dtype=bool)
+    if array.ndim != 2 or array.shape[0] != array.shape[1] or not np.array_equal(array, array.T):
+        raise ValueError(f"a graph must be a symmetric square adjacency matrix, not of shape {array.shape}")
+    return array

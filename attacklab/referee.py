@@ -1,0 +1,213 @@
+"""The referee: runs a target against attacks and says what was found. Nothing else runs a target.
+
+One α a run is split evenly over the attacks that apply, and each attack's share over its scenarios. Where a scenario has
+several candidate events, one sample chooses and a fresh one judges. All randomness is derived from the seed, the
+attack's name, the scenario, the role of the sample, the side of the pair and the batch, so that a finding does not
+depend on what else ran.
+"""
+
+from __future__ import annotations
+
+import enum
+import time
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.attacks.base import Attack, Event, Scenario
+from attacklab.findings import Counts, Finding, Verdict, described_pair
+from attacklab.inference import Assessment, assess, share_of_alpha, smallest_detectable_advantage
+from attacklab.targets import Outputs, Target, TargetError
+
+DEFAULT_TRIALS = 100_000
+DEFAULT_ALPHA = 1e-6
+BATCH_OUTPUTS = 1 << 16
+"""Outputs drawn at a time: large enough to hide the cost of a call, small enough that memory stays constant."""
+
+CHOOSING_SHARE = 10
+"""One trial is spent on choosing an event for so many spent on judging it."""
+
+CHOOSING_ALPHA = 0.05
+"""The confidence at which candidates are ranked; it costs no α, because judging uses fresh outputs."""
+
+
+class _Role(enum.IntEnum):
+    PROBE = 0
+    CHOOSE = 1
+    JUDGE = 2
+
+
+def audit(
+    target: Target,
+    attacks: Sequence[Attack],
+    *,
+    trials: int = DEFAULT_TRIALS,
+    alpha: float = DEFAULT_ALPHA,
+    seed: int = 0,
+    spec: str | None = None,
+) -> list[Finding]:
+    """Run attacks against a target.
+
+    Args:
+        target: the implementation.
+        attacks: which attacks; those that do not apply give a NOT_APPLICABLE finding and cost no α.
+        trials: outputs of either input on which each event is judged.
+        alpha: the probability of any false alarm in the whole run, were the claim true.
+        seed: what all randomness is derived from.
+        spec: the words after `attacklab audit` that load this target, for the line that replays a finding.
+
+    Returns:
+        One finding a scenario, in the order of the attacks.
+
+    Raises:
+        ValueError: `trials`, `alpha` or `seed` is out of range.
+    """
+    if trials < 1:
+        raise ValueError(f"trials must be at least 1, not {trials}")
+    if seed < 0:
+        raise ValueError(f"seed must be at least 0, not {seed}")
+    share = share_of_alpha(alpha, max(1, sum(attack.applies_to(target) for attack in attacks)))
+    findings: list[Finding] = []
+    for attack in attacks:
+        findings += _Trial(target, attack, trials, share, seed, spec).findings()
+    return findings
+
+
+@dataclass
+class _Trial:
+    """One attack on one target."""
+
+    target: Target
+    attack: Attack
+    trials: int
+    alpha: float
+    seed: int
+    spec: str | None
+    _probes: int = field(default=0, init=False)
+
+    def findings(self) -> list[Finding]:
+        if not self.attack.applies_to(self.target):
+            reason = f"{self.attack.name} does not apply to a {self.target.kind} target"
+            return [self._finding(Verdict.NOT_APPLICABLE, reason)]
+        started = time.perf_counter()
+        try:
+            scenarios = tuple(self.attack.scenarios(self.target, self._probe))
+        except TargetError as error:
+            return [self._finding(Verdict.ERROR, str(error), seconds=time.perf_counter() - started)]
+        alpha = share_of_alpha(self.alpha, len(scenarios))
+        return [self._judged(scenario, number, alpha) for number, scenario in enumerate(scenarios)]
+
+    def _judged(self, scenario: Scenario, number: int, alpha: float) -> Finding:
+        started = time.perf_counter()
+        claim = self.target.claim.composed(scenario.answers)
+        drawn = self.trials
+        try:
+            if len(scenario.events) == 1:
+                event = scenario.events[0]
+            else:
+                drawn += max(1, self.trials // CHOOSING_SHARE)
+                event = self._chosen(scenario, number)
+            (counts,) = self._counts(scenario, (event,), number, _Role.JUDGE, self.trials)
+        except TargetError as error:
+            return self._finding(
+                Verdict.ERROR, str(error), pair=described_pair(scenario.pair), seconds=time.perf_counter() - started
+            )
+        assessment = assess(claim, counts, alpha)
+        base_rate = min(assessment.first.estimate, assessment.second.estimate)
+        detectable = smallest_detectable_advantage(claim, self.trials, alpha, base_rate)
+        verdict, reason = _verdict(assessment, detectable, claim.ceiling)
+        return self._finding(
+            verdict,
+            reason,
+            claim=claim,
+            pair=described_pair(scenario.pair),
+            event=event.description,
+            answers=scenario.answers,
+            counts=counts,
+            first=assessment.first,
+            second=assessment.second,
+            advantage=assessment.advantage,
+            ceiling=claim.ceiling,
+            epsilon_lower=assessment.epsilon_lower,
+            delta_lower=assessment.delta_lower,
+            smallest_detectable=detectable,
+            alpha=alpha,
+            trials=2 * drawn * scenario.answers,
+            seconds=time.perf_counter() - started,
+        )
+
+    def _chosen(self, scenario: Scenario, number: int) -> Event:
+        trials = max(1, self.trials // CHOOSING_SHARE)
+        counts = self._counts(scenario, scenario.events, number, _Role.CHOOSE, trials)
+        claim = self.target.claim.composed(scenario.answers)
+        shown = [assess(claim, count, CHOOSING_ALPHA).excess_lower for count in counts]
+        return scenario.events[int(np.argmax(shown))]
+
+    def _counts(
+        self, scenario: Scenario, events: Sequence[Event], number: int, role: _Role, trials: int
+    ) -> list[Counts]:
+        hits = np.zeros((len(events), 2), dtype=np.int64)
+        step = max(1, BATCH_OUTPUTS // scenario.answers)
+        for side, input_ in enumerate((scenario.pair.first, scenario.pair.second)):
+            for batch, start in enumerate(range(0, trials, step)):
+                rows = min(step, trials - start)
+                rng = self._rng(number, role, side, batch)
+                outputs = self.target.outputs(input_, rows * scenario.answers, rng)
+                if scenario.answers > 1:
+                    outputs = outputs.reshape(rows, scenario.answers, *outputs.shape[1:])
+                hits[:, side] += [_hits(event, outputs) for event in events]
+        return [Counts(int(first), int(second), trials) for first, second in hits]
+
+    def _probe(self, input_: object, trials: int) -> Outputs:
+        self._probes += 1
+        return self.target.outputs(input_, trials, self._rng(self._probes, _Role.PROBE, 0, 0))
+
+    def _rng(self, number: int, role: _Role, side: int, batch: int) -> np.random.Generator:
+        key = (zlib.crc32(self.attack.name.encode()), number, int(role), side, batch)
+        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
+
+    def _finding(self, verdict: Verdict, reason: str, **rest: object) -> Finding:
+        common: dict[str, object] = {
+            "target": self.target.name,
+            "target_version": self.target.version,
+            "attack": self.attack.name,
+            "verdict": verdict,
+            "reason": reason,
+            "claim": self.target.claim,
+            "ceiling": self.target.claim.ceiling,
+            "seed": self.seed,
+            "replay": self._replay(),
+        }
+        return Finding(**{**common, **rest})  # type: ignore[arg-type] # checked by the dataclass's own field names
+
+    def _replay(self) -> str:
+        if self.spec is None:
+            return f"audit({self.target.name}, [{self.attack!r}], trials={self.trials}, alpha={self.alpha!r}, seed={self.seed})"
+        return (
+            f"attacklab audit {self.spec} --attack {self.attack.name} "
+            f"--trials {self.trials} --alpha {self.alpha!r} --seed {self.seed}"
+        )
+
+
+def _hits(event: Event, outputs: Outputs) -> int:
+    inside: NDArray[np.bool_] = event.contains(outputs)
+    if inside.shape != (len(outputs),) or inside.dtype != np.bool_:
+        raise TypeError(f"event {event.description!r} gave {inside.dtype}{inside.shape}, not one bool a trial")
+    return int(np.count_nonzero(inside))
+
+
+def _verdict(assessment: Assessment, detectable: float | None, ceiling: float) -> tuple[Verdict, str]:
+    if assessment.violated:
+        first, second = assessment.first, assessment.second
+        return Verdict.VIOLATED, (
+            f"P[E] in [{first.lower:.3g}, {first.upper:.3g}] and Q[E] in [{second.lower:.3g}, {second.upper:.3g}] "
+            f"need ε ≥ {assessment.epsilon_lower:.3g}"
+        )
+    if detectable is None:
+        return Verdict.INCONCLUSIVE, "with so few trials no advantage of this event can refute the claim"
+    return Verdict.NOT_DETECTED, (
+        f"an advantage of {detectable:.3g} would have been detected (the claim allows {ceiling:.3g})"
+    )

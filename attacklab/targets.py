@@ -1,0 +1,224 @@
+"""Targets: an implementation under attack, together with what it claims.
+
+A release is called as `release(input, trials, rng)` and gives one unaltered output a trial. What the input is depends
+on the kind: the adversary picks both inputs of a neighbouring pair, because that is what DP promises to withstand.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.claims import PrivacyClaim
+
+Outputs: TypeAlias = NDArray[Any]
+"""One output a trial along the first axis; dtype object where outputs may be failures (None)."""
+
+Release: TypeAlias = Callable[[Any, int, np.random.Generator], "NDArray[Any] | list[Any]"]
+Sampler: TypeAlias = Callable[[Any, Any], Any]
+
+
+class Kind(enum.StrEnum):
+    """What the input of a release is, and so which attacks apply."""
+
+    NOISE = "noise"
+    """The true answer, a number; the output is that number with noise."""
+    SELECTION = "selection"
+    """A vector of utilities, larger is better; the output is an index."""
+    SUM = "sum"
+    """A vector of records; the output is their noisy sum."""
+    MEAN = "mean"
+    """A vector of records; the output is their noisy mean."""
+    DATASET = "dataset"
+    """Anything that the pair holds."""
+
+
+class TargetError(Exception):
+    """A target did not do what a target must do: it raised, or its outputs are not one valid output a trial."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """An implementation under attack. Made by `Target.noise(...)` and its like, one constructor a kind.
+
+    Attributes:
+        name: how it is called in findings.
+        kind: what its input is.
+        claim: the (ε, δ) that it claims for one output.
+        release: `release(input, trials, rng)`, a numpy array or a list of one output a trial.
+        sensitivity: the most that a true answer or a utility moves between neighbours.
+        bounds: lower and upper bound of a record, for sums and means.
+        sampler: `sampler(input, bits)`, one output from a source of random bits with `take`, `restart` and `call`;
+            only a target that has one can be proved.
+        seeded: whether the same `rng` gives the same outputs; False is said in every finding.
+        version: of the implementation.
+    """
+
+    name: str
+    kind: Kind
+    claim: PrivacyClaim
+    release: Release = field(repr=False)
+    sensitivity: float = 1.0
+    bounds: tuple[float, float] | None = None
+    sampler: Sampler | None = field(default=None, repr=False)
+    seeded: bool = True
+    version: str = "unknown"
+
+    def __post_init__(self) -> None:
+        if not callable(self.release):
+            raise TypeError(f"release must be callable as release(input, trials, rng), not {self.release!r}")
+        if self.claim.epsilon <= 0:
+            raise ValueError(f"epsilon must be greater than 0, not {self.claim.epsilon}")
+        if not (math.isfinite(self.sensitivity) and self.sensitivity > 0):
+            raise ValueError(f"sensitivity must be finite and greater than 0, not {self.sensitivity}")
+        if self.bounds is not None and not (
+            math.isfinite(self.bounds[0]) and math.isfinite(self.bounds[1]) and self.bounds[0] < self.bounds[1]
+        ):
+            raise ValueError(f"bounds must be finite and lower < upper, not {self.bounds}")
+        if self.kind in (Kind.SUM, Kind.MEAN) and self.bounds is None:
+            raise ValueError(f"a {self.kind} target needs the bounds of a record")
+
+    @classmethod
+    def noise(
+        cls,
+        release: Release,
+        *,
+        epsilon: float,
+        delta: float = 0.0,
+        sensitivity: float = 1.0,
+        name: str | None = None,
+    ) -> Target:
+        """An additive-noise mechanism: the input is the true answer, the output that answer with noise.
+
+        Args:
+            release: `release(answer, trials, rng)`, `trials` floats (or integers).
+            epsilon: the claimed ε, greater than 0.
+            delta: the claimed δ, in [0, 1).
+            sensitivity: the most that the answer moves between neighbours, in its own unit.
+            name: how to call it; the release's own name by default.
+
+        Raises:
+            TypeError: `release` is not callable.
+            ValueError: a parameter is out of range.
+        """
+        return cls._made(release, Kind.NOISE, epsilon, delta, name, sensitivity=sensitivity)
+
+    @classmethod
+    def selection(
+        cls,
+        release: Release,
+        *,
+        epsilon: float,
+        delta: float = 0.0,
+        sensitivity: float = 1.0,
+        name: str | None = None,
+    ) -> Target:
+        """A selection mechanism: the input is a vector of utilities, the output the index of one of them.
+
+        `sensitivity` is the most that any utility moves between neighbours; the rest as in `Target.noise`.
+        """
+        return cls._made(release, Kind.SELECTION, epsilon, delta, name, sensitivity=sensitivity)
+
+    @classmethod
+    def sum(
+        cls,
+        release: Release,
+        *,
+        bounds: tuple[float, float],
+        epsilon: float,
+        delta: float = 0.0,
+        name: str | None = None,
+    ) -> Target:
+        """A noisy sum: the input is a vector of records, clipped to `bounds`; the rest as in `Target.noise`."""
+        return cls._made(release, Kind.SUM, epsilon, delta, name, bounds=bounds)
+
+    @classmethod
+    def mean(
+        cls,
+        release: Release,
+        *,
+        bounds: tuple[float, float],
+        epsilon: float,
+        delta: float = 0.0,
+        name: str | None = None,
+    ) -> Target:
+        """A noisy mean: the input is a vector of records, clipped to `bounds`; the rest as in `Target.noise`."""
+        return cls._made(release, Kind.MEAN, epsilon, delta, name, bounds=bounds)
+
+    @classmethod
+    def dataset(cls, release: Release, *, epsilon: float, delta: float = 0.0, name: str | None = None) -> Target:
+        """Any other mechanism: the input is whatever a neighbouring pair holds; the rest as in `Target.noise`."""
+        return cls._made(release, Kind.DATASET, epsilon, delta, name)
+
+    @classmethod
+    def _made(cls, release: Release, kind: Kind, epsilon: float, delta: float, name: str | None, **rest: Any) -> Target:
+        return cls(
+            name=name or _name_of(release), kind=kind, claim=PrivacyClaim(epsilon, delta), release=release, **rest
+        )
+
+    def exact(self, sampler: Sampler) -> Target:
+        """The same target with a `sampler(input, bits)` of one output from random bits, so that it can be proved."""
+        return replace(self, sampler=sampler)
+
+    def outputs(self, input_: Any, trials: int, rng: np.random.Generator) -> Outputs:
+        """Run the release and check the form of what it returns, altering no bit of it.
+
+        Raises:
+            TargetError: it raised, or did not return one valid output a trial; the message says which.
+        """
+        try:
+            with np.errstate(all="ignore"):
+                released = self.release(input_, trials, rng)
+        except Exception as error:
+            raise TargetError(f"{self.name} raised {type(error).__name__}: {error}") from error
+        return self._checked(released, input_, trials)
+
+    def _checked(self, released: NDArray[Any] | list[Any], input_: Any, trials: int) -> Outputs:
+        if isinstance(released, list):
+            outputs: Outputs = np.empty(len(released), dtype=object)
+            outputs[:] = released
+        elif isinstance(released, np.ndarray) and released.ndim >= 1:
+            outputs = released
+        else:
+            raise TargetError(f"{self.name} returned {described(released)}, not an array or a list of outputs")
+        if len(outputs) != trials:
+            raise TargetError(f"{self.name} returned {len(outputs)} outputs for {trials} trials")
+        if self.kind is not Kind.DATASET:
+            self._check_numbers(outputs, input_)
+        return outputs
+
+    def _check_numbers(self, outputs: Outputs, input_: Any) -> None:
+        numbers = outputs
+        if outputs.dtype == object:
+            numbers = np.array([output for output in outputs if output is not None])
+        if not numbers.size:
+            return
+        if numbers.ndim != 1 or numbers.dtype.kind not in "iuf":
+            raise TargetError(
+                f"{self.name} returned outputs of type {numbers.dtype} and shape {numbers.shape[1:]}, not numbers"
+            )
+        if np.isnan(numbers).any():
+            raise TargetError(f"{self.name} returned NaN, first at trial {int(np.argmax(np.isnan(numbers)))}")
+        if self.kind is Kind.SELECTION:
+            if numbers.dtype.kind == "f":
+                raise TargetError(f"{self.name} returned outputs of type {numbers.dtype}, not indices")
+            if numbers.min() < 0 or numbers.max() >= len(input_):
+                raise TargetError(
+                    f"{self.name} returned indices from {numbers.min()} to {numbers.max()} of {len(input_)} outcomes"
+                )
+
+
+def _name_of(release: Release) -> str:
+    inner = getattr(release, "func", release)
+    return str(getattr(inner, "__name__", type(inner).__name__))
+
+
+def described(value: object) -> str:
+    """The type of a value, for messages."""
+    return "None" if value is None else f"a {type(value).__name__}"
