@@ -1,0 +1,26 @@
+"""The repaired mechanisms around local sensitivity: provably (epsilon, delta)-DP as computed, not only as written.
+
+One module each; this one gathers them. `exact_…(records, bits, *, …)` releases one answer; `prepare_…(records, *, …)`
+does what depends on the records alone and returns the function that releases one answer from random bits, for many
+answers from the same records. README.md has the proofs.
+"""
+
+from __future__ import annotations
+
+from mechanisms.local_sensitivity.grid import Grid
+from mechanisms.local_sensitivity.ptr import exact_ptr_mean, prepare_ptr_mean
+from mechanisms.local_sensitivity.sample_aggregate import exact_sample_aggregate, prepare_sample_aggregate
+from mechanisms.local_sensitivity.smooth import exact_smooth_mean, prepare_smooth_mean
+from mechanisms.local_sensitivity.sum_over_count import exact_sum_over_count, prepare_sum_over_count
+
+__all__ = [
+    "Grid",
+    "exact_ptr_mean",
+    "exact_sample_aggregate",
+    "exact_smooth_mean",
+    "exact_sum_over_count",
+    "prepare_ptr_mean",
+    "prepare_sample_aggregate",
+    "prepare_smooth_mean",
+    "prepare_sum_over_count",
+]

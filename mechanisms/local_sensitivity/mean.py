@@ -1,0 +1,31 @@
+"""The query whose local sensitivity is used: the mean, rounded to the grid, as an integer number of steps.
+
+Between n − 1 and n records in [0, W], n ≥ 1, the mean moves by at most W/n (remove the one record at W, the others at
+0), and rounding to whole steps makes that at most ⌈W/n⌉. The mean of nobody is the middle of the range, which keeps
+the bound at n = 1. The textbook's W/(n + 1) is for adding a record only.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.local_sensitivity.grid import Grid
+
+
+def rounded_mean(positions: NDArray[np.int64], grid: Grid) -> int:
+    """The mean of grid positions, shape (n,), rounded to the nearest position, halves upwards."""
+    count = len(positions)
+    if count == 0:
+        return grid.middle
+    return (2 * int(positions.sum()) + count) // (2 * count)
+
+
+def local_sensitivity(count: int, width: int) -> int:
+    """The most steps by which adding or removing one person moves the rounded mean of any `count` records.
+
+    Args:
+        count: the number n of records.
+        width: the number W of steps between the least and the largest value of a record.
+    """
+    return -(-width // max(count, 1))

@@ -1,0 +1,72 @@
+"""Propose-test-release of the mean, with exact arithmetic and a test that errs with probability delta at most.
+
+The analyst proposes a bound on the local sensitivity. The number of people that would have to be removed before the
+local sensitivity exceeds it moves by at most one between neighbours, so it is tested with noise; only if the noisy
+distance reaches a threshold is the mean released, with noise scaled to the bound. We differ from the textbook: the
+threshold is that of the noise's own tail, the test and the release spend half of epsilon each, and removal counts.
+Source: Dwork and Lei 2009, section 4; Near and Abuah, section 8.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.laplace.exact import discrete_laplace
+from mechanisms.local_sensitivity.grid import Grid, Rational, failure_probability, positive_rational, tail_threshold
+from mechanisms.local_sensitivity.mean import rounded_mean
+from mechanisms.randomness import RandomBits
+
+
+def _test_and_release(
+    distance: int, threshold: int, mean: int, bound: int, grid: Grid, epsilon: Fraction, bits: RandomBits
+) -> Fraction | None:
+    if distance + bits.call(discrete_laplace, 2 / epsilon) < threshold:
+        return None
+    return grid.value(mean + bits.call(discrete_laplace, 2 * bound / epsilon))
+
+
+def prepare_ptr_mean(
+    records: Sequence[float] | NDArray[np.float64], *, grid: Grid, bound: Rational, epsilon: Rational, delta: Rational
+) -> Callable[[RandomBits], Fraction | None]:
+    """Do once what does not depend on the randomness of `exact_ptr_mean`.
+
+    Args:
+        records: one value a person, shape (n,).
+        grid: the public grid that records and the answer are rounded to.
+        bound: the proposed bound on the local sensitivity, a whole number of grid steps less than the whole range.
+        epsilon: the privacy loss of one release, refusal included, under addition or removal of a person.
+        delta: the failure probability, at most 1/2.
+
+    Returns:
+        A function that releases one answer from random bits, None where the test refuses.
+
+    Raises:
+        ValueError: `records` is not one-dimensional, or a parameter is outside its range.
+    """
+    loss = positive_rational("epsilon", epsilon)
+    threshold = tail_threshold(loss / 2, failure_probability(delta))
+    bound_steps = positive_rational("bound", bound) / Fraction(grid.step)
+    if bound_steps.denominator != 1 or bound_steps >= grid.width:
+        raise ValueError(f"bound must be a multiple of {grid.step} less than upper − lower, not {bound!r}")
+    positions = grid.positions(records)
+    fewest_within_bound = -(-grid.width // int(bound_steps))
+    distance = max(0, len(positions) - fewest_within_bound + 1)
+    return partial(_test_and_release, distance, threshold, rounded_mean(positions, grid), int(bound_steps), grid, loss)
+
+
+def exact_ptr_mean(
+    records: Sequence[float] | NDArray[np.float64],
+    bits: RandomBits,
+    *,
+    grid: Grid,
+    bound: Rational,
+    epsilon: Rational,
+    delta: Rational,
+) -> Fraction | None:
+    """Propose-test-release a mean, (epsilon, delta)-DP; arguments and errors as in `prepare_ptr_mean`."""
+    return prepare_ptr_mean(records, grid=grid, bound=bound, epsilon=epsilon, delta=delta)(bits)

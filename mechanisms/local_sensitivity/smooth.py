@@ -1,0 +1,79 @@
+"""The mean with noise scaled to its smooth sensitivity over every distance, in integers.
+
+S(n) = max over k ≤ n of ρ^−k·L(n − k), with L the local sensitivity (`mean.local_sensitivity`, which grows as people
+leave) and ρ = 1 + 1/J ≤ e^β, is the recursion S(0) = L(0), S(n) = max(L(n), S(n − 1)/ρ). We count S in units of 1/J
+of a grid step and round S(n − 1)/ρ up; S stays an integer, at least L, and never falls by more than the factor ρ from
+one size to the next, so no real-number comparison is needed for the proof in README.md.
+Source: Nissim, Raskhodnikova and Smith 2007, sections 2 and 3; Near and Abuah, section 8.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.laplace.exact import discrete_laplace
+from mechanisms.local_sensitivity.grid import Grid, Rational, failure_probability, positive_rational, smoothing_steps
+from mechanisms.local_sensitivity.mean import local_sensitivity, rounded_mean
+from mechanisms.randomness import RandomBits
+
+
+def smooth_sensitivity(count: int, width: int, smoothing: int) -> Fraction:
+    """A smooth bound on the local sensitivity of the rounded mean.
+
+    Args:
+        count: the number of records.
+        width: the number of steps between the least and the largest value of a record.
+        smoothing: the integer J; neighbours' bounds differ by a factor of at most 1 + 1/J.
+
+    Returns:
+        The bound, in grid steps.
+    """
+    bound = smoothing * local_sensitivity(0, width)
+    for size in range(1, count + 1):
+        bound = max(smoothing * local_sensitivity(size, width), bound - bound // (smoothing + 1))
+    return Fraction(bound, smoothing)
+
+
+def _release(mean: int, noise_scale: Fraction, grid: Grid, bits: RandomBits) -> Fraction:
+    return grid.value(mean + bits.call(discrete_laplace, noise_scale))
+
+
+def prepare_smooth_mean(
+    records: Sequence[float] | NDArray[np.float64], *, grid: Grid, epsilon: Rational, delta: Rational
+) -> Callable[[RandomBits], Fraction]:
+    """Do once what does not depend on the randomness of `exact_smooth_mean`.
+
+    Args:
+        records: one value a person, shape (n,).
+        grid: the public grid that records and the answer are rounded to.
+        epsilon: the privacy loss of one release, under addition or removal of a person.
+        delta: the failure probability, at most 1/2.
+
+    Returns:
+        A function that releases one answer from random bits.
+
+    Raises:
+        ValueError: `records` is not one-dimensional, or a parameter is outside its range.
+    """
+    loss = positive_rational("epsilon", epsilon)
+    smoothing = smoothing_steps(loss, failure_probability(delta))
+    positions = grid.positions(records)
+    noise_scale = 2 * smooth_sensitivity(len(positions), grid.width, smoothing) / loss
+    return partial(_release, rounded_mean(positions, grid), noise_scale, grid)
+
+
+def exact_smooth_mean(
+    records: Sequence[float] | NDArray[np.float64],
+    bits: RandomBits,
+    *,
+    grid: Grid,
+    epsilon: Rational,
+    delta: Rational,
+) -> Fraction:
+    """Release a mean by smooth sensitivity, (epsilon, delta)-DP; arguments and errors as in `prepare_smooth_mean`."""
+    return prepare_smooth_mean(records, grid=grid, epsilon=epsilon, delta=delta)(bits)
