@@ -1,0 +1,51 @@
+"""Numbers as the exact rationals that they are, and the checks of public parameters."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from numbers import Rational
+
+
+def exact_rational(name: str, value: float | Fraction) -> Fraction:
+    """Take a finite number as the exact rational that it is; a float stands for its binary value.
+
+    Args:
+        name: what an error message calls it.
+        value: a float or a rational number (int, Fraction, and what registers as Rational).
+
+    Raises:
+        TypeError: `value` is neither a float nor a rational number.
+        ValueError: `value` is NaN or infinite.
+    """
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError(f"{name} must be finite, not {value}")
+        return Fraction(float(value))
+    if isinstance(value, Rational) and not isinstance(value, bool):
+        return Fraction(int(value.numerator), int(value.denominator))
+    raise TypeError(f"{name} must be a float or a rational number, not {type(value).__name__}")
+
+
+def positive_rational(name: str, value: float | Fraction) -> Fraction:
+    """Take a parameter above 0 as an exact rational; see `exact_rational`.
+
+    Raises:
+        TypeError: `value` is neither a float nor a rational number.
+        ValueError: `value` is NaN, infinite, or not above 0.
+    """
+    exact = exact_rational(name, value)
+    if exact <= 0:
+        raise ValueError(f"{name} must be above 0, not {value}")
+    return exact
+
+
+def trial_count(trials: int) -> int:
+    """Take a number of trials.
+
+    Raises:
+        ValueError: `trials` is negative.
+    """
+    if trials < 0:
+        raise ValueError(f"trials must be at least 0, not {trials}")
+    return trials
