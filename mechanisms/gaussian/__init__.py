@@ -1,0 +1,1 @@
+"""The Gaussian mechanism: additive normal noise, naive and exact."""

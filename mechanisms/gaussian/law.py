@@ -1,0 +1,174 @@
+"""Enclosures of the tails of the normal and of the discrete Gaussian law, by MPFR with directed rounding.
+
+Everything that is *certified* about a Gaussian here, its δ(ε) and its exact samplers, rests on these two tails.
+
+The discrete Gaussian N_Z(0, σ²) gives the integer k a probability in proportion to g(k) = exp(−k²/2σ²) (Canonne,
+Kamath and Steinke 2020, Definition 1). Its tail sum S(t) = Σ_{k ≥ t} g(k) is added up term by term for small σ, and
+found by the Euler–Maclaurin formula for large σ, where adding would take as long as σ is large; README.md derives
+both remainders.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import factorial
+from typing import NamedTuple
+
+import gmpy2
+from gmpy2 import mpfr, mpq
+
+SUMMED_UP_TO = mpq(32**2)
+"""The variance up to which tail sums are added up; above it the Euler–Maclaurin formula is exact enough and faster."""
+
+_LAST_DERIVATIVE = 400  # of the Euler-Maclaurin formula, whose remainder is small long before unless the tail is absurd
+
+
+class Enclosure(NamedTuple):
+    """Two numbers with the truth between them."""
+
+    lower: mpfr
+    upper: mpfr
+
+
+@lru_cache
+def rounding(precision: int) -> tuple[gmpy2.context, gmpy2.context]:
+    """Return the MPFR contexts of `precision` bits that round down and up."""
+    return (
+        gmpy2.context(precision=precision, round=gmpy2.RoundDown),
+        gmpy2.context(precision=precision, round=gmpy2.RoundUp),
+    )
+
+
+def normal_tail(threshold: mpq, variance: mpq, precision: int) -> Enclosure:
+    """Enclose P[X > threshold] for X normal with mean 0.
+
+    Args:
+        threshold: any rational number.
+        variance: σ², positive.
+        precision: bits of the arithmetic.
+
+    Returns:
+        The enclosure.
+    """
+    if threshold < 0:
+        return _complement(normal_tail(-threshold, variance, precision), precision)
+    half_square = threshold * threshold / (2 * variance)
+    down, up = rounding(precision)
+    with down:
+        nearer = gmpy2.sqrt(mpfr(half_square))
+    with up:
+        farther = gmpy2.sqrt(mpfr(half_square))
+        upper = gmpy2.erfc(nearer) / 2
+    with down:
+        lower = gmpy2.erfc(farther) / 2
+    return Enclosure(lower, upper)
+
+
+def discrete_tail(threshold: int, variance: mpq, precision: int) -> Enclosure:
+    """Enclose P[X ≥ threshold] for X discrete Gaussian, N_Z(0, variance).
+
+    Args:
+        threshold: any integer.
+        variance: σ², positive.
+        precision: bits of the arithmetic.
+
+    Returns:
+        The enclosure.
+    """
+    if threshold < 1:
+        return _complement(discrete_tail(1 - threshold, variance, precision), precision)
+    tail, half = tail_sum(threshold, variance, precision), tail_sum(1, variance, precision)
+    down, up = rounding(precision)
+    with up:
+        upper = 1 + 2 * half.upper
+    with down:
+        lower = tail.lower / upper
+        total = 1 + 2 * half.lower
+    with up:
+        return Enclosure(lower, tail.upper / total)
+
+
+@lru_cache(maxsize=4096)
+def tail_sum(threshold: int, variance: mpq, precision: int) -> Enclosure:
+    """Enclose S(threshold) = Σ_{k ≥ threshold} exp(−k²/2σ²) for threshold ≥ 1."""
+    if variance <= SUMMED_UP_TO:
+        return _added_tail_sum(threshold, variance, precision)
+    return _euler_maclaurin_tail_sum(threshold, variance, precision)
+
+
+def _complement(tail: Enclosure, precision: int) -> Enclosure:
+    down, up = rounding(precision)
+    with down:
+        lower = 1 - tail.upper
+    with up:
+        return Enclosure(lower, 1 - tail.lower)
+
+
+def _added_tail_sum(threshold: int, variance: mpq, precision: int) -> Enclosure:
+    """Add terms until the rest, below a geometric series of ratio g(k+1)/g(k), no longer matters."""
+    down, up = rounding(precision)
+    with down:
+        lower = mpfr(0)
+    with up:
+        upper = mpfr(0)
+    last = threshold
+    while (last * last - threshold * threshold) < 2 * precision * variance:
+        with down:
+            lower += gmpy2.exp(mpfr(-last * last / (2 * variance)))
+        with up:
+            upper += gmpy2.exp(mpfr(-last * last / (2 * variance)))
+        last += 1
+    with up:
+        ratio = gmpy2.exp(mpfr(-(2 * last + 1) / (2 * variance)))
+    with down:
+        complement = 1 - ratio
+    with up:
+        return Enclosure(lower, upper + gmpy2.exp(mpfr(-last * last / (2 * variance))) / complement)
+
+
+def _euler_maclaurin_tail_sum(threshold: int, variance: mpq, precision: int) -> Enclosure:
+    """Enclose S(t) = ∫_t^∞ g + C·g(t) ± R·g(t), knowing that g decreases, so that the last two add up to 0 … g(t)."""
+    down, up = rounding(precision)
+    correction, remainder = _euler_maclaurin_correction(threshold, variance, precision)
+    tail = normal_tail(mpq(threshold), variance, precision)
+    exponent = -threshold * threshold / (2 * variance)
+    with down:
+        lower = gmpy2.sqrt(2 * gmpy2.const_pi() * mpfr(variance)) * tail.lower
+        lower += gmpy2.exp(mpfr(exponent)) * mpfr(max(correction - remainder, 0))
+    with up:
+        upper = gmpy2.sqrt(2 * gmpy2.const_pi() * mpfr(variance)) * tail.upper
+        upper += gmpy2.exp(mpfr(exponent)) * mpfr(min(correction + remainder, 1))
+    return Enclosure(lower, upper)
+
+
+def _euler_maclaurin_correction(threshold: int, variance: mpq, precision: int) -> tuple[mpq, mpq]:
+    """Return C = ½ + Σ_{i ≤ p} B_{2i}/(2i)!·a_{2i−1} and the remainder's bound R, both relative to g(t).
+
+    a_n = σ^−n·He_n(t/σ), so that the n-th derivative of g at t is (−1)^n·a_n·g(t).
+    """
+    _, up = rounding(64)
+    with up:
+        scale = gmpy2.exp(mpfr(threshold * threshold / (4 * variance))) * gmpy2.sqrt(gmpy2.const_pi() * mpfr(variance))
+    correction, remainder = mpq(1, 2), mpfr("inf")
+    before, current = mpq(1), threshold / variance  # a_0 and a_1
+    for index in range(2, _LAST_DERIVATIVE, 2):
+        coefficient = _bernoulli(index) / factorial(index)
+        with up:
+            bound = scale * gmpy2.sqrt(mpfr(factorial(index) / variance**index)) * mpfr(abs(coefficient))
+        if bound >= remainder:
+            break
+        remainder = bound
+        correction += coefficient * current
+        if remainder < mpfr(2) ** -precision:
+            break
+        for n in (index - 1, index):
+            before, current = current, (threshold * current - n * before) / variance
+    return correction, mpq(remainder)
+
+
+@lru_cache
+def _bernoulli(index: int) -> mpq:
+    """Return the Bernoulli number B_index, B_1 = −½."""
+    if index == 0:
+        return mpq(1)
+    return -sum(gmpy2.bincoef(index + 1, j) * _bernoulli(j) for j in range(index)) / (index + 1)
