@@ -1,7 +1,7 @@
 """The referee: runs a target against attacks and says what was found. Nothing else runs a target.
 
-One α a run is split evenly over the attacks that apply, and each attack's share over its scenarios. Where a scenario has
-several candidate events, one sample chooses and a fresh one judges. All randomness is derived from the seed, the
+One α a run is split evenly over the attacks that apply, and each attack's share over its scenarios. Where a scenario
+has several candidate events, one sample chooses and a fresh one judges. All randomness is derived from the seed, the
 attack's name, the scenario, the role of the sample, the side of the pair and the batch, so that a finding does not
 depend on what else ran.
 """
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from attacklab.attacks.base import Attack, Event, Scenario
 from attacklab.findings import Counts, Finding, Verdict, described_pair
+from attacklab.floats import require_ieee_arithmetic
 from attacklab.inference import Assessment, assess, share_of_alpha, smallest_detectable_advantage
 from attacklab.targets import Outputs, Target, TargetError
 
@@ -64,7 +65,9 @@ def audit(
 
     Raises:
         ValueError: `trials`, `alpha` or `seed` is out of range.
+        ArithmeticModeError: this process does not compute as IEEE 754 says.
     """
+    require_ieee_arithmetic()
     if trials < 1:
         raise ValueError(f"trials must be at least 1, not {trials}")
     if seed < 0:
@@ -185,11 +188,10 @@ class _Trial:
 
     def _replay(self) -> str:
         if self.spec is None:
-            return f"audit({self.target.name}, [{self.attack!r}], trials={self.trials}, alpha={self.alpha!r}, seed={self.seed})"
-        return (
-            f"attacklab audit {self.spec} --attack {self.attack.name} "
-            f"--trials {self.trials} --alpha {self.alpha!r} --seed {self.seed}"
-        )
+            settings = f"trials={self.trials}, alpha={self.alpha!r}, seed={self.seed}"
+            return f"audit({self.target.name}, [{self.attack!r}], {settings})"
+        settings = f"--trials {self.trials} --alpha {self.alpha!r} --seed {self.seed}"
+        return f"attacklab audit {self.spec} --attack {self.attack.name} {settings}"
 
 
 def _hits(event: Event, outputs: Outputs) -> int:

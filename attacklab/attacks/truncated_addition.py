@@ -19,12 +19,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attacklab.attacks.base import Event, Probe, Scenario
+from attacklab.attacks.base import Event, Probe, Scenario, as_floats
+from attacklab.floats import FORMATS, Format
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Kind, Target
-
-SIGNIFICAND_BITS = (53, 24, 11, 8)
-"""Of binary64, binary32, binary16 and bfloat16."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,7 @@ class TruncatedAddition:
     """The attack; `most_outcomes` bounds the number of light outcomes, and so the cost of setting up one draw."""
 
     most_outcomes: int = 1 << 16
-    significands: tuple[int, ...] = SIGNIFICAND_BITS
+    formats: tuple[Format, ...] = FORMATS
     name: str = "truncated_addition"
     flaw: str = "light weights vanish when added to a heavy one"
 
@@ -42,12 +40,14 @@ class TruncatedAddition:
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - needs no look at outputs
         """One scenario a format of the accumulator."""
-        for bits in self.significands:
-            yield self.scenario(target, bits, min(4 << bits, self.most_outcomes))
+        for accumulator in self.formats:
+            light_outcomes = min(4 << accumulator.significand_bits, self.most_outcomes)
+            yield self.scenario(target, accumulator, light_outcomes)
 
     @staticmethod
-    def scenario(target: Target, bits: int, light_outcomes: int) -> Scenario:
-        """The pair astride the point where a sum of `bits` significant bits loses its light terms."""
+    def scenario(target: Target, accumulator: Format, light_outcomes: int) -> Scenario:
+        """The pair astride the point where a sum in the format loses its light terms."""
+        bits = accumulator.significand_bits
         gap = 2.0 ** math.floor(math.log2(target.sensitivity))
         nats = target.claim.epsilon * gap / (2 * target.sensitivity)
         # Just below e^(−nats·depth) = 2^−bits, half a unit in the last place of a sum that starts at 1.
@@ -58,5 +58,5 @@ class TruncatedAddition:
         lost[0] = 0.0
         return Scenario(
             NeighbouringPair.utilities(counted, lost, sensitivity=target.sensitivity),
-            (Event("a light outcome", lambda outputs: np.asarray(outputs > 0, dtype=bool)),),
+            (Event("a light outcome", lambda outputs: as_floats(outputs) > 0),),
         )

@@ -1,10 +1,11 @@
 """Zero-rounding: weights that underflow to zero, so that an outcome proves which database it came from.
 
-An exponential mechanism that evaluates exp(ε·u/(2Δu)) in floating point gives weight 0 to utilities below some boundary.
-The adversary puts the pair astride it: an outcome that is certain on one side is impossible, or one of many, on the other.
+An exponential mechanism that evaluates exp(ε·u/(2Δu)) in floating point gives weight 0 to utilities below some
+boundary. The adversary puts the pair astride it: an outcome that is certain on one side is impossible, or one of many,
+on the other.
 
-The adversary knows ε and Δu and picks the utilities. It finds the boundary by looking at the target's outputs for two equal
-utilities: both outcomes are drawn above the boundary, and below it the target fails or always draws the same. A
+The adversary knows ε and Δu and picks the utilities. It finds the boundary by looking at the target's outputs for two
+equal utilities: both outcomes are drawn above the boundary, and below it the target fails or always draws the same. A
 negative result says nothing of outcomes lost by other ways than a lower boundary on single utilities; a mechanism that
 subtracts the largest utility first has no such boundary.
 
@@ -20,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from attacklab.attacks.base import Event, Probe, Scenario
+from attacklab.floats import BINARY64
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Kind, Outputs, Target, TargetError
 
@@ -28,9 +30,6 @@ PROBES = 64
 
 DEEPEST_NATS = 2.0**14
 """How far down the boundary is looked for, in ε·u/(2Δu): binary64 ends at 745, x87 extended precision at 11 400."""
-
-BINARY64_NATS = 1075 * math.log(2)
-"""Where binary64 underflows: the place to judge a target that has no boundary."""
 
 
 @dataclass(frozen=True)
@@ -63,13 +62,16 @@ class ZeroRounding:
         )
 
     def _boundary(self, target: Target, probe: Probe, gap: float) -> int:
-        """The smallest depth at which two equal outcomes are not both drawn, in quarters of the gap."""
+        """The smallest depth at which two equal outcomes are not both drawn, in quarters of the gap.
+
+        A target that has none is judged where binary64 would underflow.
+        """
         nats_per_quarter = target.claim.epsilon * gap / (8 * target.sensitivity)
         alive, dead = 0, 1
         while self._both_drawn(probe, -dead * gap / 4):
             alive, dead = dead, 2 * dead
             if dead * nats_per_quarter > DEEPEST_NATS:
-                return math.ceil(BINARY64_NATS / nats_per_quarter)
+                return math.ceil(BINARY64.underflow_nats / nats_per_quarter)
         while dead - alive > 1:
             middle = (alive + dead) // 2
             alive, dead = (middle, dead) if self._both_drawn(probe, -middle * gap / 4) else (alive, middle)

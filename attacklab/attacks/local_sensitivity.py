@@ -1,0 +1,94 @@
+"""Local-sensitivity leakage: noise scaled to the data tells the size of the data.
+
+A mean of n records in [l, u] with noise scaled to its local sensitivity (u − l)/(n + 1) gives n away: the scale of the
+noise can be estimated from a few answers and n read off it. The pair is the worst one: n records at the lower bound
+against n + 1 of them, whose means are equal, so that nothing but the scale differs. The adversary bets on the n that it
+reads. It knows ε, the bounds and the two datasets.
+
+For few records one answer is enough: scales that differ by a factor move tail probabilities without limit. For many
+records the ratio of the scales is near 1, and a negative result shows only that n is not read off so few answers.
+
+Source: Nissim, Raskhodnikova and Smith 2007, section 1; Near and Abuah, 'Programming Differential Privacy', chapter 8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.attacks.base import Event, Probe, Scenario, as_floats
+from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.targets import Kind, Outputs, Target
+
+TAIL_FACTORS = (1.0, 2.0, 3.0, 4.0, 6.0, 8.0)
+"""How far above the scale that lies between the two candidates the estimate must lie; the choosing sample picks one."""
+
+
+@dataclass(frozen=True)
+class LocalSensitivity:
+    """The attack.
+
+    Attributes:
+        sizes: the numbers n of records that are tried.
+        answers: from how many answers n is estimated.
+    """
+
+    sizes: tuple[int, ...] = (1, 256)
+    answers: tuple[int, ...] = (1, 8)
+    name: str = "local_sensitivity"
+    flaw: str = "noise scaled to the local sensitivity tells the number of records"
+
+    def applies_to(self, target: Target) -> bool:
+        """Means only: their local sensitivity is a function of n."""
+        return target.kind is Kind.MEAN
+
+    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - needs no look at outputs
+        """Every size with every number of answers."""
+        for size in self.sizes:
+            for answers in self.answers:
+                yield self.scenario(target, size, answers)
+
+    @staticmethod
+    def scenario(target: Target, size: int, answers: int) -> Scenario:
+        """The pair of `size` records against one more, and the bets on what is read off `answers` answers."""
+        assert target.bounds is not None  # noqa: S101 - a mean has bounds
+        lower, upper = target.bounds
+        epsilon = target.claim.epsilon
+        between = size + 0.5
+
+        def event(factor: float) -> Event:
+            most = (between + 1) / factor - 1
+
+            def contains(outputs: Outputs) -> NDArray[np.bool_]:
+                return estimated_size(as_floats(outputs), lower, upper, epsilon) < most
+
+            return Event(f"n is read as less than {most:.4g} off {answers} answers", contains)
+
+        pair = NeighbouringPair.records(np.full(size, lower), np.full(size + 1, lower), Relation.ADD_REMOVE)
+        return Scenario(pair, tuple(event(factor) for factor in TAIL_FACTORS), answers)
+
+
+def estimated_size(
+    answers: NDArray[np.float64], lower: float, upper: float, epsilon: float, mean: float | None = None
+) -> NDArray[np.float64]:
+    """Read the number of records off the scale of the noise.
+
+    The mean absolute deviation of Laplace noise is its scale (u − l)/((n + 1)·ε).
+
+    Args:
+        answers: answers to one query, along the last axis where there are several, shape (…, m) or (m,) of single ones.
+        lower: lower bound l of a record.
+        upper: upper bound u of a record.
+        epsilon: ε of one answer.
+        mean: the true answer where the adversary knows it; the lower bound by default.
+
+    Returns:
+        The estimate of n, one a row; NaN for a row with a failure in it.
+    """
+    deviations = np.abs(answers - (lower if mean is None else mean))
+    scale = deviations.mean(axis=-1) if deviations.ndim > 1 else deviations
+    with np.errstate(divide="ignore"):
+        return (upper - lower) / (epsilon * scale) - 1

@@ -1,0 +1,167 @@
+"""Low bits of Laplace noise: is y − f(D) a value that the sampler can produce at all?
+
+Textbook samplers compute f(D) ± λ·log(v) for a v on the grid of multiples of 2^−53. Only some doubles y are such values
+for f(D), others for f(D′), and many for one of the two only: seeing one of those proves which database it came from.
+
+Whether y is reachable is decided by inverting the sampler: v ≈ e^(−|y − f|/λ) leaves a handful of grid points, and each
+is put through the sampler's own arithmetic. The adversary knows λ = Δ/ε and, out of the models below, guesses the
+sampler; the choosing sample picks the model. It matters which logarithm is modelled: numpy's own and the C library's
+differ in the last bit on many inputs. A negative result shows only that none of these models fits, or that both
+answers are so large against λ that all their neighbourhood is reachable.
+
+For v on all multiples of 2^−53 the advantage is about 0.60. The textbook's 1 − 2|U − ½| is always an even multiple,
+which thins the reachable doubles out by half again: there it is about 0.80.
+
+Source: Mironov 2012, 'On Significance of the Least Significant Bits for Differential Privacy', section 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from attacklab.attacks.base import Event, Probe, Scenario, as_floats
+from attacklab.floats import half_ulp
+from attacklab.neighbours import NeighbouringPair
+from attacklab.targets import Kind, Outputs, Target
+
+Floats: TypeAlias = NDArray[np.float64]
+Integers: TypeAlias = NDArray[np.int64]
+
+GRID = 2.0**53
+"""Uniforms are multiples of 1/GRID."""
+
+WIDEST_SEARCH = 24
+"""With more grid points than this that might give y, one of them does."""
+
+CHUNK = 1 << 13
+"""Outputs inverted at a time, so that the work stays in the cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class SamplerModel:
+    """How a sampler computes ±λ·log(v).
+
+    Attributes:
+        description: in words.
+        log: its logarithm, elementwise.
+        positive: which v·2^53 can give noise above zero, elementwise.
+        negative: which v·2^53 can give noise below zero.
+    """
+
+    description: str
+    log: Callable[[Floats], Floats]
+    positive: Callable[[Integers], NDArray[np.bool_]]
+    negative: Callable[[Integers], NDArray[np.bool_]]
+
+
+def _even(numerators: Integers) -> NDArray[np.bool_]:
+    return np.equal(numerators % 2, 0)
+
+
+def _every(numerators: Integers) -> NDArray[np.bool_]:
+    return np.full(numerators.shape, True)
+
+
+def _rounded_complement(numerators: Integers) -> NDArray[np.bool_]:
+    """Whether (2.0 − U) − U gives it: 2.0 − U is rounded to even, so of the residues mod 8 only these four come."""
+    return np.isin(numerators % 8, (0, 1, 4, 7))
+
+
+_library_log: Callable[[Floats], Floats] = partial(special.xlogy, 1.0)
+"""The C library's log, elementwise; numpy's ufunc has an implementation of its own."""
+
+MODELS = (
+    SamplerModel("inverse CDF with numpy's log", np.log, _even, _even),
+    SamplerModel("inverse CDF with the C library's log", _library_log, _even, _even),
+    SamplerModel("a sign times numpy's log of a uniform", np.log, _every, _every),
+    SamplerModel("numpy's C code, log(U + U) and log((2.0 − U) − U)", _library_log, _rounded_complement, _even),
+)
+
+
+@dataclass(frozen=True)
+class LowBitLaplace:
+    """The attack.
+
+    Attributes:
+        answers: the two true answers; 0 and the sensitivity by default.
+    """
+
+    answers: tuple[float, float] | None = None
+    name: str = "low_bit_laplace"
+    flaw: str = "some doubles can be reached from one true answer only"
+
+    def applies_to(self, target: Target) -> bool:
+        """Additive noise only."""
+        return target.kind is Kind.NOISE
+
+    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - needs no look at outputs
+        """One pair, a bet for every model."""
+        first, second = self.answers or (0.0, target.sensitivity)
+        scale = target.sensitivity / target.claim.epsilon
+        events = tuple(
+            Event(
+                f"reachable from {first!r} and not from {second!r} by {model.description}, scale {scale!r}",
+                partial(_only_from, here=first, there=second, scale=scale, model=model),
+            )
+            for model in MODELS
+        )
+        yield Scenario(NeighbouringPair.answers(first, second, sensitivity=target.sensitivity), events)
+
+
+def reachable(outputs: Floats, answer: float, scale: float, model: SamplerModel) -> NDArray[np.bool_]:
+    """Which outputs the sampler can produce for a true answer.
+
+    Args:
+        outputs: shape (n,).
+        answer: the true answer f(D).
+        scale: λ of the noise, in the unit of the answer.
+        model: how the sampler computes.
+
+    Returns:
+        A bool an output, exact up to the (never seen) case of a grid point outside the search window.
+    """
+    found = np.empty(outputs.shape, dtype=bool)
+    for start in range(0, len(outputs), CHUNK):
+        found[start : start + CHUNK] = _reachable_chunk(outputs[start : start + CHUNK], answer, scale, model)
+    return found
+
+
+def _reachable_chunk(outputs: Floats, answer: float, scale: float, model: SamplerModel) -> NDArray[np.bool_]:
+    with np.errstate(all="ignore"):
+        noise = outputs - answer
+        depth = np.abs(noise) / scale
+        centre = np.exp(-depth) * GRID
+        # What may lie between the centre and the grid point: the rounding of y and of y − f, and a unit in the last
+        # place each for the logarithm, the product, the exponential and the quotient.
+        rounding = half_ulp(outputs) * (answer != 0) + half_ulp(noise)
+        width = centre * rounding / scale + centre / GRID * (2 * depth + 2)
+        # Not below the first grid point, and nothing to search where an output is a failure.
+        low = np.maximum(np.ceil(centre - width), 1)
+        high = np.minimum(np.floor(centre + width), GRID)
+    found = high - low > WIDEST_SEARCH
+    open_ = np.flatnonzero((low <= high) & ~found)
+    candidate, last = low[open_], high[open_]
+    while open_.size:
+        sign = np.copysign(1.0, noise[open_])
+        numerators = candidate.astype(np.int64)
+        allowed = np.where(sign > 0, model.positive(numerators), model.negative(numerators))
+        hit = allowed & (answer - sign * (scale * model.log(candidate / GRID)) == outputs[open_])
+        found[open_[hit]] = True
+        left = ~hit & (candidate < last)
+        open_, candidate, last = open_[left], candidate[left] + 1, last[left]
+    return found
+
+
+def _only_from(outputs: Outputs, *, here: float, there: float, scale: float, model: SamplerModel) -> NDArray[np.bool_]:
+    values = as_floats(outputs)
+    inside = reachable(values, here, scale, model)
+    rest = np.flatnonzero(inside)
+    inside[rest] = ~reachable(values[rest], there, scale, model)
+    return inside

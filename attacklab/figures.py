@@ -1,0 +1,95 @@
+"""What a figure shows, as data: made by experiments, kept in their JSON, drawn by `plots`."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, TypeAlias
+
+Scale: TypeAlias = Literal["linear", "log", "symlog"]
+
+
+class Role(enum.StrEnum):
+    """What a series stands for; each role has its own colour and line."""
+
+    NAIVE = "naive"
+    EXACT = "exact"
+    IDEAL = "ideal"
+    CEILING = "ceiling"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Series:
+    """One line of a panel, with confidence bounds where it was measured.
+
+    Attributes:
+        label: its entry in the legend.
+        role: what it stands for.
+        x: where.
+        y: what; as many as x.
+        lower: lower confidence bounds of y, or none.
+        upper: upper confidence bounds of y, or none.
+        marks_only: whether the points stand alone, with no line through them.
+    """
+
+    label: str
+    role: Role
+    x: Sequence[float]
+    y: Sequence[float]
+    lower: Sequence[float] = ()
+    upper: Sequence[float] = ()
+    marks_only: bool = False
+
+    def __post_init__(self) -> None:
+        lengths = {len(self.x), len(self.y), len(self.lower) or len(self.x), len(self.upper) or len(self.x)}
+        if len(lengths) != 1 or not len(self.x):
+            raise ValueError(f"series {self.label!r} needs as many y and bounds as x, and at least one")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """One set of axes."""
+
+    title: str
+    x_label: str
+    y_label: str
+    series: Sequence[Series]
+    x_scale: Scale = "linear"
+    y_scale: Scale = "linear"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """Panels side by side.
+
+    Attributes:
+        name: file name without its ending.
+        caption: one line under the figure.
+        panels: from left to right.
+    """
+
+    name: str
+    caption: str
+    panels: Sequence[Panel] = field(default_factory=tuple)
+
+    def to_json(self) -> dict[str, Any]:
+        """The figure as plain JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Figure:
+        """Read a figure.
+
+        Raises:
+            ValueError: a field is missing, unknown or malformed.
+        """
+        try:
+            panels = [
+                Panel(**{**panel, "series": [Series(**{**one, "role": Role(one["role"])}) for one in panel["series"]]})
+                for panel in data["panels"]
+            ]
+            return cls(**{**data, "panels": panels})
+        except (TypeError, KeyError) as error:
+            raise ValueError(f"not a figure: {error}") from error

@@ -1,0 +1,157 @@
+"""The output law of an implementation, in rational numbers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from gmpy2 import mpq
+
+from attacklab.laws.errors import LawError, MassExceedsOne
+from attacklab.laws.outcomes import canonical, decode, encode
+
+
+class Bounds(NamedTuple):
+    """Two numbers that enclose a third: exact rationals, or `math.inf` above."""
+
+    lower: Any
+    upper: Any
+
+
+class Law:
+    """Outcomes and how much probability each is known to have; what is missing from 1 is *unresolved*.
+
+    The unresolved mass may lie on any outcome, those not listed included, so that the probability of an outcome (or
+    of a set of them) lies between the mass it is known to have and that plus the unresolved mass. A law is *closed*
+    when nothing is unresolved: then every probability is exact. Outcomes without mass are not held.
+
+    Args:
+        masses: outcome → rational mass, at least 0. Outcomes that are the same (see `outcomes`) are added up.
+
+    Raises:
+        LawError: a mass is negative or is no rational number.
+        MassExceedsOne: the masses add up to more than 1.
+        UnhashableOutcome: an outcome cannot be hashed.
+    """
+
+    def __init__(self, masses: Mapping[Any, Any]) -> None:
+        held: dict[Hashable, Any] = {}
+        for outcome, mass in masses.items():
+            try:
+                exact = mpq(mass)
+            except (TypeError, ValueError, OverflowError) as error:
+                raise LawError(f"the mass of {outcome!r} must be a rational number, not {mass!r}") from error
+            if exact < 0:
+                raise LawError(f"the mass of {outcome!r} must be at least 0, not {mass}")
+            if exact:
+                key = canonical(outcome)
+                held[key] = held[key] + exact if key in held else exact
+        total = _sum(held.values())
+        if total > 1:
+            raise MassExceedsOne(f"the masses must add up to at most 1, not to 1 + {float(total - 1):.3g}")
+        self._masses = held
+        self._unresolved = 1 - total
+
+    @property
+    def masses(self) -> Mapping[Hashable, Any]:
+        """Outcome → the mass it is known to have (`gmpy2.mpq`)."""
+        return MappingProxyType(self._masses)
+
+    @property
+    def unresolved(self) -> Any:
+        """The mass whose outcome is not known (`gmpy2.mpq`)."""
+        return self._unresolved
+
+    @property
+    def closed(self) -> bool:
+        """Whether every probability is known exactly."""
+        return not self._unresolved
+
+    def __len__(self) -> int:
+        return len(self._masses)
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self._masses)
+
+    def __contains__(self, outcome: object) -> bool:
+        return canonical(outcome) in self._masses
+
+    def __getitem__(self, outcome: Hashable) -> Bounds:
+        """The probability of one outcome, known to the law or not."""
+        mass = self.mass(outcome)
+        return Bounds(mass, mass + self._unresolved)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Law) and self._masses == other._masses
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Law({len(self)} outcomes, {float(self._unresolved):.3g} unresolved)"
+
+    def mass(self, outcome: Hashable) -> Any:
+        """The mass that one outcome is known to have."""
+        return self._masses.get(canonical(outcome), mpq(0))
+
+    def probability(self, contains: Callable[[Any], bool]) -> Bounds:
+        """The probability of the event that holds the outcomes for which `contains` is true."""
+        mass = _sum(mass for outcome, mass in self._masses.items() if contains(outcome))
+        return Bounds(mass, mass + self._unresolved)
+
+    def map(self, function: Callable[[Any], Hashable]) -> Law:
+        """The law of `function(outcome)`: post-processing, or a marginal of a joint law."""
+        masses: dict[Hashable, Any] = {}
+        for outcome, mass in self._masses.items():
+            image = canonical(function(outcome))
+            masses[image] = masses.get(image, 0) + mass
+        return Law(masses)
+
+    def product(self, other: Law) -> Law:
+        """The law of the pair of two independent outcomes."""
+        return Law({(a, b): p * q for a, p in self._masses.items() for b, q in other._masses.items()})
+
+    def to_json(self) -> dict[str, Any]:
+        """The law as JSON: pairs of outcome and mass, the mass as "numerator/denominator".
+
+        Pairs are ordered by their outcomes' text, so that equal laws are written equally.
+
+        Raises:
+            TypeError: an outcome has no form in JSON.
+        """
+        pairs = [[encode(outcome), str(mass)] for outcome, mass in self._masses.items()]
+        return {"masses": sorted(pairs, key=lambda pair: json.dumps(pair[0]))}
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Law:
+        """The law that `to_json` wrote.
+
+        Raises:
+            LawError: it wrote no such record.
+        """
+        try:
+            masses = {decode(form): mpq(mass) for form, mass in record["masses"]}
+        except (KeyError, TypeError, ValueError) as error:
+            raise LawError(f"not the record of a law: {error}") from error
+        if len(masses) != len(record["masses"]):
+            raise LawError("not the record of a law: an outcome is listed twice")
+        return cls(masses)
+
+    def digest(self) -> str:
+        """The SHA-256 of the law's JSON, in hexadecimal: equal for equal laws only.
+
+        Raises:
+            TypeError: an outcome has no form in JSON.
+        """
+        text = json.dumps(self.to_json(), separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _sum(masses: Any) -> Any:
+    """The sum, two by two: denominators grow on the last few additions only."""
+    level = list(masses)
+    while len(level) > 1:
+        level = [sum(level[i : i + 2]) for i in range(0, len(level), 2)]
+    return mpq(level[0]) if level else mpq(0)

@@ -1,0 +1,112 @@
+"""Drawing figures, from data alone. The one place that imports matplotlib."""
+
+from __future__ import annotations
+
+import io
+import math
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+from matplotlib.ticker import FuncFormatter, LogLocator
+
+from attacklab.figures import Figure, Panel, Role, Series
+from attacklab.findings import write_whole
+
+COLOURS = {
+    Role.NAIVE: ("#c1272d", "#e8743b", "#8c1a4b", "#b8860b", "#7a5195"),
+    Role.EXACT: ("#0b5fa5", "#2a9d8f", "#5aa9e6", "#264653"),
+    Role.IDEAL: ("#6c757d", "#9aa0a6", "#495057", "#adb5bd"),
+    Role.CEILING: ("#000000", "#555555"),
+    Role.OTHER: ("#3d3d3d", "#6a994e", "#bc6c25", "#577590"),
+}
+LINES = {Role.NAIVE: "-", Role.EXACT: "-", Role.IDEAL: "--", Role.CEILING: ":", Role.OTHER: "-"}
+MARKERS = ("o", "s", "^", "D", "v")
+STYLE: dict[str, Any] = {
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.3,
+    "legend.frameon": False,
+    "legend.fontsize": 8.5,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "attacklab",
+}
+PANEL_INCHES = (6.2, 4.4)
+
+
+def save(figure: Figure, folder: Path) -> list[Path]:
+    """Draw a figure as SVG and PNG.
+
+    Args:
+        figure: what to draw.
+        folder: where to; made if it is not there.
+
+    Returns:
+        The two files written.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    with mpl.rc_context(STYLE):
+        width, height = PANEL_INCHES
+        canvas = Canvas(figsize=(width * len(figure.panels), height), layout="constrained")
+        rows = canvas.subplots(1, len(figure.panels), squeeze=False)
+        for axes, panel in zip(rows[0], figure.panels, strict=True):
+            _draw(axes, panel)
+        written = []
+        for ending, metadata in (("svg", {"Date": None}), ("png", {"Software": None})):
+            content = io.BytesIO()
+            canvas.savefig(content, format=ending, dpi=150, metadata=metadata)
+            path = folder / f"{figure.name}.{ending}"
+            write_whole(path, content.getvalue())
+            written.append(path)
+    return written
+
+
+def _draw(axes: Axes, panel: Panel) -> None:
+    counts = dict.fromkeys(Role, 0)
+    for series in panel.series:
+        _draw_series(axes, series, counts[series.role])
+        counts[series.role] += 1
+    axes.set_title(panel.title, fontsize=11)
+    axes.set_xlabel(panel.x_label)
+    axes.set_ylabel(panel.y_label)
+    axes.set_xscale(panel.x_scale)
+    if panel.y_scale == "symlog":
+        least = min((abs(y) for series in panel.series for y in series.y if y), default=1.0)
+        axes.set_yscale("symlog", linthresh=least)
+    else:
+        axes.set_yscale(panel.y_scale)
+    if panel.x_scale == "log":
+        axes.xaxis.set_major_locator(LogLocator(numticks=8))
+        axes.xaxis.set_major_formatter(FuncFormatter(_plain_number))
+    axes.legend(loc="best")
+
+
+def _draw_series(axes: Axes, series: Series, number: int) -> None:
+    colours = COLOURS[series.role]
+    colour = colours[number % len(colours)]
+    measured = series.role in (Role.NAIVE, Role.EXACT, Role.OTHER)
+    # Nested marker sizes keep coinciding series visible.
+    size = 7.5 - 1.5 * (number % 4)
+    axes.plot(
+        series.x,
+        series.y,
+        linestyle="" if series.marks_only else LINES[series.role],
+        marker=MARKERS[number % len(MARKERS)] if measured else "",
+        markersize=size,
+        color=colour,
+        linewidth=1.6,
+        label=series.label,
+        zorder=4 if series.role is Role.CEILING else 3,
+    )
+    if series.lower and series.upper:
+        axes.fill_between(series.x, series.lower, series.upper, color=colour, alpha=0.18, linewidth=0)
+
+
+def _plain_number(value: float, _position: int) -> str:
+    return f"{value:g}" if 1e-3 <= value < 1e5 else f"$10^{{{round(math.log10(value))}}}$"
