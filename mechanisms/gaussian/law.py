@@ -30,9 +30,8 @@ class Enclosure(NamedTuple):
     upper: mpfr
 
 
-@lru_cache
 def rounding(precision: int) -> tuple[gmpy2.context, gmpy2.context]:
-    """Return the MPFR contexts of `precision` bits that round down and up."""
+    """Return fresh MPFR contexts (one can't be entered twice at a time) of `precision` bits that round down and up."""
     return (
         gmpy2.context(precision=precision, round=gmpy2.RoundDown),
         gmpy2.context(precision=precision, round=gmpy2.RoundUp),
