@@ -53,6 +53,16 @@ def load_target(spec: str, *, kind: Kind | None = None, epsilon: float | None = 
     return replace(target, version=_version(module)) if target.version == "unknown" else target
 
 
+def targets_of(place: str) -> dict[str, str]:
+    """The targets that a module holds, each with the first line of its documentation; `place` as before the colon.
+
+    Raises:
+        ValueError: the module cannot be loaded.
+    """
+    module = _module(place)
+    return {name: (inspect.getdoc(getattr(module, name)) or "").partition("\n")[0] for name in _targets_in(module)}
+
+
 def _called(maker: Callable[..., Any], spec: str, epsilon: dict[str, float], parameters: dict[str, Any]) -> Target:
     needed = f"{spec} is a release function: say its kind (and epsilon), or name a Target"
     try:

@@ -24,7 +24,7 @@ COLOURS = {
 }
 LINES = {Role.NAIVE: "-", Role.EXACT: "-", Role.IDEAL: "--", Role.CEILING: ":", Role.OTHER: "-"}
 MARKERS = ("o", "s", "^", "D", "v")
-STYLE: dict[str, Any] = {
+STYLE: Any = {
     "font.size": 10,
     "axes.spines.top": False,
     "axes.spines.right": False,

@@ -41,7 +41,7 @@ Data: [{{ entry.experiment.name }}.json](data/{{ entry.experiment.name }}.json),
 {{ ", quick run" if entry.experiment.quick else "" }}, {{ entry.experiment.seconds }} s, \
 Python {{ entry.environment.python }}, numpy {{ entry.environment.numpy }}.
 {% endfor %}""",
-    autoescape=False,  # noqa: S701 - Markdown of our own records
+    autoescape=False,
     keep_trailing_newline=True,
 )
 

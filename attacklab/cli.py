@@ -1,0 +1,186 @@
+"""The command line: `attacklab list`, `run`, `audit`.
+
+Exit status: 0 nothing violated, 1 a claim refuted, 2 a usage error or an ERROR finding.
+"""
+
+from __future__ import annotations
+
+import difflib
+import shlex
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from attacklab.attacks import ATTACKS
+from attacklab.attacks.base import Attack
+from attacklab.experiment import FOLDER, Settings, load_experiments, run_experiment
+from attacklab.findings import Finding, Verdict, record, to_text, write_whole
+from attacklab.floats import ArithmeticModeError
+from attacklab.loading import load_target, targets_of
+from attacklab.referee import DEFAULT_ALPHA, DEFAULT_TRIALS, audit
+from attacklab.report import write_index
+from attacklab.targets import Kind
+
+REFUTED, FAILED = 1, 2
+COLOURS = {
+    Verdict.VIOLATED: "bold red",
+    Verdict.PROVED: "bold blue",
+    Verdict.ERROR: "bold yellow",
+    Verdict.INCONCLUSIVE: "yellow",
+}
+
+Named = TypeVar("Named")
+
+app = typer.Typer(
+    help="Attack implementations of differential privacy, and say with what confidence they are broken.",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+)
+
+
+@app.command("list")
+def list_() -> None:
+    """List attacks, experiments and the lab's own targets."""
+    console = Console()
+    attacks = Table("attack", "looks for", title="Attacks", title_justify="left", box=None)
+    for attack in ATTACKS:
+        attacks.add_row(attack.name, attack.flaw)
+    console.print(attacks)
+    if not Path(FOLDER).is_dir():
+        console.print(f"\nExperiments and the lab's targets are found in a checkout of the lab (no {FOLDER}/ here).")
+        return
+    experiments = Table("experiment", "question", title="\nExperiments", title_justify="left", box=None)
+    for experiment in load_experiments(Path.cwd()).values():
+        experiments.add_row(experiment.name, experiment.question)
+    console.print(experiments)
+    place = f"{FOLDER}.targets"
+    targets = Table("target", "what it is", title="\nTargets", title_justify="left", box=None)
+    for name, summary in targets_of(place).items():
+        targets.add_row(f"{place}:{name}", summary)
+    console.print(targets)
+
+
+@app.command()
+def run(
+    names: Annotated[list[str] | None, typer.Argument(help="Which experiments; all by default.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A rough picture in under a minute.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="What all randomness is derived from.")] = 0,
+    output: Annotated[Path, typer.Option(help="The folder for pages, data and figures.")] = Path("reports"),
+) -> None:
+    """Run experiments and write their data, figures and page."""
+    known = load_experiments(Path.cwd())
+    chosen = [_named(name, known, "experiment") for name in names] if names else list(known.values())
+    _require_writable(output)
+    settings = Settings(seed=seed, quick=quick)
+    for number, experiment in enumerate(chosen, 1):
+        typer.echo(f"[{number}/{len(chosen)}] {experiment.name}: {experiment.question}")
+        data = run_experiment(experiment, settings, output)
+        verdicts = [finding["verdict"] for finding in data["findings"]]
+        counted = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in Verdict if verdict in verdicts)
+        typer.echo(f"      {data['experiment']['seconds']} s{': ' if counted else ''}{counted}")
+    typer.echo(f"written: {write_index(output)}")
+
+
+@app.command("audit")
+def audit_(
+    target: Annotated[str, typer.Argument(help="path/file.py:name or package.module:name")],
+    attack: Annotated[list[str] | None, typer.Option(help="Only this attack; may be repeated.")] = None,
+    kind: Annotated[Kind | None, typer.Option(help="Take TARGET as a release function of this kind.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="The claimed ε.")] = None,
+    delta: Annotated[float | None, typer.Option(help="The claimed δ; 0 by default.")] = None,
+    sensitivity: Annotated[float | None, typer.Option(help="Of the answer or the utilities; 1 by default.")] = None,
+    lower: Annotated[float | None, typer.Option(help="Lower bound of a record (sum, mean).")] = None,
+    upper: Annotated[float | None, typer.Option(help="Upper bound of a record (sum, mean).")] = None,
+    trials: Annotated[int, typer.Option(min=1, help="Outputs of either input to judge an event on.")] = DEFAULT_TRIALS,
+    alpha: Annotated[float, typer.Option(help="Probability of any false alarm.")] = DEFAULT_ALPHA,
+    seed: Annotated[int, typer.Option(min=0, help="What all randomness is derived from.")] = 0,
+    json: Annotated[str | None, typer.Option(help="Write the findings to this file, or - for standard output.")] = None,
+) -> None:
+    """Run every attack that applies against a target."""
+    parameters: dict[str, Any] = {"delta": delta, "sensitivity": sensitivity}
+    if (lower is None) != (upper is None):
+        raise ValueError("--lower and --upper go together")
+    if lower is not None:
+        parameters["bounds"] = (lower, upper)
+    parameters = {name: value for name, value in parameters.items() if value is not None}
+    loaded = load_target(target, kind=kind, epsilon=epsilon, **parameters)
+    by_name = {known.name: known for known in ATTACKS}
+    chosen: Sequence[Attack] = [_named(name, by_name, "attack") for name in attack] if attack else ATTACKS
+    options = {"--kind": kind, "--epsilon": epsilon, "--delta": delta, "--sensitivity": sensitivity}
+    options |= {"--lower": lower, "--upper": upper}
+    said = [f"{option} {value}" for option, value in options.items() if value is not None]
+    spec = " ".join([shlex.quote(target), *said])
+    if json not in (None, "-"):
+        _require_writable(Path(str(json)).parent)
+    findings = audit(loaded, chosen, trials=trials, alpha=alpha, seed=seed, spec=spec)
+    if json == "-":
+        typer.echo(to_text(record(findings)), nl=False)
+    else:
+        _print_findings(findings)
+        if json is not None:
+            write_whole(Path(json), to_text(record(findings)))
+    verdicts = {finding.verdict for finding in findings}
+    if Verdict.ERROR in verdicts:
+        raise typer.Exit(FAILED)
+    if Verdict.VIOLATED in verdicts:
+        raise typer.Exit(REFUTED)
+
+
+def main() -> None:
+    """Run the command line; a failure that can be expected ends in one line on standard error."""
+    try:
+        app()
+    except (ValueError, TypeError, OSError, ArithmeticModeError) as error:
+        typer.echo(f"attacklab: {error}", err=True)
+        sys.exit(FAILED)
+
+
+def _named(name: str, known: Mapping[str, Named], what: str) -> Named:
+    if name in known:
+        return known[name]
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+    raise ValueError(f"no {what} {name!r}; {hint}")
+
+
+def _require_writable(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise ValueError(f"cannot write to {folder}: {error.strerror}") from error
+
+
+def _print_findings(findings: Sequence[Finding]) -> None:
+    console = Console()
+    table = Table(box=None, pad_edge=False)
+    for column in ("attack", "verdict", "advantage", "allowed"):
+        table.add_column(column, no_wrap=True)
+    table.add_column("event, and what follows")
+    applied = [finding for finding in findings if finding.verdict is not Verdict.NOT_APPLICABLE]
+    for finding in applied:
+        advantage = finding.advantage
+        table.add_row(
+            finding.attack,
+            Text(finding.verdict, style=COLOURS.get(finding.verdict, "")),
+            f"{advantage.estimate:.4f}" if advantage else "",
+            f"{finding.ceiling:.4f}" if advantage else "",
+            Text(f"{finding.event}{': ' if finding.event else ''}{finding.reason}"),
+        )
+    if applied:
+        console.print(table)
+    others = dict.fromkeys(finding.attack for finding in findings if finding not in applied)
+    if others:
+        console.print(f"do not apply to this kind of target: {', '.join(others)}", highlight=False)
+    for line in dict.fromkeys(finding.replay for finding in findings if finding.verdict is Verdict.VIOLATED):
+        console.print(f"replay: {line}", soft_wrap=True, highlight=False, markup=False)
