@@ -1,0 +1,127 @@
+"""The fixed-point sum, judged in rational arithmetic and by the worst pairs of floating-point sums."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mechanisms.grid import Grid
+from mechanisms.laplace.exact import discrete_laplace
+from mechanisms.randomness import SeededBits
+from mechanisms.summation.exact import Bounds, exact_bounded_mean, exact_bounded_sum
+
+WIDEST = Bounds(-(2.0**53), 2.0**53, Grid(0))
+RECORDS = st.floats(allow_nan=True, allow_infinity=True)
+
+
+def bits(seed: int = 0) -> SeededBits:
+    return SeededBits(np.random.default_rng(seed))
+
+
+def rounded_half_even(record: float, bounds: Bounds) -> Fraction:
+    clipped = min(max(0.0 if math.isnan(record) else record, bounds.lower), bounds.upper)
+    return round(Fraction(clipped) / bounds.grid.step) * bounds.grid.step
+
+
+@given(st.lists(RECORDS, max_size=30), st.integers(-1022, 960))
+def test_the_total_is_the_rational_sum_of_the_rounded_records(records: list[float], exponent: int) -> None:
+    step = 2.0**exponent
+    bounds = Bounds(-3 * step, 1000 * step, Grid(exponent))
+    expected = sum((rounded_half_even(record, bounds) for record in records), Fraction(0))
+    assert bounds.total(np.array(records)) * bounds.grid.step == expected
+
+
+@given(st.lists(RECORDS, min_size=1, max_size=12), RECORDS, st.integers(-5, 5), st.integers(1, 10))
+def test_no_record_moves_the_total_by_more_than_the_sensitivity(
+    records: list[float], other: float, lower: int, width: int
+) -> None:
+    bounds = Bounds(lower / 4, (lower + width) / 4, Grid(-2))
+    whole, without = bounds.total(np.array(records)), bounds.total(np.array(records[1:]))
+    changed = bounds.total(np.array([other, *records[1:]]))
+    assert abs(whole - without) <= bounds.sensitivity("add-remove")
+    assert abs(whole - changed) <= bounds.sensitivity("substitute")
+
+
+def test_the_worst_floating_point_pair_moves_the_fixed_point_sum_by_exactly_the_sensitivity() -> None:
+    bounds = Bounds(1.0, 1 + 2.0**-48, Grid(-52))
+    first = np.where(np.arange(1024) < 32, 1 + 2.0**-48, 1.0)
+    second = np.where(np.arange(1024) < 33, 1 + 2.0**-48, 1.0)
+    assert bounds.total(second) - bounds.total(first) == bounds.sensitivity("substitute") == 2**4
+
+
+def test_the_widest_records_add_up_without_wrapping_around() -> None:
+    records = np.full(100_000, 2.0**53)
+    assert WIDEST.total(records) == 100_000 * 2**53 > 2**63
+    assert WIDEST.total(-records) == -100_000 * 2**53
+
+
+def test_records_that_are_not_numbers_count_as_the_bound_nearest_to_zero() -> None:
+    assert Bounds(2, 5, Grid(0)).total(np.array([math.nan, math.inf, -math.inf])) == 2 + 5 + 2
+
+
+def test_a_total_does_not_depend_on_how_numpy_reports_underflow() -> None:
+    with np.errstate(all="raise"):
+        assert Bounds(0, 2.0**980, Grid(970)).total(np.array([5e-324, 2.0**975])) == 32
+
+
+@pytest.mark.parametrize(("relation", "sensitivity"), [("add-remove", 12), ("substitute", 20)])
+def test_the_sum_is_the_total_with_discrete_laplace_noise(relation, sensitivity: int) -> None:
+    bounds = Bounds(-2, 3, Grid(-2))
+    records = np.array([1.0, 2.9, -8.0])
+    for seed in range(20):
+        output = exact_bounded_sum(records, bits(seed), epsilon=0.5, bounds=bounds, relation=relation)
+        noise = discrete_laplace(Fraction(2 * sensitivity), bits(seed))
+        assert output * 4 == 4 + 12 - 8 + noise
+
+
+def test_the_mean_of_a_known_number_divides_the_noisy_sum() -> None:
+    bounds = Bounds(0, 100, Grid(-1))
+    for seed in range(20):
+        output = exact_bounded_mean(np.full(3, 50.0), bits(seed), epsilon=2, bounds=bounds)
+        noise = discrete_laplace(Fraction(100), bits(seed))
+        assert output == float(min(max(Fraction(300 + noise, 6), Fraction(0)), Fraction(100)))
+
+
+def test_the_mean_of_an_unknown_number_divides_by_a_noisy_count_with_half_the_budget_each() -> None:
+    bounds = Bounds(0, 100, Grid(0))
+    for seed in range(20):
+        output = exact_bounded_mean(np.full(3, 50.0), bits(seed), epsilon=2, bounds=bounds, relation="add-remove")
+        source = bits(seed)
+        count = max(1, 3 + discrete_laplace(Fraction(1), source))
+        total = 150 + discrete_laplace(Fraction(100), source)
+        assert output == float(min(max(Fraction(total, count), Fraction(0)), Fraction(100)))
+
+
+def test_an_unknown_number_of_records_may_be_zero() -> None:
+    output = exact_bounded_mean(np.empty(0), bits(), epsilon=1, bounds=Bounds(3, 5, Grid(0)), relation="add-remove")
+    assert 3 <= output <= 5
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda: Bounds(1, 1, Grid(0)), "lower"),
+        (lambda: Bounds(2, 1, Grid(0)), "lower"),
+        (lambda: Bounds(0, 0.3, Grid(-8)), "upper"),
+        (lambda: Bounds(math.nan, 1, Grid(0)), "lower"),
+        (lambda: Bounds(0, math.inf, Grid(0)), "upper"),
+        (lambda: Bounds(0, 2.0**54, Grid(0)), "upper"),
+        (lambda: exact_bounded_sum(np.ones(2), bits(), epsilon=0, bounds=WIDEST), "epsilon"),
+        (lambda: exact_bounded_sum(np.ones(2), bits(), epsilon=1, bounds=WIDEST), "too fine"),
+        (lambda: exact_bounded_sum(np.ones((2, 2)), bits(), epsilon=1, bounds=Bounds(0, 1, Grid(0))), "records"),
+        (lambda: exact_bounded_mean(np.empty(0), bits(), epsilon=1, bounds=Bounds(0, 1, Grid(0))), "records"),
+        (lambda: exact_bounded_mean(np.ones(1), bits(), epsilon=math.nan, bounds=Bounds(0, 1, Grid(0))), "epsilon"),
+        (
+            lambda: exact_bounded_mean(np.ones(1), bits(), epsilon=1, bounds=Bounds(0, 1, Grid(0)), relation="node"),  # type: ignore[arg-type]
+            "relation",
+        ),
+    ],
+)
+def test_public_parameters_out_of_range_are_named(call, named: str) -> None:
+    with pytest.raises(ValueError, match=named):
+        call()

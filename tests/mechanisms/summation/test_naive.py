@@ -1,0 +1,153 @@
+"""Floating-point sums: what they add up to, and how far one record really moves them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from mechanisms.summation.naive import (
+    Summation,
+    correctly_rounded_sum,
+    naive_bounded_mean,
+    naive_bounded_sum,
+    numpy_sum,
+    pairwise_sum,
+    sequential_sum,
+    wrapping_sum,
+)
+from mechanisms.summation.relations import sum_sensitivity
+
+LOWER, UPPER, SIZE = 1.0, 1 + 2.0**-48, 1024
+DECLARED = UPPER - LOWER
+
+
+def ones_with_uppers(positions: list[int]) -> NDArray[np.float64]:
+    records = np.full(SIZE, LOWER)
+    records[positions] = UPPER
+    return records
+
+
+def sequential_pair() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """32 uppers carry 2^−43 exactly; the last record then decides a tie at 1024 + 2^−43."""
+    first = ones_with_uppers(list(range(32)))
+    second = first.copy()
+    second[-1] = UPPER
+    return first, second
+
+
+def pairwise_pair() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Record 0 decides a tie in its block of 32, and that the tie in the block of 64, … up to 1024.
+
+    For that the sibling of each block with record 0 holds half a unit in the last place of their sum: 1 upper in
+    records 16–31, 2 in 32–63, 4 in 64–127, … 32 in 512–1023, spread evenly so that the sibling's own sum is exact.
+    """
+    uppers = []
+    for level in range(6):
+        start, count = 16 << level, 1 << level
+        uppers += [start + i * (start // count) for i in range(count)]
+    return ones_with_uppers(uppers), ones_with_uppers([*uppers, 0])
+
+
+def numpy_pair() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The pairwise pair, dealt out to the eight running sums of each block of 128: record j goes to sum j mod 8."""
+    dealt = np.arange(SIZE).reshape(-1, 8, 16).transpose(0, 2, 1).ravel()
+    first, second = pairwise_pair()
+    return first[dealt], second[dealt]
+
+
+@pytest.mark.parametrize(
+    ("summation", "pair"),
+    [
+        (sequential_sum, sequential_pair()),
+        (pairwise_sum, pairwise_pair()),
+        (numpy_sum, numpy_pair()),
+        (correctly_rounded_sum, sequential_pair()),
+    ],
+)
+def test_one_record_moves_each_float_sum_by_64_times_the_declared_sensitivity(
+    summation: Summation, pair: tuple[NDArray[np.float64], NDArray[np.float64]]
+) -> None:
+    first, second = pair
+    assert np.count_nonzero(first != second) == 1
+    assert sum(map(Fraction, second)) - sum(map(Fraction, first)) == Fraction(DECLARED)
+    assert summation(second) - summation(first) == 64 * DECLARED
+
+
+@pytest.mark.parametrize("summation", [sequential_sum, pairwise_sum, numpy_sum, correctly_rounded_sum])
+@pytest.mark.parametrize("size", [0, 1, 2, 7, 200])
+def test_sums_of_whole_numbers_are_exact_in_every_order(summation: Summation, size: int) -> None:
+    records = np.random.default_rng(size).integers(-1000, 1000, size).astype(np.float64)
+    assert summation(records) == sum(int(record) for record in records)
+
+
+def test_the_orders_of_summation_are_what_they_say() -> None:
+    """2^53, 1, 1, −2^53: sequentially both ones are lost, pairwise the halves 2^53 and 1 − 2^53 leave 1."""
+    records = np.array([2.0**53, 1.0, 1.0, -(2.0**53)])
+    assert sequential_sum(records) == 0
+    assert pairwise_sum(records) == 1
+    assert correctly_rounded_sum(records) == 2
+
+
+def test_a_machine_integer_wraps_around_where_one_record_crosses_its_end() -> None:
+    assert wrapping_sum(np.array([100.0, 27.0]), np.int8) == 127
+    assert wrapping_sum(np.array([100.0, 28.0]), np.int8) == -128
+    assert wrapping_sum(np.array([2.0**31 - 1, 1.0])) == -(2.0**31)
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(0, 3), (-2, 1), (2, 5), (-4, -1)])
+def test_the_sensitivity_is_the_largest_move_over_every_pair_of_neighbours(lower: int, upper: int) -> None:
+    datasets = list(itertools.product(range(lower, upper + 1), repeat=2))
+    removal = max(abs(sum(records) - records[0]) for records in datasets)
+    substitution = max(abs(sum(one) - sum(other)) for one in datasets for other in datasets if one[1] == other[1])
+    assert sum_sensitivity(lower, upper, "add-remove") == removal
+    assert sum_sensitivity(lower, upper, "substitute") == substitution
+
+
+@pytest.mark.parametrize(("relation", "sensitivity"), [("add-remove", 3.0), ("substitute", 4.0)])
+def test_the_sum_is_of_clipped_records_with_noise_of_the_declared_scale(relation, sensitivity: float) -> None:
+    outputs = naive_bounded_sum(
+        np.array([-7.0, 0.5, 9.0]), 5, np.random.default_rng(2), epsilon=0.5, lower=-1, upper=3, relation=relation
+    )
+    noise = np.random.default_rng(2).laplace(0, sensitivity / 0.5, 5)
+    assert np.array_equal(outputs, 2.5 + noise)
+
+
+def test_the_mean_divides_sum_and_sensitivity_by_the_number_of_records() -> None:
+    outputs = naive_bounded_mean(
+        np.array([1.0, 2.0, 9.0, -9.0]), 5, np.random.default_rng(2), epsilon=1, lower=0, upper=4
+    )
+    assert np.allclose(outputs, 1.75 + np.random.default_rng(2).laplace(0, 1.0, 5), rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"epsilon": 0.0}, "epsilon"),
+        ({"epsilon": math.nan}, "epsilon"),
+        ({"lower": 2.0}, "lower"),
+        ({"upper": math.inf}, "upper"),
+        ({"lower": math.nan}, "lower"),
+        ({"trials": -1}, "trials"),
+    ],
+)
+@pytest.mark.parametrize("mechanism", [naive_bounded_sum, naive_bounded_mean])
+def test_parameters_out_of_range_are_named(mechanism, change: dict[str, float], named: str) -> None:
+    arguments = {"trials": 1, "epsilon": 1.0, "lower": 0.0, "upper": 2.0} | change
+    with pytest.raises(ValueError, match=named):
+        mechanism(np.ones(3), rng=np.random.default_rng(0), **arguments)
+
+
+def test_an_unknown_relation_and_an_empty_mean_are_refused() -> None:
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match="relation"):
+        naive_bounded_sum(np.ones(3), 1, rng, epsilon=1, lower=0, upper=1, relation="edge")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="records"):
+        naive_bounded_mean(np.empty(0), 1, rng, epsilon=1, lower=0, upper=1)
+    summation = partial(wrapping_sum, dtype=np.int8)
+    assert naive_bounded_sum(np.full(2, 100.0), 1, rng, epsilon=1e9, lower=0, upper=100, summation=summation) < -50
