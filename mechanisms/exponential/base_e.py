@@ -1,0 +1,257 @@
+"""The base-e exponential mechanism, exactly: Pr[o] ∝ e^(−x_o), x_o = ε·(max u − u_o)/(2Δu), no weight ever rounded.
+
+Weights are irrational, so they are reached by rejection from dyadic ones. The *level* of an outcome is an
+integer k_o ≥ 0 with 2^−k_o ≥ e^−x_o. An outcome is proposed in proportion to 2^−k_o and accepted with
+probability 2^k_o·e^−x_o ≤ 1; what is accepted follows e^−x_o whatever the levels, so they may come from
+binary64 as long as they are never too high:
+
+    y_o = fl(c·fl(max u − u_o)), k_o = min(⌊y_o⌋, depth), where c ≤ (1 − 2^−51)·log2(e)·ε/(2Δu).
+
+With h = 2^−53 each of the two operations multiplies by 1 + 2h at most, in any rounding mode, and
+(1 − 4h)(1 + 2h)² < 1: hence y_o ≤ x_o·log2 e. A product below the normal range has ⌊y_o⌋ = 0, which is always
+low enough; the difference of two doubles is exact there. So 2^−k_o ≥ 2^−y_o ≥ e^−x_o.
+
+Proposing is reading a codeword: an outcome on level k has one of k + b bits, codewords being given out in order of
+level and then of outcome (a canonical prefix code), b the least number for which there are enough. Bits are
+taken until they make a codeword, and again from the start when none can come of them. Accepting compares a
+uniform number, bit by bit, with an enclosure of 2^k_o·e^−x_o that MPFR computes with directed rounding from
+the rational x_o, narrowed as bits are drawn.
+
+Source of the mechanism: McSherry and Talwar 2007; Dwork and Roth 2014, section 3.4. Ilvento 2020 makes weights
+dyadic by changing ε's base to 2; here ε keeps its base.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import gmpy2
+import numpy as np
+from gmpy2 import mpq
+from numpy.typing import ArrayLike, NDArray
+
+from mechanisms.parameters import positive_rational
+from mechanisms.randomness import RandomBits
+
+WIDEST_RANGE = (-(2.0**1022), 2.0**1022)
+"""The widest range of utilities: the difference of any two is a finite double."""
+
+_RATE_LIMIT = mpq(2**900)
+_EXACT_INTEGERS = 2**53
+_STEP = 64  # bits by which an enclosure is narrowed; also how much finer it is than the bits it is compared with
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LevelledUtilities:
+    """Utilities, and for each outcome the level that it is proposed on.
+
+    Args:
+        utilities: clamped, shape (outcomes,).
+        best: their maximum.
+        rate: ε/(2Δu), or ε/Δu for monotone utilities.
+        depth: the deepest level; with more than log2(outcomes) levels to go, what lies on it is hardly ever proposed.
+        exponents: y_o, at most `depth`, shape (outcomes,).
+        levels: k_o, shape (outcomes,).
+    """
+
+    utilities: NDArray[np.float64]
+    best: float
+    rate: mpq
+    depth: int
+    exponents: NDArray[np.float64]
+    levels: NDArray[np.intp]
+
+    @classmethod
+    def of(
+        cls,
+        utilities: ArrayLike,
+        *,
+        epsilon: float | Fraction,
+        sensitivity: float | Fraction,
+        monotone: bool,
+        utility_range: tuple[float, float],
+    ) -> LevelledUtilities:
+        """Check the public parameters, clamp and find the levels; see `exact_exponential_base_e`."""
+        rate = _rate(epsilon, sensitivity, monotone)
+        factor = _factor(rate)
+        clamped, lowest, best = _clamp(utilities, *_checked_range(utility_range))
+        # Codewords then have at most 63 bits: levels weigh less than 2^(63 - depth) together.
+        depth = 63 - clamped.size.bit_length()
+        exponents = best - clamped
+        if (best - lowest) * factor < depth:
+            exponents *= factor
+        else:
+            with np.errstate(over="ignore"):
+                exponents *= factor
+            np.minimum(exponents, depth, out=exponents)
+        return cls(clamped, best, rate, depth, exponents, exponents.astype(np.intp))
+
+    def gap(self, outcome: int) -> mpq:
+        """x_o, how far an outcome lies below the best, exactly."""
+        return self.rate * (mpq(self.best) - mpq(float(self.utilities[outcome])))
+
+    def counts(self) -> NDArray[np.intp]:
+        """How many outcomes there are on each level, from 0 to the deepest that is used."""
+        return np.bincount(self.levels)
+
+    def members(self, level: int) -> NDArray[np.intp]:
+        """The outcomes on a level, in increasing order."""
+        return np.flatnonzero(self.levels == level)
+
+
+def exact_exponential_base_e(
+    utilities: ArrayLike,
+    bits: RandomBits,
+    *,
+    epsilon: float | Fraction,
+    sensitivity: float | Fraction = 1,
+    monotone: bool = False,
+    utility_range: tuple[float, float] = WIDEST_RANGE,
+) -> int:
+    """Select an outcome with probability exactly proportional to exp(ε·u / (2Δu)).
+
+    No database makes it fail: NaN counts as the lowest utility of the range, and what lies outside the range,
+    infinities included, is clamped to it, which moves no two utilities further apart.
+
+    Args:
+        utilities: one utility an outcome, shape (outcomes,): doubles, each the rational that it is, or integers
+            (clamped to ±2^53 as well, within which they are doubles). Larger is better.
+        bits: the source of randomness.
+        epsilon: ε, taken as the rational that it is.
+        sensitivity: Δu, the most that one record moves any utility, taken as the rational that it is.
+        monotone: whether a record moves all utilities in the same direction: then exp(ε·u / Δu) is ε-DP as well.
+        utility_range: the lowest and the highest utility, public, within ±2^1022.
+
+    Returns:
+        The index of the selected outcome.
+
+    Raises:
+        TypeError: a parameter is no number, or the utilities are neither floats of at most 64 bits nor integers.
+        ValueError: `epsilon` or `sensitivity` is not above 0 and finite, their ratio is absurd, there are no utilities
+            or they are no vector, or the range is empty or too wide.
+    """
+    levelled = LevelledUtilities.of(
+        utilities, epsilon=epsilon, sensitivity=sensitivity, monotone=monotone, utility_range=utility_range
+    )
+    counts = tuple(levelled.counts().tolist())
+    while True:
+        level, rank = bits.call(propose, counts)
+        outcome = int(levelled.members(level)[rank])
+        if bits.call(bernoulli_scaled_exp, levelled.gap(outcome), level):
+            return outcome
+        bits.restart()
+
+
+def propose(counts: tuple[int, ...], bits: RandomBits) -> tuple[int, int]:
+    """Draw a member of a level, each member of level k in proportion to 2^−k, by reading a codeword.
+
+    Args:
+        counts: how many members each level has.
+        bits: the source of randomness.
+
+    Returns:
+        The level, and the member's rank on it.
+    """
+    deepest = len(counts) - 1
+    codewords = sum(count << (deepest - level) for level, count in enumerate(counts))
+    shortest = max((codewords - 1).bit_length() - deepest, 0)
+    while True:
+        word, first = bits.take(shortest), 0
+        for level, count in enumerate(counts):
+            if word - first < count:
+                return level, word - first
+            if word << (deepest - level) >= codewords:
+                break
+            word, first = 2 * word + bits.take(1), 2 * (first + count)
+        bits.restart()
+
+
+def bernoulli_scaled_exp(gap: mpq, level: int, bits: RandomBits) -> bool:
+    """Draw True with probability exactly 2^level·e^−gap, which is at most 1.
+
+    It takes bits of a uniform number until they decide: two on average, none if the probability is 1. They do
+    decide in the end, since e^−gap is irrational for every rational gap other than 0.
+
+    Args:
+        gap: a rational number, at least level·ln 2.
+        level: an integer, at least 0.
+        bits: the source of randomness.
+    """
+    uniform = drawn = 0
+    while True:
+        precision = (drawn // _STEP + 2) * _STEP
+        lower, upper = enclose_scaled_exp(gap, level, precision)
+        unread = precision - drawn
+        if (uniform + 1) << unread <= lower:
+            return True
+        if uniform << unread >= upper:
+            return False
+        uniform, drawn = 2 * uniform + bits.take(1), drawn + 1
+
+
+@lru_cache(maxsize=4096)
+def enclose_scaled_exp(gap: mpq, level: int, precision: int) -> tuple[int, int]:
+    """Enclose 2^level·e^−gap between two integer multiples of 2^−precision, returned as those integers."""
+    with gmpy2.context(precision=precision + _STEP, round=gmpy2.RoundUp):
+        gap_above = gmpy2.mpfr(gap)
+    with gmpy2.context(precision=precision + _STEP, round=gmpy2.RoundDown):
+        gap_below = gmpy2.mpfr(gap)
+        lower = gmpy2.floor(gmpy2.mul_2exp(gmpy2.exp(-gap_above), level + precision))
+    with gmpy2.context(precision=precision + _STEP, round=gmpy2.RoundUp):
+        upper = gmpy2.ceil(gmpy2.mul_2exp(gmpy2.exp(-gap_below), level + precision))
+    return int(lower), int(upper)
+
+
+def _rate(epsilon: float | Fraction, sensitivity: float | Fraction, monotone: bool) -> mpq:
+    """ε/(2Δu), or ε/Δu for monotone utilities."""
+    whole = mpq(positive_rational("epsilon", epsilon)) / mpq(positive_rational("sensitivity", sensitivity))
+    rate = whole if monotone else whole / 2
+    # Then `_factor` is a normal double, and no product with it that matters leaves the normal range.
+    if not 1 / _RATE_LIMIT <= rate <= _RATE_LIMIT:
+        raise ValueError(f"epsilon/sensitivity must lie between 2^-899 and 2^900, not {epsilon}/{sensitivity}")
+    return rate
+
+
+@lru_cache(maxsize=256)
+def _factor(rate: mpq) -> float:
+    """A double c ≤ (1 − 2^−51)·log2(e)·rate, less than 2^−52·(1 + 2^−60)·c below it."""
+    with gmpy2.context(precision=128, round=gmpy2.RoundUp):
+        ln_2 = gmpy2.const_log2()
+    with gmpy2.context(precision=128, round=gmpy2.RoundDown):
+        factor = gmpy2.mpfr(rate * (1 - mpq(1, 2**51))) / ln_2
+    with gmpy2.context(precision=53, round=gmpy2.RoundDown):
+        return float(gmpy2.mpfr(factor))
+
+
+def _checked_range(utility_range: tuple[float, float]) -> tuple[float, float]:
+    low, high = utility_range
+    if not WIDEST_RANGE[0] <= low <= high <= WIDEST_RANGE[1]:
+        raise ValueError(f"utility_range must be two numbers in order, within ±2^1022, not {utility_range}")
+    return low, high
+
+
+def _clamp(utilities: ArrayLike, low: float, high: float) -> tuple[NDArray[np.float64], float, float]:
+    """The utilities clamped to the range, their minimum and their maximum."""
+    given = np.asarray(utilities)
+    if given.ndim != 1 or not given.size:
+        raise ValueError(f"utilities must be a vector of at least one number, not an array of shape {given.shape}")
+    clamped: NDArray[np.float64] = given if given.dtype == np.float64 else _as_doubles(given)
+    lowest, best = float(clamped.min()), float(clamped.max())
+    if low <= lowest and best <= high:
+        return clamped, lowest, best
+    # Either bound is NaN if a utility is; of a number and NaN, fmax takes the number.
+    clamped = np.fmin(np.fmax(clamped, low), high)
+    return clamped, float(clamped.min()), float(clamped.max())
+
+
+def _as_doubles(given: NDArray[np.generic]) -> NDArray[np.float64]:
+    kind, size = given.dtype.kind, given.dtype.itemsize
+    if (kind == "f" and size <= 8) or (kind in "iu" and size < 8):
+        return given.astype(np.float64)
+    if kind not in "iu":
+        raise TypeError(f"utilities must be floats of at most 64 bits or integers, not {given.dtype}")
+    highest = np.minimum(given, _EXACT_INTEGERS)
+    clamped: NDArray[np.integer] = highest if kind == "u" else np.maximum(highest, -_EXACT_INTEGERS)
+    return clamped.astype(np.float64)
