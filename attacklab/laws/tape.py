@@ -11,21 +11,18 @@ to know it by.
 from __future__ import annotations
 
 import heapq
-import math
-import numbers
-import operator
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
-from gmpy2 import mpq, mpz
+from gmpy2 import mpq
 from numpy.typing import NDArray
 
 from attacklab.laws.errors import LawError, MisplacedRestart, NotDeterministic
+from attacklab.laws.uniform import UniformInteger
 
 #: A path is put aside when it is this much lighter than the heaviest one waiting: often enough for the order to be
 #: nearly that of mass, seldom enough for few runs to be repeated only to go on.
@@ -102,47 +99,56 @@ class Frontier:
             self._heap.sort()
             del self._heap[-(-self._limit // 2) :]
 
-    def pop(self) -> tuple[Path, int]:
+    def pop(self) -> Path:
         """Take the heaviest path."""
         _, _, fork, branch = heapq.heappop(self._heap)
-        return fork, branch
+        return (fork, branch)
+
+
+def _decisions(path: Path) -> list[int]:
+    """The decisions on a path, first to last."""
+    decisions = []
+    while path is not None:
+        path, decision = path
+        decisions.append(decision)
+    decisions.reverse()
+    return decisions
 
 
 class Tape:
     """The randomness of one run.
 
     Args:
-        decided: the branches to take, first to last.
-        frontier: where the branches not taken go; None to repeat a run, which must then end within `decided`.
+        path: the decisions to repeat; from their end on the likeliest branch is taken.
+        frontier: where the branches not taken go; None to repeat a run, which must then draw as often as it did.
         find: gives the law of a sampler at given arguments.
-        draws: the most draws in one run.
+        limit: the most decisions in one run.
         counted: what `work` counts: "bits", "calls" or nothing.
         base: the code that runs the sampler: frames above it are the sampler's.
     """
 
     __slots__ = (
-        "_at", "_base", "_callers", "_counted", "_decided", "_draws", "_find", "_frontier", "_halvings", "_share",
+        "_at", "_base", "_callers", "_counted", "_decided", "_find", "_fork", "_frontier", "_halvings", "_limit", "_share",
         "_weight", "path", "stopped", "work",
     )  # fmt: skip
 
     def __init__(
         self,
-        decided: Sequence[int],
-        frontier: Frontier | None,
-        *,
         path: Path,
+        frontier: Frontier | None,
         find: Callable[[Callable[..., Any], tuple[Any, ...]], Found],
-        draws: int,
+        limit: int,
         counted: str | None,
         base: CodeType,
     ) -> None:
         self.path = path
         self.work = 0
         self.stopped: BaseException | None = None
-        self._decided = decided
+        self._decided = _decisions(path)
+        self._fork = path[0] if path else None
         self._frontier = frontier
         self._find = find
-        self._draws = draws
+        self._limit = limit
         self._counted = counted
         self._base = base
         self._at = 0
@@ -157,9 +163,9 @@ class Tape:
         return self._share / (1 << self._halvings)
 
     @property
-    def exhausted(self) -> bool:
-        """Whether every decision given has been used."""
-        return self._at >= len(self._decided)
+    def draws(self) -> list[int]:
+        """The decisions taken so far."""
+        return _decisions(self.path)
 
     def take(self, count: int) -> Any:
         """Draw bits: an int, or a `UniformInteger` that is decided no further than it is looked at."""
@@ -206,24 +212,26 @@ class Tape:
             )
         self.stop(Restarted())
 
-    def stop(self, reason: BaseException) -> None:
+    def stop(self, reason: BaseException) -> NoReturn:
         """End the run, whatever the sampler makes of exceptions."""
         self.stopped = reason
         raise reason
 
-    def close(self, reason: BaseException) -> None:
-        """Let nothing more be drawn."""
+    def close(self) -> BaseException | None:
+        """Let nothing more be drawn, and say what stopped the run, if anything did."""
         self._callers = None
-        if self.stopped is None:
-            self.stopped = reason
+        reason = self.stopped
+        if self._at < len(self._decided) and not isinstance(reason, LawError):
+            reason = NotDeterministic("the sampler drew less when run again on the same bits")
+        self.stopped = NotDeterministic("the sampler keeps something that it drew in an earlier run")
+        return reason
 
     def split(self, integer: UniformInteger, cut: int) -> bool:
         """Decide whether `integer` lies below `cut`, which is inside its span."""
         size = integer.high - integer.low
         below = cut - integer.low
         heavier, likely = max((below, True), (size - below, False))
-        weight = heavier / size
-        is_likely = not self._branch((weight, 1.0 - weight if weight < 1.0 else (size - heavier) / size))
+        is_likely = not self._branch((heavier / size, (size - heavier) / size))
         self._share *= mpq(heavier if is_likely else size - heavier, size)
         return likely if is_likely else not likely
 
@@ -251,15 +259,13 @@ class Tape:
             if branch >= len(weights):
                 self.stop(NotDeterministic("the sampler drew differently when run again on the same bits"))
             if at + 1 == len(self._decided) and frontier is not None and branch + 1 < len(weights):
-                assert self.path is not None
-                frontier.push(self._weight * weights[branch + 1], self.path[0], branch + 1)
+                frontier.push(self._weight * weights[branch + 1], self._fork, branch + 1)
+        elif frontier is None:
+            self.stop(NotDeterministic("the sampler drew more when run again on the same bits"))
         else:
-            if frontier is None:
-                self.stop(NotDeterministic("the sampler drew more when run again on the same bits"))
-            assert frontier is not None
             branch = 0
             weight = self._weight * weights[0]
-            if at >= self._draws:
+            if at >= self._limit:
                 self.stop(PutAside())
             if weight < _LIGHTER * frontier.heaviest:
                 frontier.push(weight, self.path, 0)
@@ -268,65 +274,3 @@ class Tape:
             self.path = (self.path, 0)
         self._weight *= weights[branch]
         return branch
-
-
-class UniformInteger:
-    """An integer uniform in [low, high), decided no further than it is looked at.
-
-    Comparing it with a number decides that comparison alone: one fork, however wide the span. Used in any other way it
-    is decided to the last value, by halves.
-    """
-
-    __slots__ = ("high", "low", "tape")
-
-    def __init__(self, tape: Tape, low: int, high: int) -> None:
-        self.tape = tape
-        self.low = low
-        self.high = high
-
-    def _below(self, cut: int) -> bool:
-        if cut <= self.low:
-            return False
-        if cut >= self.high:
-            return True
-        if self.tape.split(self, cut):
-            self.high = cut
-            return True
-        self.low = cut
-        return False
-
-    def __index__(self) -> int:
-        while self.high - self.low > 1:
-            self._below((self.low + self.high) // 2)
-        return self.low
-
-    def __lt__(self, other: Any) -> bool:
-        return self._below(_integer(math.ceil, other))
-
-    def __ge__(self, other: Any) -> bool:
-        return not self._below(_integer(math.ceil, other))
-
-    def __le__(self, other: Any) -> bool:
-        return self._below(_integer(math.floor, other) + 1)
-
-    def __gt__(self, other: Any) -> bool:
-        return not self._below(_integer(math.floor, other) + 1)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, numbers.Number):
-            return False
-        if not isinstance(other, numbers.Real) or other != (value := _integer(math.floor, other)):
-            return False
-        return not self._below(value) and self._below(value + 1)
-
-    def __hash__(self) -> int:
-        return hash(int(self))
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(int(self), name)
-
-    def __mpz__(self) -> Any:
-        return mpz(int(self))
-
-    def __mpq__(self) -> Any:
-        return mpq(int(self))

@@ -1,0 +1,277 @@
+"""The output law of a sampler, by running it on every sequence of random bits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+from gmpy2 import mpq
+
+from attacklab.laws.errors import LawError, NeverEnds, NotDeterministic, SamplerFailed, UnhashableOutcome
+from attacklab.laws.law import Law
+from attacklab.laws.outcomes import canonical
+from attacklab.laws.tape import Found, Frontier, Path, PutAside, Restarted, Span, Stop, Tape
+from attacklab.laws.uniform import UniformInteger, settled
+
+#: Laws of called samplers are sought this much more closely, so that what they leave open hardly adds to the caller's.
+_CALLED = Fraction(1, 1 << 16)
+
+#: How often the first run of every sampler is repeated, to see whether it does the same again.
+_REPEATS = 8
+
+#: Of the runs that follow, each whose number is a multiple of this is repeated once.
+_REPEATED = 16
+
+#: Progress is reported after so many runs.
+_REPORTED = 1024
+
+#: Runs that can bring no more than this share of the target are not made.
+_IMMATERIAL = 1 / 16
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When an enumeration ends.
+
+    Args:
+        unresolved: it ends once no more mass than this is left; 0 to go on until the law is closed. Laws of called
+            samplers are sought 2^16 times as closely.
+        runs: the most runs for one law.
+        draws: the most draws (takes, calls, and looks at the integers taken) in one run.
+        tapes: the most runs waiting, and the most values that a uniform outcome may have. Above it, the lighter half is
+            given up.
+
+    Raises:
+        ValueError: `unresolved` is outside [0, 1), or another limit is less than 1.
+    """
+
+    unresolved: Fraction = Fraction(1, 1 << 60)
+    runs: int = 1_000_000
+    draws: int = 100_000
+    tapes: int = 1_000_000
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.unresolved < 1:
+            raise ValueError(f"unresolved must lie in [0, 1), not {self.unresolved}")
+        for name in ("runs", "draws", "tapes"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an enumeration has come.
+
+    Args:
+        runs: runs so far, those for the laws of called samplers included.
+        laws: laws found so far.
+        tapes: runs waiting, for the law now sought.
+        unresolved: the mass left open, for the law now sought.
+    """
+
+    runs: int
+    laws: int
+    tapes: int
+    unresolved: float
+
+
+def enumerate_law(
+    sampler: Callable[..., Any],
+    *arguments: Any,
+    limits: Limits | None = None,
+    counted: Literal["bits", "calls"] | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Law:
+    """Find the law of `sampler(*arguments, bits)`.
+
+    The sampler draws from `bits` alone: `take(k)` and `words(n)` for bits, `call(sampler, *arguments)` for the outcome
+    of another sampler, whose law is then found once, and `restart()` where a rejected round leaves it in the state in
+    which it was called, so that the rounds' geometric series is summed in closed form. Runs are made heaviest first.
+
+    The integer that `take(k)` gives for k > 1 is decided no further than it is looked at: comparing it with a bound
+    is one fork, so that 53 bits compared with a threshold make two runs, not 2^53.
+
+    Args:
+        sampler: a function of its arguments and of a source of random bits, which comes last.
+        arguments: what it is called with.
+        limits: when to end; `Limits()` if not given.
+        counted: find the joint law of the output and of the work done for it, as pairs (output, work): all "bits"
+            drawn, or all "calls" made, both in called samplers too. A restart does not undo work, so such laws rarely
+            close.
+        progress: called after every 1024 runs and at the end.
+
+    Returns:
+        The law; what the limits left out is unresolved.
+
+    Raises:
+        NotDeterministic: two runs on the same bits differ. The first run of each sampler is repeated eight times, and
+            every sixteenth run once.
+        NeverEnds: no run within the limits gave an outcome, or a sampler calls itself with the same arguments. (A
+            loop that draws nothing cannot be interrupted from here.)
+        UnhashableOutcome: an outcome cannot be hashed.
+        MisplacedRestart: a restart was marked by a function entered after the first draw.
+        SamplerFailed: the sampler raised an exception. Where a failure is an outcome, let the sampler return it.
+        ValueError: `counted` is not one of those.
+    """
+    if not callable(sampler):
+        raise TypeError(f"sampler must be callable, not a {type(sampler).__name__}")
+    if counted not in (None, "bits", "calls"):
+        raise ValueError(f"counted must be 'bits', 'calls' or None, not {counted!r}")
+    limits = limits or Limits()
+    explorer = _Explorer(limits, counted, progress)
+    found = explorer.explore(sampler, arguments, mpq(limits.unresolved))
+    masses: dict[Hashable, Any] = {}
+    for value, work, share in zip(found.values, found.work, found.shares, strict=True):
+        for outcome, mass in _spelled_out(value, share, limits.tapes):
+            key = (outcome, work) if counted else outcome
+            masses[key] = masses.get(key, 0) + mass
+    return Law(masses)
+
+
+class _Explorer:
+    """Finds the laws of a sampler and of those that it calls."""
+
+    def __init__(self, limits: Limits, counted: str | None, progress: Callable[[Progress], None] | None) -> None:
+        self._limits = limits
+        self._counted = counted
+        self._progress = progress
+        self._known: dict[Hashable, Found | None] = {}
+        self._repeated: set[Callable[..., Any]] = set()
+        self._runs = 0
+
+    def explore(self, sampler: Callable[..., Any], arguments: tuple[Any, ...], target: Any) -> Found:
+        """Find one law, with no more than `target` unresolved where the limits allow."""
+
+        def find(called: Callable[..., Any], its_arguments: tuple[Any, ...]) -> Found:
+            return self._found(called, its_arguments, target * _CALLED)
+
+        def tape(path: Path, frontier: Frontier | None) -> Tape:
+            return Tape(path, frontier, find, self._limits.draws, self._counted, _run.__code__)
+
+        masses = _Masses()
+        frontier = Frontier(self._limits.tapes)
+        path: Path = None
+        for runs_left in range(self._limits.runs - 1, -1, -1):
+            played = tape(path, frontier)
+            outcome, value = _run(sampler, arguments, played)
+            masses.add(outcome, value, played)
+            self._runs += 1
+            for _ in range(self._repeats(sampler, outcome)):
+                again = tape(played.path, None)
+                if _run(sampler, arguments, again)[0] != outcome or again.work != played.work:
+                    raise NotDeterministic(f"{_name(sampler)} gave something else when run again on the same bits")
+            if self._runs % _REPORTED == 0:
+                self._report(frontier, masses)
+            # No run still to come can resolve more than the heaviest path weighs.
+            if frontier.heaviest * runs_left <= _IMMATERIAL * float(target) or masses.unresolved <= target:
+                break
+            path = frontier.pop()
+        self._report(frontier, masses)
+        if not masses.resolved:
+            raise NeverEnds(f"{_name(sampler)} gave no outcome in {self._limits.runs} runs of {self._limits.draws} draws")
+        return masses.found()
+
+    def _found(self, sampler: Callable[..., Any], arguments: tuple[Any, ...], target: Any) -> Found:
+        """The law of a called sampler, sought at the first call."""
+        try:
+            key = (sampler, tuple(map(type, arguments)), canonical(arguments), target)
+            known = key in self._known
+        except (TypeError, UnhashableOutcome) as error:
+            raise LawError(f"{_name(sampler)} was called with arguments that cannot be hashed: {arguments}") from error
+        if not known:
+            self._known[key] = None
+            self._known[key] = self.explore(sampler, settled(arguments), target)
+        found = self._known[key]
+        if found is None:
+            raise NeverEnds(f"{_name(sampler)} calls itself with the same arguments: {arguments}")
+        return found
+
+    def _repeats(self, sampler: Callable[..., Any], outcome: Hashable) -> int:
+        """How often to repeat a run that ended so."""
+        if outcome is PutAside:
+            return 0
+        if sampler not in self._repeated:
+            self._repeated.add(sampler)
+            return _REPEATS
+        return self._runs % _REPEATED == 0
+
+    def _report(self, frontier: Frontier, masses: _Masses) -> None:
+        if self._progress is not None:
+            laws = sum(found is not None for found in self._known.values())
+            self._progress(Progress(self._runs, laws, len(frontier), float(masses.unresolved)))
+
+
+class _Masses:
+    """What the runs for one law have found."""
+
+    def __init__(self) -> None:
+        self.resolved: dict[Hashable, tuple[Any, int, Any]] = {}
+        self._left = mpq(1)
+        self._restarted = mpq(0)
+
+    @property
+    def unresolved(self) -> Any:
+        """The mass still open, once the series of restarts is summed."""
+        return self._left / (1 - self._restarted) if self._restarted < 1 else mpq(1)
+
+    def add(self, outcome: Hashable, value: Any, tape: Tape) -> None:
+        """Add a run."""
+        if outcome is PutAside:
+            return
+        mass = tape.mass
+        self._left -= mass
+        if outcome is Restarted:
+            self._restarted += mass
+            return
+        key = (outcome, tape.work)
+        known = self.resolved.get(key)
+        self.resolved[key] = (value, tape.work, mass if known is None else known[2] + mass)
+
+    def found(self) -> Found:
+        """The law, heaviest value first."""
+        series = 1 / (1 - self._restarted)
+        entries = sorted(self.resolved.values(), key=lambda entry: -entry[2])
+        values, work, masses = zip(*entries, strict=True)
+        shares = tuple(mass * series for mass in masses)
+        return Found(values, work, shares, tuple(map(float, shares)))
+
+
+def _run(sampler: Callable[..., Any], arguments: tuple[Any, ...], tape: Tape) -> tuple[Hashable, Any]:
+    """Run once: what tells the outcome from others, and the value returned; or how the run stopped, and None."""
+    ended: tuple[Hashable, Any] = (None, None)
+    try:
+        value = sampler(*arguments, tape)
+        value = Span(value.low, value.high) if isinstance(value, UniformInteger) else settled(value)
+        ended = ((type(value), canonical(value)), value)
+    except Stop:
+        pass
+    except UnhashableOutcome:
+        if tape.stopped is None:
+            raise
+    except Exception as error:
+        if tape.stopped is None:
+            raise SamplerFailed(f"{_name(sampler)} raised {error!r} on the draws {tape.draws}") from error
+    reason = tape.close()
+    if reason is None:
+        return ended
+    if isinstance(reason, Stop):
+        return type(reason), None
+    raise reason
+
+
+def _spelled_out(value: Any, share: Any, limit: int) -> Iterator[tuple[Hashable, Any]]:
+    """The outcomes that a value stands for, each with its mass."""
+    if not isinstance(value, Span):
+        yield canonical(value), share
+        return
+    size = value.high - value.low
+    if size > limit:
+        raise LawError(f"an integer uniform over {size} values is an outcome; the limit is {limit}")
+    for outcome in range(value.low, value.high):
+        yield outcome, share / size
+
+
+def _name(sampler: Callable[..., Any]) -> str:
+    return getattr(sampler, "__qualname__", None) or repr(sampler)

@@ -1,0 +1,109 @@
+"""Integers that are random until they are looked at."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import operator
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from gmpy2 import mpq, mpz
+
+
+class Splitter(Protocol):
+    """What decides on which side of a cut a uniform integer lies."""
+
+    def split(self, integer: UniformInteger, cut: int) -> bool:
+        """Whether `integer` lies below `cut`, which is inside its span."""
+
+
+class UniformInteger:
+    """An integer uniform in [low, high), decided no further than it is looked at.
+
+    Comparing it with a number decides that comparison alone: one fork, however wide the span. Used in any other way it
+    is decided to the last value, by halves.
+    """
+
+    __slots__ = ("high", "low", "tape")
+
+    def __init__(self, tape: Splitter, low: int, high: int) -> None:
+        self.tape = tape
+        self.low = low
+        self.high = high
+
+    def _below(self, cut: int) -> bool:
+        if cut <= self.low:
+            return False
+        if cut >= self.high:
+            return True
+        if self.tape.split(self, cut):
+            self.high = cut
+            return True
+        self.low = cut
+        return False
+
+    def __index__(self) -> int:
+        while self.high - self.low > 1:
+            self._below((self.low + self.high) // 2)
+        return self.low
+
+    def __lt__(self, other: Any) -> bool:
+        return self._below(math.ceil(other)) if _is_finite(other) else int(self) < other
+
+    def __ge__(self, other: Any) -> bool:
+        return not self._below(math.ceil(other)) if _is_finite(other) else int(self) >= other
+
+    def __le__(self, other: Any) -> bool:
+        return self._below(math.floor(other) + 1) if _is_finite(other) else int(self) <= other
+
+    def __gt__(self, other: Any) -> bool:
+        return not self._below(math.floor(other) + 1) if _is_finite(other) else int(self) > other
+
+    def __eq__(self, other: object) -> bool:
+        if not (isinstance(other, numbers.Real) and _is_finite(other)):
+            return False
+        value = math.floor(other)
+        return value == other and not self._below(value) and self._below(value + 1)
+
+    def __hash__(self) -> int:
+        return hash(int(self))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(int(self), name)
+
+
+def _is_finite(number: Any) -> bool:
+    return not isinstance(number, float) or math.isfinite(number)
+
+
+def _decided(operation: Callable[..., Any]) -> Callable[..., Any]:
+    """The operation on an int, for a `UniformInteger`."""
+    return lambda integer, *others: operation(int(integer), *others)
+
+
+def _reflected(operation: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda integer, other: operation(other, int(integer))
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and_", "or_", "xor"):
+    _operation = getattr(operator, _name)
+    setattr(UniformInteger, f"__{_name.rstrip('_')}__", _decided(_operation))
+    setattr(UniformInteger, f"__r{_name.rstrip('_')}__", _reflected(_operation))
+for _name, _operation in (
+    ("float", float), ("bool", bool), ("neg", operator.neg), ("pos", operator.pos), ("abs", abs),
+    ("invert", operator.invert), ("divmod", divmod), ("trunc", int), ("floor", int), ("ceil", int), ("round", round),
+    ("repr", repr), ("str", str), ("format", format), ("mpz", mpz), ("mpq", mpq),
+):  # fmt: skip
+    setattr(UniformInteger, f"__{_name}__", _decided(_operation))
+UniformInteger.__rdivmod__ = _reflected(divmod)
+numbers.Integral.register(UniformInteger)
+
+
+def settled(value: Any) -> Any:
+    """The value with every `UniformInteger` in it decided."""
+    if isinstance(value, UniformInteger):
+        return int(value)
+    if type(value) is tuple:
+        return tuple(settled(part) for part in value)
+    return value
