@@ -11,10 +11,14 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+from numpy.typing import NDArray
+
 from mechanisms.parameters import exact_rational, positive_rational
 
 LEAST_EXPONENT = -1022
 GREATEST_EXPONENT = 970
+GREATEST_NOISE_STEPS = 1 << 46
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,35 @@ class Grid:
         """
         return math.ceil(positive_rational("sensitivity", sensitivity) / self.step)
 
+    def noise_steps(self, scale: Fraction) -> Fraction:
+        """Check that noise of a scale, in steps, is one that the grid can show, and return the scale.
+
+        Laplace noise of 2^46 steps leaves a grid of 2^53 steps either way with probability e^−128.
+
+        Raises:
+            ValueError: `scale` is more than 2^46 steps: a double cannot show so fine a grid beneath such noise.
+        """
+        if scale > GREATEST_NOISE_STEPS:
+            raise ValueError(
+                f"grid exponent {self.exponent} is too fine: the noise scale is about 2^{int(scale).bit_length() - 1} "
+                f"steps, and at most 2^{GREATEST_NOISE_STEPS.bit_length() - 1} can be shown in a double"
+            )
+        return scale
+
     def value(self, steps: int) -> float:
         """Return the double that lies so many steps from 0, or the nearest end of the grid."""
         return math.ldexp(self.clamp(steps), self.exponent)
+
+    def write_values(self, whole: int, noise: NDArray[np.float64], outputs: NDArray[np.float64]) -> None:
+        """Write the doubles that lie `whole` + `noise` steps from 0; see `value`.
+
+        Args:
+            whole: an integer of the grid.
+            noise: shape (n,), integers of at most 2^53 in modulus.
+            outputs: shape (n,); overwritten. Sums of at most 2^53 are exact, greater ones are rounded to no less
+                than 2^53 and so clamped to the same end; the product with the step is exact.
+        """
+        np.add(noise, float(whole), out=outputs)
+        np.maximum(outputs, -float(self.limit), out=outputs)
+        np.minimum(outputs, float(self.limit), out=outputs)
+        outputs *= math.ldexp(1.0, self.exponent)

@@ -1,4 +1,4 @@
-"""The Laplace mechanism as textbooks and libraries write it: y = f(D) + Lap(Δ/ε), all in binary64.
+"""The Laplace mechanism as textbooks and libraries write it: y = f(D) + Lap(Δ/ε), all in binary64; randomized response.
 
 The flaw (Mironov 2012, 'On Significance of the Least Significant Bits for Differential Privacy', section 4): the
 uniform has 2^53 values, so the noise has at most 2^54 and wide gaps between them; the rounded sums f(D) + noise
@@ -58,6 +58,33 @@ def naive_laplace_numpy_legacy(
     """
     legacy = np.random.RandomState(int(rng.integers(2**32)))
     return answer + legacy.laplace(0.0, _noise_scale(epsilon, sensitivity), trial_count(trials))
+
+
+def naive_randomized_response(
+    truth: bool, trials: int, rng: np.random.Generator, *, epsilon: float
+) -> NDArray[np.bool_]:
+    """Tell the truth when one uniform is below e^ε/(1 + e^ε), its opposite otherwise.
+
+    The flaw: for ε > 37 the probability rounds to 1 and no answer is ever a lie; beyond 709 it is NaN and all are.
+
+    Args:
+        truth: the private bit.
+        trials: how many outputs to draw.
+        rng: the source of randomness.
+        epsilon: privacy parameter, above 0.
+
+    Returns:
+        Array of `trials` answers.
+
+    Raises:
+        ValueError: a parameter is out of its range.
+    """
+    positive_rational("epsilon", epsilon)
+    with np.errstate(over="ignore", invalid="ignore"):
+        odds = np.exp(np.float64(epsilon))
+        keep = odds / (1 + odds)
+    truthful: NDArray[np.bool_] = rng.random(trial_count(trials)) < keep
+    return truthful if truth else ~truthful
 
 
 def _noise_scale(epsilon: float, sensitivity: float) -> float:

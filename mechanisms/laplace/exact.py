@@ -1,0 +1,110 @@
+"""The discrete Laplace mechanism on a public grid, exactly, and the two-sided geometric law.
+
+The answer is rounded to a multiple of 2^k first, and integer noise n with P[n] ∝ e^(−|n|/s) is added in steps of
+2^k. No number is ever approximated: the coins are Bernoulli(e^−γ) with rational γ (`mechanisms.coins`).
+
+Sources: Canonne, Kamath and Steinke 2020, 'The Discrete Gaussian for Differential Privacy', section 5.2,
+Algorithm 2; Ghosh, Roughgarden and Sundararajan 2009, 'Universally Utility-Maximizing Privacy Mechanisms',
+section 2 (the geometric mechanism). They add the noise to an integer answer; we prove in `mechanisms.grid` what
+rounding a real one does to its sensitivity, and clamp to the grid.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from mechanisms.coins import bernoulli, bernoulli_exp, uniform_below
+from mechanisms.grid import Grid
+from mechanisms.parameters import positive_rational
+from mechanisms.randomness import RandomBits
+
+
+def discrete_laplace(scale: Fraction, bits: RandomBits) -> int:
+    """Draw n with probability proportional to e^(−|n|/scale): Algorithm 2.
+
+    With scale = t/s, x = u + t·v for u uniform in [0, t) kept with probability e^(−u/t), and v geometric, has
+    P[x] ∝ e^(−x/t); ⌊x/s⌋ has P[m] ∝ e^(−m·s/t). The sign is fair and −0 is rejected.
+
+    Args:
+        scale: a rational number, above 0.
+        bits: the source of randomness.
+
+    Raises:
+        ValueError: `scale` is not above 0.
+    """
+    scale = positive_rational("scale", scale)
+    t, s = scale.numerator, scale.denominator
+    while True:
+        u = bits.call(uniform_below, t)
+        if bits.call(bernoulli_exp, Fraction(u, t)):
+            v = 0
+            while bits.call(bernoulli_exp, Fraction(1)):
+                v += 1
+            magnitude = (u + t * v) // s
+            negative = bits.take(1) == 1
+            if magnitude > 0 or not negative:
+                return -magnitude if negative else magnitude
+        bits.restart()
+
+
+def two_sided_geometric(ratio: Fraction, bits: RandomBits) -> int:
+    """Draw n with probability (1 − ratio)/(1 + ratio)·ratio^|n|.
+
+    It is the discrete Laplace law of scale −1/ln(ratio), with rational probabilities: adding it to an answer of
+    sensitivity 1 multiplies no probability by more than 1/ratio.
+
+    Args:
+        ratio: a rational number, above 0 and below 1.
+        bits: the source of randomness.
+
+    Raises:
+        ValueError: `ratio` is outside (0, 1).
+    """
+    if not 0 < ratio < 1:
+        raise ValueError(f"ratio must lie in (0, 1), not {ratio}")
+    while True:
+        magnitude = 0
+        while bits.call(bernoulli, ratio):
+            magnitude += 1
+        negative = bits.take(1) == 1
+        if magnitude > 0 or not negative:
+            return -magnitude if negative else magnitude
+        bits.restart()
+
+
+def discrete_scale(epsilon: float | Fraction, sensitivity: float | Fraction, grid: Grid) -> Fraction:
+    """Return the scale, in steps of the grid, at which discrete Laplace noise gives ε-DP: ⌈Δ/2^k⌉/ε.
+
+    Raises:
+        ValueError: a parameter is not above 0, or the grid is too fine for the noise; see `Grid.noise_steps`.
+    """
+    return grid.noise_steps(grid.rounded_sensitivity(sensitivity) / positive_rational("epsilon", epsilon))
+
+
+def exact_discrete_laplace(
+    answer: float | Fraction,
+    bits: RandomBits,
+    *,
+    epsilon: float | Fraction,
+    sensitivity: float | Fraction = 1,
+    grid: Grid,
+) -> float:
+    """Round an answer to the grid and add discrete Laplace noise.
+
+    Answers beyond the grid count as its ends, and so do outputs: both are maps that do not look at the data.
+
+    Args:
+        answer: the true answer f(D).
+        bits: the source of randomness.
+        epsilon: privacy parameter, above 0; a float stands for its exact value.
+        sensitivity: how far neighbouring answers can be apart before rounding, above 0.
+        grid: the public grid of outputs.
+
+    Returns:
+        A point of the grid, with ε-DP.
+
+    Raises:
+        ValueError: a public parameter is out of its range.
+    """
+    scale = discrete_scale(epsilon, sensitivity, grid)
+    return grid.value(grid.nearest(answer) + bits.call(discrete_laplace, scale))

@@ -1,0 +1,68 @@
+"""Exact output laws by running a sampler on every bit string up to some depth, for the tests of the samplers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+from mechanisms.randomness import RandomBits
+
+
+class _Fork(Exception):
+    """A run needs a choice that its path does not make; holds the choices and their probabilities."""
+
+
+class _Restart(Exception):
+    """A run came back to the state in which it began."""
+
+
+class _Path(RandomBits):
+    def __init__(self, choices: list[Any], law_of: Callable[..., dict[Any, Fraction]]) -> None:
+        self._choices = iter(choices)
+        self._law_of = law_of
+
+    def _choose(self, law: Callable[[], dict[Any, Fraction]]) -> Any:
+        for choice in self._choices:
+            return choice
+        raise _Fork(law())
+
+    def take(self, count: int) -> int:
+        return self._choose(lambda: {value: Fraction(1, 1 << count) for value in range(1 << count)})
+
+    def call(self, sampler: Callable[..., Any], *arguments: object) -> Any:
+        return self._choose(lambda: self._law_of(sampler, *arguments))
+
+    def restart(self) -> None:
+        raise _Restart
+
+
+def law(sampler: Callable[..., Hashable], *arguments: object, smallest: Fraction) -> dict[Any, Fraction]:
+    """Find the law of `sampler(*arguments, bits)`, dropping every branch less probable than `smallest`.
+
+    Rejected mass is redistributed in proportion (the run began anew); dropped mass stays missing, so that each
+    probability is a lower bound and 1 minus their sum bounds what any of them lacks.
+    """
+
+    @cache
+    def law_of(sampler: Callable[..., Hashable], *arguments: object) -> dict[Any, Fraction]:
+        finished: defaultdict[Any, Fraction] = defaultdict(Fraction)
+        rejected = Fraction(0)
+        pending: list[tuple[list[Any], Fraction]] = [([], Fraction(1))]
+        while pending:
+            choices, mass = pending.pop()
+            try:
+                finished[sampler(*arguments, _Path(choices, law_of))] += mass
+            except _Restart:
+                rejected += mass
+            except _Fork as fork:
+                pending.extend(
+                    ([*choices, choice], mass * share)
+                    for choice, share in fork.args[0].items()
+                    if mass * share >= smallest
+                )
+        return {outcome: mass / (1 - rejected) for outcome, mass in finished.items()}
+
+    return law_of(sampler, *arguments)
