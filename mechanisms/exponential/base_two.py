@@ -10,11 +10,12 @@ Source: Ilvento 2020, sections 3.1 and 3.2. Where we differ: `BaseTwoEta.from_ep
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import gmpy2
 from gmpy2 import mpfr, mpq, mpz
 
-from mechanisms.exponential.utilities import Number, positive_rational
+from mechanisms.parameters import positive_rational
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class BaseTwoEta:
             raise ValueError(f"x must be less than 2^y, not {self.x} with y = {self.y}")
 
     @classmethod
-    def from_epsilon(cls, epsilon: Number, *, y: int, monotone: bool = False) -> BaseTwoEta:
+    def from_epsilon(cls, epsilon: float | Fraction, *, y: int, monotone: bool = False) -> BaseTwoEta:
         """Find the largest η with z = 1 and the given y whose mechanism loses no more than ε.
 
         x is the ceiling of a real number, so the loss falls short of ε by less than 2·2^−y·e^(ε/2), or by less
@@ -57,7 +58,7 @@ class BaseTwoEta:
             TypeError: `epsilon` is not a number or `y` not an integer.
             ValueError: `epsilon` is not positive and finite, or too small for y bits; `y` is less than 1.
         """
-        rate = positive_rational("epsilon", epsilon) / (1 if monotone else 2)
+        rate = mpq(positive_rational("epsilon", epsilon)) / (1 if monotone else 2)
         _check_positive_integer("y", y)
         x = _ceiling_of_scaled_exp(rate, y)
         if x == 1 << y:

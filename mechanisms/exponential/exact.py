@@ -16,21 +16,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from gmpy2 import mpz
+from gmpy2 import mpq, mpz
 
 from mechanisms.coins import uniform_below
 from mechanisms.exponential.base_two import BaseTwoEta
 from mechanisms.exponential.precision import finest_bit, worst_case_precision
-from mechanisms.exponential.utilities import (
-    Number,
-    Utilities,
-    UtilityScale,
-    clamp,
-    exact_rational,
-    positive_rational,
-    round_at_random,
-)
+from mechanisms.exponential.utilities import Utilities, UtilityScale, clamp, round_at_random
 from mechanisms.exponential.weighted_sampling import Sampler, sample_by_bisection
+from mechanisms.parameters import exact_rational, positive_rational
 from mechanisms.randomness import RandomBits
 
 LARGEST_PRECISION = 1 << 32
@@ -87,8 +80,8 @@ def exact_exponential(
     bits: RandomBits,
     *,
     eta: BaseTwoEta,
-    utility_range: tuple[Number, Number],
-    sensitivity: Number = 1,
+    utility_range: tuple[float | Fraction, float | Fraction],
+    sensitivity: float | Fraction = 1,
     sampler: Sampler = sample_by_bisection,
 ) -> int:
     """Select an outcome with probability in proportion to 2^(η·u/Δu), u its utility clamped to the range.
@@ -130,14 +123,14 @@ def exact_exponential(
 
 
 def exact_laplace_on_grid(
-    answer: Number,
+    answer: float | Fraction,
     bits: RandomBits,
     *,
     eta: BaseTwoEta,
-    lower: Number,
-    spacing: Number,
+    lower: float | Fraction,
+    spacing: float | Fraction,
     points: int,
-    sensitivity: Number = 1,
+    sensitivity: float | Fraction = 1,
 ) -> Fraction:
     """Release an answer with Laplace noise on a finite public grid: the exponential mechanism with utility −|f − o|.
 
@@ -165,8 +158,7 @@ def exact_laplace_on_grid(
         raise ValueError(f"points must be at least 1, not {points}")
     start, step = exact_rational("lower", lower), positive_rational("spacing", spacing)
     grid = [start + index * step for index in range(points)]
-    centre = clamp("answer", answer, grid[0], grid[-1])
+    centre = clamp("answer", answer, mpq(grid[0]), mpq(grid[-1]))
     utilities = [-abs(centre - point) for point in grid]
     farthest = grid[0] - grid[-1]
-    chosen = exact_exponential(utilities, bits, eta=eta, utility_range=(farthest, 0), sensitivity=sensitivity)
-    return Fraction(int(grid[chosen].numerator), int(grid[chosen].denominator))
+    return grid[exact_exponential(utilities, bits, eta=eta, utility_range=(farthest, 0), sensitivity=sensitivity)]

@@ -18,73 +18,47 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from numbers import Rational, Real
 from typing import Any
 
+import numpy as np
 from gmpy2 import mpq
 from numpy.typing import NDArray
 
 from mechanisms.coins import bernoulli
+from mechanisms.parameters import exact_rational, positive_rational
 from mechanisms.randomness import RandomBits
 
-Number = float | Rational
-Utilities = Sequence[Number] | NDArray[Any]
+Utilities = Sequence[float | Fraction] | NDArray[Any]
 
 
-def exact_rational(name: str, value: Number) -> mpq:
-    """Take a number for the rational that it is, a float included.
-
-    Raises:
-        TypeError: `value` is not a real number.
-        ValueError: `value` is infinite or NaN.
-    """
-    if isinstance(value, Rational):
-        return mpq(int(value.numerator), int(value.denominator))
-    if not isinstance(value, Real):
-        raise TypeError(f"{name} must be a number, not {value!r}")
-    if not math.isfinite(value):
-        raise ValueError(f"{name} must be finite, not {value}")
-    return mpq(*value.as_integer_ratio())
-
-
-def positive_rational(name: str, value: Number) -> mpq:
-    """Take a positive number for the rational that it is; raises as `exact_rational` and for a value of 0 or less."""
-    rational = exact_rational(name, value)
-    if rational <= 0:
-        raise ValueError(f"{name} must be positive, not {value}")
-    return rational
-
-
-def clamp(name: str, value: Number, lower: mpq, upper: mpq) -> mpq:
+def clamp(name: str, value: float | Fraction, lower: mpq, upper: mpq) -> mpq:
     """Take the number of [lower, upper] that is nearest to a number of the database.
 
     Infinite values are clamped as others are. A NaN counts as the lower end: some number it must be, since an
     error would tell that there was one.
 
     Raises:
-        TypeError: `value` is not a real number.
+        TypeError: `value` is neither a float nor a rational number.
     """
-    if not isinstance(value, Real):
-        raise TypeError(f"{name} must be a number, not {value!r}")
-    if not isinstance(value, Rational) and not math.isfinite(value):
+    if isinstance(value, float) and not math.isfinite(value):
         return upper if value > 0 else lower
-    return min(max(exact_rational(name, value), lower), upper)
+    return min(max(mpq(exact_rational(name, value)), lower), upper)
 
 
 class UtilityScale:
     """A public range of utilities and their sensitivity: the scale on which shortfalls are measured."""
 
-    def __init__(self, utility_range: tuple[Number, Number], sensitivity: Number) -> None:
+    def __init__(self, utility_range: tuple[float | Fraction, float | Fraction], sensitivity: float | Fraction) -> None:
         """Take the least and the largest utility, and Δu.
 
         Raises:
-            TypeError: one of them is not a number.
+            TypeError: one of them is neither a float nor a rational number.
             ValueError: one of them is not finite, the range is empty or Δu is not positive.
         """
-        self._lower, self._upper = (exact_rational("utility_range", end) for end in utility_range)
+        self._lower, self._upper = (mpq(exact_rational("utility_range", end)) for end in utility_range)
         if self._lower > self._upper:
             raise ValueError(f"utility_range must not end below its start, not {utility_range}")
-        self._sensitivity = positive_rational("sensitivity", sensitivity)
+        self._sensitivity = mpq(positive_rational("sensitivity", sensitivity))
         self._spread = (self._upper - self._lower) / self._sensitivity
 
     @property
@@ -96,11 +70,13 @@ class UtilityScale:
         """Measure how far each utility, clamped to the range, lies below the top of the range, in units of Δu.
 
         Raises:
-            TypeError: a utility is not a number.
-            ValueError: there are none, or the array has more than one dimension.
+            TypeError: a utility is neither a float nor a rational number.
+            ValueError: there are none, or the array has not one dimension.
         """
-        if len(getattr(utilities, "shape", (0,))) != 1:
-            raise ValueError(f"utilities must have one dimension, not shape {utilities.shape}")  # type: ignore[union-attr]
+        if isinstance(utilities, np.ndarray):
+            if utilities.ndim != 1:
+                raise ValueError(f"utilities must have one dimension, not shape {utilities.shape}")
+            utilities = utilities.tolist()
         if len(utilities) == 0:
             raise ValueError("utilities must name at least one outcome")
         clamped = (clamp("a utility", utility, self._lower, self._upper) for utility in utilities)
