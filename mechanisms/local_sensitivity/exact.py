@@ -7,14 +7,14 @@ answers from the same records. README.md has the proofs.
 
 from __future__ import annotations
 
-from mechanisms.local_sensitivity.grid import Grid
+from mechanisms.local_sensitivity.domain import Domain
 from mechanisms.local_sensitivity.ptr import exact_ptr_mean, prepare_ptr_mean
 from mechanisms.local_sensitivity.sample_aggregate import exact_sample_aggregate, prepare_sample_aggregate
 from mechanisms.local_sensitivity.smooth import exact_smooth_mean, prepare_smooth_mean
 from mechanisms.local_sensitivity.sum_over_count import exact_sum_over_count, prepare_sum_over_count
 
 __all__ = [
-    "Grid",
+    "Domain",
     "exact_ptr_mean",
     "exact_sample_aggregate",
     "exact_smooth_mean",

@@ -1,7 +1,7 @@
 """Five mechanisms around local sensitivity with the arithmetic, and the flaws, of a textbook's code.
 
 The input is the vector of the records, one a person; neighbours differ by one person added or removed. The set-up is
-done once a call and only the noise once a trial, which leaves every output's law as it was. README.md says what is wrong
+done once a call and only the noise once a trial, which leaves the outputs' law as it was. README.md says what is wrong
 in each. Sources: Near and Abuah, 'Programming Differential Privacy', chapter 8; the frameworks are those of Dwork and
 Lei 2009 (propose-test-release) and of Nissim, Raskhodnikova and Smith 2007 (smooth sensitivity, sample and aggregate).
 """
@@ -14,24 +14,16 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.local_sensitivity.constants import failure_probability
+from mechanisms.parameters import positive_rational, trial_count
+
 _SMOOTHING_DISTANCES = 200
-
-
-def _check(**parameters: float) -> None:
-    for name, value in parameters.items():
-        if not (math.isfinite(value) and value > 0):
-            raise ValueError(f"{name} must be positive and finite, not {value!r}")
-
-
-def _check_delta(delta: float) -> None:
-    if not 0 < delta < 1:
-        raise ValueError(f"delta must lie in (0, 1), not {delta!r}")
 
 
 def _add_laplace(
     value: float, trials: int, rng: np.random.Generator, *, sensitivity: float, epsilon: float
 ) -> NDArray[np.float64]:
-    return value + rng.laplace(loc=0.0, scale=sensitivity / epsilon, size=trials)
+    return value + rng.laplace(loc=0.0, scale=sensitivity / epsilon, size=trial_count(trials))
 
 
 def _sensitivity_at_distance(size: int, upper: float, distance: int) -> float:
@@ -61,7 +53,8 @@ def naive_local_sensitivity_mean(
 
     Source: Near and Abuah, sections 8.1 and 8.2.
     """
-    _check(upper=upper, epsilon=epsilon)
+    positive_rational("upper", upper)
+    positive_rational("epsilon", epsilon)
     mean = float(np.mean(np.clip(records, 0.0, upper)))
     sensitivity = _sensitivity_at_distance(len(records), upper, 0)
     return _add_laplace(mean, trials, rng, sensitivity=sensitivity, epsilon=epsilon)
@@ -92,13 +85,14 @@ def naive_ptr_mean(
         One answer a trial, None where the test refuses.
 
     Raises:
-        ValueError: a parameter is not positive and finite, or delta is not less than 1.
+        ValueError: a parameter is not positive and finite, or delta is more than 1/2.
         ZeroDivisionError: `bound` exceeds `upper`.
 
     Source: Near and Abuah, section 8.3.
     """
-    _check(upper=upper, bound=bound, epsilon=epsilon)
-    _check_delta(delta)
+    for name, value in (("upper", upper), ("bound", bound), ("epsilon", epsilon)):
+        positive_rational(name, value)
+    failure_probability(delta)
     distance = 0
     while _sensitivity_at_distance(len(records), upper, distance) < bound:
         distance += 1
@@ -156,13 +150,14 @@ def naive_smooth_mean(
         The answers, shape (trials,).
 
     Raises:
-        ValueError: a parameter is not positive and finite, or delta is not less than 1.
+        ValueError: a parameter is not positive and finite, or delta is more than 1/2.
         ZeroDivisionError: there are fewer than 199 records.
 
     Source: Near and Abuah, section 8.4.
     """
-    _check(upper=upper, epsilon=epsilon)
-    _check_delta(delta)
+    positive_rational("upper", upper)
+    positive_rational("epsilon", epsilon)
+    failure_probability(delta)
     smooth_sensitivity = naive_smooth_sensitivity(len(records), upper=upper, epsilon=epsilon, delta=delta)
     mean = float(np.mean(np.clip(records, None, upper)))
     return _add_laplace(mean, trials, rng, sensitivity=2 * smooth_sensitivity, epsilon=epsilon)
@@ -199,7 +194,8 @@ def naive_sample_aggregate(
 
     Source: Near and Abuah, section 8.5.
     """
-    _check(chunks=chunks, epsilon=epsilon)
+    positive_rational("chunks", chunks)
+    positive_rational("epsilon", epsilon)
     if not lower < upper:
         raise ValueError(f"lower must be less than upper, not {lower!r} against {upper!r}")
     chunk_size = math.ceil(len(records) / chunks)
@@ -228,7 +224,8 @@ def naive_sum_over_count(
 
     Source: Near and Abuah, section 8.3, `gs_avg`.
     """
-    _check(upper=upper, epsilon=epsilon)
+    positive_rational("upper", upper)
+    positive_rational("epsilon", epsilon)
     total = float(np.sum(np.clip(records, None, upper)))
     noisy_sums = _add_laplace(total, trials, rng, sensitivity=upper, epsilon=epsilon)
     noisy_counts = _add_laplace(len(records), trials, rng, sensitivity=1.0, epsilon=epsilon)

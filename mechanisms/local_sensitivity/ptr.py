@@ -4,11 +4,12 @@ The analyst proposes a bound on the local sensitivity. The number of people that
 local sensitivity exceeds it moves by at most one between neighbours, so it is tested with noise; only if the noisy
 distance reaches a threshold is the mean released, with noise scaled to the bound. We differ from the textbook: the
 threshold is that of the noise's own tail, the test and the release spend half of epsilon each, and removal counts.
-Source: Dwork and Lei 2009, section 4; Near and Abuah, section 8.3.
+Source: Dwork and Lei 2009 (the framework); Near and Abuah, section 8.3 (for the mean).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
@@ -17,28 +18,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.laplace.exact import discrete_laplace
-from mechanisms.local_sensitivity.grid import Grid, Rational, failure_probability, positive_rational, tail_threshold
+from mechanisms.local_sensitivity.constants import failure_probability, tail_threshold
+from mechanisms.local_sensitivity.domain import Domain
 from mechanisms.local_sensitivity.mean import rounded_mean
+from mechanisms.parameters import positive_rational
 from mechanisms.randomness import RandomBits
 
 
 def _test_and_release(
-    distance: int, threshold: int, mean: int, bound: int, grid: Grid, epsilon: Fraction, bits: RandomBits
-) -> Fraction | None:
+    distance: int, threshold: int, mean: int, bound: int, domain: Domain, epsilon: Fraction, bits: RandomBits
+) -> float | None:
     if distance + bits.call(discrete_laplace, 2 / epsilon) < threshold:
         return None
-    return grid.value(mean + bits.call(discrete_laplace, 2 * bound / epsilon))
+    return domain.value(mean + bits.call(discrete_laplace, 2 * bound / epsilon))
 
 
 def prepare_ptr_mean(
-    records: Sequence[float] | NDArray[np.float64], *, grid: Grid, bound: Rational, epsilon: Rational, delta: Rational
-) -> Callable[[RandomBits], Fraction | None]:
+    records: Sequence[float] | NDArray[np.float64],
+    *,
+    domain: Domain,
+    bound: float | Fraction,
+    epsilon: float | Fraction,
+    delta: float | Fraction,
+) -> Callable[[RandomBits], float | None]:
     """Do once what does not depend on the randomness of `exact_ptr_mean`.
 
     Args:
         records: one value a person, shape (n,).
-        grid: the public grid that records and the answer are rounded to.
-        bound: the proposed bound on the local sensitivity, a whole number of grid steps less than the whole range.
+        domain: the public grid points that records and the answer are rounded to.
+        bound: the proposed bound on the local sensitivity, less than the whole range; it is rounded down to the grid.
         epsilon: the privacy loss of one release, refusal included, under addition or removal of a person.
         delta: the failure probability, at most 1/2.
 
@@ -50,23 +58,23 @@ def prepare_ptr_mean(
     """
     loss = positive_rational("epsilon", epsilon)
     threshold = tail_threshold(loss / 2, failure_probability(delta))
-    bound_steps = positive_rational("bound", bound) / Fraction(grid.step)
-    if bound_steps.denominator != 1 or bound_steps >= grid.width:
-        raise ValueError(f"bound must be a multiple of {grid.step} less than upper − lower, not {bound!r}")
-    positions = grid.positions(records)
-    fewest_within_bound = -(-grid.width // int(bound_steps))
+    bound_steps = math.floor(positive_rational("bound", bound) / domain.grid.step)
+    if not 0 < bound_steps < domain.width:
+        raise ValueError(f"bound must be at least {domain.grid.step} and less than upper − lower, not {bound}")
+    positions = domain.positions(records)
+    fewest_within_bound = -(-domain.width // bound_steps)
     distance = max(0, len(positions) - fewest_within_bound + 1)
-    return partial(_test_and_release, distance, threshold, rounded_mean(positions, grid), int(bound_steps), grid, loss)
+    return partial(_test_and_release, distance, threshold, rounded_mean(positions, domain), bound_steps, domain, loss)
 
 
 def exact_ptr_mean(
     records: Sequence[float] | NDArray[np.float64],
     bits: RandomBits,
     *,
-    grid: Grid,
-    bound: Rational,
-    epsilon: Rational,
-    delta: Rational,
-) -> Fraction | None:
+    domain: Domain,
+    bound: float | Fraction,
+    epsilon: float | Fraction,
+    delta: float | Fraction,
+) -> float | None:
     """Propose-test-release a mean, (epsilon, delta)-DP; arguments and errors as in `prepare_ptr_mean`."""
-    return prepare_ptr_mean(records, grid=grid, bound=bound, epsilon=epsilon, delta=delta)(bits)
+    return prepare_ptr_mean(records, domain=domain, bound=bound, epsilon=epsilon, delta=delta)(bits)

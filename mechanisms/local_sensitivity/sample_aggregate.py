@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.laplace.exact import discrete_laplace
-from mechanisms.local_sensitivity.grid import Grid, Rational, positive_rational
+from mechanisms.local_sensitivity.domain import Domain, nearest_integer
+from mechanisms.parameters import positive_rational
 from mechanisms.randomness import RandomBits
 
 
@@ -37,9 +38,9 @@ def _answer(statistic: Callable[[NDArray[np.float64]], float], values: list[floa
         return float("nan")
 
 
-def _release(total: int, chunks: int, grid: Grid, epsilon: Fraction, bits: RandomBits) -> Fraction:
-    noisy_total = total + bits.call(discrete_laplace, grid.width / epsilon)
-    return grid.value(Fraction(noisy_total, chunks))
+def _release(total: int, chunks: int, domain: Domain, epsilon: Fraction, bits: RandomBits) -> float:
+    noisy_total = total + bits.call(discrete_laplace, domain.width / epsilon)
+    return domain.value(nearest_integer(noisy_total, chunks))
 
 
 def prepare_sample_aggregate(
@@ -48,9 +49,9 @@ def prepare_sample_aggregate(
     statistic: Callable[[NDArray[np.float64]], float],
     chunks: int,
     key: bytes,
-    grid: Grid,
-    epsilon: Rational,
-) -> Callable[[RandomBits], Fraction]:
+    domain: Domain,
+    epsilon: float | Fraction,
+) -> Callable[[RandomBits], float]:
     """Do once what does not depend on the randomness of `exact_sample_aggregate`.
 
     Args:
@@ -59,7 +60,7 @@ def prepare_sample_aggregate(
             from one chunk to the next. Where it raises or returns NaN the chunk answers the middle of the range.
         chunks: the public number of chunks.
         key: at most 64 bytes, chosen without looking at the data, from which people's chunks are derived.
-        grid: the public grid that the chunks' answers are rounded to.
+        domain: the public grid points that the chunks' answers are rounded to.
         epsilon: the privacy loss of one release, under addition or removal of a person with all their records.
 
     Returns:
@@ -76,8 +77,8 @@ def prepare_sample_aggregate(
     members: list[list[float]] = [[] for _ in range(chunks)]
     for person, value in records:
         members[chunk_of(person, chunks, key)].append(value)
-    answers = grid.positions([_answer(statistic, values) for values in members])
-    return partial(_release, int(answers.sum()), chunks, grid, loss)
+    answers = domain.positions([_answer(statistic, values) for values in members])
+    return partial(_release, int(answers.sum()), chunks, domain, loss)
 
 
 def exact_sample_aggregate(
@@ -87,9 +88,11 @@ def exact_sample_aggregate(
     statistic: Callable[[NDArray[np.float64]], float],
     chunks: int,
     key: bytes,
-    grid: Grid,
-    epsilon: Rational,
-) -> Fraction:
+    domain: Domain,
+    epsilon: float | Fraction,
+) -> float:
     """Sample and aggregate, epsilon-DP; arguments and errors as in `prepare_sample_aggregate`."""
-    release = prepare_sample_aggregate(records, statistic=statistic, chunks=chunks, key=key, grid=grid, epsilon=epsilon)
+    release = prepare_sample_aggregate(
+        records, statistic=statistic, chunks=chunks, key=key, domain=domain, epsilon=epsilon
+    )
     return release(bits)

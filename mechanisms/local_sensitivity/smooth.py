@@ -17,8 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.laplace.exact import discrete_laplace
-from mechanisms.local_sensitivity.grid import Grid, Rational, failure_probability, positive_rational, smoothing_steps
+from mechanisms.local_sensitivity.constants import failure_probability, smoothing_steps
+from mechanisms.local_sensitivity.domain import Domain
 from mechanisms.local_sensitivity.mean import local_sensitivity, rounded_mean
+from mechanisms.parameters import positive_rational
 from mechanisms.randomness import RandomBits
 
 
@@ -39,18 +41,22 @@ def smooth_sensitivity(count: int, width: int, smoothing: int) -> Fraction:
     return Fraction(bound, smoothing)
 
 
-def _release(mean: int, noise_scale: Fraction, grid: Grid, bits: RandomBits) -> Fraction:
-    return grid.value(mean + bits.call(discrete_laplace, noise_scale))
+def _release(mean: int, noise_scale: Fraction, domain: Domain, bits: RandomBits) -> float:
+    return domain.value(mean + bits.call(discrete_laplace, noise_scale))
 
 
 def prepare_smooth_mean(
-    records: Sequence[float] | NDArray[np.float64], *, grid: Grid, epsilon: Rational, delta: Rational
-) -> Callable[[RandomBits], Fraction]:
+    records: Sequence[float] | NDArray[np.float64],
+    *,
+    domain: Domain,
+    epsilon: float | Fraction,
+    delta: float | Fraction,
+) -> Callable[[RandomBits], float]:
     """Do once what does not depend on the randomness of `exact_smooth_mean`.
 
     Args:
         records: one value a person, shape (n,).
-        grid: the public grid that records and the answer are rounded to.
+        domain: the public grid points that records and the answer are rounded to.
         epsilon: the privacy loss of one release, under addition or removal of a person.
         delta: the failure probability, at most 1/2.
 
@@ -62,18 +68,18 @@ def prepare_smooth_mean(
     """
     loss = positive_rational("epsilon", epsilon)
     smoothing = smoothing_steps(loss, failure_probability(delta))
-    positions = grid.positions(records)
-    noise_scale = 2 * smooth_sensitivity(len(positions), grid.width, smoothing) / loss
-    return partial(_release, rounded_mean(positions, grid), noise_scale, grid)
+    positions = domain.positions(records)
+    noise_scale = 2 * smooth_sensitivity(len(positions), domain.width, smoothing) / loss
+    return partial(_release, rounded_mean(positions, domain), noise_scale, domain)
 
 
 def exact_smooth_mean(
     records: Sequence[float] | NDArray[np.float64],
     bits: RandomBits,
     *,
-    grid: Grid,
-    epsilon: Rational,
-    delta: Rational,
-) -> Fraction:
+    domain: Domain,
+    epsilon: float | Fraction,
+    delta: float | Fraction,
+) -> float:
     """Release a mean by smooth sensitivity, (epsilon, delta)-DP; arguments and errors as in `prepare_smooth_mean`."""
-    return prepare_smooth_mean(records, grid=grid, epsilon=epsilon, delta=delta)(bits)
+    return prepare_smooth_mean(records, domain=domain, epsilon=epsilon, delta=delta)(bits)

@@ -14,26 +14,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.laplace.exact import discrete_laplace
-from mechanisms.local_sensitivity.grid import Grid, Rational, positive_rational
+from mechanisms.local_sensitivity.domain import Domain, nearest_integer
+from mechanisms.parameters import positive_rational
 from mechanisms.randomness import RandomBits
 
 
-def _release(total: int, count: int, grid: Grid, epsilon: Fraction, bits: RandomBits) -> Fraction:
-    noisy_total = total + bits.call(discrete_laplace, 2 * grid.width / epsilon)
+def noisy_sum_and_count(total: int, count: int, width: int, epsilon: Fraction, bits: RandomBits) -> tuple[int, int]:
+    """Release a sum of records in [0, width] and their number: epsilon-DP, half of it for each.
+
+    Args:
+        total: the sum of the records.
+        count: the number of records.
+        width: the largest value of a record.
+        epsilon: the privacy loss of both together.
+        bits: the source of randomness.
+    """
+    noisy_total = total + bits.call(discrete_laplace, 2 * width / epsilon)
     noisy_count = count + bits.call(discrete_laplace, 2 / epsilon)
-    # Both are released already in effect: what follows only makes a number in the range of them.
-    position = Fraction(noisy_total, max(noisy_count, 1))
-    return grid.value(min(max(position, Fraction(0)), Fraction(grid.width)))
+    return noisy_total, noisy_count
+
+
+def _release(total: int, count: int, domain: Domain, epsilon: Fraction, bits: RandomBits) -> float:
+    noisy_total, noisy_count = noisy_sum_and_count(total, count, domain.width, epsilon, bits)
+    return domain.value(min(max(nearest_integer(noisy_total, max(noisy_count, 1)), 0), domain.width))
 
 
 def prepare_sum_over_count(
-    records: Sequence[float] | NDArray[np.float64], *, grid: Grid, epsilon: Rational
-) -> Callable[[RandomBits], Fraction]:
+    records: Sequence[float] | NDArray[np.float64], *, domain: Domain, epsilon: float | Fraction
+) -> Callable[[RandomBits], float]:
     """Do once what does not depend on the randomness of `exact_sum_over_count`.
 
     Args:
         records: one value a person, shape (n,).
-        grid: the public grid that records are rounded to.
+        domain: the public grid points that records are rounded to.
         epsilon: the privacy loss of one release, under addition or removal of a person.
 
     Returns:
@@ -42,12 +55,12 @@ def prepare_sum_over_count(
     Raises:
         ValueError: `records` is not one-dimensional, or `epsilon` is not positive and finite.
     """
-    positions = grid.positions(records)
-    return partial(_release, int(positions.sum()), len(positions), grid, positive_rational("epsilon", epsilon))
+    positions = domain.positions(records)
+    return partial(_release, int(positions.sum()), len(positions), domain, positive_rational("epsilon", epsilon))
 
 
 def exact_sum_over_count(
-    records: Sequence[float] | NDArray[np.float64], bits: RandomBits, *, grid: Grid, epsilon: Rational
-) -> Fraction:
+    records: Sequence[float] | NDArray[np.float64], bits: RandomBits, *, domain: Domain, epsilon: float | Fraction
+) -> float:
     """Release a mean by noisy sum and noisy count, epsilon-DP; arguments and errors as in `prepare_sum_over_count`."""
-    return prepare_sum_over_count(records, grid=grid, epsilon=epsilon)(bits)
+    return prepare_sum_over_count(records, domain=domain, epsilon=epsilon)(bits)

@@ -1,0 +1,95 @@
+"""The public domain of a record: a range of a public grid, counted in steps.
+
+Every value that depends on the data becomes an integer, a number of grid steps, before any of it is added up. From
+there on the arithmetic is exact, and what a person can change is an integer that the proofs in README.md count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.grid import Grid
+from mechanisms.parameters import exact_rational
+
+GREATEST_WIDTH = 1 << 31
+"""Positions of at most this add up in 64 bits for any database that fits a machine."""
+
+
+def nearest_integer(numerator: int, denominator: int) -> int:
+    """Round a quotient, halves upwards, so that adding an integer to it adds that integer to the result."""
+    return (2 * numerator + denominator) // (2 * denominator)
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The grid points from lower to upper; a *position* is a number of steps above lower.
+
+    Args:
+        lower: the least value of a record, a point of the grid.
+        upper: the largest value of a record, a point of the grid.
+        grid: the grid that records and answers are rounded to.
+
+    Raises:
+        TypeError: a bound is not a number.
+        ValueError: a bound is not a point of the grid, lower ≥ upper, or they are more than 2^31 steps apart.
+    """
+
+    lower: float | Fraction
+    upper: float | Fraction
+    grid: Grid
+
+    def __post_init__(self) -> None:
+        for name, bound in (("lower", self.lower), ("upper", self.upper)):
+            steps = exact_rational(name, bound) / self.grid.step
+            if steps.denominator != 1 or abs(steps) > self.grid.limit:
+                raise ValueError(f"{name} must be a multiple of {self.grid.step} within its grid, not {bound}")
+        if not 0 < self.width <= GREATEST_WIDTH:
+            raise ValueError(
+                f"upper must lie 1 to 2^31 steps of {self.grid.step} above lower, not {self.upper} above {self.lower}"
+            )
+
+    @cached_property
+    def _lower_steps(self) -> int:
+        return int(Fraction(self.lower) / self.grid.step)
+
+    @cached_property
+    def width(self) -> int:
+        """How many steps lead from lower to upper."""
+        return int((Fraction(self.upper) - Fraction(self.lower)) / self.grid.step)
+
+    @property
+    def middle(self) -> int:
+        """The position that stands for an answer that does not exist, such as the mean of nobody."""
+        return self.width // 2
+
+    def positions(self, values: Sequence[float] | NDArray[np.float64]) -> NDArray[np.int64]:
+        """Round values to the grid; NaN goes to the middle, what lies outside to the nearer end.
+
+        Each position is a function of its own value alone, since the binary64 operations below are correctly
+        rounded wherever in the array they happen; that is all that privacy needs of them.
+
+        Args:
+            values: numbers, shape (n,).
+
+        Returns:
+            Integers in [0, width], shape (n,).
+
+        Raises:
+            ValueError: `values` is not one-dimensional.
+        """
+        array = np.asarray(values, dtype=np.float64)
+        if array.ndim != 1:
+            raise ValueError(f"values must be one-dimensional, not of shape {array.shape}")
+        with np.errstate(over="ignore", under="ignore"):
+            steps = np.rint(array / float(self.grid.step)) - float(self._lower_steps)
+        return np.where(np.isnan(steps), self.middle, np.clip(steps, 0, self.width)).astype(np.int64)
+
+    def value(self, position: int) -> float:
+        """The grid point at a position, which may lie outside the range."""
+        return self.grid.value(self._lower_steps + position)
