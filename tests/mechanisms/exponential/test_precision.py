@@ -10,7 +10,14 @@ import pytest
 from mechanisms.exponential.base_two import BaseTwoEta
 from mechanisms.exponential.precision import empirical_precision, finest_bit, worst_case_precision
 
-ETAS = [BaseTwoEta(1, 1), BaseTwoEta(3, 2), BaseTwoEta(5, 3), BaseTwoEta(3, 2, 2), BaseTwoEta(2, 3), BaseTwoEta(2**70 - 1, 71)]
+ETAS = [
+    BaseTwoEta(1, 1),
+    BaseTwoEta(3, 2),
+    BaseTwoEta(5, 3),
+    BaseTwoEta(3, 2, 2),
+    BaseTwoEta(2, 3),
+    BaseTwoEta(2**70 - 1, 71),
+]
 
 
 def significant_bits(value: Fraction) -> int:
