@@ -42,10 +42,9 @@ class NeighbouringPair:
         Raises:
             ValueError: an answer is not finite, or they are further apart, by however little.
         """
-        _require_within(
-            _finite("answers", [first, second])[:1], np.array([second], dtype=float), sensitivity, "answers"
-        )
-        return cls(float(first), float(second), None)
+        one, other = _finite("answers", first), _finite("answers", second)
+        _require_within(one, other, sensitivity, "answers")
+        return cls(float(one[0]), float(other[0]), None)
 
     @classmethod
     def utilities(cls, first: ArrayLike, second: ArrayLike, *, sensitivity: float) -> NeighbouringPair:
@@ -65,9 +64,11 @@ class NeighbouringPair:
         """Two datasets, given as vectors of records, one person apart.
 
         Raises:
-            ValueError: they are not one record apart under `relation` (add-remove or substitute).
+            ValueError: they are not vectors, or not one record apart under `relation` (add-remove or substitute).
         """
-        one, other = np.atleast_1d(np.asarray(first)), np.atleast_1d(np.asarray(second))
+        one, other = np.asarray(first), np.asarray(second)
+        if one.ndim != 1 or other.ndim != 1:
+            raise ValueError(f"records must be vectors, not of shapes {one.shape} and {other.shape}")
         if relation is Relation.ADD_REMOVE:
             longer, shorter = (one, other) if len(one) > len(other) else (other, one)
             apart = len(longer) == len(shorter) + 1 and _is_one_deleted(longer, shorter)
@@ -119,15 +120,16 @@ def _require_within(one: NDArray[np.float64], other: NDArray[np.float64], sensit
     if not (math.isfinite(sensitivity) and sensitivity > 0):
         raise ValueError(f"sensitivity must be finite and greater than 0, not {sensitivity}")
     larger, smaller = np.maximum(one, other), np.minimum(one, other)
-    difference = larger - smaller
-    # Knuth's two-difference: difference + error is larger − smaller exactly.
-    moved = difference - larger
-    error = (larger - (difference - moved)) - (smaller + moved)
+    with np.errstate(over="ignore", invalid="ignore"):  # a difference that overflows is too large, whatever its error
+        difference = larger - smaller
+        # Knuth's two-difference: difference + error is larger − smaller exactly.
+        moved = difference - larger
+        error = (larger - (difference - moved)) - (smaller + moved)
     too_far = (difference > sensitivity) | ((difference == sensitivity) & (error > 0))
     if too_far.any():
-        worst = int(np.argmax(difference))
+        number = int(np.argmax(too_far))
         raise ValueError(
-            f"not neighbouring: {what} {one[worst]!r} and {other[worst]!r} (number {worst}) "
+            f"not neighbouring: {what} {float(one[number])!r} and {float(other[number])!r} (number {number}) "
             f"are further apart than the sensitivity {sensitivity}"
         )
 
@@ -140,6 +142,8 @@ def _is_one_deleted(longer: NDArray[Any], shorter: NDArray[Any]) -> bool:
 
 def _adjacency(matrix: ArrayLike) -> NDArray[np.bool_]:
     array = np.asarray(matrix, dtype=bool)
-    if array.ndim != 2 or array.shape[0] != array.shape[1] or not np.array_equal(array, array.T):
-        raise ValueError(f"a graph must be a symmetric square adjacency matrix, not of shape {array.shape}")
+    if array.ndim != 2 or array.shape[0] != array.shape[1]:
+        raise ValueError(f"a graph must be a square adjacency matrix, not of shape {array.shape}")
+    if not np.array_equal(array, array.T):
+        raise ValueError("a graph must be undirected: its adjacency matrix is not symmetric")
     return array
