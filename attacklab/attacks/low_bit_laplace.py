@@ -37,6 +37,8 @@ Integers: TypeAlias = NDArray[np.int64]
 GRID = 2.0**53
 """Uniforms are multiples of 1/GRID."""
 
+UNIT_ROUNDOFF = 2.0**-53
+
 WIDEST_SEARCH = 24
 """With more grid points than this that might give y, one of them does."""
 
@@ -138,10 +140,10 @@ def _reachable_chunk(outputs: Floats, answer: float, scale: float, model: Sample
         noise = outputs - answer
         depth = np.abs(noise) / scale
         centre = np.exp(-depth) * GRID
-        # What may lie between the centre and the grid point: the rounding of y and of y − f, and a unit in the last
-        # place each for the logarithm, the product, the exponential and the quotient.
-        rounding = half_ulp(outputs) * (answer != 0) + half_ulp(noise)
-        width = centre * rounding / scale + centre / GRID * (2 * depth + 2)
+        # What may lie between the centre and the grid point: the rounding of y and of y − f; of the depth, one unit
+        # in the last place of the logarithm and half of one each of product and quotient; one of the exponential.
+        rounding = (half_ulp(outputs) + half_ulp(noise)) * (answer != 0)
+        width = centre * (np.expm1(rounding / scale) + UNIT_ROUNDOFF * (4 * depth + 2))
         # Not below the first grid point, and nothing to search where an output is a failure.
         low = np.maximum(np.ceil(centre - width), 1)
         high = np.minimum(np.floor(centre + width), GRID)
