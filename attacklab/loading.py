@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from attacklab.targets import Kind, Target, described
+from attacklab.targets import Kind, Target, described, in_one_line
 
 
 def load_target(spec: str, *, kind: Kind | None = None, epsilon: float | None = None, **parameters: Any) -> Target:
@@ -41,6 +41,10 @@ def load_target(spec: str, *, kind: Kind | None = None, epsilon: float | None = 
         if epsilon is None:
             raise ValueError(f"{spec} is taken as a release function, which needs an epsilon")
         constructor = getattr(Target, kind.value)
+        try:
+            inspect.signature(constructor).bind(found, epsilon=epsilon, name=name, **parameters)
+        except TypeError as error:
+            raise ValueError(f"parameters of a {kind} target: {error}") from error
         target: Target = constructor(found, epsilon=epsilon, name=name, **parameters)
     elif isinstance(found, Target):
         if epsilon is not None or parameters:
@@ -69,7 +73,10 @@ def _called(maker: Callable[..., Any], spec: str, epsilon: dict[str, float], par
         inspect.signature(maker).bind(**epsilon, **parameters)
     except TypeError as error:
         raise ValueError(f"{needed} ({error})") from error
-    made = maker(**epsilon, **parameters)
+    try:
+        made = maker(**epsilon, **parameters)
+    except (Exception, SystemExit) as error:
+        raise ValueError(f"{spec} raised {in_one_line(error)}") from error
     if not isinstance(made, Target):
         raise ValueError(f"{needed} (it returned {described(made)})")
     return made
@@ -87,25 +94,24 @@ def _module(place: str) -> ModuleType:
         sys.modules.setdefault(path.stem, module)
         try:
             module_spec.loader.exec_module(module)
-        except Exception as error:
-            raise ValueError(f"{place} cannot be loaded: {type(error).__name__}: {error}") from error
+        except (Exception, SystemExit) as error:
+            raise ValueError(f"{place} cannot be loaded: {in_one_line(error)}") from error
         return module
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:
         return importlib.import_module(place)
-    except ImportError as error:
-        raise ValueError(f"module {place} cannot be imported: {error}") from error
+    except (Exception, SystemExit) as error:
+        raise ValueError(f"module {place} cannot be imported: {in_one_line(error)}") from error
 
 
 def _targets_in(module: ModuleType) -> list[str]:
-    made_here = (
+    return [
         name
         for name, value in vars(module).items()
         if isinstance(value, Target)
         or (inspect.isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_"))
-    )
-    return list(made_here)
+    ]
 
 
 def _version(module: ModuleType) -> str:

@@ -6,6 +6,7 @@ on the kind: the adversary picks both inputs of a neighbouring pair, because tha
 
 from __future__ import annotations
 
+import copy
 import enum
 import math
 from collections.abc import Callable
@@ -56,7 +57,6 @@ class Target:
         bounds: lower and upper bound of a record, for sums and means.
         sampler: `sampler(input, bits)`, one output from a source of random bits with `take`, `restart` and `call`;
             only a target that has one can be proved.
-        seeded: whether the same `rng` gives the same outputs; False is said in every finding.
         version: of the implementation.
     """
 
@@ -67,7 +67,6 @@ class Target:
     sensitivity: float = 1.0
     bounds: tuple[float, float] | None = None
     sampler: Sampler | None = field(default=None, repr=False)
-    seeded: bool = True
     version: str = "unknown"
 
     def __post_init__(self) -> None:
@@ -169,20 +168,22 @@ class Target:
     def outputs(self, input_: Any, trials: int, rng: np.random.Generator) -> Outputs:
         """Run the release and check the form of what it returns, altering no bit of it.
 
+        The release gets a copy of the input, so that one that works in place spoils no later call.
+
         Raises:
-            TargetError: it raised, or did not return one valid output a trial; the message says which.
+            TargetError: it raised (or asked the process to exit), or did not return one valid output a trial; the
+                message says which, in one line.
         """
         try:
             with np.errstate(all="ignore"):
-                released = self.release(input_, trials, rng)
-        except Exception as error:
-            raise TargetError(f"{self.name} raised {type(error).__name__}: {error}") from error
+                released = self.release(copy.deepcopy(input_), trials, rng)
+        except (Exception, SystemExit) as error:
+            raise TargetError(f"{self.name} raised {in_one_line(error)}") from error
         return self._checked(released, input_, trials)
 
     def _checked(self, released: NDArray[Any] | list[Any], input_: Any, trials: int) -> Outputs:
         if isinstance(released, list):
-            outputs: Outputs = np.empty(len(released), dtype=object)
-            outputs[:] = released
+            outputs: Outputs = np.fromiter(released, dtype=object, count=len(released))
         elif isinstance(released, np.ndarray) and released.ndim >= 1:
             outputs = released
         else:
@@ -196,7 +197,7 @@ class Target:
     def _check_numbers(self, outputs: Outputs, input_: Any) -> None:
         numbers = outputs
         if outputs.dtype == object:
-            numbers = np.array([output for output in outputs if output is not None])
+            numbers = _as_vector([output for output in outputs if output is not None])
         if not numbers.size:
             return
         if numbers.ndim != 1 or numbers.dtype.kind not in "iuf":
@@ -217,6 +218,18 @@ class Target:
 def _name_of(release: Release) -> str:
     inner = getattr(release, "func", release)
     return str(getattr(inner, "__name__", type(inner).__name__))
+
+
+def _as_vector(values: list[Any]) -> NDArray[Any]:
+    try:
+        return np.array(values)
+    except ValueError:  # sequences of different lengths
+        return np.fromiter(values, dtype=object, count=len(values))
+
+
+def in_one_line(error: BaseException) -> str:
+    """An exception's type and message, for messages of one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())
 
 
 def described(value: object) -> str:
