@@ -38,7 +38,7 @@ class Verdict(enum.StrEnum):
     NOT_DETECTED = "not detected"
     """Nothing was found; the finding says which advantage would have been detected."""
     INCONCLUSIVE = "inconclusive"
-    """Too few trials to refute the claim whatever they show."""
+    """The claim could not be refuted whatever happened: too few trials, or it promises nothing of so many answers."""
     NOT_APPLICABLE = "not applicable"
     """The attack does not apply to this kind of target."""
     ERROR = "error"
@@ -134,9 +134,9 @@ class Finding:
             values = dict(data)
             values["verdict"] = Verdict(data["verdict"])
             values["claim"] = PrivacyClaim(**data["claim"])
-            values["counts"] = data["counts"] and Counts(**data["counts"])
+            values["counts"] = None if data["counts"] is None else Counts(**data["counts"])
             for name in ("first", "second", "advantage"):
-                values[name] = data[name] and Estimate(**data[name])
+                values[name] = None if data[name] is None else Estimate(**data[name])
             return cls(**values)
         except TypeError as error:
             raise ValueError(f"not a finding: {error}") from error
@@ -178,15 +178,18 @@ def read_record(path: Path) -> dict[str, Any]:
     """Read a record; its findings come as `Finding`.
 
     Raises:
-        ValueError: it is not a record of a schema that is known.
+        ValueError: it is not a record of a schema that is known; the message names the file.
     """
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except json.JSONDecodeError as error:
+        data = json.loads(path.read_text(encoding="utf-8"), parse_constant=_not_json)
+    except ValueError as error:
         raise ValueError(f"{path} is not JSON: {error}") from error
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         raise ValueError(f"{path} is not a record of schema {SCHEMA}")
-    return {**data, "findings": [Finding.from_json(finding) for finding in data["findings"]]}
+    try:
+        return {**data, "findings": [Finding.from_json(finding) for finding in data["findings"]]}
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} holds a malformed finding: {error}") from error
 
 
 def to_text(data: Mapping[str, Any]) -> str:
@@ -217,6 +220,10 @@ def _described_input(value: Any) -> dict[str, Any]:
     if array.dtype.kind == "f":
         described["hex"] = [float(number).hex() for number in array.ravel()]
     return {**described, "readable": [str(number) for number in array.ravel()]}
+
+
+def _not_json(constant: str) -> float:
+    raise ValueError(f"{constant} is no JSON number")
 
 
 def _plain(value: Any) -> Any:

@@ -105,7 +105,11 @@ class _Trial:
 
     def _judged(self, scenario: Scenario, number: int, alpha: float) -> Finding:
         started = time.perf_counter()
-        claim = self.target.claim.composed(scenario.answers)
+        try:
+            claim = self.target.claim.composed(scenario.answers)
+        except ValueError:
+            reason = f"the claim promises nothing of {scenario.answers} answers together"
+            return self._finding(Verdict.INCONCLUSIVE, reason, pair=described_pair(scenario.pair))
         drawn = self.trials
         try:
             if len(scenario.events) == 1:
@@ -119,7 +123,9 @@ class _Trial:
                 Verdict.ERROR, str(error), pair=described_pair(scenario.pair), seconds=time.perf_counter() - started
             )
         assessment = assess(claim, counts, alpha)
-        base_rate = min(assessment.first.estimate, assessment.second.estimate)
+        # An event and its complement refute the same claims; the rarer of the two says how small an advantage shows.
+        rates = (assessment.first.estimate, assessment.second.estimate)
+        base_rate = min(*rates, *(1 - rate for rate in rates))
         detectable = smallest_detectable_advantage(claim, self.trials, alpha, base_rate)
         verdict, reason = _verdict(assessment, detectable, claim.ceiling)
         return self._finding(
