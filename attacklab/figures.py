@@ -50,7 +50,18 @@ class Series:
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """One set of axes."""
+    """One set of axes.
+
+    Attributes:
+        title: above it.
+        x_label: with the unit.
+        y_label: with the unit.
+        series: what is drawn, in the order of the legend.
+        x_scale: of the x axis.
+        y_scale: of the y axis.
+        x_names: what stands at x = 0, 1, 2, … instead of numbers.
+        y_names: what stands at y = 0, 1, 2, … instead of numbers.
+    """
 
     title: str
     x_label: str
@@ -58,16 +69,18 @@ class Panel:
     series: Sequence[Series]
     x_scale: Scale = "linear"
     y_scale: Scale = "linear"
+    x_names: Sequence[str] = ()
+    y_names: Sequence[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """Panels side by side.
+    """Panels, two in a row.
 
     Attributes:
         name: file name without its ending.
         caption: one line under the figure.
-        panels: from left to right.
+        panels: from left to right, row by row.
     """
 
     name: str

@@ -23,6 +23,7 @@ COLOURS = {
     Role.OTHER: ("#3d3d3d", "#6a994e", "#bc6c25", "#577590"),
 }
 LINES = {Role.NAIVE: "-", Role.EXACT: "-", Role.IDEAL: "--", Role.CEILING: ":", Role.OTHER: "-"}
+MEASURED = (Role.NAIVE, Role.EXACT, Role.OTHER)
 MARKERS = ("o", "s", "^", "D", "v")
 STYLE: Any = {
     "font.size": 10,
@@ -36,6 +37,7 @@ STYLE: Any = {
     "svg.hashsalt": "attacklab",
 }
 PANEL_INCHES = (6.2, 4.4)
+MOST_COLUMNS = 2
 
 
 def save(figure: Figure, folder: Path) -> list[Path]:
@@ -53,10 +55,11 @@ def save(figure: Figure, folder: Path) -> list[Path]:
     """
     with mpl.rc_context(STYLE):
         width, height = PANEL_INCHES
-        canvas = Canvas(figsize=(width * len(figure.panels), height), layout="constrained")
-        rows = canvas.subplots(1, len(figure.panels), squeeze=False)
-        for axes, panel in zip(rows[0], figure.panels, strict=True):
-            _draw(axes, panel)
+        columns = min(len(figure.panels), MOST_COLUMNS)
+        rows = -(-len(figure.panels) // columns)
+        canvas = Canvas(figsize=(width * columns, height * rows), layout="constrained")
+        for place, panel in enumerate(figure.panels, 1):
+            _draw(canvas.add_subplot(rows, columns, place), panel)
         written = []
         for ending, metadata in (("svg", {"Date": None}), ("png", {"Software": None})):
             content = io.BytesIO()
@@ -69,9 +72,11 @@ def save(figure: Figure, folder: Path) -> list[Path]:
 
 def _draw(axes: Axes, panel: Panel) -> None:
     counts = dict.fromkeys(Role, 0)
+    measured = 0
     for series in panel.series:
-        _draw_series(axes, series, counts[series.role])
+        _draw_series(axes, series, counts[series.role], measured)
         counts[series.role] += 1
+        measured += series.role in MEASURED
     axes.set_title(panel.title, fontsize=11)
     axes.set_xlabel(panel.x_label)
     axes.set_ylabel(panel.y_label)
@@ -84,21 +89,25 @@ def _draw(axes: Axes, panel: Panel) -> None:
     if panel.x_scale == "log":
         axes.xaxis.set_major_locator(LogLocator(numticks=8))
         axes.xaxis.set_major_formatter(FuncFormatter(_plain_number))
-    axes.legend(loc="best")
+    if panel.x_names:
+        axes.set_xticks(range(len(panel.x_names)), panel.x_names, rotation=25, ha="right")
+    if panel.y_names:
+        axes.set_yticks(range(len(panel.y_names)), panel.y_names)
+        axes.set_ylim(-0.6, len(panel.y_names) - 0.4)
+    if len(panel.series) > 1:
+        axes.legend(loc="best")
 
 
-def _draw_series(axes: Axes, series: Series, number: int) -> None:
+def _draw_series(axes: Axes, series: Series, of_its_role: int, measured_before: int) -> None:
     colours = COLOURS[series.role]
-    colour = colours[number % len(colours)]
-    measured = series.role in (Role.NAIVE, Role.EXACT, Role.OTHER)
-    # Nested marker sizes keep coinciding series visible.
-    size = 7.5 - 1.5 * (number % 4)
+    colour = colours[of_its_role % len(colours)]
     axes.plot(
         series.x,
         series.y,
         linestyle="" if series.marks_only else LINES[series.role],
-        marker=MARKERS[number % len(MARKERS)] if measured else "",
-        markersize=size,
+        marker=MARKERS[measured_before % len(MARKERS)] if series.role in MEASURED else "",
+        # Each smaller than the one before it, so that series which coincide all stay visible.
+        markersize=max(3.0, 8.5 - 2.0 * measured_before),
         color=colour,
         linewidth=1.6,
         label=series.label,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import jinja2
 
-from attacklab.findings import SCHEMA, Verdict, write_whole
+from attacklab.findings import SCHEMA, Finding, Verdict, write_whole
 
 INDEX = jinja2.Template(
     """\
@@ -30,11 +31,10 @@ Written by `attacklab run` from the records in `data/`; not to be edited by hand
 {{ figure.caption }} ([SVG](figures/{{ figure.name }}.svg))
 {% endfor %}
 {%- if entry.findings %}
-| target | attack | event | advantage | claim allows | ε at least | verdict |
+| target | attack | findings | clearest at ε | advantage | claim allows | ε at least |
 |---|---|---|---|---|---|---|
-{% for finding in entry.findings -%}
-| {{ finding.target }} | {{ finding.attack }} | {{ finding.event or finding.reason }} | {{ advantage(finding) }} \
-| {{ "%.3g"|format(finding.ceiling) }} | {{ epsilon(finding) }} | **{{ finding.verdict }}** |
+{% for row in summarise(entry.findings) -%}
+| {{ row | join(" | ") }} |
 {% endfor -%}
 {% endif %}
 Data: [{{ entry.experiment.name }}.json](data/{{ entry.experiment.name }}.json), seed {{ entry.experiment.seed }}\
@@ -62,21 +62,31 @@ def write_index(reports: Path) -> Path:
         if data.get("schema") != SCHEMA or "experiment" not in data:
             raise ValueError(f"{path} is not the record of an experiment")
         entries.append(data)
-    page = INDEX.render(entries=entries, advantage=_advantage, epsilon=_epsilon)
+    page = INDEX.render(entries=entries, summarise=_summarise)
     index = reports / "index.md"
     write_whole(index, page.rstrip() + "\n")
     return index
 
 
-def _advantage(finding: dict[str, object]) -> str:
-    bounds = finding["advantage"]
-    if not isinstance(bounds, dict):
-        return ""
-    return f"{bounds['estimate']:.4g} [{bounds['lower']:.4g}, {bounds['upper']:.4g}]"
+def _summarise(findings: list[dict[str, Any]]) -> list[list[str]]:
+    """A row for each target under each attack: how often which verdict, and the finding furthest above its ceiling."""
+    groups: dict[tuple[str, str], list[Finding]] = {}
+    for finding in map(Finding.from_json, findings):
+        groups.setdefault((finding.target, finding.attack), []).append(finding)
+    return [[target, attack, *_summary(group)] for (target, attack), group in groups.items()]
 
 
-def _epsilon(finding: dict[str, object]) -> str:
-    lower = finding["epsilon_lower"]
-    if finding["verdict"] == Verdict.NOT_DETECTED:
-        return f"(detectable advantage {finding['smallest_detectable']:.3g})"
-    return f"{lower:.3g}" if isinstance(lower, float) else ""
+def _summary(group: list[Finding]) -> list[str]:
+    verdicts = [finding.verdict for finding in group]
+    counted = ", ".join(f"{verdicts.count(verdict)} **{verdict}**" for verdict in Verdict if verdict in verdicts)
+    judged = [(finding.advantage, finding) for finding in group if finding.advantage is not None]
+    if not judged:
+        return [counted, "", group[0].reason, "", ""]
+    advantage, clearest = max(judged, key=lambda pair: pair[0].lower - pair[1].ceiling)
+    return [
+        counted,
+        f"{clearest.claim.epsilon:g}",
+        f"{advantage.estimate:.4g} [{advantage.lower:.4g}, {advantage.upper:.4g}]",
+        f"{clearest.ceiling:.4g}",
+        f"{clearest.epsilon_lower:.3g}",
+    ]

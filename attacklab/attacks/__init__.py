@@ -8,4 +8,6 @@ from attacklab.attacks.low_bit_laplace import LowBitLaplace
 from attacklab.attacks.truncated_addition import TruncatedAddition
 from attacklab.attacks.zero_rounding import ZeroRounding
 
+__all__ = ["ATTACKS", "Attack", "LocalSensitivity", "LowBitLaplace", "TruncatedAddition", "ZeroRounding"]
+
 ATTACKS: tuple[Attack, ...] = (ZeroRounding(), TruncatedAddition(), LowBitLaplace(), LocalSensitivity())

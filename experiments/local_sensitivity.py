@@ -1,0 +1,190 @@
+"""Local-sensitivity leakage on the ages of the Adult table (see attacklab.attacks.local_sensitivity)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from attacklab.attacks import LocalSensitivity
+from attacklab.attacks.local_sensitivity import estimated_size
+from attacklab.experiment import Collected, Settings
+from attacklab.figures import Figure, Panel, Role, Series
+from attacklab.findings import Counts
+from attacklab.inference import assess, share_of_alpha
+from attacklab.referee import DEFAULT_ALPHA, audit
+from attacklab.targets import Target
+from experiments import targets
+from experiments.adult import ages
+
+QUESTION = "How many answers does it take to read the number of people off the noise?"
+
+EPSILON = 1.0
+SMALL_EPSILON = 0.01
+SMALL_GROUP = "Married-AF-spouse"
+ANSWERS = tuple(4**power for power in range(1, 8))
+FEW_ANSWERS = tuple(2**power for power in range(9))
+NAIVE = targets.naive_local_sensitivity_mean
+READ_OFF = (
+    (NAIVE, "naive, local sensitivity", Role.NAIVE),
+    (targets.exact_sum_over_count, "exact, noisy sum over noisy count", Role.EXACT),
+    (targets.exact_smooth_mean, "exact, smooth sensitivity", Role.EXACT),
+)
+AUDITED = (
+    NAIVE,
+    targets.naive_ptr_mean,
+    targets.naive_sample_aggregate,
+    targets.naive_sum_over_count,
+    targets.exact_sum_over_count,
+    targets.exact_ptr_mean,
+    targets.exact_smooth_mean,
+    targets.exact_sample_aggregate,
+)
+PARAGRAPH = """\
+The mean age of n people with noise of scale u/((n + 1)·ε), u = {upper:g}, gives n away. From {many} answers about all
+{everybody} people the naive mechanism's noise yields n within {error:.2%} (median over repetitions); the repaired
+mechanisms' noise is scaled to something else, and the same reading of it stays far off. One person more or less moves
+the scale by one part in n, so telling neighbours apart needs a small group or many answers: for the {group} people
+who are {status}, at ε = {epsilon:g} an answer, the bet on n wins {one_advantage:.3f} on one answer where the claim
+allows {one_ceiling:.3f}, and on {most_shown} answers {most_advantage:.3f} where their composition allows
+{most_ceiling:.3f}. The worst pair, one record against two, is enough to refute ε = {audited:g} on single answers."""
+
+
+def collect(settings: Settings) -> Collected:
+    """Read n off many answers, bet on neighbours from few, and audit every mean on the worst pair."""
+    trials = settings.budget(50_000, 4_000)
+    alpha = share_of_alpha(DEFAULT_ALPHA, len(AUDITED) + len(FEW_ANSWERS))
+    findings = [
+        finding
+        for make in AUDITED
+        for finding in audit(
+            make(EPSILON),
+            [LocalSensitivity()],
+            trials=trials,
+            alpha=alpha,
+            seed=settings.seed,
+            spec=f"experiments.targets:{make.__name__} --epsilon {EPSILON}",
+        )
+    ]
+    return Collected(
+        findings, {"everybody": _reading(settings), "small_group": _betting(settings, share_of_alpha(alpha, 1))}
+    )
+
+
+def _rng(settings: Settings, *key: int) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence(settings.seed, spawn_key=key))
+
+
+def _reading(settings: Settings) -> dict[str, Any]:
+    """Median relative error of the n that is read off m answers about everybody."""
+    people = ages()
+    repetitions = settings.budget(101, 11)
+    mean = float(people.mean())
+
+    def error(target: Target, answers: int, rng: np.random.Generator) -> float:
+        drawn = target.outputs(people, repetitions * answers, rng).reshape(repetitions, answers)
+        # The adversary does not know the mean: it centres the answers on their own.
+        estimates = estimated_size(drawn, *_bounds(target), EPSILON, mean=drawn.mean(axis=1, keepdims=True))
+        return float(np.median(np.abs(estimates - len(people)) / len(people)))
+
+    errors = {
+        make.__name__: [error(make(EPSILON), answers, _rng(settings, 0, row, answers)) for answers in ANSWERS]
+        for row, (make, _, _) in enumerate(READ_OFF)
+    }
+    return {"people": len(people), "mean": mean, "answers": ANSWERS, "errors": errors}
+
+
+def _bounds(target: Target) -> tuple[float, float]:
+    assert target.bounds is not None  # noqa: S101 - every mean has bounds
+    return target.bounds
+
+
+def _betting(settings: Settings, alpha: float) -> dict[str, Any]:
+    """Advantage of telling n from n − 1 by the n read off m answers about a small group, its true mean known."""
+    group = ages(SMALL_GROUP)
+    trials = settings.budget(100_000, 5_000)
+    target = NAIVE(SMALL_EPSILON)
+    rows = []
+    for answers in FEW_ANSWERS:
+        claim = target.claim.composed(answers)
+        hits = []
+        for side, people in enumerate((group[:-1], group)):
+            drawn = target.outputs(people, trials * answers, _rng(settings, 1, answers, side)).reshape(trials, answers)
+            read = estimated_size(drawn, *_bounds(target), SMALL_EPSILON, mean=float(people.mean()))
+            hits.append(int(np.count_nonzero(read < len(group) - 0.5)))
+        found = assess(claim, Counts(hits[0], hits[1], trials), alpha / len(FEW_ANSWERS))
+        rows.append(
+            {
+                "answers": answers,
+                "advantage": found.advantage.estimate,
+                "lower": found.advantage.lower,
+                "upper": found.advantage.upper,
+                "ceiling": claim.ceiling,
+            }
+        )
+    return {"people": len(group), "rows": rows}
+
+
+def figures(data: dict[str, Any]) -> list[Figure]:
+    """The error of the reading, and the advantage of the bet, against the number of answers."""
+    everybody, small = data["measured"]["everybody"], data["measured"]["small_group"]
+    reading = Panel(
+        title=f"reading n = {everybody['people']} off the noise, ε = {EPSILON:g} an answer",
+        x_label="number of answers",
+        y_label="relative error of the estimated n (median)",
+        x_scale="log",
+        y_scale="log",
+        series=[
+            Series(label=label, role=role, x=everybody["answers"], y=everybody["errors"][make.__name__])
+            for make, label, role in READ_OFF
+        ],
+    )
+    column: Callable[[str], list[float]] = lambda name: [row[name] for row in small["rows"]]  # noqa: E731
+    betting = Panel(
+        title=f"{small['people'] - 1} or {small['people']} people ({SMALL_GROUP}), ε = {SMALL_EPSILON:g} an answer",
+        x_label="number of answers",
+        y_label="distinguishing advantage P[E] − Q[E]",
+        x_scale="log",
+        y_scale="log",
+        series=[
+            Series(
+                label="naive, local sensitivity",
+                role=Role.NAIVE,
+                x=column("answers"),
+                y=column("advantage"),
+                lower=column("lower"),
+                upper=column("upper"),
+            ),
+            Series(label="ceiling of the composed claim", role=Role.CEILING, x=column("answers"), y=column("ceiling")),
+        ],
+    )
+    return [
+        Figure(
+            name="local_sensitivity",
+            caption="Left: how well n is read off the scale of the noise. Right: how well that tells neighbours apart.",
+            panels=[reading, betting],
+        )
+    ]
+
+
+def explain(data: dict[str, Any]) -> str:
+    """Say how well n is read and what that is worth."""
+    everybody, small = data["measured"]["everybody"], data["measured"]["small_group"]
+    above = [row for row in small["rows"] if row["advantage"] > row["ceiling"]]
+    most = above[-1] if above else small["rows"][-1]
+    return PARAGRAPH.format(
+        upper=_bounds(NAIVE(EPSILON))[1],
+        many=everybody["answers"][-1],
+        everybody=everybody["people"],
+        error=everybody["errors"][NAIVE.__name__][-1],
+        group=small["people"],
+        status=SMALL_GROUP,
+        epsilon=SMALL_EPSILON,
+        one_advantage=small["rows"][0]["advantage"],
+        one_ceiling=small["rows"][0]["ceiling"],
+        most_shown=most["answers"],
+        most_advantage=most["advantage"],
+        most_ceiling=most["ceiling"],
+        audited=EPSILON,
+    )

@@ -1,0 +1,116 @@
+"""Zero-rounding against the exponential mechanism (see attacklab.attacks.zero_rounding)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from attacklab.attacks import ZeroRounding
+from attacklab.experiment import Collected, Settings
+from attacklab.figures import Figure, Panel, Role, Series
+from attacklab.findings import Finding
+from attacklab.inference import share_of_alpha
+from attacklab.referee import DEFAULT_ALPHA, audit
+from experiments import targets
+from experiments.curves import advantage_series, ceiling_series, findings_of
+
+QUESTION = "How well does one answer tell two neighbours apart when weights underflow to zero?"
+
+EPSILONS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+TARGETS = (
+    (targets.naive_exponential, "naive", Role.NAIVE),
+    (targets.naive_exponential_stabilised, "naive, largest utility subtracted", Role.NAIVE),
+    (targets.exact_exponential, "exact", Role.EXACT),
+)
+ATTACK = ZeroRounding()
+PARAGRAPH = """\
+The adversary puts two neighbouring vectors of utilities astride the point where a weight e^(εu/2) underflows to zero.
+At ε = 0.5 it finds that point between the utilities {upper} and {lower} by looking at outputs alone. With two
+outcomes the naive mechanism then always answers one of them on one database and never on the other: advantage {two}.
+With {outcomes} outcomes it is {many}. Subtracting the largest utility first removes this boundary: weights then
+depend on differences only. That does not make it exact, since a weight far below the best still becomes zero, which
+no sample of this size can show."""
+
+
+def collect(settings: Settings) -> Collected:
+    """Audit each mechanism at each ε."""
+    trials = settings.budget(100_000, 5_000)
+    alpha = share_of_alpha(DEFAULT_ALPHA, len(EPSILONS) * len(TARGETS))
+    findings = [
+        finding
+        for make, _, _ in TARGETS
+        for epsilon in EPSILONS
+        for finding in audit(
+            make(epsilon),
+            [ATTACK],
+            trials=trials,
+            alpha=alpha,
+            seed=settings.seed,
+            spec=f"experiments.targets:{make.__name__} --epsilon {epsilon}",
+        )
+    ]
+    forms = (2, ATTACK.outcomes)
+    ideal = {str(outcomes): [ideal_advantage(epsilon, outcomes) for epsilon in EPSILONS] for outcomes in forms}
+    return Collected(findings, {"epsilons": EPSILONS, "ideal": ideal})
+
+
+def ideal_advantage(epsilon: float, outcomes: int) -> float:
+    """What the ideal mechanism gives the same bet: outcome 0 better by Δu, against equal (or, of two, swapped)."""
+    better = 1 / (1 + (outcomes - 1) * math.exp(-epsilon / 2))
+    return better - (1 / outcomes if outcomes > 2 else 1 - better)
+
+
+def figures(data: dict[str, Any]) -> list[Figure]:
+    """Advantage against ε, a panel each for the two forms of the attack."""
+    return [
+        Figure(
+            name="zero_rounding",
+            caption="Advantage of the bet on outcome 0 against ε; bands are simultaneous confidence bounds.",
+            panels=[_panel(data, outcomes) for outcomes in (2, ATTACK.outcomes)],
+        )
+    ]
+
+
+def _panel(data: dict[str, Any], outcomes: int) -> Panel:
+    measured = [
+        advantage_series(_of_form(data, make.__name__, outcomes), lambda one: one.claim.epsilon, label, role)
+        for make, label, role in TARGETS
+    ]
+    epsilons = data["measured"]["epsilons"]
+    ideal = Series(label="ideal mechanism", role=Role.IDEAL, x=epsilons, y=data["measured"]["ideal"][str(outcomes)])
+    return Panel(
+        title=f"{outcomes} outcomes",
+        x_label="claimed ε",
+        y_label="distinguishing advantage P[E] − Q[E]",
+        x_scale="log",
+        series=[*measured, ideal, ceiling_series(epsilons)],
+    )
+
+
+def _of_form(data: dict[str, Any], target: str, outcomes: int) -> list[Finding]:
+    return [one for one in findings_of(data, target) if one.pair and one.pair["first"]["shape"] == [outcomes]]
+
+
+def explain(data: dict[str, Any]) -> str:
+    """Say what is seen at ε = 0.5, and why."""
+    at = data["measured"]["epsilons"].index(0.5)
+
+    def seen(make: Any, outcomes: int) -> float:
+        (finding,) = (one for one in _of_form(data, make.__name__, outcomes) if one.claim.epsilon == 0.5)
+        assert finding.advantage is not None  # noqa: S101 - `findings_of` keeps only those
+        return finding.advantage.estimate
+
+    two, many = (
+        f"{seen(targets.naive_exponential, outcomes):.4f} against {data['measured']['ideal'][str(outcomes)][at]:.4f} "
+        f"for the ideal mechanism and {seen(targets.exact_exponential, outcomes):.4f} for the exact one"
+        for outcomes in (2, ATTACK.outcomes)
+    )
+    (pair, *_) = (one.pair for one in _of_form(data, "naive_exponential", 2) if one.claim.epsilon == 0.5)
+    assert pair is not None  # noqa: S101 - `_of_form` keeps only those
+    return PARAGRAPH.format(
+        upper=pair["first"]["readable"][0],
+        lower=pair["first"]["readable"][1],
+        two=two,
+        many=many,
+        outcomes=ATTACK.outcomes,
+    )
