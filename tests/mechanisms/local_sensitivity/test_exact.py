@@ -92,6 +92,15 @@ def test_the_exact_law_of_the_smooth_mean_meets_its_claim_where_the_smoothing_an
         assert hockey_stick(larger, smaller, epsilon) <= delta
 
 
+def test_the_exact_law_of_the_smooth_mean_meets_its_claim_where_the_data_set_the_scale() -> None:
+    epsilon, delta, size = Fraction(2), Fraction(1, 10**6), 150
+    domain = Domain(0, 2**14, Grid(0))
+    prepare = partial(prepare_smooth_mean, domain=domain, epsilon=epsilon, delta=delta)
+    p, q = output_law(prepare([0] * size)), output_law(prepare([0] * size + [2**14]))
+    assert max(hockey_stick(p, q, epsilon), hockey_stick(q, p, epsilon)) <= delta
+    assert max(hockey_stick(p, q, epsilon / 2), hockey_stick(q, p, epsilon / 2)) > delta
+
+
 def unruly(values: np.ndarray) -> float:
     """A statistic that fails on some databases and escapes the range on others."""
     if values.sum() == 2:
