@@ -1,3 +1,84 @@
-"""Exact laws."""
+"""Exact output laws of implementations, and what follows from them, in rational numbers.
+
+Three ways to a law. `enumerate_law` runs a sampler that takes its random bits lazily on every sequence of bits;
+`step_law` finds the steps of a naive mechanism that consumes one uniform number; `exhaust` goes through all inputs of a
+small format. A `Law` knows what it does not know: the mass left unresolved bounds every probability from both sides, and
+every figure derived from two laws (`hockey_stick`, `advantage`, `smallest_epsilon`, …) is a pair of certified bounds,
+which meet where the laws are closed. `certify` decides a claim.
+
+    >>> from fractions import Fraction
+    >>> def below_three(bits):
+    ...     while True:
+    ...         drawn = bits.take(2)
+    ...         if drawn < 3:
+    ...             return int(drawn)
+    ...         bits.restart()
+    >>> law = enumerate_law(below_three)
+    >>> law, law.mass(0) == Fraction(1, 3)
+    (Law(3 outcomes, 0 unresolved), True)
+    >>> advantage(law, Law({0: Fraction(1, 2), 1: Fraction(1, 2)})).upper
+    mpq(1,3)
+
+Source: exhausting the random bits of a sampler is the Knuth–Yao view of random number generation (Knuth and Yao 1976:
+the tree of bits and its leaves); rejection loops are closed by their geometric series.
+"""
+
+from attacklab.laws.certificates import Certificate, Decision, certify
+from attacklab.laws.divergences import (
+    Divergence,
+    advantage,
+    deviation,
+    hockey_stick,
+    largest_ratio,
+    privacy_loss,
+    smallest_delta,
+    smallest_epsilon,
+    trade_off,
+)
+from attacklab.laws.enclosures import exp_bounds, log_bounds, normalised
 from attacklab.laws.enumeration import Limits, Progress, enumerate_law
+from attacklab.laws.errors import (
+    LawError,
+    MassExceedsOne,
+    MisplacedRestart,
+    NeverEnds,
+    NotDeterministic,
+    SamplerFailed,
+    UnhashableOutcome,
+)
 from attacklab.laws.law import Bounds, Law
+from attacklab.laws.steps import NotMonotone, exhaust, one_uniform, step_law
+
+__all__ = [
+    "Bounds",
+    "Certificate",
+    "Decision",
+    "Divergence",
+    "Law",
+    "LawError",
+    "Limits",
+    "MassExceedsOne",
+    "MisplacedRestart",
+    "NeverEnds",
+    "NotDeterministic",
+    "NotMonotone",
+    "Progress",
+    "SamplerFailed",
+    "UnhashableOutcome",
+    "advantage",
+    "certify",
+    "deviation",
+    "enumerate_law",
+    "exhaust",
+    "exp_bounds",
+    "hockey_stick",
+    "largest_ratio",
+    "log_bounds",
+    "normalised",
+    "one_uniform",
+    "privacy_loss",
+    "smallest_delta",
+    "smallest_epsilon",
+    "step_law",
+    "trade_off",
+]

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 from gmpy2 import mpq
 
 from attacklab.laws.errors import LawError, NeverEnds, NotDeterministic, SamplerFailed, UnhashableOutcome
 from attacklab.laws.law import Law
 from attacklab.laws.outcomes import canonical
+from attacklab.laws.series import SeriesArithmetic
 from attacklab.laws.tape import Found, Frontier, Path, PutAside, Restarted, Span, Stop, Tape
 from attacklab.laws.uniform import UniformInteger, settled
+from attacklab.laws.work import Counted, Work
 
 #: Laws of called samplers are sought this much more closely, so that what they leave open hardly adds to the caller's.
 _CALLED = Fraction(1, 1 << 16)
@@ -26,6 +28,9 @@ _REPEATED = 16
 
 #: Progress is reported after so many runs.
 _REPORTED = 1024
+
+#: Masses of a law that does not close are rounded down to the target over this: rationals of any length gain nothing.
+_ROUNDING = 1 << 64
 
 #: Runs that can bring no more than this share of the target are not made.
 _IMMATERIAL = 1 / 16
@@ -81,7 +86,7 @@ def enumerate_law(
     sampler: Callable[..., Any],
     *arguments: Any,
     limits: Limits | None = None,
-    counted: Literal["bits", "calls"] | None = None,
+    counted: Counted | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Law:
     """Find the law of `sampler(*arguments, bits)`.
@@ -97,9 +102,9 @@ def enumerate_law(
         sampler: a function of its arguments and of a source of random bits, which comes last.
         arguments: what it is called with.
         limits: when to end; `Limits()` if not given.
-        counted: find the joint law of the output and of the work done for it, as pairs (output, work): all "bits"
-            drawn, or all "calls" made, both in called samplers too. A restart does not undo work, so such laws rarely
-            close.
+        counted: find the joint law of the output and of the work done for it, as pairs (output, work): the "bits"
+            drawn, or the "calls" made, in rejected rounds and in called samplers too. Masses are rounded down to
+            multiples of 2^−64 times `limits.unresolved` (2^−192 if that is 0).
         progress: called after every 1024 runs and at the end.
 
     Returns:
@@ -119,27 +124,34 @@ def enumerate_law(
         raise TypeError(f"sampler must be callable, not a {type(sampler).__name__}")
     if counted not in (None, "bits", "calls"):
         raise ValueError(f"counted must be 'bits', 'calls' or None, not {counted!r}")
-    limits = limits or Limits()
-    explorer = _Explorer(limits, counted, progress)
-    found = explorer.explore(sampler, arguments, mpq(limits.unresolved))
-    masses: dict[Hashable, Any] = {}
-    for value, work, share in zip(found.values, found.work, found.shares, strict=True):
-        for outcome, mass in _spelled_out(value, share, limits.tapes):
-            key = (outcome, work) if counted else outcome
-            masses[key] = masses.get(key, 0) + mass
-    return Law(masses)
+    return _Explorer(limits or Limits(), counted, progress).law(sampler, arguments)
 
 
 class _Explorer:
     """Finds the laws of a sampler and of those that it calls."""
 
-    def __init__(self, limits: Limits, counted: str | None, progress: Callable[[Progress], None] | None) -> None:
+    def __init__(self, limits: Limits, counted: Counted | None, progress: Callable[[Progress], None] | None) -> None:
         self._limits = limits
         self._counted = counted
+        finest = int(1 / mpq(limits.unresolved)).bit_length() + 64 if limits.unresolved else 192
+        self._arithmetic = SeriesArithmetic(finest, limits.draws)
         self._progress = progress
         self._known: dict[Hashable, Found | None] = {}
         self._repeated: set[Callable[..., Any]] = set()
         self._runs = 0
+
+    def law(self, sampler: Callable[..., Any], arguments: tuple[Any, ...]) -> Law:
+        """Find the law of the sampler that was asked for."""
+        found = self.explore(sampler, arguments, mpq(self._limits.unresolved))
+        masses: dict[Hashable, Any] = {}
+        for i, (value, share) in enumerate(zip(found.values, found.shares, strict=True)):
+            for outcome, part in _spelled_out(value, self._limits.tapes):
+                if not self._counted:
+                    masses[outcome] = masses.get(outcome, 0) + share * part
+                    continue
+                for work, mass in self._arithmetic.masses(found.work[i]):
+                    masses[outcome, work] = masses.get((outcome, work), 0) + mass * part
+        return Law(masses)
 
     def explore(self, sampler: Callable[..., Any], arguments: tuple[Any, ...], target: Any) -> Found:
         """Find one law, with no more than `target` unresolved where the limits allow."""
@@ -148,9 +160,9 @@ class _Explorer:
             return self._found(called, its_arguments, target * _CALLED)
 
         def tape(path: Path, frontier: Frontier | None) -> Tape:
-            return Tape(path, frontier, find, self._limits.draws, self._counted, _run.__code__)
+            return Tape(path, frontier, find, self._limits.draws, _run.__code__)
 
-        masses = _Masses()
+        masses = _Masses(Work(self._counted, self._arithmetic) if self._counted else None)
         frontier = Frontier(self._limits.tapes)
         path: Path = None
         for runs_left in range(self._limits.runs - 1, -1, -1):
@@ -160,7 +172,7 @@ class _Explorer:
             self._runs += 1
             for _ in range(self._repeats(sampler, outcome)):
                 again = tape(played.path, None)
-                if _run(sampler, arguments, again)[0] != outcome or again.work != played.work:
+                if _run(sampler, arguments, again)[0] != outcome or again.bits != played.bits:
                     raise NotDeterministic(f"{_name(sampler)} gave something else when run again on the same bits")
             if self._runs % _REPORTED == 0:
                 self._report(frontier, masses)
@@ -169,9 +181,11 @@ class _Explorer:
                 break
             path = frontier.pop()
         self._report(frontier, masses)
-        if not masses.resolved:
-            raise NeverEnds(f"{_name(sampler)} gave no outcome in {self._limits.runs} runs of {self._limits.draws} draws")
-        return masses.found()
+        if not masses:
+            raise NeverEnds(
+                f"{_name(sampler)} gave no outcome in {self._limits.runs} runs of {self._limits.draws} draws"
+            )
+        return masses.found(target / _ROUNDING)
 
     def _found(self, sampler: Callable[..., Any], arguments: tuple[Any, ...], target: Any) -> Found:
         """The law of a called sampler, sought at the first call."""
@@ -206,10 +220,14 @@ class _Explorer:
 class _Masses:
     """What the runs for one law have found."""
 
-    def __init__(self) -> None:
-        self.resolved: dict[Hashable, tuple[Any, int, Any]] = {}
+    def __init__(self, work: Work | None) -> None:
+        self._work = work
+        self._resolved: dict[Hashable, tuple[Any, Any]] = {}
         self._left = mpq(1)
         self._restarted = mpq(0)
+
+    def __bool__(self) -> bool:
+        return bool(self._resolved)
 
     @property
     def unresolved(self) -> Any:
@@ -222,20 +240,24 @@ class _Masses:
             return
         mass = tape.mass
         self._left -= mass
+        if self._work is not None:
+            self._work.add(outcome, tape)
         if outcome is Restarted:
             self._restarted += mass
-            return
-        key = (outcome, tape.work)
-        known = self.resolved.get(key)
-        self.resolved[key] = (value, tape.work, mass if known is None else known[2] + mass)
+        else:
+            known = self._resolved.get(outcome)
+            self._resolved[outcome] = (value, mass if known is None else known[1] + mass)
 
-    def found(self) -> Found:
-        """The law, heaviest value first."""
+    def found(self, grain: Any) -> Found:
+        """The law, heaviest value first; if it is not closed, in multiples of `grain` (0: exact)."""
         series = 1 / (1 - self._restarted)
-        entries = sorted(self.resolved.values(), key=lambda entry: -entry[2])
-        values, work, masses = zip(*entries, strict=True)
-        shares = tuple(mass * series for mass in masses)
-        return Found(values, work, shares, tuple(map(float, shares)))
+        outcomes = sorted(self._resolved, key=lambda outcome: -self._resolved[outcome][1])
+        values = tuple(self._resolved[outcome][0] for outcome in outcomes)
+        shares = tuple(self._resolved[outcome][1] * series for outcome in outcomes)
+        if grain and self._left:
+            shares = tuple(share // grain * grain for share in shares)
+        work = self._work.series(outcomes) if self._work is not None else ()
+        return Found(values, shares, tuple(map(float, shares)), work)
 
 
 def _run(sampler: Callable[..., Any], arguments: tuple[Any, ...], tape: Tape) -> tuple[Hashable, Any]:
@@ -261,16 +283,16 @@ def _run(sampler: Callable[..., Any], arguments: tuple[Any, ...], tape: Tape) ->
     raise reason
 
 
-def _spelled_out(value: Any, share: Any, limit: int) -> Iterator[tuple[Hashable, Any]]:
-    """The outcomes that a value stands for, each with its mass."""
+def _spelled_out(value: Any, limit: int) -> Iterator[tuple[Hashable, Any]]:
+    """The outcomes that a value stands for, each with its share of it."""
     if not isinstance(value, Span):
-        yield canonical(value), share
+        yield canonical(value), mpq(1)
         return
     size = value.high - value.low
     if size > limit:
         raise LawError(f"an integer uniform over {size} values is an outcome; the limit is {limit}")
     for outcome in range(value.low, value.high):
-        yield outcome, share / size
+        yield outcome, mpq(1, size)
 
 
 def _name(sampler: Callable[..., Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -49,11 +49,10 @@ class Law:
             if exact:
                 key = canonical(outcome)
                 held[key] = held[key] + exact if key in held else exact
-        total = _sum(held.values())
-        if total > 1:
-            raise MassExceedsOne(f"the masses must add up to at most 1, not to 1 + {float(total - 1):.3g}")
         self._masses = held
-        self._unresolved = 1 - total
+        self._unresolved = 1 - total(held.values())
+        if self._unresolved < 0:
+            raise MassExceedsOne(f"the masses must add up to at most 1, not to 1 + {float(-self._unresolved):.3g}")
 
     @property
     def masses(self) -> Mapping[Hashable, Any]:
@@ -98,7 +97,7 @@ class Law:
 
     def probability(self, contains: Callable[[Any], bool]) -> Bounds:
         """The probability of the event that holds the outcomes for which `contains` is true."""
-        mass = _sum(mass for outcome, mass in self._masses.items() if contains(outcome))
+        mass = total(mass for outcome, mass in self._masses.items() if contains(outcome))
         return Bounds(mass, mass + self._unresolved)
 
     def map(self, function: Callable[[Any], Hashable]) -> Law:
@@ -149,9 +148,9 @@ class Law:
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _sum(masses: Any) -> Any:
+def total(rationals: Iterable[Any]) -> Any:
     """The sum, two by two: denominators grow on the last few additions only."""
-    level = list(masses)
+    level = list(rationals)
     while len(level) > 1:
         level = [sum(level[i : i + 2]) for i in range(0, len(level), 2)]
     return mpq(level[0]) if level else mpq(0)

@@ -14,6 +14,7 @@ import heapq
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 from types import CodeType, FrameType
 from typing import Any, NoReturn
 
@@ -22,6 +23,7 @@ from gmpy2 import mpq
 from numpy.typing import NDArray
 
 from attacklab.laws.errors import LawError, MisplacedRestart, NotDeterministic
+from attacklab.laws.series import Series
 from attacklab.laws.uniform import UniformInteger
 
 #: A path is put aside when it is this much lighter than the heaviest one waiting: often enough for the order to be
@@ -48,15 +50,15 @@ class Found:
 
     Args:
         values: what the sampler returns.
-        work: what was counted on the way to each value.
-        shares: their exact masses (`gmpy2.mpq`).
+        shares: their masses (`gmpy2.mpq`).
         weights: the same as floats.
+        work: their masses by the work done, where work is counted.
     """
 
     values: tuple[Any, ...]
-    work: tuple[int, ...]
     shares: tuple[Any, ...]
     weights: tuple[float, ...]
+    work: tuple[Series, ...] = ()
 
 
 class Stop(BaseException):
@@ -118,18 +120,19 @@ def _decisions(path: Path) -> list[int]:
 class Tape:
     """The randomness of one run.
 
+    It counts the `bits` drawn, and lists the laws that were `called` and the branches taken there.
+
     Args:
         path: the decisions to repeat; from their end on the likeliest branch is taken.
         frontier: where the branches not taken go; None to repeat a run, which must then draw as often as it did.
         find: gives the law of a sampler at given arguments.
         limit: the most decisions in one run.
-        counted: what `work` counts: "bits", "calls" or nothing.
         base: the code that runs the sampler: frames above it are the sampler's.
     """
 
     __slots__ = (
-        "_at", "_base", "_callers", "_counted", "_decided", "_find", "_fork", "_frontier", "_halvings", "_limit", "_share",
-        "_weight", "path", "stopped", "work",
+        "_at", "_base", "_callers", "_decided", "_find", "_fork", "_frontier", "_halvings", "_limit", "_share",
+        "_weight", "bits", "called", "path", "stopped",
     )  # fmt: skip
 
     def __init__(
@@ -138,18 +141,17 @@ class Tape:
         frontier: Frontier | None,
         find: Callable[[Callable[..., Any], tuple[Any, ...]], Found],
         limit: int,
-        counted: str | None,
         base: CodeType,
     ) -> None:
         self.path = path
-        self.work = 0
+        self.bits = 0
+        self.called: list[tuple[Found, int]] = []
         self.stopped: BaseException | None = None
         self._decided = _decisions(path)
         self._fork = path[0] if path else None
         self._frontier = frontier
         self._find = find
         self._limit = limit
-        self._counted = counted
         self._base = base
         self._at = 0
         self._callers: list[FrameType] | None = None
@@ -158,9 +160,14 @@ class Tape:
         self._weight = 1.0
 
     @property
-    def mass(self) -> Any:
-        """The probability of the decisions taken so far (`gmpy2.mpq`)."""
+    def coins(self) -> Any:
+        """The probability of what was decided about bits taken and values given by calls (`gmpy2.mpq`)."""
         return self._share / (1 << self._halvings)
+
+    @property
+    def mass(self) -> Any:
+        """The probability of all that was decided."""
+        return prod((found.shares[branch] for found, branch in self.called), start=self.coins)
 
     @property
     def draws(self) -> list[int]:
@@ -172,8 +179,7 @@ class Tape:
         if count < 0:
             raise ValueError(f"count must be at least 0, not {count}")
         self._note_draw()
-        if self._counted == "bits":
-            self.work += count
+        self.bits += count
         if count == 1:
             self._halvings += 1
             return self._branch((0.5, 0.5))
@@ -191,17 +197,14 @@ class Tape:
         except LawError as error:
             self.stop(error)
         branch = self._branch(found.weights) if len(found.values) > 1 else 0
-        self._share *= found.shares[branch]
-        self.work += found.work[branch] + (self._counted == "calls")
+        self.called.append((found, branch))
         value = found.values[branch]
         return UniformInteger(self, value.low, value.high) if isinstance(value, Span) else value
 
     def restart(self) -> None:
-        """End the run, or go on with it when work has been counted, which a restart does not undo."""
+        """End the run: the sampler is back in the state in which it was called."""
         if self.stopped is not None:
             raise self.stopped
-        if self.work:
-            return
         frame: FrameType | None = sys._getframe(1)
         if self._callers is not None and not any(frame is caller for caller in self._callers):
             self.stop(

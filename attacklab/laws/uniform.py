@@ -96,7 +96,7 @@ for _name, _operation in (
     ("repr", repr), ("str", str), ("format", format), ("mpz", mpz), ("mpq", mpq),
 ):  # fmt: skip
     setattr(UniformInteger, f"__{_name}__", _decided(_operation))
-UniformInteger.__rdivmod__ = _reflected(divmod)
+setattr(UniformInteger, "__rdivmod__", _reflected(divmod))
 numbers.Integral.register(UniformInteger)
 
 

@@ -1,0 +1,92 @@
+"""Whether two laws keep a claim: proved, refuted, or undecided."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from gmpy2 import mpq
+
+from attacklab.laws.divergences import hockey_stick, smallest_epsilon
+from attacklab.laws.enclosures import PRECISION
+from attacklab.laws.law import Bounds, Law
+
+_PRECISIONS = (PRECISION, 4 * PRECISION, 16 * PRECISION)
+
+
+class Decision(Enum):
+    """What two laws say of a claim."""
+
+    PROVED = "proved"
+    REFUTED = "refuted"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """What two laws say of the claim that they are (ε, δ)-close in both directions.
+
+    Args:
+        decision: proved if the claim holds wherever the unresolved mass lies, refuted if it fails wherever that lies.
+        epsilon: the claimed ε.
+        delta: the claimed δ.
+        delta_bounds: the smallest δ at that ε, for the worse direction.
+        epsilon_bounds: the smallest ε at δ = 0, as floats rounded outwards.
+        event: the outcomes that reach the lower bound of δ, …
+        reverse: … with the laws exchanged if this is true.
+        digests: the laws' digests, in order.
+    """
+
+    decision: Decision
+    epsilon: Any
+    delta: Any
+    delta_bounds: Bounds
+    epsilon_bounds: tuple[float, float]
+    event: frozenset[Hashable]
+    reverse: bool
+    digests: tuple[str, str]
+
+
+def certify(epsilon: Any, delta: Any, p: Law, q: Law) -> Certificate:
+    """Decide whether `p` and `q` are (ε, δ)-close: P(E) ≤ e^ε·Q(E) + δ and Q(E) ≤ e^ε·P(E) + δ for every event E.
+
+    e^ε is irrational for a rational ε other than 0, so closed laws are decided by enclosing it closely enough; more bits
+    are tried where it could help.
+
+    Args:
+        epsilon: ε, rational or a float (the exact rational that it is), in [0, 2^20].
+        delta: δ, likewise, in [0, 1].
+        p: the law under one of two neighbouring inputs.
+        q: the law under the other.
+
+    Raises:
+        ValueError: ε or δ is out of range.
+        TypeError: an outcome has no form in JSON, so that the laws have no digest.
+    """
+    if not 0 <= delta <= 1:
+        raise ValueError(f"delta must lie in [0, 1], not {delta}")
+    claimed = mpq(delta)
+    for precision in _PRECISIONS:
+        there = hockey_stick(p, q, epsilon, precision=precision)
+        back = hockey_stick(q, p, epsilon, precision=precision)
+        worse = max(there, back, key=lambda divergence: divergence.lower)
+        bounds = Bounds(worse.lower, max(there.upper, back.upper))
+        decision = Decision.UNDECIDED
+        if bounds.upper <= claimed:
+            decision = Decision.PROVED
+        elif bounds.lower > claimed:
+            decision = Decision.REFUTED
+        if decision is not Decision.UNDECIDED:
+            break
+    return Certificate(
+        decision=decision,
+        epsilon=epsilon,
+        delta=delta,
+        delta_bounds=bounds,
+        epsilon_bounds=smallest_epsilon(p, q),
+        event=worse.event,
+        reverse=worse is back,
+        digests=(p.digest(), q.digest()),
+    )

@@ -1,0 +1,148 @@
+"""How far two laws lie apart: certified bounds in rational numbers.
+
+A law knows a mass for each outcome and leaves the rest, say u, unresolved: it may lie anywhere, on outcomes not listed
+too. With p, q the known masses, u, v what is unresolved, and c = e^ε, every set E of outcomes has
+p(E) ≤ P(E) ≤ p(E) + u and q(E) ≤ Q(E) ≤ q(E) + v, and all bounds here follow from that. They meet for closed laws.
+
+Sources: Dwork and Roth 2014, section 3.5.1 (privacy loss); Barthe and Olmedo 2013 (hockey-stick divergence as
+(ε, δ)-DP); Dong, Roth and Su 2022, section 2 (trade-off function).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+from gmpy2 import mpq
+
+from attacklab.laws.enclosures import PRECISION, exp_bounds, log_bounds
+from attacklab.laws.law import Bounds, Law, total
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """Certified bounds of a divergence, and the event that reaches its lower bound.
+
+    Args:
+        lower: a rational number.
+        upper: a rational number.
+        event: outcomes; on those the first law's mass is more than e^ε times the second's.
+    """
+
+    lower: Any
+    upper: Any
+    event: frozenset[Hashable]
+
+
+def hockey_stick(p: Law, q: Law, epsilon: Any, *, precision: int = PRECISION) -> Divergence:
+    """The hockey-stick divergence max over E of P(E) − e^ε·Q(E): the smallest δ in this direction.
+
+    Args:
+        p: the law under one of two neighbouring inputs.
+        q: the law under the other.
+        epsilon: ε, rational or a float (the exact rational that it is), in [0, 2^20].
+        precision: bits with which e^ε is enclosed.
+
+    Raises:
+        ValueError: ε is out of range.
+    """
+    if not epsilon >= 0:
+        raise ValueError(f"epsilon must be at least 0, not {epsilon}")
+    least, most = exp_bounds(epsilon, precision)
+    event = frozenset(outcome for outcome, mass in p.masses.items() if mass > most * q.mass(outcome))
+    reached = total(p.mass(outcome) - most * q.mass(outcome) for outcome in event)
+    within = total(max(mass - least * q.mass(outcome), mpq(0)) for outcome, mass in p.masses.items())
+    return Divergence(max(reached - most * q.unresolved, mpq(0)), min(within + p.unresolved, mpq(1)), event)
+
+
+def smallest_delta(p: Law, q: Law, epsilon: Any, *, precision: int = PRECISION) -> Bounds:
+    """The smallest δ with which the laws are (ε, δ)-close in both directions; arguments as in `hockey_stick`."""
+    there = hockey_stick(p, q, epsilon, precision=precision)
+    back = hockey_stick(q, p, epsilon, precision=precision)
+    return Bounds(max(there.lower, back.lower), max(there.upper, back.upper))
+
+
+def advantage(p: Law, q: Law) -> Divergence:
+    """The distinguishing advantage max over E of P(E) − Q(E), which is the total variation distance."""
+    there, back = hockey_stick(p, q, 0), hockey_stick(q, p, 0)
+    return Divergence(max(there.lower, back.lower), min(there.upper, back.upper), there.event)
+
+
+def largest_ratio(p: Law, q: Law) -> Bounds:
+    """The largest P(E)/Q(E) over all events: e^ε for the smallest ε of pure DP in this direction.
+
+    The upper bound is finite only where nothing of `p` is unresolved. An event of positive probability under `p` and
+    none under `q` makes both bounds `math.inf`.
+    """
+    lower: Any = mpq(1)
+    mass_p, mass_q = mpq(0), q.unresolved
+    for outcome in _by_ratio(p, q):
+        mass_p += p.mass(outcome)
+        mass_q += q.mass(outcome)
+        lower = max(lower, mass_p / mass_q if mass_q else math.inf)
+    upper = math.inf if p.unresolved else max(_ratio(mass, q.mass(outcome)) for outcome, mass in p.masses.items())
+    return Bounds(lower, upper)
+
+
+def smallest_epsilon(p: Law, q: Law) -> tuple[float, float]:
+    """Bounds, as floats rounded outwards, of the smallest ε for which both directions are purely ε-close."""
+    there, back = largest_ratio(p, q), largest_ratio(q, p)
+    lower, upper = log_bounds(Bounds(max(there.lower, back.lower), max(there.upper, back.upper)))
+    return max(lower, 0.0), upper
+
+
+def privacy_loss(p: Law, q: Law) -> Law:
+    """The privacy loss random variable, as the law of the likelihood ratio P(o)/Q(o) where o is drawn from `p`.
+
+    Its outcomes are `Bounds` of the ratio (equal ones for closed laws; `math.inf` where Q(o) is or may be 0), whose
+    logarithm is the privacy loss: see `log_bounds`.
+    """
+
+    def ratio(outcome: Hashable) -> Bounds:
+        (p_lower, p_upper), (q_lower, q_upper) = p[outcome], q[outcome]
+        return Bounds(_ratio(p_lower, q_upper), _ratio(p_upper, q_lower))
+
+    return p.map(ratio)
+
+
+def trade_off(p: Law, q: Law) -> list[tuple[Any, Any]]:
+    """The vertices of the trade-off curve: the smallest type II error for each type I error, H₀ being `p`.
+
+    Returns:
+        Pairs (type I error, type II error) of the Neyman–Pearson tests on the known masses, type I error from 0 to 1;
+        the curve joins them by straight lines. For closed laws it is exact. Otherwise the true curve lies between this one moved
+        down by `q.unresolved` and this one moved right by `p.unresolved`.
+    """
+    vertices = [(mpq(0), mpq(1))]
+    slope = math.inf
+    for outcome in _by_ratio(q, p):
+        type_1, type_2 = vertices[-1]
+        steeper, slope = slope, _ratio(q.mass(outcome), p.mass(outcome))
+        if slope == steeper:
+            vertices.pop()
+        vertices.append((type_1 + p.mass(outcome), type_2 - q.mass(outcome)))
+    type_1, type_2 = vertices[-1]
+    if type_1 < 1:
+        vertices.append((mpq(1), type_2))
+    return vertices
+
+
+def deviation(p: Law, q: Law) -> Bounds:
+    """The largest |P(o) − Q(o)| over single outcomes o, listed or not."""
+    lower, upper = mpq(0), max(p.unresolved, q.unresolved)
+    for outcome in {*p, *q}:
+        (p_lower, p_upper), (q_lower, q_upper) = p[outcome], q[outcome]
+        lower = max(lower, p_lower - q_upper, q_lower - p_upper)
+        upper = max(upper, p_upper - q_lower, q_upper - p_lower)
+    return Bounds(lower, upper)
+
+
+def _ratio(numerator: Any, denominator: Any) -> Any:
+    return numerator / denominator if denominator else math.inf
+
+
+def _by_ratio(p: Law, q: Law) -> list[Hashable]:
+    """The outcomes of `p`, the largest ratio of masses first."""
+    return sorted(p, key=lambda outcome: _ratio(p.mass(outcome), q.mass(outcome)), reverse=True)

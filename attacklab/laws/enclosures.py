@@ -1,0 +1,108 @@
+"""Exponentials, logarithms and ideal laws, enclosed between rational numbers by MPFR's directed roundings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import gmpy2
+from gmpy2 import mpq
+
+from attacklab.laws.law import Bounds, Law, total
+
+#: Bits of the significand where nobody asks for more.
+PRECISION = 256
+
+
+def exp_bounds(exponent: Any, precision: int = PRECISION) -> Bounds:
+    """Enclose e^x.
+
+    Args:
+        exponent: x, a rational number, of size at most 2^20.
+        precision: bits of the significand; the bounds lie a few parts in 2^precision apart.
+
+    Returns:
+        Rational bounds; both are 1 at x = 0.
+
+    Raises:
+        ValueError: x is larger in size than 2^20.
+    """
+    exact = mpq(exponent)
+    if abs(exact) > 1 << 20:
+        raise ValueError(f"the exponent must lie in ±2^20, not {float(exact)}")
+    return _enclosed(gmpy2.exp, exact, precision)
+
+
+def log_bounds(bounds: Bounds) -> tuple[float, float]:
+    """Enclose the natural logarithms of the numbers within `bounds` between floats.
+
+    Args:
+        bounds: numbers at least 0, `math.inf` allowed; the logarithm of 0 is `-math.inf`.
+    """
+    lower, upper = bounds
+    if lower and lower != math.inf:
+        lower = _enclosed(gmpy2.log, mpq(lower), PRECISION).lower
+    elif not lower:
+        lower = -math.inf
+    if upper and upper != math.inf:
+        upper = _enclosed(gmpy2.log, mpq(upper), PRECISION).upper
+    elif not upper:
+        upper = -math.inf
+    return float_below(lower), float_above(upper)
+
+
+def float_below(number: Any) -> float:
+    """The largest float that is at most the given rational (or infinite) number."""
+    nearest = float(number)
+    return math.nextafter(nearest, -math.inf) if nearest > number else nearest
+
+
+def float_above(number: Any) -> float:
+    """The smallest float that is at least the given rational (or infinite) number."""
+    return -float_below(-number)
+
+
+def normalised(weights: Mapping[Any, Bounds], *, rest: Any = 0) -> Law:
+    """The law of an ideal mechanism that is given by enclosed weights.
+
+    Args:
+        weights: outcome → bounds of its weight, rational and at least 0; not all 0.
+        rest: an upper bound of the weight of all outcomes that are not listed.
+
+    Returns:
+        A law whose masses are lower bounds, of `PRECISION` significant bits; what bounds and rest leave open is
+        unresolved.
+
+    Raises:
+        ValueError: a lower bound is negative or above its upper bound, or no weight is positive.
+    """
+    for outcome, (lower, upper) in weights.items():
+        if not 0 <= lower <= upper:
+            raise ValueError(f"the weight of {outcome!r} must have bounds 0 <= lower <= upper, not {(lower, upper)}")
+    most = total(mpq(upper) for _, upper in weights.values()) + mpq(rest)
+    if most <= 0:
+        raise ValueError("the weights must not all be 0")
+    return Law(
+        {
+            outcome: _significant(lower / (most - upper + lower))
+            for outcome, (lower, upper) in ((o, (mpq(a), mpq(b))) for o, (a, b) in weights.items())
+            if lower
+        }
+    )
+
+
+def _significant(number: Any) -> Any:
+    """A positive rational number rounded down to `PRECISION` significant bits, unless it is an integer over them."""
+    exponent = number.denominator.bit_length() - number.numerator.bit_length() + PRECISION
+    scale = mpq(2) ** exponent
+    return (number * scale) // 1 / scale
+
+
+def _enclosed(function: Callable[[Any], Any], argument: Any, precision: int) -> Bounds:
+    """Enclose an increasing function at a rational number: rounding the argument and the value the same way."""
+    ends = []
+    for rounding in (gmpy2.RoundDown, gmpy2.RoundUp):
+        with gmpy2.context(precision=precision, round=rounding):
+            ends.append(mpq(function(gmpy2.mpfr(argument))))
+    return Bounds(*ends)

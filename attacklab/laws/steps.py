@@ -1,0 +1,142 @@
+"""Laws of naive mechanisms that consume one uniform number.
+
+`numpy.random.Generator.random`, Python's `random.random` and their like give k·2^−53 with k uniform in [0, 2^53). A
+mechanism that draws one such number is a function of k. If each outcome is reached on one interval of k, as in
+selection by cumulative weights, the intervals' ends are found by bisection and the law is exact: k counts over 2^53.
+That sees what no sample can, such as an outcome that no k reaches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import numpy as np
+from gmpy2 import mpq
+from numpy.typing import NDArray
+
+from attacklab.laws.errors import LawError, NotDeterministic
+from attacklab.laws.law import Law
+from attacklab.laws.outcomes import canonical
+
+#: One outcome an input: an array, or a list where outcomes are no numbers.
+Outcomes = NDArray[Any] | list[Any]
+
+_BITS = 53
+
+#: Formats whose outcomes are told apart by their bits, many at once, and the words that hold those bits.
+_WORDS = {
+    np.dtype(np.float64): np.uint64, np.dtype(np.float32): np.uint32, np.dtype(np.float16): np.uint16,
+    np.dtype(np.int64): np.uint64, np.dtype(np.int32): np.uint32,
+}  # fmt: skip
+
+#: Grid points tried at first, evenly spaced, and points checked at the end inside the intervals found.
+_TRIED = 1 << 12
+_CHECKED = 1 << 14
+
+
+class NotMonotone(LawError):
+    """An outcome is reached on more than one interval of the uniform number."""
+
+
+def step_law(outcome: Callable[[NDArray[np.float64]], Outcomes]) -> Law:
+    """Find the law of a step function of one uniform number.
+
+    Between two points of equal outcome the function is taken to be constant. That is checked, not proved: an outcome
+    found on two intervals, or another outcome at one of 16 384 points inside the intervals, contradicts it. It holds
+    where the mechanism compares the number with an increasing sequence.
+
+    Args:
+        outcome: the mechanism; takes uniform numbers k·2^−53, shape (n,), and returns as many outcomes, as an array of
+            numbers or a list. See `one_uniform`.
+
+    Returns:
+        The law, closed, in multiples of 2^−53.
+
+    Raises:
+        NotMonotone: the assumption is contradicted.
+        NotDeterministic: the mechanism gave something else for the same number.
+        LawError: it did not return one outcome a number.
+    """
+    size = 1 << _BITS
+    known: dict[Hashable, int] = {}
+
+    def labels_at(points: NDArray[np.int64]) -> NDArray[np.int64]:
+        return _labels(outcome(np.ldexp(points.astype(np.float64), -_BITS)), len(points), known)
+
+    points = np.append(np.arange(0, size, size // _TRIED, dtype=np.int64), size - 1)
+    labels = labels_at(points)
+    while (gaps := np.flatnonzero((labels[1:] != labels[:-1]) & (np.diff(points) > 1))).size:
+        middles = (points[gaps] + points[gaps + 1]) // 2
+        points, labels = np.insert(points, gaps + 1, middles), np.insert(labels, gaps + 1, labels_at(middles))
+        changes = labels[1:] != labels[:-1]
+        at_change = np.append(True, changes) | np.append(changes, True)
+        points, labels = points[at_change], labels[at_change]
+    if np.any(labels_at(points) != labels):
+        raise NotDeterministic("the mechanism gave something else for the same uniform number")
+    is_start = np.append(True, labels[1:] != labels[:-1])
+    starts, reached = points[is_start], labels[is_start]
+    if np.unique(reached).size < reached.size:
+        raise NotMonotone("an outcome is reached on more than one interval of the uniform number")
+    inside = np.random.default_rng(0).integers(0, size, _CHECKED)
+    if np.any(labels_at(inside) != reached[np.searchsorted(starts, inside, side="right") - 1]):
+        raise NotMonotone("the outcome changes and changes back within an interval of the uniform number")
+    outcomes = list(known)
+    counts = np.diff(np.append(starts, size))
+    return Law({outcomes[label]: mpq(int(count), size) for label, count in zip(reached, counts, strict=True)})
+
+
+def exhaust(outcome: Callable[[NDArray[Any]], Outcomes], inputs: NDArray[Any]) -> Law:
+    """Find the law of a function of an input that is equally likely to be each of those given.
+
+    Args:
+        outcome: takes the inputs, shape (n,), and returns as many outcomes, as an array of numbers or a list.
+        inputs: all of them: of a 16-bit uniform number, say, `numpy.arange(65536) / 65536`.
+
+    Returns:
+        The law, closed, in multiples of 1/n.
+
+    Raises:
+        LawError: there are no inputs, or the function did not return one outcome an input.
+    """
+    if not len(inputs):
+        raise LawError("inputs must not be empty")
+    known: dict[Hashable, int] = {}
+    counts = np.bincount(_labels(outcome(inputs), len(inputs), known))
+    return Law({value: mpq(int(count), len(inputs)) for value, count in zip(known, counts, strict=True)})
+
+
+def one_uniform(release: Callable[..., Outcomes], data: Any, **parameters: Any) -> Callable[[NDArray[Any]], Outcomes]:
+    """A mechanism `release(data, trials, rng, **parameters)` as a function of the one uniform number a trial it draws.
+
+    The function raises a `LawError` when the mechanism draws anything but `rng.random(trials)`, once.
+    """
+    return lambda uniforms: release(data, len(uniforms), _Given(uniforms), **parameters)
+
+
+class _Given:
+    """Stands for a `numpy.random.Generator` whose next numbers are known."""
+
+    def __init__(self, uniforms: NDArray[np.float64]) -> None:
+        self._uniforms: NDArray[np.float64] | None = uniforms
+
+    def random(self, size: int) -> NDArray[np.float64]:
+        given, self._uniforms = self._uniforms, None
+        if given is None or size != len(given):
+            raise LawError("the mechanism must draw one uniform number a trial, once, by random(trials)")
+        return given
+
+    def __getattr__(self, name: str) -> Any:
+        raise LawError(f"the mechanism must draw by random(trials) alone, not by {name}")
+
+
+def _labels(outcomes: Outcomes, count: int, known: dict[Hashable, int]) -> NDArray[np.int64]:
+    """One number an outcome, the same for the same; `known` holds them and grows."""
+    if len(outcomes) != count:
+        raise LawError(f"the mechanism must return {count} outcomes, not {len(outcomes)}")
+    if isinstance(outcomes, np.ndarray) and outcomes.dtype in _WORDS:
+        words = np.ascontiguousarray(outcomes).view(_WORDS[outcomes.dtype])
+        _, first, inverse = np.unique(words, return_index=True, return_inverse=True)
+        distinct = np.array([known.setdefault(canonical(outcomes[i]), len(known)) for i in first], dtype=np.int64)
+        return distinct[inverse]
+    return np.array([known.setdefault(canonical(outcome), len(known)) for outcome in outcomes], dtype=np.int64)

@@ -1,0 +1,44 @@
+"""How much work a sampler does for each outcome, while its law is sought."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Literal
+
+from attacklab.laws.series import Series, SeriesArithmetic
+from attacklab.laws.tape import Restarted, Tape
+
+Counted = Literal["bits", "calls"]
+
+
+class Work:
+    """The work of the runs for one law.
+
+    Args:
+        counted: what is counted, in called samplers too.
+        arithmetic: with series of the resolution wanted.
+    """
+
+    def __init__(self, counted: Counted, arithmetic: SeriesArithmetic) -> None:
+        self._counted = counted
+        self._arithmetic = arithmetic
+        self._terms: dict[Hashable, dict[int, int]] = {}
+
+    def add(self, outcome: Hashable, tape: Tape) -> None:
+        """Add a run that ended in `outcome`, or in a restart."""
+        done = self._arithmetic.one
+        for found, branch in tape.called:
+            done = self._arithmetic.times(done, found.work[branch])
+        own = tape.bits if self._counted == "bits" else len(tape.called)
+        numerator, denominator = tape.coins.numerator, tape.coins.denominator
+        terms = self._terms.setdefault(outcome, {})
+        for power, coefficient in done.terms.items():
+            terms[power + own] = terms.get(power + own, 0) + int(coefficient * numerator // denominator)
+
+    def series(self, outcomes: list[Hashable]) -> tuple[Series, ...]:
+        """The masses by work of each of the outcomes, that of rejected rounds included."""
+        found = [Series.of(self._terms[outcome]) for outcome in outcomes]
+        if Restarted in self._terms:
+            rounds = self._arithmetic.geometric(Series.of(self._terms[Restarted]))
+            found = [self._arithmetic.product(rounds, series) for series in found]
+        return tuple(found)
