@@ -1,0 +1,188 @@
+"""Exact report noisy max: laws enclosed by following every branch of the bits, privacy over all small neighbours."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import cache, partial
+from itertools import combinations, permutations, product
+
+import numpy as np
+import pytest
+
+from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_gumbel_noisy_max, exact_laplace_noisy_max
+from mechanisms.noisy_max.naive import naive_exponential_noisy_max
+from mechanisms.randomness import SeededBits, TapedBits
+from tests.mechanisms.exponential.enumeration import UNDECIDED, Law, law_of
+
+Mechanism = Callable[..., int]
+MECHANISMS = [exact_exponential_noisy_max, exact_laplace_noisy_max, exact_gumbel_noisy_max]
+
+
+@cache
+def enclosed_law(mechanism: Mechanism, utilities: Sequence[float | Fraction], smallest: float, **public: object) -> Law:
+    """The law up to branches of probability below `smallest`; what they hold is under UNDECIDED."""
+    law = law_of(partial(mechanism, utilities, **public), smallest=Fraction(smallest))
+    return {UNDECIDED: Fraction(0), **law}
+
+
+def assert_encloses(law: Law, ideal: Sequence[float], width: float) -> None:
+    """The ideal is a float: 10^−12 allows for its rounding."""
+    assert law[UNDECIDED] < width
+    for index, probability in enumerate(ideal):
+        assert law[index] - 1e-12 <= probability <= law[index] + law[UNDECIDED] + 1e-12
+
+
+def permute_and_flip_by_permutations(gaps: Sequence[float]) -> list[float]:
+    """The definition: over all orders, the first coin that comes up."""
+    coins = [math.exp(-gap) for gap in gaps]
+    law = [0.0] * len(gaps)
+    for order in permutations(range(len(gaps))):
+        still = 1 / math.factorial(len(gaps))
+        for index in order:
+            law[index] += still * coins[index]
+            still *= 1 - coins[index]
+    return law
+
+
+def exponential_noise_by_subsets(gaps: Sequence[float]) -> list[float]:
+    """Memorylessness: those that exceed the best utility do so by independent Exp(1); each is as likely to win."""
+    law = [0.0] * len(gaps)
+    for size in range(1, len(gaps) + 1):
+        for exceeding in combinations(range(len(gaps)), size):
+            share = math.prod(
+                math.exp(-gap) if index in exceeding else 1 - math.exp(-gap) for index, gap in enumerate(gaps)
+            )
+            for index in exceeding:
+                law[index] += share / size
+    return law
+
+
+@pytest.mark.parametrize("gaps", [(0.0, 1.0), (2.0, 0.0, 0.5), (0.0, 0.0, 3.0), (1.0, 0.25, 0.0)])
+def test_permute_and_flip_has_the_law_of_exponential_noise(gaps: tuple[float, ...]) -> None:
+    by_permutations = permute_and_flip_by_permutations(gaps)
+    assert exponential_noise_by_subsets(gaps) == pytest.approx(by_permutations, rel=1e-13)
+    utilities = tuple(7 - 3 * Fraction(gap) for gap in gaps)
+    law = enclosed_law(exact_exponential_noisy_max, utilities, 2.0**-24, epsilon=2, sensitivity=3)
+    assert_encloses(law, by_permutations, 1e-6)
+
+
+def test_exponential_noise_does_not_give_the_exponential_mechanism() -> None:
+    """At a gap of 2Δu/ε the worse of two has ½·e^−1 = 0.184; with Gumbel noise it has 1/(1 + e) = 0.269."""
+    flip = enclosed_law(exact_exponential_noisy_max, (2, 0), 2.0**-24, epsilon=1)
+    gumbel = enclosed_law(exact_gumbel_noisy_max, (2.0, 0.0), 2.0**-14, epsilon=1)
+    assert_encloses(flip, [1 - math.exp(-1) / 2, math.exp(-1) / 2], 1e-6)
+    assert_encloses(gumbel, [math.e / (1 + math.e), 1 / (1 + math.e)], 1e-4)
+    assert flip[1] + flip[UNDECIDED] < gumbel[1] - Fraction(8, 100)
+
+
+def discrete_laplace_masses(scale: float) -> dict[int, float]:
+    ratio = math.exp(-1 / scale)
+    reach = math.ceil(45 * scale)
+    return {k: (1 - ratio) / (1 + ratio) * ratio ** abs(k) for k in range(-reach, reach + 1)}
+
+
+def discrete_noisy_max_law(levels: Sequence[int], scale: float) -> list[float]:
+    """Sum over all noises, an outcome's share of a tie being one over the number of those tied."""
+    law = [0.0] * len(levels)
+    for noises in product(discrete_laplace_masses(scale).items(), repeat=len(levels)):
+        totals = [level + noise for level, (noise, _) in zip(levels, noises, strict=True)]
+        winners = [index for index, total in enumerate(totals) if total == max(totals)]
+        for index in winners:
+            law[index] += math.prod(mass for _, mass in noises) / len(winners)
+    return law
+
+
+@pytest.mark.parametrize(
+    ("utilities", "monotone", "scale"), [((3, 2), False, 2.0), ((0, 2), True, 1.0), ((4, 4), False, 2.0)]
+)
+def test_laplace_noise_on_integers_has_the_law_of_the_sum_over_all_noises(
+    utilities: tuple[int, ...], monotone: bool, scale: float
+) -> None:
+    law = enclosed_law(exact_laplace_noisy_max, utilities, 2.0**-22, epsilon=1, monotone=monotone)
+    assert_encloses(law, discrete_noisy_max_law(utilities, scale), 2e-4)
+
+
+def test_three_outcomes_with_laplace_noise_have_the_law_of_the_sum_over_all_noises() -> None:
+    law = enclosed_law(exact_laplace_noisy_max, (1, 0, 1), 2.0**-18, epsilon=4)
+    assert_encloses(law, discrete_noisy_max_law((1, 0, 1), 0.5), 1e-3)
+
+
+def test_laplace_noise_on_a_utility_between_two_units_averages_its_roundings() -> None:
+    law = enclosed_law(exact_laplace_noisy_max, (0.75, 0), 2.0**-22, epsilon=2, sensitivity=0.5, utility_range=(0, 2))
+    up, down = discrete_noisy_max_law((2, 0), 1.0), discrete_noisy_max_law((1, 0), 1.0)
+    assert_encloses(law, [(first + second) / 2 for first, second in zip(up, down, strict=True)], 2e-4)
+
+
+@pytest.mark.parametrize("mechanism", [exact_exponential_noisy_max, exact_laplace_noisy_max])
+@pytest.mark.parametrize("monotone", [False, True])
+def test_no_pair_of_neighbours_tells_more_than_epsilon(mechanism: Mechanism, monotone: bool) -> None:
+    """ε = 2, utilities on a grid of half a Δu; the enclosures add less than 0.001 to the losses."""
+    grid = [Fraction(k, 2) for k in range(4)]
+    laws = {
+        utilities: enclosed_law(
+            mechanism, utilities, 2.0**-22, epsilon=2, monotone=monotone, utility_range=(0, Fraction(3, 2))
+        )
+        for utilities in product(grid, repeat=2)
+    }
+    losses = []
+    for first, second in product(laws, repeat=2):
+        moves = [a - b for a, b in zip(first, second, strict=True)]
+        if max(map(abs, moves)) <= 1 and (not monotone or min(moves) >= 0 or max(moves) <= 0):
+            p, q = laws[first], laws[second]
+            losses += [math.log((p[index] + p[UNDECIDED]) / q[index]) for index in (0, 1)]
+    assert 1 < max(losses) < 2.001
+
+
+@pytest.mark.parametrize("mechanism", [exact_exponential_noisy_max, exact_laplace_noisy_max])
+def test_equal_utilities_are_equally_likely_whatever_their_place(mechanism: Mechanism) -> None:
+    law = enclosed_law(mechanism, (1, 1, 1), 2.0**-18, epsilon=3)
+    assert law[0] == law[1] == law[2] > Fraction(3, 10)
+
+
+def test_frequencies_of_permute_and_flip_are_those_of_naive_exponential_noise() -> None:
+    """10⁴ draws against 10⁶; a frequency strays by 0.036 in all with probability below 2·e^−23 ≈ 2e-10 (Hoeffding)."""
+    utilities = [0.3, 1.7, 2.9, 2.9, -4.0]
+    bits = SeededBits(np.random.default_rng(41))
+    exact = [exact_exponential_noisy_max(utilities, bits, epsilon=1.5) for _ in range(10_000)]
+    naive = naive_exponential_noisy_max(utilities, 10**6, np.random.default_rng(42), epsilon=1.5)
+    difference = np.bincount(exact, minlength=5) / 10_000 - np.bincount(naive, minlength=5) / 10**6
+    assert np.abs(difference).max() < 0.036
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_no_utility_of_the_database_raises(mechanism: Mechanism) -> None:
+    bits = SeededBits(np.random.default_rng(43))
+    extremes = [math.nan, math.inf, -math.inf, 1.7e308, -5e-324, 0.1]
+    for pair in product(extremes, repeat=2):
+        assert mechanism(np.array(pair), bits, epsilon=0.7, utility_range=(-3.0, 3.5)) in (0, 1)
+        assert mechanism(np.array(pair), bits, epsilon=0.7) in (0, 1)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_the_best_by_far_is_selected_and_a_single_outcome_always(mechanism: Mechanism) -> None:
+    """The worse wins with probability below e^−500."""
+    bits = SeededBits(np.random.default_rng(44))
+    assert [mechanism([0.0, 2000.0, -9.0], bits, epsilon=1) for _ in range(20)] == [1] * 20
+    assert mechanism([-3.5], bits, epsilon=1) == 0
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize(
+    ("utilities", "public", "named"),
+    [
+        ([], {}, "utilities"),
+        (np.zeros((2, 2)), {}, "utilities"),
+        ([0.0, 1.0], {"epsilon": 0}, "epsilon"),
+        ([0.0, 1.0], {"epsilon": math.nan}, "epsilon"),
+        ([0.0, 1.0], {"epsilon": math.inf}, "epsilon"),
+        ([0.0, 1.0], {"sensitivity": -1}, "sensitivity"),
+        ([0.0, 1.0], {"utility_range": (1.0, 0.0)}, "utility_range"),
+    ],
+)
+def test_bad_public_input_is_named(
+    mechanism: Mechanism, utilities: Sequence[float], public: dict[str, object], named: str
+) -> None:
+    with pytest.raises(ValueError, match=named):
+        mechanism(utilities, TapedBits(0, 0), **{"epsilon": 1, **public})
