@@ -86,7 +86,7 @@ def test_both_paths_agree_for_other_parameters(compare: Callable[..., None], set
 def test_both_paths_agree_when_a_wider_bound_leaves_more_to_mpfr(
     compare: Callable[..., None], error: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At 2^−24 an eighth of the draws go to MPFR, at 2^−10 all but a few hundredths do."""
+    """At 2^−24 an eighth of the draws go to MPFR, at 2^−10 all but one in two thousand."""
     monkeypatch.setattr(certified, "LOG_ERROR", error)
     compare(5_000, SETTINGS[0])
 
