@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
+from itertools import pairwise
 
 import gmpy2
 import numpy as np
@@ -104,6 +105,13 @@ def test_naive_smooth_sensitivity_jumps_by_far_more_than_its_smoothing_allows_be
     assert jump == pytest.approx(100 * math.exp(-199 * beta), rel=1e-12)
     assert least == pytest.approx(100 / 201, rel=1e-12)
     assert jump / least > 1.9 > math.exp(beta)
+
+
+def test_naive_smooth_sensitivity_is_not_smooth_at_any_size_from_200_to_536_when_epsilon_is_a_tenth() -> None:
+    bounds = [naive_smooth_sensitivity(n, upper=100.0, epsilon=0.1, delta=CENSUS_DELTA) for n in range(199, 1000)]
+    allowed = math.exp(0.1 / (2 * math.log(2 / CENSUS_DELTA)))
+    falls = [larger / smaller for larger, smaller in pairwise(bounds)]
+    assert [size for size, fall in enumerate(falls, start=200) if fall > allowed * (1 + 1e-9)] == [*range(200, 537)]
 
 
 def test_naive_smooth_sensitivity_breaks_its_delta_between_199_and_200_people() -> None:
