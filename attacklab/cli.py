@@ -63,9 +63,9 @@ def list_() -> None:
         experiments.add_row(experiment.name, experiment.question)
     console.print(experiments)
     place = f"{FOLDER}.targets"
-    targets = Table("target", "what it is", title="\nTargets", title_justify="left", box=None)
+    targets = Table("target", "what it is", title=f"\nTargets, named {place}:TARGET", title_justify="left", box=None)
     for name, summary in targets_of(place).items():
-        targets.add_row(f"{place}:{name}", summary)
+        targets.add_row(name, summary)
     console.print(targets)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from attacklab.attacks import LocalSensitivity
-from attacklab.attacks.local_sensitivity import estimated_size
+from attacklab.attacks.local_sensitivity import estimated_scale, size_of_scale
 from attacklab.experiment import Collected, Settings
 from attacklab.figures import Figure, Panel, Role, Series
 from attacklab.findings import Counts
@@ -85,7 +85,8 @@ def _reading(settings: Settings) -> dict[str, Any]:
     def error(target: Target, answers: int, rng: np.random.Generator) -> float:
         drawn = target.outputs(people, repetitions * answers, rng).reshape(repetitions, answers)
         # The adversary does not know the mean: it centres the answers on their own.
-        estimates = estimated_size(drawn, *_bounds(target), EPSILON, mean=drawn.mean(axis=1, keepdims=True))
+        scales = estimated_scale(drawn, drawn.mean(axis=1, keepdims=True))
+        estimates = size_of_scale(scales, *_bounds(target), EPSILON)
         return float(np.median(np.abs(estimates - len(people)) / len(people)))
 
     errors = {
@@ -111,7 +112,8 @@ def _betting(settings: Settings, alpha: float) -> dict[str, Any]:
         hits = []
         for side, people in enumerate((group[:-1], group)):
             drawn = target.outputs(people, trials * answers, _rng(settings, 1, answers, side)).reshape(trials, answers)
-            read = estimated_size(drawn, *_bounds(target), SMALL_EPSILON, mean=float(people.mean()))
+            scales = estimated_scale(drawn, float(people.mean()))
+            read = size_of_scale(scales, *_bounds(target), SMALL_EPSILON)
             hits.append(int(np.count_nonzero(read < len(group) - 0.5)))
         found = assess(claim, Counts(hits[0], hits[1], trials), alpha / len(FEW_ANSWERS))
         rows.append(

@@ -28,6 +28,8 @@ from mechanisms.laplace.rounded_ideal import exact_rounded_laplace_fast
 from mechanisms.local_sensitivity import exact as exact_means
 from mechanisms.local_sensitivity import naive as naive_means
 from mechanisms.local_sensitivity.domain import Domain
+from mechanisms.noisy_max import exact as exact_noisy_max
+from mechanisms.noisy_max import naive as naive_noisy_max
 from mechanisms.randomness import RandomBits, SeededBits
 
 __version__ = "0.1.0"
@@ -76,6 +78,31 @@ def exact_exponential(epsilon: float = 1.0) -> Target:
         _exactly(exact_exponential_fast, epsilon=Fraction(epsilon)), epsilon=epsilon, name="exact_exponential"
     )
     return target.exact(partial(exact_exponential_base_e, epsilon=Fraction(epsilon)))
+
+
+def naive_laplace_noisy_max(epsilon: float = 1.0) -> Target:
+    """Report noisy max with Laplace noise, in doubles."""
+    return _selection(naive_noisy_max.naive_laplace_noisy_max, epsilon)
+
+
+def naive_gumbel_noisy_max(epsilon: float = 1.0) -> Target:
+    """Report noisy max with Gumbel noise, in doubles."""
+    return _selection(naive_noisy_max.naive_gumbel_noisy_max, epsilon)
+
+
+def naive_exponential_noisy_max(epsilon: float = 1.0) -> Target:
+    """Report noisy max with one-sided exponential noise, in doubles."""
+    return _selection(naive_noisy_max.naive_exponential_noisy_max, epsilon)
+
+
+def exact_laplace_noisy_max(epsilon: float = 1.0) -> Target:
+    """Report noisy max with discrete Laplace noise, exact."""
+    return _reference_selection(exact_noisy_max.exact_laplace_noisy_max, epsilon)
+
+
+def exact_exponential_noisy_max(epsilon: float = 1.0) -> Target:
+    """Report noisy max with one-sided exponential noise (permute and flip), exact."""
+    return _reference_selection(exact_noisy_max.exact_exponential_noisy_max, epsilon)
 
 
 def naive_laplace_inverse_cdf(epsilon: float = 1.0) -> Target:
@@ -199,6 +226,17 @@ def _selection(mechanism: Callable[..., Any], epsilon: float) -> Target:
     return Target.selection(partial(mechanism, epsilon=epsilon), epsilon=epsilon)
 
 
+def _reference_selection(mechanism: Callable[..., int], epsilon: float) -> Target:
+    """A selection whose only path is the reference: one draw at a time."""
+    sampler = partial(mechanism, epsilon=Fraction(epsilon))
+
+    def release(utilities: NDArray[np.float64], trials: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        bits = SeededBits(rng)
+        return np.array([sampler(utilities, bits) for _ in range(trials)])
+
+    return Target.selection(release, epsilon=epsilon, name=mechanism.__name__).exact(sampler)
+
+
 def _low_precision(dtype: Any, epsilon: float, name: str) -> Target:
     mechanism = partial(naive_exponential_family.naive_exponential_low_precision, epsilon=epsilon, dtype=dtype)
     return Target.selection(mechanism, epsilon=epsilon, name=name)
@@ -225,6 +263,11 @@ TARGETS: Sequence[Callable[[float], Target]] = (
     naive_exponential_binary16,
     naive_exponential_bfloat16,
     exact_exponential,
+    naive_laplace_noisy_max,
+    naive_gumbel_noisy_max,
+    naive_exponential_noisy_max,
+    exact_laplace_noisy_max,
+    exact_exponential_noisy_max,
     naive_laplace_inverse_cdf,
     naive_laplace_numpy,
     naive_laplace_numpy_legacy,

@@ -17,14 +17,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from attacklab.attacks.base import Event, Probe, Scenario, as_floats
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Kind, Outputs, Target
 
 TAIL_FACTORS = (1.0, 2.0, 3.0, 4.0, 6.0, 8.0)
-"""How far above the scale that lies between the two candidates the estimate must lie; the choosing sample picks one."""
+"""How far above the scale between those of the two candidates the estimate must lie; the choosing sample picks one."""
 
 
 @dataclass(frozen=True)
@@ -57,38 +57,34 @@ class LocalSensitivity:
         assert target.bounds is not None  # noqa: S101 - a mean has bounds
         lower, upper = target.bounds
         epsilon = target.claim.epsilon
-        between = size + 0.5
+        between = (upper - lower) / (epsilon * (size + 1.5))
 
-        def event(factor: float) -> Event:
-            most = (between + 1) / factor - 1
-
+        def event(threshold: float) -> Event:
             def contains(outputs: Outputs) -> NDArray[np.bool_]:
-                return estimated_size(as_floats(outputs), lower, upper, epsilon) < most
+                return estimated_scale(as_floats(outputs), lower) > threshold
 
-            return Event(f"n is read as less than {most:.4g} off {answers} answers", contains)
+            words = f"the mean |y − f(D)| of {answers} answers exceeds {threshold:.4g}: n seems to be {size}"
+            return Event(words, contains)
 
         pair = NeighbouringPair.records(np.full(size, lower), np.full(size + 1, lower), Relation.ADD_REMOVE)
-        return Scenario(pair, tuple(event(factor) for factor in TAIL_FACTORS), answers)
+        return Scenario(pair, tuple(event(factor * between) for factor in TAIL_FACTORS), answers)
 
 
-def estimated_size(
-    answers: NDArray[np.float64], lower: float, upper: float, epsilon: float, mean: float | None = None
-) -> NDArray[np.float64]:
-    """Read the number of records off the scale of the noise.
-
-    The mean absolute deviation of Laplace noise is its scale (u − l)/((n + 1)·ε).
+def estimated_scale(answers: NDArray[np.float64], mean: float | NDArray[np.float64]) -> NDArray[np.float64]:
+    """Estimate the scale of Laplace noise: it is its mean absolute deviation.
 
     Args:
-        answers: answers to one query, along the last axis where there are several, shape (…, m) or (m,) of single ones.
-        lower: lower bound l of a record.
-        upper: upper bound u of a record.
-        epsilon: ε of one answer.
-        mean: the true answer where the adversary knows it; the lower bound by default.
+        answers: answers to one query, along the last axis where there are several, shape (…, m); or single ones, (n,).
+        mean: the true answer, or a guess at it; a shape that broadcasts to that of `answers`.
 
     Returns:
-        The estimate of n, one a row; NaN for a row with a failure in it.
+        The estimate, one a row; NaN for a row with a failure in it.
     """
-    deviations = np.abs(answers - (lower if mean is None else mean))
-    scale = deviations.mean(axis=-1) if deviations.ndim > 1 else deviations
+    deviations = np.abs(answers - mean)
+    return deviations.mean(axis=-1) if deviations.ndim > 1 else deviations
+
+
+def size_of_scale(scale: ArrayLike, lower: float, upper: float, epsilon: float) -> NDArray[np.float64]:
+    """Read the number of records n off the scale (u − l)/((n + 1)·ε) of the noise on their mean."""
     with np.errstate(divide="ignore"):
-        return (upper - lower) / (epsilon * scale) - 1
+        return np.asarray((upper - lower) / (epsilon * np.asarray(scale)) - 1)
