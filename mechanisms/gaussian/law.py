@@ -22,6 +22,8 @@ SUMMED_UP_TO = mpq(32**2)
 
 _LAST_DERIVATIVE = 400  # of the Euler-Maclaurin formula, whose remainder is small long before unless the tail is absurd
 
+_REMEMBERED = 4096  # tails, since a coarse grid has few thresholds
+
 
 class Enclosure(NamedTuple):
     """Two numbers with the truth between them."""
@@ -38,6 +40,7 @@ def rounding(precision: int) -> tuple[gmpy2.context, gmpy2.context]:
     )
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def normal_tail(threshold: mpq, variance: mpq, precision: int) -> Enclosure:
     """Enclose P[X > threshold] for X normal with mean 0.
 
@@ -76,23 +79,41 @@ def discrete_tail(threshold: int, variance: mpq, precision: int) -> Enclosure:
     """
     if threshold < 1:
         return _complement(discrete_tail(1 - threshold, variance, precision), precision)
-    tail, half = tail_sum(threshold, variance, precision), tail_sum(1, variance, precision)
+    return _share(tail_sum(threshold, variance, precision), tail_sum(1, variance, precision), precision)
+
+
+def discrete_tails(last: int, variance: mpq, precision: int) -> list[Enclosure]:
+    """Enclose P[X ≥ 1], …, P[X ≥ last] for X discrete Gaussian, in one pass from the far end."""
     down, up = rounding(precision)
-    with up:
-        upper = 1 + 2 * half.upper
-    with down:
-        lower = tail.lower / upper
-        total = 1 + 2 * half.lower
-    with up:
-        return Enclosure(lower, tail.upper / total)
+    sums = [tail_sum(last, variance, precision)]
+    for k in range(last - 1, 0, -1):
+        exponent = -k * k / (2 * variance)
+        with down:
+            lower = sums[-1].lower + gmpy2.exp(mpfr(exponent))
+        with up:
+            sums.append(Enclosure(lower, sums[-1].upper + gmpy2.exp(mpfr(exponent))))
+    half = sums[-1]
+    return [_share(tail, half, precision) for tail in reversed(sums)]
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=_REMEMBERED)
 def tail_sum(threshold: int, variance: mpq, precision: int) -> Enclosure:
     """Enclose S(threshold) = Σ_{k ≥ threshold} exp(−k²/2σ²) for threshold ≥ 1."""
     if variance <= SUMMED_UP_TO:
         return _added_tail_sum(threshold, variance, precision)
     return _euler_maclaurin_tail_sum(threshold, variance, precision)
+
+
+def _share(tail: Enclosure, half: Enclosure, precision: int) -> Enclosure:
+    """Enclose S(t)/(1 + 2·S(1)), the sum of all g(k) being 1 and S(1) on either side."""
+    down, up = rounding(precision)
+    with up:
+        most = 1 + 2 * half.upper
+    with down:
+        lower = tail.lower / most
+        least = 1 + 2 * half.lower
+    with up:
+        return Enclosure(lower, tail.upper / least)
 
 
 def _complement(tail: Enclosure, precision: int) -> Enclosure:

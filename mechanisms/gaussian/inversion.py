@@ -1,0 +1,132 @@
+"""Inverse-CDF sampling with a lazily extended uniform: the plain reference and the filter of the fast paths.
+
+An integer law with tails T(k) = P[X ≥ k] is drawn as the k with T(k + 1) < U < T(k) for one uniform U. The bits of U
+are taken one by one until they tell which k it is; the tails are compared with U by MPFR enclosures. The law is the
+true one, whatever its tails, and exhausting the bits finds it: in each interval [i, i + 1]·2^−b that holds no T(k) the
+outcome is known, so that what b bits leave undecided is about 2^−b times the number of outcomes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+from gmpy2 import mpq
+from numpy.typing import NDArray
+
+from mechanisms.certified import CHUNK, UNIT
+from mechanisms.gaussian.law import Enclosure
+from mechanisms.gaussian.quantile import normal_quantile, quantile_bound
+from mechanisms.grid import Grid
+from mechanisms.randomness import RandomBits
+
+Tail = Callable[[int, int], Enclosure]
+"""T(k), enclosed with so many bits of precision."""
+
+Guess = Callable[[float | mpq], int]
+"""Roughly the k for a uniform: wrong guesses cost time and nothing else."""
+
+Filter = Callable[[NDArray[np.uint64]], tuple[NDArray[np.float64], NDArray[np.intp]]]
+"""The outcomes for an array of words, each the first 64 bits of a uniform, and the indices of those undecided."""
+
+_ROUGH_BITS = 48  # up to which the ends of an interval, and 1 minus them, are exact in binary64
+_PRECISION_STEP = 64
+
+
+def invert(tail: Tail, guess: Guess, bits: RandomBits, known: int = 0, width: int = 0) -> int:
+    """Draw k with T(k + 1) < U < T(k).
+
+    Args:
+        tail: encloses T.
+        guess: where to look first.
+        bits: the source of the unknown bits of U.
+        known: the first bits of U.
+        width: how many they are.
+
+    Returns:
+        The outcome.
+    """
+    while True:
+        if 0 < known < (1 << width) - 1 and (width > _ROUGH_BITS or _same_guess(guess, known, width)):
+            low, high = mpq(known, 1 << width), mpq(known + 1, 1 << width)
+            precision = _PRECISION_STEP * (2 + width // _PRECISION_STEP)
+            outcome = guess((low + high) / 2)
+            while tail(outcome + 1, precision).lower >= high:
+                outcome += 1
+            while tail(outcome, precision).upper <= low:
+                outcome -= 1
+            if tail(outcome + 1, precision).upper <= low and high <= tail(outcome, precision).lower:
+                return outcome
+        known, width = 2 * known + bits.take(1), width + 1
+
+
+def _same_guess(guess: Guess, known: int, width: int) -> bool:
+    """Say whether MPFR is worth asking: whether both ends of the interval, exact in binary64, look like one outcome."""
+    return guess(known / (1 << width)) == guess((known + 1) / (1 << width))
+
+
+class RoundedNormalFilter:
+    """Rounds shift + scale·Z to the nearest integer for whole arrays, where binary64 provably decides it.
+
+    The value y is computed from the first 64 bits of each uniform, with |y − (shift + scale·Z)| at most
+
+        scale·(b + 20u) + 2u,
+
+    b the bound of the quantile and u = 2^−53: the scale, the product and the sum round, |Z| < 4.5, and the shift rounds
+    once more. y − rint(y) is exact. A draw is decided if y is at least that and the slack away from every n + ½.
+
+    Args:
+        shift: in [−½, ½].
+        scale: positive.
+        slack: how far the thresholds between outcomes may be from n + ½, within the quantile's reach.
+    """
+
+    def __init__(self, shift: Fraction, scale: Fraction, slack: Fraction = Fraction(0)) -> None:
+        error = scale * (Fraction(quantile_bound()) + 20 * UNIT) + 2 * UNIT
+        self._shift, self._scale = float(shift), float(scale)
+        self._greatest_distance = math.nextafter(float(Fraction(1, 2) - error - slack), -math.inf)
+
+    def __call__(self, words: NDArray[np.uint64]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+        """Return the integers for the first words of the uniforms, shape (n,), and which of them are undecided."""
+        value = normal_quantile(words)
+        value *= self._scale
+        value += self._shift
+        nearest = np.rint(value)
+        value -= nearest
+        decided = np.abs(value, out=value) <= self._greatest_distance  # NaN never is
+        return nearest, np.flatnonzero(~decided)
+
+
+def release_many(
+    whole: int,
+    grid: Grid,
+    trials: int,
+    bits: RandomBits,
+    *,
+    decide: Filter,
+    resolve: Callable[[int], int],
+) -> NDArray[np.float64]:
+    """Add many draws to one grid point.
+
+    Args:
+        whole: where the noise is added, in steps of the grid.
+        grid: the public grid of outputs.
+        trials: how many.
+        bits: the source of randomness: a word a draw, and after each chunk of words what `resolve` takes.
+        decide: gives the noise in steps where it can.
+        resolve: gives the noise for one word exactly.
+
+    Returns:
+        Points of the grid, shape (trials,).
+    """
+    outputs = np.empty(trials)
+    for start in range(0, trials, CHUNK):
+        chunk = outputs[start : start + CHUNK]
+        words = bits.words(len(chunk))
+        noise, undecided = decide(words)
+        grid.write_values(whole, noise, chunk)
+        for i in undecided.tolist():
+            chunk[i] = grid.value(whole + resolve(int(words[i])))
+    return outputs
