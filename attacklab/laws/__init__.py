@@ -1,10 +1,10 @@
 """Exact output laws of implementations, and what follows from them, in rational numbers.
 
 Three ways to a law. `enumerate_law` runs a sampler that takes its random bits lazily on every sequence of bits;
-`step_law` finds the steps of a naive mechanism that consumes one uniform number; `exhaust` goes through all inputs of a
-small format. A `Law` knows what it does not know: the mass left unresolved bounds every probability from both sides, and
-every figure derived from two laws (`hockey_stick`, `advantage`, `smallest_epsilon`, …) is a pair of certified bounds,
-which meet where the laws are closed. `certify` decides a claim.
+`step_law` finds the steps of a naive mechanism that consumes one uniform number; `exhaust` goes through all inputs of
+a small format. A `Law` knows what it does not know: the mass left unresolved bounds every probability from both sides,
+and every figure derived from two laws (`hockey_stick`, `advantage`, `smallest_epsilon`, …) is a pair of certified
+bounds, which meet where the laws are closed. `certify` decides a claim.
 
     >>> from fractions import Fraction
     >>> def below_three(bits):

@@ -52,8 +52,8 @@ class Certificate:
 def certify(epsilon: Any, delta: Any, p: Law, q: Law) -> Certificate:
     """Decide whether `p` and `q` are (ε, δ)-close: P(E) ≤ e^ε·Q(E) + δ and Q(E) ≤ e^ε·P(E) + δ for every event E.
 
-    e^ε is irrational for a rational ε other than 0, so closed laws are decided by enclosing it closely enough; more bits
-    are tried where it could help.
+    e^ε is irrational for a rational ε other than 0, so closed laws are decided by enclosing it closely enough: more
+    bits are tried where it could help.
 
     Args:
         epsilon: ε, rational or a float (the exact rational that it is), in [0, 2^20].

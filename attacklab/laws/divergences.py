@@ -112,8 +112,8 @@ def trade_off(p: Law, q: Law) -> list[tuple[Any, Any]]:
 
     Returns:
         Pairs (type I error, type II error) of the Neyman–Pearson tests on the known masses, type I error from 0 to 1;
-        the curve joins them by straight lines. For closed laws it is exact. Otherwise the true curve lies between this one moved
-        down by `q.unresolved` and this one moved right by `p.unresolved`.
+        the curve joins them by straight lines. For closed laws it is exact. Otherwise the true curve lies between this
+        one moved down by `q.unresolved` and this one moved right by `p.unresolved`.
     """
     vertices = [(mpq(0), mpq(1))]
     slope = math.inf

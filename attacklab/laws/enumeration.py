@@ -136,7 +136,7 @@ class _Explorer:
         finest = int(1 / mpq(limits.unresolved)).bit_length() + 64 if limits.unresolved else 192
         self._arithmetic = SeriesArithmetic(finest, limits.draws)
         self._progress = progress
-        self._known: dict[Hashable, Found | None] = {}
+        self._known: dict[Any, dict[Hashable, Found | None]] = {}
         self._repeated: set[Callable[..., Any]] = set()
         self._runs = 0
 
@@ -155,9 +155,18 @@ class _Explorer:
 
     def explore(self, sampler: Callable[..., Any], arguments: tuple[Any, ...], target: Any) -> Found:
         """Find one law, with no more than `target` unresolved where the limits allow."""
+        closer = target * _CALLED
+        known = self._known.setdefault(closer, {})
 
         def find(called: Callable[..., Any], its_arguments: tuple[Any, ...]) -> Found:
-            return self._found(called, its_arguments, target * _CALLED)
+            key = (called, *map(_argument_key, its_arguments))
+            if key not in known:
+                known[key] = None
+                known[key] = self.explore(called, settled(its_arguments), closer)
+            found = known[key]
+            if found is None:
+                raise NeverEnds(f"{_name(called)} calls itself with the same arguments: {its_arguments}")
+            return found
 
         def tape(path: Path, frontier: Frontier | None) -> Tape:
             return Tape(path, frontier, find, self._limits.draws, _run.__code__)
@@ -187,21 +196,6 @@ class _Explorer:
             )
         return masses.found(target / _ROUNDING)
 
-    def _found(self, sampler: Callable[..., Any], arguments: tuple[Any, ...], target: Any) -> Found:
-        """The law of a called sampler, sought at the first call."""
-        try:
-            key = (sampler, tuple(map(type, arguments)), canonical(arguments), target)
-            known = key in self._known
-        except (TypeError, UnhashableOutcome) as error:
-            raise LawError(f"{_name(sampler)} was called with arguments that cannot be hashed: {arguments}") from error
-        if not known:
-            self._known[key] = None
-            self._known[key] = self.explore(sampler, settled(arguments), target)
-        found = self._known[key]
-        if found is None:
-            raise NeverEnds(f"{_name(sampler)} calls itself with the same arguments: {arguments}")
-        return found
-
     def _repeats(self, sampler: Callable[..., Any], outcome: Hashable) -> int:
         """How often to repeat a run that ended so."""
         if outcome is PutAside:
@@ -213,7 +207,7 @@ class _Explorer:
 
     def _report(self, frontier: Frontier, masses: _Masses) -> None:
         if self._progress is not None:
-            laws = sum(found is not None for found in self._known.values())
+            laws = sum(found is not None for known in self._known.values() for found in known.values())
             self._progress(Progress(self._runs, laws, len(frontier), float(masses.unresolved)))
 
 
@@ -260,9 +254,9 @@ class _Masses:
         return Found(values, shares, tuple(map(float, shares)), work)
 
 
-def _run(sampler: Callable[..., Any], arguments: tuple[Any, ...], tape: Tape) -> tuple[Hashable, Any]:
+def _run(sampler: Callable[..., Any], arguments: tuple[Any, ...], tape: Tape) -> tuple[Any, Any]:
     """Run once: what tells the outcome from others, and the value returned; or how the run stopped, and None."""
-    ended: tuple[Hashable, Any] = (None, None)
+    ended: tuple[Any, Any] = (None, None)
     try:
         value = sampler(*arguments, tape)
         value = Span(value.low, value.high) if isinstance(value, UniformInteger) else settled(value)
@@ -293,6 +287,18 @@ def _spelled_out(value: Any, limit: int) -> Iterator[tuple[Hashable, Any]]:
         raise LawError(f"an integer uniform over {size} values is an outcome; the limit is {limit}")
     for outcome in range(value.low, value.high):
         yield outcome, mpq(1, size)
+
+
+def _argument_key(argument: Any) -> Hashable:
+    """What tells an argument of a called sampler from others: its type as well, as samplers may look at it."""
+    kind = type(argument)
+    if kind is Fraction:
+        return kind, argument.as_integer_ratio()  # hashed and compared much faster than a Fraction
+    try:
+        settled_argument = canonical(argument)
+    except UnhashableOutcome as error:
+        raise LawError(f"arguments of a call must be hashable, not a {kind.__name__}") from error
+    return type(settled_argument) if kind is UniformInteger else kind, settled_argument
 
 
 def _name(sampler: Callable[..., Any]) -> str:

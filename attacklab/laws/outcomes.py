@@ -17,7 +17,7 @@ import numpy as np
 
 from attacklab.laws.errors import UnhashableOutcome
 
-_PLAIN = (int, bool, str, bytes, Fraction, type(None))
+_PLAIN = frozenset({int, bool, str, bytes, Fraction, type(None)})
 
 
 class BitFloat(float):

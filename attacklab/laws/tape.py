@@ -26,9 +26,9 @@ from attacklab.laws.errors import LawError, MisplacedRestart, NotDeterministic
 from attacklab.laws.series import Series
 from attacklab.laws.uniform import UniformInteger
 
-#: A path is put aside when it is this much lighter than the heaviest one waiting: often enough for the order to be
-#: nearly that of mass, seldom enough for few runs to be repeated only to go on.
-_LIGHTER = 2.0**-8
+#: A path is put aside when it is this much lighter than the heaviest one waiting. Loops end some time then, and a
+#: sampler that looks at all bits of a word or two still comes to an outcome in every run.
+_LIGHTER = 2.0**-128
 
 #: The decisions that led somewhere, last first: a linked list whose tails are shared, or None at the root.
 Path = tuple["Path", int] | None

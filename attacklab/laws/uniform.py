@@ -63,7 +63,7 @@ class UniformInteger:
     def __eq__(self, other: object) -> bool:
         if not (isinstance(other, numbers.Real) and _is_finite(other)):
             return False
-        value = math.floor(other)
+        value = int(math.floor(other))
         return value == other and not self._below(value) and self._below(value + 1)
 
     def __hash__(self) -> int:
@@ -86,17 +86,16 @@ def _reflected(operation: Callable[..., Any]) -> Callable[..., Any]:
     return lambda integer, other: operation(other, int(integer))
 
 
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and_", "or_", "xor"):
-    _operation = getattr(operator, _name)
-    setattr(UniformInteger, f"__{_name.rstrip('_')}__", _decided(_operation))
-    setattr(UniformInteger, f"__r{_name.rstrip('_')}__", _reflected(_operation))
-for _name, _operation in (
-    ("float", float), ("bool", bool), ("neg", operator.neg), ("pos", operator.pos), ("abs", abs),
-    ("invert", operator.invert), ("divmod", divmod), ("trunc", int), ("floor", int), ("ceil", int), ("round", round),
-    ("repr", repr), ("str", str), ("format", format), ("mpz", mpz), ("mpq", mpq),
-):  # fmt: skip
+_BINARY = {name: getattr(operator, name) for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")}
+_BINARY |= {"lshift": operator.lshift, "rshift": operator.rshift, "divmod": divmod}
+_BINARY |= {"and": operator.and_, "or": operator.or_, "xor": operator.xor}
+_UNARY = {"neg": operator.neg, "pos": operator.pos, "abs": abs, "invert": operator.invert, "bool": bool, "float": float}
+_UNARY |= {"trunc": int, "floor": int, "ceil": int, "round": round, "mpz": mpz, "mpq": mpq}
+_UNARY |= {"repr": repr, "str": str, "format": format}
+for _name, _operation in (_BINARY | _UNARY).items():
     setattr(UniformInteger, f"__{_name}__", _decided(_operation))
-setattr(UniformInteger, "__rdivmod__", _reflected(divmod))
+for _name, _operation in _BINARY.items():
+    setattr(UniformInteger, f"__r{_name}__", _reflected(_operation))
 numbers.Integral.register(UniformInteger)
 
 
