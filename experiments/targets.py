@@ -37,6 +37,9 @@ __version__ = "0.1.0"
 GRID = Grid(-20)
 """The public grid of exact additive mechanisms: about a millionth."""
 
+AGE_GRID = Grid(-14)
+"""The public grid of the exact means of ages, in years."""
+
 UPPER = 100.0
 """The textbook's upper bound of an age in years."""
 
@@ -207,7 +210,7 @@ def _exact_mean(
     **parameters: Any,
 ) -> Target:
     """A mean of the repaired family, from its `prepare_…` function, which is run once a call."""
-    parameters |= {"epsilon": Fraction(epsilon), "domain": Domain(0, Fraction(UPPER), GRID)}
+    parameters |= {"epsilon": Fraction(epsilon), "domain": Domain(0, Fraction(UPPER), AGE_GRID)}
     if claimed_delta:
         parameters["delta"] = claimed_delta
 
