@@ -194,7 +194,7 @@ class LevelSampler:
         for index in undecided.tolist():
             outcome = int(tables.outcomes[positions[index]])
             accepted[index] = self._accepts(outcome, int(words[index]), bits)
-        return tables.outcomes[positions[accepted]]
+        return tables.outcomes[positions.compress(accepted)]
 
 
 class _Tables:
