@@ -39,7 +39,10 @@ class ArithmeticModeError(Exception):
 
 
 def half_ulp(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Half the distance from |value| to the next larger double: how far rounding moves a result at the most."""
+    """Half the distance from |value| to the next larger double: how far rounding moves a sum at the most.
+
+    That is 0 for subnormal numbers, where sums are exact.
+    """
     return np.spacing(np.abs(values)) / 2
 
 

@@ -115,7 +115,10 @@ def share_of_alpha(alpha: float, parts: int) -> float:
 
 
 def smallest_detectable_advantage(claim: PrivacyClaim, trials: int, alpha: float, base_rate: float) -> float | None:
-    """The smallest advantage of an event that `assess` refutes the claim by with probability at least `POWER`.
+    """The least advantage found by which `assess` refutes the claim with probability at least `POWER`.
+
+    Both counts are taken at an unlucky end of their own, so that the power is at least `POWER` whatever the counts do
+    together; the smallest such advantage is up to a third below.
 
     Args:
         claim: the claim to be refuted.
