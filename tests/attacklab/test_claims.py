@@ -1,0 +1,173 @@
+"""Claims against linear programs and against randomized response, enumerated in rational numbers."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from attacklab.claims import PrivacyClaim
+
+
+def randomized_response(ratio: Fraction, delta: Fraction) -> tuple[list[Fraction], list[Fraction]]:
+    """The two output laws of the hardest (ln ratio, delta)-DP mechanism: with delta it tells the input outright."""
+    high, low = (1 - delta) * ratio / (1 + ratio), (1 - delta) / (1 + ratio)
+    return [delta, high, low, Fraction(0)], [Fraction(0), low, high, delta]
+
+
+def independent(law: list[Fraction], times: int) -> list[Fraction]:
+    return [math.prod(combination, start=Fraction(1)) for combination in itertools.product(law, repeat=times)]
+
+
+def hockey_stick(first: list[Fraction], second: list[Fraction], ratio: Fraction) -> Fraction:
+    return sum((max(p - ratio * q, Fraction(0)) for p, q in zip(first, second, strict=True)), Fraction(0))
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1e-6, 0.01, 0.5, 1.0, 4.0, 10.0])
+@pytest.mark.parametrize("delta", [0.0, 1e-6, 0.1, 0.9])
+def test_ceiling_is_the_best_that_a_linear_program_finds_within_the_claim(epsilon: float, delta: float) -> None:
+    ratio = math.exp(epsilon)
+    # In (P, Q): P ≤ rQ + δ, Q ≤ rP + δ, and both for the complement.
+    constraints = [[1, -ratio], [-ratio, 1], [-1, ratio], [ratio, -1]]
+    limits = [delta, delta, ratio - 1 + delta, ratio - 1 + delta]
+    best = linprog([-1, 1], A_ub=constraints, b_ub=limits, bounds=[(0, 1), (0, 1)], method="highs")
+    assert best.success
+    assert PrivacyClaim(epsilon, delta).ceiling == pytest.approx(-best.fun, rel=1e-6, abs=1e-7)
+
+
+def test_ceiling_keeps_its_relative_accuracy_for_the_smallest_epsilon_and_stays_at_one_for_the_largest() -> None:
+    assert PrivacyClaim(1e-300).ceiling == pytest.approx(5e-301, rel=1e-12)
+    assert PrivacyClaim(1e308).ceiling == 1.0
+    assert PrivacyClaim(0.01).ceiling == pytest.approx(0.00499996, rel=1e-5)
+
+
+@given(st.floats(0, 50), st.floats(0, 0.999))
+@settings(derandomize=True, deadline=None)
+def test_ceiling_lies_between_delta_and_one_and_grows_with_both(epsilon: float, delta: float) -> None:
+    claim = PrivacyClaim(epsilon, delta)
+    assert delta <= claim.ceiling <= 1
+    assert PrivacyClaim(epsilon + 0.1, delta).ceiling >= claim.ceiling
+    assert PrivacyClaim(epsilon, (1 + delta) / 2).ceiling >= claim.ceiling
+
+
+def test_excess_is_zero_on_the_boundary_and_changes_sign_across_it() -> None:
+    claim = PrivacyClaim(math.log(3), 0.1)
+    assert claim.excess(0.7, 0.2) == pytest.approx(0, abs=1e-15)
+    assert claim.excess(0.71, 0.2) == pytest.approx(0.01)
+    assert claim.excess(0.2, 0.7) == pytest.approx(-2.0)
+
+
+def test_excess_survives_an_exponential_that_overflows() -> None:
+    claim = PrivacyClaim(800.0, 0.25)
+    assert claim.excess(1.0, 0.0) == 0.75
+    assert claim.excess(1.0, 1e-300) == -math.inf
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+@pytest.mark.parametrize("ratio", [Fraction(2), Fraction(11, 10)])
+def test_group_of_a_pure_claim_is_reached_exactly_by_randomized_response(size: int, ratio: Fraction) -> None:
+    first, second = (independent(law[1:3], size) for law in randomized_response(ratio, Fraction(0)))
+    loss = max(p / q for p, q in zip(first, second, strict=True))
+    group = PrivacyClaim(math.log(ratio)).group(size)
+    assert math.exp(group.epsilon) == pytest.approx(float(loss), rel=1e-12)
+    assert group.delta == 0
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 6])
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-3), (1.0, 1e-4), (0.0, 0.05)])
+def test_group_delta_covers_the_worst_chain_of_neighbours(size: int, epsilon: float, delta: float) -> None:
+    """Along a chain of databases, each (ε, δ)-close to the next, a linear program makes P₀ − e^(kε)·Pₖ largest."""
+    ratio = math.exp(epsilon)
+    constraints, limits = [], []
+    for step in range(size):
+        for here, there in ((step, step + 1), (step + 1, step)):
+            for sign, constant in ((1, delta), (-1, ratio - 1 + delta)):
+                row = np.zeros(size + 1)
+                row[here], row[there] = sign, -sign * ratio
+                constraints.append(row)
+                limits.append(constant)
+    objective = np.zeros(size + 1)
+    objective[0], objective[-1] = -1, math.exp(size * epsilon)
+    worst = -linprog(objective, A_ub=constraints, b_ub=limits, bounds=[(0, 1)] * (size + 1), method="highs").fun
+    claimed = PrivacyClaim(epsilon, delta).group(size).delta
+    assert worst <= claimed * (1 + 1e-6)
+    # The chain gives δ·(1 + e^ε + … + e^((k−1)ε)), at least the claimed δ over e^((k−1)ε).
+    assert worst >= claimed / math.exp((size - 1) * epsilon) * (1 - 1e-6)
+
+
+def test_group_has_the_published_form() -> None:
+    group = PrivacyClaim(math.log(2), 1e-6).group(3)
+    assert math.exp(group.epsilon) == pytest.approx(8)
+    assert group.delta == pytest.approx(3 * 4 * 1e-6)
+
+
+@pytest.mark.parametrize("answers", [1, 2, 4])
+@pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 100)])
+def test_composed_claim_holds_for_independent_randomized_responses(answers: int, delta: Fraction) -> None:
+    ratio = Fraction(2)
+    first, second = (independent(law, answers) for law in randomized_response(ratio, delta))
+    composed = PrivacyClaim(math.log(2), float(delta)).composed(answers)
+    assert math.exp(composed.epsilon) == pytest.approx(2**answers)
+    assert hockey_stick(first, second, ratio**answers) <= Fraction(composed.delta) * (1 + Fraction(1, 10**12))
+    # Nothing smaller than mε would do: at half an answer's ε less, δ does not suffice.
+    assert float(hockey_stick(first, second, ratio ** (answers - 1))) > composed.delta
+
+
+@pytest.mark.parametrize("ratio", [Fraction(3), Fraction(101, 100), Fraction(10**6)])
+@pytest.mark.parametrize("prior", [Fraction(1, 2), Fraction(1, 1000), Fraction(99, 100), Fraction(1, 10**9)])
+def test_posterior_bounds_are_the_posteriors_after_randomized_response(ratio: Fraction, prior: Fraction) -> None:
+    after_yes = prior * ratio / (prior * ratio + 1 - prior)
+    after_no = prior / (prior + (1 - prior) * ratio)
+    lower, upper = PrivacyClaim(math.log(ratio)).posterior_bounds(float(prior))
+    assert lower == pytest.approx(float(after_no), rel=1e-9)
+    assert upper == pytest.approx(float(after_yes), rel=1e-9)
+
+
+def test_posterior_bounds_of_a_certain_or_unprotected_belief() -> None:
+    assert PrivacyClaim(1.0).posterior_bounds(0.0) == (0.0, 0.0)
+    assert PrivacyClaim(1.0).posterior_bounds(1.0) == (1.0, 1.0)
+    assert PrivacyClaim(1e6).posterior_bounds(0.5) == (0.0, 1.0)
+    assert PrivacyClaim(0.0).posterior_bounds(0.3) == pytest.approx((0.3, 0.3))
+
+
+@pytest.mark.parametrize("eta", [0.0, 0.5, 3.0])
+def test_base_two_claim_replaces_e_by_two(eta: float) -> None:
+    assert math.exp(PrivacyClaim.from_base2(eta).epsilon) == pytest.approx(2**eta)
+
+
+@pytest.mark.parametrize("epsilon", [-1e-9, math.nan, math.inf, -math.inf])
+def test_bad_epsilon_is_refused_by_name(epsilon: float) -> None:
+    with pytest.raises(ValueError, match=r"^epsilon must be finite and at least 0, not "):
+        PrivacyClaim(epsilon)
+
+
+@pytest.mark.parametrize("delta", [-1e-300, 1.0, 2.0, math.nan, math.inf])
+def test_bad_delta_is_refused_by_name(delta: float) -> None:
+    with pytest.raises(ValueError, match=r"^delta must lie in \[0, 1\), not "):
+        PrivacyClaim(1.0, delta)
+
+
+def test_claims_that_would_promise_nothing_are_refused() -> None:
+    with pytest.raises(ValueError, match="promises nothing to a group of 20"):
+        PrivacyClaim(1.0, 1e-6).group(20)
+    with pytest.raises(ValueError, match="promises nothing to a group of 3"):
+        PrivacyClaim(400.0, 1e-6).group(3)  # e^800 overflows
+    with pytest.raises(ValueError, match="delta must lie"):
+        PrivacyClaim(1.0, 0.3).composed(4)
+
+
+def test_bad_sizes_and_priors_are_refused() -> None:
+    with pytest.raises(ValueError, match="size must be at least 1, not 0"):
+        PrivacyClaim(1.0).group(0)
+    with pytest.raises(ValueError, match="answers must be at least 1, not 0"):
+        PrivacyClaim(1.0).composed(0)
+    with pytest.raises(ValueError, match=r"prior must lie in \[0, 1\], not 1.5"):
+        PrivacyClaim(1.0).posterior_bounds(1.5)
+    with pytest.raises(ValueError, match="delta > 0 bounds no posterior"):
+        PrivacyClaim(1.0, 0.1).posterior_bounds(0.5)

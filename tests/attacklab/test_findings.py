@@ -1,0 +1,201 @@
+"""Findings survive their JSON bit for bit, and nothing malformed gets in or out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attacklab.claims import PrivacyClaim
+from attacklab.findings import (
+    LONGEST_INPUT_IN_FULL,
+    SCHEMA,
+    Counts,
+    Estimate,
+    Finding,
+    Verdict,
+    described_pair,
+    read_record,
+    record,
+    to_text,
+    write_whole,
+)
+from attacklab.neighbours import NeighbouringPair, Relation
+
+FULL = Finding(
+    target="release",
+    target_version="1.0",
+    attack="low_bit_laplace",
+    verdict=Verdict.VIOLATED,
+    reason="P[E] in [0.5, 0.6]",
+    claim=PrivacyClaim(0.1, 1e-9),
+    pair=described_pair(NeighbouringPair.answers(0.1, 0.30000000000000004, sensitivity=1.0)),
+    event="reachable",
+    answers=2,
+    counts=Counts(60, 1, 100),
+    first=Estimate(0.6, 0.5, 0.7),
+    second=Estimate(0.01, 0.0, 0.1),
+    advantage=Estimate(0.59, 0.4, 0.7),
+    ceiling=0.05,
+    epsilon_lower=1.6,
+    delta_lower=0.3,
+    smallest_detectable=0.2,
+    alpha=1e-6,
+    seed=3,
+    trials=440,
+    seconds=0.5,
+    replay="attacklab audit x.py:release",
+)
+BARE = Finding(
+    target="t",
+    target_version="unknown",
+    attack="a",
+    verdict=Verdict.NOT_APPLICABLE,
+    reason="not this kind",
+    claim=PrivacyClaim(1.0),
+)
+
+
+@pytest.mark.parametrize("finding", [FULL, BARE])
+def test_finding_comes_back_from_its_json_text_as_it_was(finding: Finding) -> None:
+    assert Finding.from_json(json.loads(to_text(finding.to_json()))) == finding
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False, min_value=-1e300, max_value=1e300))
+@settings(derandomize=True, deadline=None)
+def test_every_bit_of_an_input_travels_in_hexadecimal(answer: float) -> None:
+    described = json.loads(to_text(described_pair(NeighbouringPair.answers(answer, answer, sensitivity=1.0))))
+    (digits,) = described["first"]["hex"]
+    assert struct.pack("<d", float.fromhex(digits)) == struct.pack("<d", answer)
+    assert float(described["first"]["readable"][0]) == answer
+
+
+def test_long_inputs_are_told_by_length_and_digest() -> None:
+    records = np.linspace(0, 1, LONGEST_INPUT_IN_FULL + 1)
+    pair = described_pair(NeighbouringPair.records(records, records[1:], Relation.ADD_REMOVE))
+    digest = hashlib.sha256(struct.pack(f"={len(records)}d", *records.tolist())).hexdigest()
+    assert pair["first"] == {"shape": [len(records)], "dtype": "float64", "sha256": digest}
+    assert len(pair["second"]["hex"]) == LONGEST_INPUT_IN_FULL
+    assert pair["relation"] == "add-remove"
+
+
+def test_unknown_and_missing_fields_are_refused_by_name() -> None:
+    data = FULL.to_json()
+    with pytest.raises(ValueError, match=r"fields missing or unknown: surprise$"):
+        Finding.from_json({**data, "surprise": 1})
+    del data["seed"]
+    with pytest.raises(ValueError, match=r"fields missing or unknown: seed$"):
+        Finding.from_json(data)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("verdict", "safe"),
+        ("claim", {"epsilon": -1.0, "delta": 0.0}),
+        ("claim", {"epsilon": 1.0, "rho": 0.0}),
+        ("claim", None),
+        ("counts", {}),
+        ("counts", {"first": 1}),
+        ("advantage", {}),
+        ("first", {"estimate": 0.5, "lower": 0.4, "higher": 0.6}),
+        ("second", 0.5),
+    ],
+)
+def test_malformed_fields_are_refused(field: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        Finding.from_json({**FULL.to_json(), field: value})
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_numbers_that_json_lacks_are_refused_in_writing_and_in_reading(number: float, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        to_text(record([FULL], measured={"x": number}))
+    path = tmp_path / "record.json"
+    path.write_text(json.dumps(record([], measured={"x": number})))
+    with pytest.raises(ValueError, match=r"record\.json is not JSON: .* is no JSON number"):
+        read_record(path)
+
+
+def test_numpy_values_are_written_as_plain_numbers_and_foreign_objects_refused() -> None:
+    assert json.loads(to_text({"x": np.float64(0.1), "y": np.arange(3), "z": np.bool_(True)})) == {
+        "x": 0.1,
+        "y": [0, 1, 2],
+        "z": True,
+    }
+    with pytest.raises(TypeError, match="a record cannot hold a object"):
+        to_text({"x": object()})
+
+
+def test_record_is_read_back_with_its_findings(tmp_path: Path) -> None:
+    path = tmp_path / "record.json"
+    write_whole(path, to_text(record([FULL, BARE], measured={"n": [1, 2]})))
+    read = read_record(path)
+    assert read["findings"] == [FULL, BARE]
+    assert read["measured"] == {"n": [1, 2]}
+    assert read["schema"] == SCHEMA
+    assert read["environment"]["numpy"] == np.__version__
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "is not JSON"),
+        ("[]", f"is not a record of schema {SCHEMA}"),
+        ('{"schema": "attacklab/0", "findings": []}', f"is not a record of schema {SCHEMA}"),
+        (f'{{"schema": "{SCHEMA}"}}', "malformed finding"),
+        (f'{{"schema": "{SCHEMA}", "findings": [3]}}', "malformed finding"),
+        (f'{{"schema": "{SCHEMA}", "findings": [{{"target": "x"}}]}}', "malformed finding"),
+        ("\udcff", "is not JSON"),
+    ],
+)
+def test_what_is_no_record_is_refused_with_the_name_of_the_file(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "odd.json"
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(ValueError, match=message) as raised:
+        read_record(path)
+    assert str(path) in str(raised.value)
+
+
+def test_writing_makes_folders_and_replaces_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b" / "file.txt"
+    write_whole(path, "ε")
+    assert path.read_bytes() == "ε".encode()
+    write_whole(path, b"\x00\x01")
+    assert path.read_bytes() == b"\x00\x01"
+    assert [found.name for found in path.parent.iterdir()] == ["file.txt"]
+
+
+@pytest.mark.parametrize("failing", ["replace", "chmod"])
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(
+    failing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file.txt"
+    write_whole(path, "old")
+
+    def fail(*_: object) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(Path, failing, fail)
+    with pytest.raises(OSError, match="disk full"):
+        write_whole(path, "new")
+    monkeypatch.undo()
+    assert path.read_text() == "old"
+    assert [found.name for found in tmp_path.iterdir()] == ["file.txt"]
+
+
+def test_a_text_that_cannot_be_encoded_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "file.txt"
+    write_whole(path, "old")
+    with pytest.raises(UnicodeEncodeError):
+        write_whole(path, "\udcff")
+    assert path.read_text() == "old"
+    assert [found.name for found in tmp_path.iterdir()] == ["file.txt"]

@@ -1,0 +1,85 @@
+"""Facts about floating point against the formats themselves, and the probe against a misconfigured processor."""
+
+from __future__ import annotations
+
+import math
+import platform
+import subprocess
+import sys
+from fractions import Fraction
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from attacklab.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, FORMATS, Format, half_ulp, require_ieee_arithmetic
+
+TYPES = {BINARY64: np.float64, BINARY32: np.float32, BINARY16: np.float16, BFLOAT16: ml_dtypes.bfloat16}
+
+
+@pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
+def test_formats_have_the_parameters_of_their_types(form: Format) -> None:
+    limits = ml_dtypes.finfo(TYPES[form])
+    assert form.significand_bits == limits.nmant + 1
+    assert 2.0**form.least_exponent == float(limits.smallest_normal)
+
+
+@pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
+def test_exponentials_vanish_just_beyond_the_underflow_point(form: Format) -> None:
+    def rounded(nats: float) -> float:
+        return float(TYPES[form](math.exp(-nats)))
+
+    assert rounded(form.underflow_nats * (1 - 1e-6)) > 0
+    assert rounded(form.underflow_nats * (1 + 1e-6)) == 0
+
+
+@pytest.mark.parametrize("value", [1.0, 1.5, -1.0, 3e300, 0.1, math.nextafter(2.0, 0)])
+def test_half_ulp_is_half_the_way_to_the_next_larger_magnitude(value: float) -> None:
+    way = (Fraction(math.nextafter(abs(value), math.inf)) - Fraction(abs(value))) / 2
+    assert Fraction(float(half_ulp(np.array([value]))[0])) == way
+
+
+def test_half_ulp_of_subnormal_numbers_is_zero_as_their_sums_are_exact() -> None:
+    one, other = 7e-310, 3e-310
+    assert Fraction(one) + Fraction(other) == Fraction(one + other)
+    assert half_ulp(np.array([one, -other])).tolist() == [0.0, 0.0]
+
+
+def test_this_process_computes_as_ieee_754_says() -> None:
+    require_ieee_arithmetic()
+
+
+MISCONFIGURED = """
+import ctypes, ctypes.util
+from attacklab.floats import ArithmeticModeError, require_ieee_arithmetic
+libm = ctypes.CDLL(ctypes.util.find_library("m"))
+environment = (ctypes.c_uint32 * 8)()
+assert libm.fegetenv(environment) == 0
+clean = environment[7]
+for bits in (0, {modes}):
+    environment[7] = clean | bits
+    libm.fesetenv(environment)
+    try:
+        require_ieee_arithmetic()
+        said = "fine"
+    except ArithmeticModeError as error:
+        said = str(error)
+    finally:
+        environment[7] = clean
+        libm.fesetenv(environment)
+    print(said)
+"""
+
+
+@pytest.mark.skipif(
+    platform.machine() != "x86_64" or platform.libc_ver()[0] != "glibc", reason="sets the x86-64 control word"
+)
+def test_probe_sees_flush_to_zero_and_every_other_rounding_mode() -> None:
+    modes = {"flush to zero": 1 << 15, "denormals are zero": 1 << 6, "down": 1 << 13, "up": 2 << 13, "chop": 3 << 13}
+    code = MISCONFIGURED.format(modes=", ".join(map(str, modes.values())))
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603 - our own code
+    said = run.stdout.splitlines()
+    assert said[0] == "fine"
+    assert all("flushed to zero" in line for line in said[1:3])
+    assert all("does not round to nearest" in line for line in said[3:])
+    assert len(said) == 6

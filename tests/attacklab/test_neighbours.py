@@ -1,0 +1,180 @@
+"""Neighbouring pairs against rational arithmetic and against brute-force edits of datasets and graphs."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attacklab.neighbours import NeighbouringPair, Relation
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+positive = st.floats(min_value=0, exclude_min=True, allow_infinity=False)
+
+
+def accepted(first: float, second: float, sensitivity: float) -> bool:
+    try:
+        NeighbouringPair.answers(first, second, sensitivity=sensitivity)
+    except ValueError as error:
+        assert "not neighbouring" in str(error)  # noqa: PT017 - of the two outcomes only one raises
+        return False
+    return True
+
+
+def within(first: float, second: float, sensitivity: float) -> bool:
+    return abs(Fraction(first) - Fraction(second)) <= Fraction(sensitivity)
+
+
+@given(finite, finite, positive)
+@settings(derandomize=True, deadline=None, max_examples=300)
+def test_answers_are_compared_exactly(first: float, second: float, sensitivity: float) -> None:
+    assert accepted(first, second, sensitivity) == within(first, second, sensitivity)
+
+
+@given(st.floats(-1e18, 1e18), st.floats(1e-18, 1e18), st.integers(-3, 3), st.booleans())
+@settings(derandomize=True, deadline=None, max_examples=1000)
+def test_answers_a_few_units_in_the_last_place_around_the_sensitivity_are_compared_exactly(
+    first: float, sensitivity: float, steps: int, upwards: bool
+) -> None:
+    second = first + sensitivity if upwards else first - sensitivity
+    for _ in range(abs(steps)):
+        second = math.nextafter(second, math.copysign(math.inf, steps))
+    assert accepted(first, second, sensitivity) == within(first, second, sensitivity)
+    assert accepted(second, first, sensitivity) == within(first, second, sensitivity)
+
+
+def test_a_difference_that_only_rounds_to_the_sensitivity_is_refused() -> None:
+    first, second = -(2.0**-54), 1.0
+    assert second - first == 1.0
+    assert not accepted(first, second, 1.0)
+    assert accepted(-first, second, 1.0)
+
+
+def test_a_difference_that_overflows_is_refused_without_a_warning() -> None:
+    assert not accepted(1.7e308, -1.7e308, 1.7e308)
+    assert accepted(1.7e308, 1e308, 1.7e308)
+
+
+def test_utilities_are_neighbours_when_every_coordinate_is() -> None:
+    pair = NeighbouringPair.utilities([0.0, 5.0, 3.0], [0.5, 4.5, 3.0], sensitivity=0.5)
+    assert pair.relation is None
+    assert pair.swapped().first is pair.second
+    assert pair.swapped().second is pair.first
+
+
+def test_the_message_names_the_coordinate_that_is_too_far_apart() -> None:
+    # Number 0 moves by 1 exactly; number 1 by 1 + 2^−54, which rounds to 1.
+    with pytest.raises(ValueError, match=r"utilities -5\.55\S+ and 1\.0 \(number 1\) are further apart .* 1\.0$"):
+        NeighbouringPair.utilities([0.0, -(2.0**-54)], [1.0, 1.0], sensitivity=1.0)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        ([], [], "non-empty"),
+        ([[1.0]], [[1.0]], "non-empty vector, not of shape"),
+        ([1.0, math.nan], [1.0, 1.0], "finite; number 1 is not"),
+        ([1.0], [math.inf], "finite; number 0 is not"),
+        ([1.0], [1.0, 2.0], "same length, not 1 and 2"),
+    ],
+)
+def test_malformed_utilities_are_refused(first: list[float], second: list[float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        NeighbouringPair.utilities(first, second, sensitivity=1.0)
+
+
+@pytest.mark.parametrize("sensitivity", [0.0, -1.0, math.nan, math.inf])
+def test_bad_sensitivity_is_refused_by_name(sensitivity: float) -> None:
+    with pytest.raises(ValueError, match="sensitivity must be finite and greater than 0"):
+        NeighbouringPair.answers(0.0, 0.0, sensitivity=sensitivity)
+
+
+def is_pair(first: object, second: object, relation: Relation) -> bool:
+    try:
+        pair = NeighbouringPair.records(first, second, relation)  # type: ignore[arg-type] # deliberately any input
+    except ValueError as error:
+        assert f"not neighbouring by {relation}" in str(error)  # noqa: PT017 - of the two outcomes only one raises
+        return False
+    assert pair.relation is relation
+    return True
+
+
+def test_records_of_small_alphabets_are_neighbours_exactly_when_one_deletion_or_one_change_leads_across() -> None:
+    datasets = [list(one) for size in range(5) for one in itertools.product((0, 1), repeat=size)]
+    positives = 0
+    for first, second in itertools.product(datasets, repeat=2):
+        deletions = [[*first[:place], *first[place + 1 :]] for place in range(len(first))]
+        additions = [[*second[:place], *second[place + 1 :]] for place in range(len(second))]
+        assert is_pair(first, second, Relation.ADD_REMOVE) == (second in deletions or first in additions)
+        changed = len(first) == len(second) and sum(a != b for a, b in zip(first, second, strict=True)) == 1
+        assert is_pair(first, second, Relation.SUBSTITUTE) == changed
+        positives += changed
+    assert positives == sum(size * 2**size for size in range(5))
+
+
+def test_records_of_several_columns_are_refused_by_their_shape() -> None:
+    with pytest.raises(ValueError, match=r"records must be vectors, not of shapes \(2, 2\) and \(1, 2\)"):
+        NeighbouringPair.records([[1, 2], [3, 4]], [[1, 2]], Relation.ADD_REMOVE)
+    with pytest.raises(ValueError, match="vectors"):
+        NeighbouringPair.records(3.0, [3.0, 1.0], Relation.ADD_REMOVE)
+
+
+def graphs(nodes: int) -> list[np.ndarray]:
+    places = list(itertools.combinations(range(nodes), 2))
+    made = []
+    for edges in itertools.product((0, 1), repeat=len(places)):
+        matrix = np.zeros((nodes, nodes), dtype=int)
+        for (one, other), edge in zip(places, edges, strict=True):
+            matrix[one, other] = matrix[other, one] = edge
+        made.append(matrix)
+    return made
+
+
+def is_graph_pair(first: np.ndarray, second: np.ndarray, relation: Relation) -> bool:
+    try:
+        NeighbouringPair.graphs(first, second, relation)
+    except ValueError as error:
+        assert f"not neighbouring by {relation}" in str(error)  # noqa: PT017 - of the two outcomes only one raises
+        return False
+    return True
+
+
+def edge_set(matrix: np.ndarray) -> set[tuple[int, int]]:
+    return {(int(one), int(other)) for one, other in np.argwhere(np.triu(matrix))}
+
+
+def test_small_graphs_are_edge_neighbours_exactly_when_their_edge_sets_differ_by_one() -> None:
+    for first, second in itertools.product(graphs(3), repeat=2):
+        assert is_graph_pair(first, second, Relation.EDGE) == (len(edge_set(first) ^ edge_set(second)) == 1)
+    assert not is_graph_pair(graphs(3)[0], graphs(2)[0], Relation.EDGE)
+
+
+def test_small_graphs_are_node_neighbours_exactly_when_some_node_and_its_edges_are_removed() -> None:
+    found = 0
+    for larger, smaller in itertools.product(graphs(3), graphs(2)):
+        expected = any(
+            {(kept.index(one), kept.index(other)) for one, other in edge_set(larger) if one in kept and other in kept}
+            == edge_set(smaller)
+            for kept in ([1, 2], [0, 2], [0, 1])
+        )
+        assert is_graph_pair(larger, smaller, Relation.NODE) == expected
+        assert is_graph_pair(smaller, larger, Relation.NODE) == expected
+        found += expected
+    assert 0 < found < len(graphs(3)) * len(graphs(2))
+    assert not is_graph_pair(graphs(3)[0], graphs(3)[1], Relation.NODE)
+
+
+def test_malformed_graphs_and_foreign_relations_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"square adjacency matrix, not of shape \(1, 2\)"):
+        NeighbouringPair.graphs([[0, 1]], [[0, 1]], Relation.EDGE)
+    with pytest.raises(ValueError, match="not symmetric"):
+        NeighbouringPair.graphs([[0, 1], [0, 0]], [[0, 0], [0, 0]], Relation.EDGE)
+    with pytest.raises(ValueError, match="by node or edge, not by substitute"):
+        NeighbouringPair.graphs([[0]], [[0]], Relation.SUBSTITUTE)
+    with pytest.raises(ValueError, match="by add-remove or substitute, not by edge"):
+        NeighbouringPair.records([0], [1], Relation.EDGE)

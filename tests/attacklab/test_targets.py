@@ -1,0 +1,167 @@
+"""Targets: what they accept, and what a misbehaving release is told."""
+
+from __future__ import annotations
+
+import functools
+import math
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attacklab.targets import Kind, Target, TargetError
+
+RNG = np.random.default_rng(1)
+
+
+def constant(value: Any) -> Callable[..., Any]:
+    def release(input_: Any, trials: int, rng: np.random.Generator) -> Any:  # noqa: ARG001 - the form of a release
+        return value
+
+    return release
+
+
+def noise(value: Any) -> Target:
+    return Target.noise(constant(value), epsilon=1.0, name="stub")
+
+
+def selection(value: Any) -> Target:
+    return Target.selection(constant(value), epsilon=1.0, name="stub")
+
+
+def test_outputs_are_handed_on_without_altering_a_bit() -> None:
+    values = np.array([0.1, -0.0, 5e-324, math.inf, -math.inf])
+    assert noise(values).outputs(0.0, 5, RNG).tobytes() == values.tobytes()
+    halves = values.astype(np.float16)
+    assert noise(halves).outputs(0.0, 5, RNG).dtype == np.float16
+
+
+def test_lists_may_hold_failures() -> None:
+    outputs = selection([0, None, 1]).outputs(np.zeros(2), 3, RNG)
+    assert outputs.tolist() == [0, None, 1]
+    assert selection([None, None]).outputs(np.zeros(2), 2, RNG).tolist() == [None, None]
+
+
+def test_datasets_may_be_answered_by_anything_one_a_trial() -> None:
+    target = Target.dataset(constant([[1, 2], [3, 4]]), epsilon=1.0)
+    assert target.outputs("database", 2, RNG).tolist() == [[1, 2], [3, 4]]
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        (noise(np.zeros(4)), "stub returned 4 outputs for 3 trials"),
+        (noise(np.zeros(2)), "stub returned 2 outputs for 3 trials"),
+        (noise([]), "stub returned 0 outputs for 3 trials"),
+        (noise(None), "stub returned None, not an array or a list of outputs"),
+        (noise(0.5), "stub returned a float, not an array"),
+        (noise(np.float64(0.5)), "stub returned a float64, not an array"),
+        (noise((1.0, 2.0, 3.0)), "stub returned a tuple, not an array"),
+        (noise(np.array(["a", "b", "c"])), "outputs of type <U1 and shape .*, not numbers"),
+        (noise(["a", 1.0, None]), "not numbers"),
+        (noise(np.zeros((3, 2))), r"outputs of type float64 and shape \(2,\), not numbers"),
+        (noise([[1.0, 2.0], [1.0, 2.0], [1.0, 2.0]]), r"shape \(2,\), not numbers"),
+        (noise([[1.0], [1.0, 2.0], 3.0]), "outputs of type object .* not numbers"),
+        (noise([1, 2, 1 << 70]), "outputs of type object .* not numbers"),
+        (noise(np.zeros(3, dtype=complex)), "outputs of type complex128"),
+        (noise(np.array([True, False, True])), "outputs of type bool"),
+        (noise(np.array([0.0, math.nan, math.nan])), "stub returned NaN, first at trial 1"),
+        (selection(np.array([0.0, 1.0, 0.0])), "outputs of type float64, not indices"),
+        (selection(np.array([0, 2, 1])), "indices from 0 to 2 of 2 outcomes"),
+        (selection([None, -1, 1]), "indices from -1 to 1 of 2 outcomes"),
+    ],
+)
+def test_malformed_outputs_are_told_in_one_line(target: Target, message: str) -> None:
+    with pytest.raises(TargetError, match=message) as raised:
+        target.outputs(np.zeros(2), 3, RNG)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("error", [ValueError("two\nlines"), KeyError("k"), ZeroDivisionError(), MemoryError("much")])
+def test_a_release_that_raises_is_told_in_one_line(error: Exception) -> None:
+    def release(*_: object) -> None:
+        raise error
+
+    target = Target.noise(release, epsilon=1.0)
+    with pytest.raises(TargetError, match=f"^release raised {type(error).__name__}") as raised:
+        target.outputs(0.0, 1, RNG)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_release_that_exits_does_not_take_the_audit_with_it() -> None:
+    def release(*_: object) -> None:
+        sys.exit(0)
+
+    with pytest.raises(TargetError, match="release raised SystemExit: 0"):
+        Target.noise(release, epsilon=1.0).outputs(0.0, 1, RNG)
+
+
+def test_a_release_that_works_in_place_spoils_no_later_call() -> None:
+    seen = []
+
+    def release(utilities: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:  # noqa: ARG001
+        seen.append(utilities.copy())
+        utilities -= utilities.max()
+        return np.zeros(trials, dtype=int)
+
+    target, utilities = Target.selection(release, epsilon=1.0), np.array([3.0, 5.0])
+    for _ in range(2):
+        target.outputs(utilities, 1, RNG)
+    assert utilities.tolist() == [3.0, 5.0]
+    assert [one.tolist() for one in seen] == [[3.0, 5.0], [3.0, 5.0]]
+
+
+def test_warnings_of_numpy_inside_a_release_are_not_errors() -> None:
+    target = Target.noise(lambda _input, trials, _rng: np.log(np.zeros(trials)), epsilon=1.0)
+    assert target.outputs(0.0, 2, RNG).tolist() == [-math.inf, -math.inf]
+
+
+def test_each_kind_is_made_by_its_constructor_and_named_after_its_release() -> None:
+    release = functools.partial(constant(1), 0)
+    bounds = (0.0, 2.0)
+    made = {
+        Kind.NOISE: Target.noise(release, epsilon=0.5, delta=0.1, sensitivity=3.0),
+        Kind.SELECTION: Target.selection(release, epsilon=0.5, delta=0.1, sensitivity=3.0),
+        Kind.SUM: Target.sum(release, epsilon=0.5, delta=0.1, bounds=bounds),
+        Kind.MEAN: Target.mean(release, epsilon=0.5, delta=0.1, bounds=bounds),
+        Kind.DATASET: Target.dataset(release, epsilon=0.5, delta=0.1),
+    }
+    assert set(made) == set(Kind)
+    for kind, target in made.items():
+        assert target.kind is kind
+        assert (target.claim.epsilon, target.claim.delta) == (0.5, 0.1)
+        assert target.name == "release"
+        assert target.sampler is None
+    assert made[Kind.NOISE].sensitivity == made[Kind.SELECTION].sensitivity == 3.0
+    assert made[Kind.SUM].bounds == made[Kind.MEAN].bounds == bounds
+
+
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, math.inf])
+def test_bad_epsilon_is_refused(epsilon: float) -> None:
+    with pytest.raises(ValueError, match="epsilon must be"):
+        Target.noise(constant(1), epsilon=epsilon)
+
+
+@pytest.mark.parametrize("delta", [-0.1, 1.0, math.nan])
+def test_bad_delta_is_refused(delta: float) -> None:
+    with pytest.raises(ValueError, match=r"delta must lie in \[0, 1\)"):
+        Target.noise(constant(1), epsilon=1.0, delta=delta)
+
+
+@pytest.mark.parametrize("sensitivity", [0.0, -1.0, math.nan, math.inf])
+def test_bad_sensitivity_is_refused(sensitivity: float) -> None:
+    with pytest.raises(ValueError, match="sensitivity must be finite and greater than 0"):
+        Target.selection(constant(1), epsilon=1.0, sensitivity=sensitivity)
+
+
+@pytest.mark.parametrize("bounds", [(1.0, 1.0), (2.0, 1.0), (math.nan, 1.0), (0.0, math.inf)])
+def test_bad_bounds_are_refused(bounds: tuple[float, float]) -> None:
+    with pytest.raises(ValueError, match="bounds must be finite and lower < upper"):
+        Target.mean(constant(1), epsilon=1.0, bounds=bounds)
+
+
+def test_a_release_that_cannot_be_called_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"release must be callable as release\(input, trials, rng\), not 5"):
+        Target.noise(5, epsilon=1.0)  # type: ignore[arg-type] # deliberately wrong
