@@ -1,9 +1,9 @@
 """Bounded sums and means in fixed point, whose sensitivity is what they claim.
 
-Each record is clipped and rounded to the public grid on its own, which makes it a whole number of steps in
-[lower/2^k, upper/2^k]; from there on sums are sums of integers and one person moves them by what the bounds say, not by
-what rounding makes of it. Noise is discrete Laplace in steps of the same grid. Source of the remedy: Casacuberta et al.
-2022, section 7 (fixed-point arithmetic); README.md has the proofs.
+Each record is clipped and rounded to the public grid on its own, which makes it a whole number of steps between the
+bounds; from there on sums are sums of integers, and one person moves them by what the bounds say and not by what
+rounding makes of it. The total then goes through the exact discrete Laplace mechanism on the same grid. Source of the
+remedy: Casacuberta et al. 2022, section 7 (integer and fixed-point arithmetic); README.md has the proofs.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.grid import Grid
-from mechanisms.laplace.exact import discrete_laplace
+from mechanisms.laplace.exact import exact_discrete_laplace
+from mechanisms.laplace.inversion import exact_discrete_laplace_fast
 from mechanisms.parameters import exact_rational, positive_rational
 from mechanisms.randomness import RandomBits
 from mechanisms.summation.relations import Relation, sum_sensitivity
 
+_COUNTS = Grid(0)
 _LOW_BITS = 26
 
 
@@ -42,36 +44,24 @@ class Bounds:
     grid: Grid
 
     def __post_init__(self) -> None:
-        sum_sensitivity(self._steps("lower"), self._steps("upper"), "substitute")
+        for name, end in (("lower", self.lower), ("upper", self.upper)):
+            steps = exact_rational(name, end) / self.grid.step
+            if steps.denominator != 1 or abs(steps) > self.grid.limit:
+                raise ValueError(
+                    f"{name} must be a multiple of the grid's step 2^{self.grid.exponent}, "
+                    f"at most 2^53 steps from 0, not {end}"
+                )
+        self.sensitivity("substitute")
 
-    def _steps(self, end: str) -> int:
-        steps = exact_rational(end, getattr(self, end)) / self.grid.step
-        if steps.denominator != 1 or abs(steps) > self.grid.limit:
-            raise ValueError(
-                f"{end} must be a multiple of the grid's step 2^{self.grid.exponent}, "
-                f"at most 2^53 steps from 0, not {getattr(self, end)}"
-            )
-        return int(steps)
-
-    @property
-    def lower_steps(self) -> int:
-        """The lower bound in steps of the grid."""
-        return self._steps("lower")
-
-    @property
-    def upper_steps(self) -> int:
-        """The upper bound in steps of the grid."""
-        return self._steps("upper")
-
-    def sensitivity(self, relation: Relation) -> int:
-        """Return how many steps one person moves the sum, which some pair of neighbours attains.
+    def sensitivity(self, relation: Relation) -> Fraction:
+        """Return how far one person moves the total, which some pair of neighbours attains.
 
         Raises:
             ValueError: the relation is neither add-remove nor substitute.
         """
-        return sum_sensitivity(self.lower_steps, self.upper_steps, relation)
+        return sum_sensitivity(Fraction(self.lower), Fraction(self.upper), relation)
 
-    def total(self, records: NDArray[np.float64]) -> int:
+    def total(self, records: NDArray[np.float64]) -> Fraction:
         """Add up the clipped and rounded records, exactly.
 
         A record takes part as a function of itself alone, so each of the roundings below may go either way; NaN counts
@@ -82,7 +72,7 @@ class Bounds:
             records: shape (n,).
 
         Returns:
-            The sum in steps of the grid.
+            The sum, a multiple of the grid's step.
 
         Raises:
             ValueError: `records` is not one-dimensional.
@@ -94,7 +84,7 @@ class Bounds:
             clipped = np.clip(np.where(np.isnan(values), 0.0, values), float(self.lower), float(self.upper))
             steps = np.rint(np.ldexp(clipped, -self.grid.exponent)).astype(np.int64)
         high, low = steps >> _LOW_BITS, steps & ((1 << _LOW_BITS) - 1)
-        return (int(high.sum()) << _LOW_BITS) + int(low.sum())
+        return ((int(high.sum()) << _LOW_BITS) + int(low.sum())) * self.grid.step
 
 
 def exact_bounded_sum(
@@ -115,13 +105,33 @@ def exact_bounded_sum(
         relation: what neighbours are.
 
     Returns:
-        A point of the grid, or the nearest end of it, with ε-DP.
+        A point of the grid, with ε-DP; sums beyond the grid count as its nearest end.
 
     Raises:
         ValueError: a public parameter is out of its range, or `records` is not one-dimensional.
     """
-    scale = bounds.grid.noise_steps(bounds.sensitivity(relation) / positive_rational("epsilon", epsilon))
-    return bounds.grid.value(bounds.total(records) + bits.call(discrete_laplace, scale))
+    return exact_discrete_laplace(
+        bounds.total(records), bits, epsilon=epsilon, sensitivity=bounds.sensitivity(relation), grid=bounds.grid
+    )
+
+
+def exact_bounded_sum_fast(
+    records: NDArray[np.float64],
+    trials: int,
+    bits: RandomBits,
+    *,
+    epsilon: float | Fraction,
+    bounds: Bounds,
+    relation: Relation = "add-remove",
+) -> NDArray[np.float64]:
+    """Release the sum many times, with the law, the arguments and the errors of `exact_bounded_sum`.
+
+    Returns:
+        One output a trial, shape (trials,).
+    """
+    return exact_discrete_laplace_fast(
+        bounds.total(records), trials, bits, epsilon=epsilon, sensitivity=bounds.sensitivity(relation), grid=bounds.grid
+    )
 
 
 def exact_bounded_mean(
@@ -135,14 +145,14 @@ def exact_bounded_mean(
     """Release the mean of bounded records: a noisy sum over n, or over a noisy n.
 
     Under substitution n is public and divides the noisy sum. Under add-remove it is not: half of ε goes to the sum and
-    half to the count, and a noisy count below 1 counts as 1. Both then are functions of what was released: the quotient
-    is clamped to the bounds and rounded to the nearest double.
+    half to the count, and a noisy count below 1 counts as 1. Either way the quotient, rounded to a double and clamped
+    to the bounds, is a function of what was released.
 
     Args:
         records: the records, shape (n,); n ≥ 1 under substitution.
         bits: the source of randomness.
         epsilon: the privacy loss, positive.
-        bounds: the range of a record and the grid.
+        bounds: the range of a record and the grid, which must reach as far as the sum.
         relation: what neighbours are.
 
     Returns:
@@ -151,13 +161,44 @@ def exact_bounded_mean(
     Raises:
         ValueError: a public parameter is out of its range, or `records` is not one-dimensional.
     """
-    budget = positive_rational("epsilon", epsilon) / (1 if relation == "substitute" else 2)
-    scale = bounds.grid.noise_steps(bounds.sensitivity(relation) / budget)
-    total, count = bounds.total(records), len(records)
-    if relation == "add-remove":
-        count = max(1, count + bits.call(discrete_laplace, 1 / budget))
-    elif count == 0:
+    budget = _budget(records, epsilon, relation)
+    total = exact_bounded_sum(records, bits, epsilon=budget, bounds=bounds, relation=relation)
+    if relation == "substitute":
+        count = float(len(records))
+    else:
+        count = exact_discrete_laplace(len(records), bits, epsilon=budget, grid=_COUNTS)
+    return min(max(total / max(count, 1.0), float(bounds.lower)), float(bounds.upper))
+
+
+def exact_bounded_mean_fast(
+    records: NDArray[np.float64],
+    trials: int,
+    bits: RandomBits,
+    *,
+    epsilon: float | Fraction,
+    bounds: Bounds,
+    relation: Relation = "substitute",
+) -> NDArray[np.float64]:
+    """Release the mean many times, with the law, the arguments and the errors of `exact_bounded_mean`.
+
+    Returns:
+        One output a trial, shape (trials,).
+    """
+    budget = _budget(records, epsilon, relation)
+    totals = exact_bounded_sum_fast(records, trials, bits, epsilon=budget, bounds=bounds, relation=relation)
+    if relation == "substitute":
+        totals /= len(records)
+    else:
+        counts = exact_discrete_laplace_fast(len(records), trials, bits, epsilon=budget, grid=_COUNTS)
+        totals /= np.maximum(counts, 1.0)
+    return np.clip(totals, float(bounds.lower), float(bounds.upper), out=totals)
+
+
+def _budget(records: NDArray[np.float64], epsilon: float | Fraction, relation: Relation) -> Fraction:
+    """Return what of ε goes to the sum, which for an unknown number of records is half."""
+    exact_epsilon = positive_rational("epsilon", epsilon)
+    if relation != "substitute":
+        return exact_epsilon / 2
+    if len(records) == 0:
         raise ValueError("records must not be empty: a mean divides by their number")
-    position = Fraction(total + bits.call(discrete_laplace, scale), count)
-    clamped = min(max(position, Fraction(bounds.lower_steps)), Fraction(bounds.upper_steps))
-    return float(clamped * bounds.grid.step)
+    return exact_epsilon
