@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from attacklab.attacks import ATTACKS
 from attacklab.attacks.base import Attack, Event, Scenario
 from attacklab.findings import Counts, Finding, Verdict, described_pair
 from attacklab.floats import require_ieee_arithmetic
@@ -43,7 +44,7 @@ class _Role(enum.IntEnum):
 
 def audit(
     target: Target,
-    attacks: Sequence[Attack],
+    attacks: Sequence[Attack] = ATTACKS,
     *,
     trials: int = DEFAULT_TRIALS,
     alpha: float = DEFAULT_ALPHA,
@@ -54,7 +55,7 @@ def audit(
 
     Args:
         target: the implementation.
-        attacks: which attacks; those that do not apply give a NOT_APPLICABLE finding and cost no α.
+        attacks: which attacks, all by default; those that do not apply give a NOT_APPLICABLE finding and cost no α.
         trials: outputs of either input on which each event is judged.
         alpha: the probability of any false alarm in the whole run, were the claim true.
         seed: what all randomness is derived from.
