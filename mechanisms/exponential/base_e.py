@@ -8,8 +8,8 @@ binary64 as long as they are never too high:
     y_o = fl(c·fl(max u − u_o)), k_o = min(⌊y_o⌋, depth), where c ≤ (1 − 2^−51)·log2(e)·ε/(2Δu).
 
 With h = 2^−53 each of the two operations multiplies by 1 + 2h at most, in any rounding mode, and
-(1 − 4h)(1 + 2h)² < 1: hence y_o ≤ x_o·log2 e. A product below the normal range has ⌊y_o⌋ = 0, which is always
-low enough; the difference of two doubles is exact there. So 2^−k_o ≥ 2^−y_o ≥ e^−x_o.
+(1 − 4h)(1 + 2h)² < 1: hence y_o ≤ x_o·log2 e. (Below the normal range differences are exact, and a product has
+⌊y_o⌋ = 0, which is low enough whatever x_o is.) So 2^−k_o ≥ e^−x_o.
 
 Proposing is reading a codeword: an outcome on level k has one of k + b bits, codewords being given out in order of
 level and then of outcome (a canonical prefix code), b the least number for which there are enough. Bits are
@@ -51,7 +51,7 @@ class LevelledUtilities:
         utilities: clamped, shape (outcomes,).
         best: their maximum.
         rate: ε/(2Δu), or ε/Δu for monotone utilities.
-        depth: the deepest level; with more than log2(outcomes) levels to go, what lies on it is hardly ever proposed.
+        depth: the deepest level, far enough down for the outcomes that are cut off there to be proposed hardly ever.
         exponents: y_o, at most `depth`, shape (outcomes,).
         levels: k_o, shape (outcomes,).
     """

@@ -44,8 +44,8 @@ _CHUNK = 1 << 15  # words a batch: their temporaries stay in a core's cache
 _SPARE = 64  # words beyond the expected number, lest the last few draws take many batches
 _PREFIX = 12  # bits of a word that mostly tell its level
 _UNTOLD = -1  # the level of a prefix that several levels share
-_FEW_TRIALS = 8  # below it, and below one trial for every _FEW_OUTCOMES outcomes, tables do not pay
-_FEW_OUTCOMES = 4096
+_FEW_TRIALS = 8  # below which, and below one trial for so many outcomes, tables would not pay
+_OUTCOMES_A_TRIAL = 4096
 
 with gmpy2.context(precision=100):
     _COEFFICIENTS = tuple(
@@ -143,9 +143,10 @@ class LevelSampler:
             ValueError: `trials` is negative.
         """
         trial_count(trials)
+        # The choice depends on nothing that was drawn before, so that the same bits always give the same outcomes.
+        if trials < _FEW_TRIALS + self._levelled.utilities.size // _OUTCOMES_A_TRIAL:
+            return np.array([self._draw_one(bits) for _ in range(trials)], dtype=np.int64)
         if self._tables is None:
-            if trials < _FEW_TRIALS + self._levelled.utilities.size // _FEW_OUTCOMES:
-                return np.array([self._draw_one(bits) for _ in range(trials)], dtype=np.int64)
             self._tables = _Tables(self._levelled, self._counts, self._ends, self._shortest)
         selected = np.empty(trials, dtype=np.int64)
         done = 0
@@ -194,7 +195,8 @@ class LevelSampler:
         for index in undecided.tolist():
             outcome = int(tables.outcomes[positions[index]])
             accepted[index] = self._accepts(outcome, int(words[index]), bits)
-        return tables.outcomes[positions.compress(accepted)]
+        selected: NDArray[np.intp] = tables.outcomes[positions.compress(accepted)]
+        return selected
 
 
 class _Tables:

@@ -271,6 +271,15 @@ def test_one_sampler_draws_any_number_of_trials() -> None:
     ]  # fmt: skip
 
 
+def test_the_same_bits_give_the_same_outcomes_whatever_was_drawn_before() -> None:
+    used = LevelSampler(STEEP, epsilon=1)
+    used.draw(100, SeededBits(np.random.default_rng(1)))
+    for trials in (1, 7, 8, 50_000):
+        fresh = LevelSampler(STEEP, epsilon=1)
+        drawn = [sampler.draw(trials, SeededBits(np.random.default_rng(trials))).tolist() for sampler in (used, fresh)]
+        assert drawn[0] == drawn[1]
+
+
 def test_the_order_of_utilities_is_the_order_of_outcomes() -> None:
     drawn = exact_exponential_fast([-80.0, 0.0, -90.0], 1000, SeededBits(np.random.default_rng(1)), epsilon=2)
     assert set(drawn.tolist()) == {1}
