@@ -85,10 +85,11 @@ def sample_by_bisection(weights: Weights, bits: RandomBits) -> int:
         bits.restart()
 
 
-def sample_by_rejection_rounds(weights: Weights, rounds: int, bits: RandomBits) -> int:
+def sample_by_rejection_rounds(weights: Weights, bits: RandomBits, *, rounds: int) -> int:
     """Draw at least `rounds` times and keep the first draw below the total (Algorithm 4).
 
-    Only the rounds beyond the minimum start from a state that was met before; `uniform_below` restarts there.
+    `partial(sample_by_rejection_rounds, rounds=…)` is a `Sampler`. Only the rounds beyond the minimum start from a
+    state that was met before; `uniform_below` restarts there.
 
     Raises:
         ValueError: `rounds` is less than 1.

@@ -18,7 +18,12 @@ from hypothesis import strategies as st
 
 from mechanisms.exponential.base_two import BaseTwoEta
 from mechanisms.exponential.exact import LevelWeights, exact_exponential, exact_laplace_on_grid
-from mechanisms.exponential.weighted_sampling import Sampler, sample_by_bisection, sample_by_rejection
+from mechanisms.exponential.weighted_sampling import (
+    Sampler,
+    sample_by_bisection,
+    sample_by_rejection,
+    sample_by_rejection_rounds,
+)
 from mechanisms.randomness import SeededBits, SystemBits, TapedBits
 from tests.mechanisms.exponential.enumeration import Law, law_of
 
@@ -53,6 +58,12 @@ def test_integer_utilities_give_the_ideal_law_exactly(
 ) -> None:
     law = mechanism_law(utilities, eta=eta, utility_range=(0, 3), sampler=sampler)
     assert law == ideal_law([Fraction(3 - u) for u in utilities], decay_of(eta))
+
+
+def test_a_minimum_of_rounds_gives_the_ideal_law_exactly() -> None:
+    two_rounds = partial(sample_by_rejection_rounds, rounds=2)
+    law = mechanism_law((2, 0, 1), eta=BaseTwoEta(3, 2), utility_range=(0, 2), sampler=two_rounds)
+    assert law == ideal_law([Fraction(0), Fraction(2), Fraction(1)], Fraction(3, 4))
 
 
 @pytest.mark.parametrize(

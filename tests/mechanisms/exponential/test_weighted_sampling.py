@@ -21,23 +21,19 @@ from mechanisms.exponential.weighted_sampling import (
 from mechanisms.randomness import RandomBits, SeededBits, TapedBits, TapeEnded
 from tests.mechanisms.exponential.enumeration import law_of
 
-
-def two_rounds(weights: IntegerWeights, bits: RandomBits) -> int:
-    return sample_by_rejection_rounds(weights, 2, bits)
-
-
-SAMPLERS = [sample_by_rejection, sample_by_bisection, two_rounds]
+TWO_ROUNDS = partial(sample_by_rejection_rounds, rounds=2)
+SAMPLERS = [sample_by_rejection, sample_by_bisection, TWO_ROUNDS]
 WEIGHTS = [(1,), (7,), (8,), (1, 1, 1), (5, 3), (0, 3, 0, 5, 0), (1, 2, 4, 8, 1), (16, 1, 15, 2), (1,) * 13]
 
 
-@pytest.mark.parametrize("sampler", SAMPLERS)
+@pytest.mark.parametrize("sampler", SAMPLERS, ids=["rejection", "bisection", "rounds"])
 @pytest.mark.parametrize("values", WEIGHTS, ids=str)
 def test_every_index_has_exactly_its_share(sampler: Sampler, values: tuple[int, ...]) -> None:
     expected = {i: Fraction(weight, sum(values)) for i, weight in enumerate(values) if weight}
     assert law_of(sampler, IntegerWeights(values)) == expected
 
 
-@pytest.mark.parametrize("sampler", SAMPLERS)
+@pytest.mark.parametrize("sampler", SAMPLERS, ids=["rejection", "bisection", "rounds"])
 def test_every_small_list_of_weights_has_its_exact_law(sampler: Sampler) -> None:
     for values in product(range(4), repeat=3):
         if any(values):
@@ -73,10 +69,10 @@ def test_the_printed_indices_of_algorithm_2_never_reach_the_last_of_three_equal_
 def test_algorithm_4_always_uses_its_rounds_and_keeps_the_first_in_range() -> None:
     for drawn, index in [(0b11_10, 2), (0b10_11, 2), (0b01_10, 1)]:
         tape = TapedBits(drawn, 4)
-        assert two_rounds(IntegerWeights((1, 1, 1)), tape) == index
+        assert TWO_ROUNDS(IntegerWeights((1, 1, 1)), tape) == index
         assert tape.left == 0
     longer = TapedBits(0b11_11_11_01, 8)
-    assert two_rounds(IntegerWeights((1, 1, 1)), longer) == 1
+    assert TWO_ROUNDS(IntegerWeights((1, 1, 1)), longer) == 1
     assert longer.left == 0
 
 
@@ -86,7 +82,7 @@ def test_bisection_takes_no_bit_beyond_the_one_that_decides() -> None:
         assert (sample_by_bisection(IntegerWeights((8, 4, 2, 1, 1)), source), source.left) == (index, left)
 
 
-@pytest.mark.parametrize("sampler", SAMPLERS)
+@pytest.mark.parametrize("sampler", SAMPLERS, ids=["rejection", "bisection", "rounds"])
 def test_frequencies_follow_weights_of_a_thousand_bits(sampler: Sampler) -> None:
     """10⁴ draws; the frequency strays by 0.034 with probability below 2·e^−23 ≈ 2e-10 (Hoeffding)."""
     weights = IntegerWeights((2**1000, 1, 2**999 - 1, 0))
@@ -102,7 +98,7 @@ def test_frequencies_follow_weights_of_a_thousand_bits(sampler: Sampler) -> None
         (partial(IntegerWeights, (3, -1)), "negative"),
         (partial(IntegerWeights, (0, 0)), "not all 0"),
         (partial(IntegerWeights, ()), "not all 0"),
-        (partial(sample_by_rejection_rounds, IntegerWeights((1,)), 0, TapedBits(0, 0)), "rounds"),
+        (partial(sample_by_rejection_rounds, IntegerWeights((1,)), TapedBits(0, 0), rounds=0), "rounds"),
     ],
 )
 def test_bad_weights_and_rounds_are_named(call: Callable[[], object], named: str) -> None:
