@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -18,6 +18,7 @@ from attacklab.neighbours import NeighbouringPair
 from attacklab.referee import audit
 from attacklab.targets import Target
 from experiments import targets
+from experiments.timing import seconds
 
 QUESTION = "What do the referee and the low-bit membership test cost beside drawing the samples?"
 
@@ -63,14 +64,14 @@ def collect(settings: Settings) -> Collected:
     overheads = []
     for _ in range(rounds):
         drawing = 0.0
-        whole = _seconds(lambda: audit(Target.noise(timed, epsilon=1.0), [attack], trials=trials, seed=settings.seed))
+        whole = seconds(lambda: audit(Target.noise(timed, epsilon=1.0), [attack], trials=trials, seed=settings.seed))
         overheads.append(whole / drawing - 1)
     rng = np.random.default_rng(settings.seed)
     outputs = {epsilon: rng.laplace(0.0, 1 / epsilon, trials) for epsilon in EPSILONS}
     membership = {
         model.description: [
             min(
-                _seconds(lambda: reachable(outputs[epsilon], 0.0, 1 / epsilon, model))  # noqa: B023 - called at once
+                seconds(lambda: reachable(outputs[epsilon], 0.0, 1 / epsilon, model))  # noqa: B023 - called at once
                 for _ in range(3)
             )
             / trials
@@ -79,7 +80,7 @@ def collect(settings: Settings) -> Collected:
         ]
         for model in MODELS
     }
-    draw = min(_seconds(lambda: rng.laplace(0.0, 1.0, trials)) for _ in range(3)) / trials * 1e9
+    draw = min(seconds(lambda: rng.laplace(0.0, 1.0, trials)) for _ in range(3)) / trials * 1e9
     return Collected(
         (),
         {
@@ -91,12 +92,6 @@ def collect(settings: Settings) -> Collected:
             "numpy_laplace_ns": draw,
         },
     )
-
-
-def _seconds(work: Callable[[], Any]) -> float:
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:

@@ -1,0 +1,248 @@
+"""What exactness costs: exact mechanisms timed against their naive twins, in turns in one run."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from attacklab.experiment import Collected, Settings
+from attacklab.figures import Figure, Panel, Role, Series
+from experiments.targets import GRID
+from experiments.timing import Work, in_turns, seconds
+from mechanisms.exponential.base_two import BaseTwoEta
+from mechanisms.exponential.exact import exact_exponential
+from mechanisms.exponential.levels import LevelSampler, exact_exponential_fast
+from mechanisms.exponential.naive import naive_exponential_stabilised
+from mechanisms.gaussian.discrete_fast import exact_discrete_gaussian_fast
+from mechanisms.gaussian.rounded_ideal import exact_rounded_gaussian_fast
+from mechanisms.laplace.inversion import exact_discrete_laplace_fast
+from mechanisms.laplace.rounded_ideal import exact_rounded_laplace_fast
+from mechanisms.randomness import SeededBits
+
+QUESTION = "What does an exact mechanism cost beside its naive twin?"
+
+EPSILON = 1.0
+OUTCOMES = (100, 1_000, 10_000, 75_000, 250_000, 1_000_000)
+REFERENCE_OUTCOMES = (100, 1_000, 10_000, 75_000)
+REPEATED_OUTCOMES = (100, 75_000, 1_000_000)
+RANGES = (10, 100, 1_000, 10_000, 100_000)
+RANGE_OUTCOMES = 1_000
+TRIALS = (100, 1_000, 10_000, 100_000, 1_000_000)
+ETA = BaseTwoEta.from_epsilon(EPSILON, y=4)
+PUBLISHED = "0.12 s at 1 000 outcomes, 8.3 s at 5 000 and 55 s at 10 000 in Python, about 10 s at 75 000 in Rust"
+PARAGRAPH = """\
+One draw of the exact exponential mechanism, set-up included, against naive numpy with the same utilities: {one_draw}.
+A million draws from one mechanism: {repeated}. The bit-by-bit reference of the base-2 mechanism takes
+{reference_seconds:.2f} s and {reference_megabytes:.0f} MB at {reference_outcomes} outcomes (published for that
+mechanism: {published}). A million noisy answers against numpy's own sampler of the same shape: {noise}. Exactness by
+levels is paid for by counting outcomes instead of exponentiating their utilities; additive noise is paid for by a
+logarithm (or a quantile) with a proven error bound. All ratios are medians of runs in turns on one machine."""
+
+
+def utilities_of(outcomes: int, shape: str, rng: np.random.Generator) -> np.ndarray:
+    """Utilities 0, 1, 2, …, or random reals over the same range."""
+    if shape == "u(o) = o":
+        return np.arange(outcomes, dtype=np.float64)
+    return rng.random(outcomes) * outcomes
+
+
+SHAPES = ("u(o) = o", "random")
+
+
+def collect(settings: Settings) -> Collected:
+    """Time everything in turns with its naive twin."""
+    rng = np.random.default_rng(settings.seed)
+    bits = SeededBits(np.random.default_rng(np.random.SeedSequence(settings.seed, spawn_key=(1,))))
+    budget = settings.budget(100, 5) / 100
+    largest = settings.budget(1_000_000, 75_000)
+    trials = settings.budget(1_000_000, 100_000)
+
+    def fast(utilities: np.ndarray, count: int) -> Work:
+        return lambda: exact_exponential_fast(utilities, count, bits, epsilon=EPSILON)
+
+    def naive(utilities: np.ndarray, count: int) -> Work:
+        return lambda: naive_exponential_stabilised(utilities, count, rng, epsilon=EPSILON)
+
+    one_draw = [
+        {"outcomes": outcomes, "shape": shape, **in_turns(fast(utilities, 1), naive(utilities, 1), budget=budget)}
+        for shape in SHAPES
+        for outcomes in OUTCOMES
+        if outcomes <= largest
+        for utilities in [utilities_of(outcomes, shape, rng)]
+    ]
+    repeated = [
+        {"outcomes": outcomes, **in_turns(fast(utilities, trials), naive(utilities, trials), budget=3 * budget)}
+        for outcomes in REPEATED_OUTCOMES
+        if outcomes <= largest
+        for utilities in [utilities_of(outcomes, SHAPES[0], rng)]
+    ]
+    against_trials = [
+        {"trials": count, **in_turns(fast(utilities, count), naive(utilities, count), budget=budget)}
+        for utilities in [utilities_of(1_000, SHAPES[1], rng)]
+        for count in TRIALS
+        if count <= trials
+    ]
+    reference = [
+        {"outcomes": outcomes, **_reference_cost(outcomes, bits)}
+        for outcomes in REFERENCE_OUTCOMES
+        if outcomes <= settings.budget(75_000, 1_000)
+    ]
+    ranges = [
+        {"range": width, **in_turns(fast(utilities, 1), naive(utilities, 1), budget=budget)}
+        for width in RANGES
+        for utilities in [np.linspace(0.0, width, RANGE_OUTCOMES)]
+    ]
+    return Collected(
+        (),
+        {
+            "one_draw": one_draw,
+            "repeated": repeated,
+            "trials": trials,
+            "against_trials": against_trials,
+            "reference": reference,
+            "ranges": ranges,
+            "noise": _noise(trials, rng, bits, budget),
+            "memory": _memory(trials, bits),
+        },
+    )
+
+
+def _reference_cost(outcomes: int, bits: SeededBits) -> dict[str, float]:
+    """Seconds and peak megabytes of one draw by the base-2 reference, measured in separate runs."""
+    utilities = [float(utility) for utility in range(outcomes)]
+    draw = partial(exact_exponential, utilities, bits, eta=ETA, utility_range=(0, outcomes))
+    taken = min(seconds(draw) for _ in range(3))
+    tracemalloc.start()
+    draw()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return {"seconds": taken, "megabytes": peak / 1e6}
+
+
+def _noise(trials: int, rng: np.random.Generator, bits: SeededBits, budget: float) -> dict[str, dict[str, float]]:
+    """Exact additive noise against numpy's own sampler of the same shape."""
+    epsilon = Fraction(EPSILON)
+    exact: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
+        "rounded ideal Laplace": (
+            lambda: exact_rounded_laplace_fast(0.0, trials, bits, epsilon=epsilon, grid=GRID),
+            lambda: rng.laplace(0.0, 1.0, trials),
+        ),
+        "discrete Laplace": (
+            lambda: exact_discrete_laplace_fast(0.0, trials, bits, epsilon=epsilon, grid=GRID),
+            lambda: rng.laplace(0.0, 1.0, trials),
+        ),
+        "rounded ideal Gaussian": (
+            lambda: exact_rounded_gaussian_fast(0.0, trials, bits, sigma=1.0, grid=GRID),
+            lambda: rng.normal(0.0, 1.0, trials),
+        ),
+        "discrete Gaussian": (
+            lambda: exact_discrete_gaussian_fast(0.0, trials, bits, sigma=1.0, grid=GRID),
+            lambda: rng.normal(0.0, 1.0, trials),
+        ),
+    }
+    return {name: in_turns(work, baseline, budget=3 * budget) for name, (work, baseline) in exact.items()}
+
+
+def _memory(trials: int, bits: SeededBits) -> list[dict[str, int]]:
+    """Peak bytes beyond the output array, for a tenth of the trials and for all of them."""
+    sampler = LevelSampler(np.arange(1_000, dtype=np.float64), epsilon=EPSILON)
+    sampler.draw(1, bits)
+    rows = []
+    for count in (trials // 10, trials):
+        tracemalloc.start()
+        output = sampler.draw(count, bits)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        rows.append({"trials": count, "bytes_beyond_output": peak - output.nbytes})
+    return rows
+
+
+def figures(data: dict[str, Any]) -> list[Figure]:
+    """Cost against outcomes, against trials, against the utility range, and of additive noise."""
+    measured = data["measured"]
+
+    def series(
+        label: str, role: Role, rows: list[dict[str, Any]], x: str, y: str = "seconds", scale: float = 1e3
+    ) -> Series:
+        return Series(label=label, role=role, x=[row[x] for row in rows], y=[scale * row[y] for row in rows])
+
+    by_shape = {shape: [row for row in measured["one_draw"] if row["shape"] == shape] for shape in SHAPES}
+    outcomes = Panel(
+        title="one draw, set-up included",
+        x_label="number of outcomes",
+        y_label="milliseconds",
+        x_scale="log",
+        y_scale="log",
+        series=[
+            *(series(f"naive, {s}", Role.NAIVE, rows, "outcomes", "baseline_seconds") for s, rows in by_shape.items()),
+            *(series(f"exact, fast path, {s}", Role.EXACT, rows, "outcomes") for s, rows in by_shape.items()),
+            series("exact base-2, reference", Role.EXACT, measured["reference"], "outcomes"),
+        ],
+    )
+    trials = Panel(
+        title="many draws, 1 000 outcomes, set-up included",
+        x_label="number of draws",
+        y_label="milliseconds",
+        x_scale="log",
+        y_scale="log",
+        series=[
+            series("naive", Role.NAIVE, measured["against_trials"], "trials", "baseline_seconds"),
+            series("exact, fast path", Role.EXACT, measured["against_trials"], "trials"),
+        ],
+    )
+    ranges = Panel(
+        title=f"one draw, {RANGE_OUTCOMES} outcomes",
+        x_label="utility range, in units of Δu",
+        y_label="milliseconds",
+        x_scale="log",
+        series=[
+            series("naive", Role.NAIVE, measured["ranges"], "range", "baseline_seconds"),
+            series("exact, fast path", Role.EXACT, measured["ranges"], "range"),
+        ],
+    )
+    names = list(measured["noise"])
+    noise = Panel(
+        title=f"{measured['trials']} noisy answers",
+        x_label="",
+        y_label="time over numpy's own sampler",
+        x_names=names,
+        series=[
+            Series(
+                label="exact, fast path",
+                role=Role.EXACT,
+                x=range(len(names)),
+                y=[measured["noise"][name]["ratio"] for name in names],
+                marks_only=True,
+            ),
+            Series(label="numpy", role=Role.NAIVE, x=range(len(names)), y=[1.0] * len(names), marks_only=True),
+        ],
+    )
+    caption = "Cost of exact mechanisms beside their naive twins; medians of runs in turns."
+    return [Figure(name="speed", caption=caption, panels=[outcomes, trials, ranges, noise])]
+
+
+def explain(data: dict[str, Any]) -> str:
+    """List the ratios."""
+    measured = data["measured"]
+    one_draw = "; ".join(
+        f"{shape}: "
+        + ", ".join(
+            f"{row['ratio']:.2f} × at {row['outcomes']}" for row in measured["one_draw"] if row["shape"] == shape
+        )
+        for shape in SHAPES
+    )
+    reference = measured["reference"][-1]
+    return PARAGRAPH.format(
+        one_draw=one_draw,
+        repeated=", ".join(f"{row['ratio']:.2f} × at {row['outcomes']} outcomes" for row in measured["repeated"]),
+        reference_seconds=reference["seconds"],
+        reference_megabytes=reference["megabytes"],
+        reference_outcomes=reference["outcomes"],
+        published=PUBLISHED,
+        noise=", ".join(f"{name} {row['ratio']:.2f} ×" for name, row in measured["noise"].items()),
+    )
