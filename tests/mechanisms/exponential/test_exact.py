@@ -62,8 +62,8 @@ def test_integer_utilities_give_the_ideal_law_exactly(
 
 def test_a_minimum_of_rounds_gives_the_ideal_law_exactly() -> None:
     two_rounds = partial(sample_by_rejection_rounds, rounds=2)
-    law = mechanism_law((2, 0, 1), eta=BaseTwoEta(3, 2), utility_range=(0, 2), sampler=two_rounds)
-    assert law == ideal_law([Fraction(0), Fraction(2), Fraction(1)], Fraction(3, 4))
+    law = mechanism_law((1, 0, 1), eta=BaseTwoEta(3, 2), utility_range=(0, 1), sampler=two_rounds)
+    assert law == ideal_law([Fraction(0), Fraction(1), Fraction(0)], Fraction(3, 4))
 
 
 @pytest.mark.parametrize(
@@ -115,22 +115,26 @@ def test_the_loss_over_all_neighbours_stays_within_twice_eta_and_within_eta_if_m
     assert max(max(falling), 1 / min(falling)) <= growth
 
 
+def rounded_at_half(others: int) -> tuple[Fraction, Fraction]:
+    """In closed form, an outcome's probability at ½ beside others at 0, and at 0 beside others at ½."""
+    before = (Fraction(1, 1 + others) + Fraction(2, 2 + others)) / 2
+    after = sum(Fraction(math.comb(others, up), (1 + others + up) * 2**others) for up in range(others + 1))
+    return before, Fraction(after)
+
+
 def test_rounding_at_sensitivity_one_half_without_rescaling_is_not_private() -> None:
-    """η = 1, Δu = ½: weights 2^u, a claimed base-2 loss of 2·1·½ = 1. One outcome falls by ½, ten others rise by ½."""
-    rounding_at_half = partial(mechanism_law, eta=HALF, utility_range=(0, 1), sensitivity=1)
-    before, after = rounding_at_half((Fraction(1, 2), *[0] * 10)), rounding_at_half((0, *[Fraction(1, 2)] * 10))
-    assert before[0] > 2 * after[0]
+    """η = 1, Δu = ½: the claimed base-2 loss is 2·1·½ = 1. One outcome falls by ½, ten others rise by ½."""
+    unscaled = partial(mechanism_law, eta=HALF, utility_range=(0, 1), sensitivity=1)
+    half = Fraction(1, 2)
+    before, after = unscaled((half, *[0] * 10))[0], unscaled((0, *[half] * 10))[0]
+    assert (before, after) == rounded_at_half(10)
+    assert before > 2 * after
 
 
 def test_the_loss_of_rounding_at_sensitivity_one_half_reaches_1_16() -> None:
-    """The same with 300 others, from the law in closed form; its limit is log2(9/4) = 1.1699."""
-    others = 300
-    before = (Fraction(1, 1 + others) + Fraction(2, 2 + others)) / 2
-    after = sum(Fraction(math.comb(others, up), (1 + others + up) * 2**others) for up in range(others + 1))
-    assert 1.16 < math.log2(before / after) < 1.17
-    ten = [Fraction(math.comb(10, up), (11 + up) * 2**10) for up in range(11)]
-    law = mechanism_law((0, *[Fraction(1, 2)] * 10), eta=HALF, utility_range=(0, 1))
-    assert law[0] == sum(ten)
+    """Beside 300 others; its limit is log2(9/4) = 1.1699."""
+    before, after = rounded_at_half(300)
+    assert 1.16 < math.log2(before / after) < math.log2(9 / 4)
 
 
 @pytest.mark.parametrize("shortfall", [8, 9, 40])
