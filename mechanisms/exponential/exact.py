@@ -26,8 +26,8 @@ from mechanisms.exponential.weighted_sampling import Sampler, sample_by_bisectio
 from mechanisms.parameters import exact_rational, positive_rational
 from mechanisms.randomness import RandomBits
 
-LARGEST_PRECISION = 1 << 32
-"""Bits a sum of weights may have; half a gigabyte. Beyond it the mechanism refuses whatever the utilities are."""
+LARGEST_PRECISION = 1 << 30
+"""Bits a sum of weights may have, 128 MiB. Beyond it the mechanism refuses, whatever the utilities are."""
 
 
 @dataclass(frozen=True)
