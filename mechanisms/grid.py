@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +42,7 @@ class Grid:
                 f"grid exponent must be an integer in [{LEAST_EXPONENT}, {GREATEST_EXPONENT}], not {self.exponent}"
             )
 
-    @property
+    @cached_property
     def step(self) -> Fraction:
         """2^k, the distance of neighbouring grid points."""
         return Fraction(2) ** self.exponent

@@ -17,6 +17,7 @@ Predicates', section 2.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -32,7 +33,6 @@ from mechanisms.randomness import RandomBits
 FILTER_BITS = 63
 """How many bits of U the filter sees."""
 
-_BLOCK = 8  # bits drawn at a time by the reference: an enclosure costs far more than a bit
 _GUARD = 64  # bits of precision beyond those drawn, so that rounding widens an enclosure by a 2^−64th of its width
 _TOP_BIT = np.uint64(1 << 63)
 
@@ -60,15 +60,17 @@ def decide_floor(offset: Fraction, slope: Fraction, leading: int, length: int, b
         bits: the source of the bits that follow, drawn only if they are needed.
     """
     exact_offset, exact_slope = gmpy2.mpq(offset), gmpy2.mpq(slope)
+    # E's interval is longer than 1/(leading + 1): where its image is longer than 1, it need not be looked at.
+    least_decidable = max(1, math.floor(abs(slope)))
     while True:
-        if leading > 0:
+        if leading >= least_decidable:
             one_end = exact_offset + exact_slope * _minus_log(leading, length, upward=True)
             other_end = exact_offset + exact_slope * _minus_log(leading + 1, length, upward=False)
             decided = one_end.numerator // one_end.denominator
             if decided == other_end.numerator // other_end.denominator:
                 return int(decided)
-        leading = leading << _BLOCK | bits.take(_BLOCK)
-        length += _BLOCK
+        leading = leading << 1 | bits.take(1)
+        length += 1
 
 
 def floor_of_exponential(offset: Fraction, slope: Fraction, bits: RandomBits) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.randomness import RandomBits, SeededBits, TapedBits
+from mechanisms.randomness import RandomBits, SeededBits
 
 
 class RecordedWords(RandomBits):
@@ -47,13 +47,15 @@ class WordACall(RandomBits):
     def __init__(self, words: Iterator[int], continuation: RandomBits) -> None:
         self._words = words
         self._continuation = continuation
-        self._word = TapedBits(0, 0)
+        self._word, self._left = 0, 0
 
     def call(self, sampler: Callable[..., Any], *arguments: object) -> Any:
-        self._word = TapedBits(next(self._words), 64)
+        self._word, self._left = next(self._words), 64
         return sampler(*arguments, self)
 
     def take(self, count: int) -> int:
-        from_word = min(count, self._word.left)
-        rest = count - from_word
-        return self._word.take(from_word) << rest | self._continuation.take(rest)
+        beyond = count - self._left
+        if beyond > 0:
+            return self.take(self._left) << beyond | self._continuation.take(beyond)
+        self._left -= count
+        return self._word >> self._left & ((1 << count) - 1)
