@@ -218,5 +218,6 @@ def _verdict(assessment: Assessment, detectable: float | None, ceiling: float) -
     if detectable is None:
         return Verdict.INCONCLUSIVE, "with so few trials no advantage of this event can refute the claim"
     return Verdict.NOT_DETECTED, (
-        f"an advantage of {detectable:.3g} would have been detected (the claim allows {ceiling:.3g})"
+        f"of an event this rare an advantage of {detectable:.3g} would have been detected "
+        f"(of any event the claim allows {ceiling:.3g})"
     )
