@@ -1,0 +1,231 @@
+"""Low bits: membership against brute force on a small grid, then against the samplers themselves on the real one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from attacklab.attacks import low_bit_laplace
+from attacklab.attacks.low_bit_laplace import MODELS, LowBitLaplace, SamplerModel, reachable
+from attacklab.findings import Finding, Verdict
+from attacklab.referee import audit
+from attacklab.targets import Target
+from mechanisms.laplace.naive import (
+    naive_laplace_inverse_cdf,
+    naive_laplace_numpy,
+    naive_laplace_numpy_legacy,
+)
+from tests.attacklab.ideal import lattice_laplace
+
+Release = Callable[..., NDArray[np.float64]]
+
+SMALL_GRID = 1 << 12
+
+
+def image(answer: float, scale: float, model: SamplerModel) -> NDArray[np.float64]:
+    """Everything that the sampler can produce from a grid of SMALL_GRID points, one point after another."""
+    outputs = []
+    for numerator in range(1, SMALL_GRID + 1):
+        magnitude = scale * float(model.log(np.array([numerator / SMALL_GRID]))[0])
+        as_array = np.array([numerator])
+        if model.positive(as_array)[0]:
+            outputs.append(answer - magnitude)
+        if model.negative(as_array)[0]:
+            outputs.append(answer + magnitude)
+    return np.unique(np.array(outputs))
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.description)
+@pytest.mark.parametrize(
+    ("here", "there", "scale"),
+    [
+        (0.0, 1.0, 100.0),
+        (1.0, 0.0, 1.0),
+        (3.7, 4.2, 0.7),
+        (-2.5, -3.5, 1e-3),
+        (0.0, 1e-9, 1e-9),
+        (1e6, 1e6 + 1, 1.0),
+        (1e6, 1e6 + 2.0**-30, 1e-9),  # the doubles near the answer are as coarse as the noise
+        (1e6, 1e6 + 2.0**-33, 1e-11),  # and coarser
+    ],
+)
+def test_membership_is_what_enumerating_the_whole_grid_gives(
+    model: SamplerModel, here: float, there: float, scale: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(low_bit_laplace, "GRID", float(SMALL_GRID))
+    from_here, from_there = image(here, scale, model), image(there, scale, model)
+    # What it can produce, what the neighbour can, the doubles next to both, and what nobody can.
+    candidates = [from_here, from_there, np.array([here, there])]
+    candidates += [np.nextafter(one, towards) for one in (from_here, from_there) for towards in (-math.inf, math.inf)]
+    candidates.append(here + scale * np.linspace(-50, 50, 999))
+    outputs = np.unique(np.concatenate(candidates))
+    expected = np.isin(outputs, from_here)
+    assert expected.any()
+    np.testing.assert_array_equal(reachable(outputs, here, scale, model), expected)
+
+
+def test_membership_of_infinities_and_failures_is_no() -> None:
+    outputs = np.array([math.nan, math.inf, -math.inf, 1e308])
+    for model in MODELS:
+        assert not reachable(outputs, 0.5, 2.0, model).any()
+    assert reachable(np.array([]), 0.5, 2.0, MODELS[0]).shape == (0,)
+
+
+def textbook(answer: float, scale: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    uniform = rng.random(trials) - 0.5
+    return answer - scale * np.sign(uniform) * np.log(1 - 2 * np.abs(uniform))
+
+
+def textbook_in_c(answer: float, scale: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    uniforms = (rng.random(trials) - 0.5).tolist()
+    return np.array([answer - scale * math.copysign(1, u) * math.log(1 - 2 * abs(u)) for u in uniforms])
+
+
+def every_multiple(answer: float, scale: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    uniform = rng.integers(1, 2**53, trials, endpoint=True) / 2**53
+    return answer + rng.choice([-1.0, 1.0], trials) * (scale * np.log(uniform))
+
+
+def by_generator(answer: float, scale: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    return answer + rng.laplace(0.0, scale, trials)
+
+
+def by_generator_around_the_answer(
+    answer: float, scale: float, trials: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    return rng.laplace(answer, scale, trials)
+
+
+def by_legacy_state(answer: float, scale: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    return answer + np.random.RandomState(int(rng.integers(2**32))).laplace(0.0, scale, trials)
+
+
+SAMPLERS = [
+    (textbook, MODELS[0]),
+    (textbook_in_c, MODELS[1]),
+    (every_multiple, MODELS[2]),
+    (by_generator, MODELS[3]),
+    (by_generator_around_the_answer, MODELS[3]),
+    (by_legacy_state, MODELS[3]),
+]
+
+
+@pytest.mark.parametrize(("sampler", "model"), SAMPLERS)
+@pytest.mark.parametrize("epsilon", [1e-3, 0.01, 1.0, 7.3, 50.0])
+@pytest.mark.parametrize("answer", [0.0, 1.0, 3.7, 4.2, -17.25, 1e6])
+def test_every_output_of_a_sampler_is_found_reachable(
+    sampler: Callable[..., NDArray[np.float64]], model: SamplerModel, epsilon: float, answer: float
+) -> None:
+    scale = 1.0 / epsilon
+    outputs = sampler(answer, scale, 3_000, np.random.default_rng(11))
+    assert reachable(outputs, answer, scale, model).all()
+
+
+def test_complement_that_numpy_rounds_leaves_the_four_residues_and_no_other() -> None:
+    rng = np.random.default_rng(2)
+    edges = np.concatenate([np.arange(2**52, 2**52 + 64), np.arange(2**53 - 64, 2**53)])
+    numerators = np.concatenate([rng.integers(2**52, 2**53, 20_000), edges])
+    complements = ((2.0 - numerators / 2**53) - numerators / 2**53) * 2**53
+    for numerator, complement in zip(numerators[-200:].tolist(), complements[-200:].tolist(), strict=True):
+        uniform = Fraction(numerator, 2**53)
+        assert Fraction(complement) / 2**53 == Fraction(float(2 - uniform)) - uniform
+    produced = complements.astype(np.int64)
+    allowed = MODELS[3].positive
+    assert allowed(produced).all()
+    assert {residue for residue in range(8) if allowed(np.array([residue]))[0]} == set((produced % 8).tolist())
+
+
+def test_uniforms_below_a_half_give_even_multiples_and_textbook_ones_too() -> None:
+    uniform = np.random.default_rng(3).random(20_000)
+    low = uniform[uniform < 0.5]
+    assert MODELS[3].negative(((low + low) * 2**53).astype(np.int64)).all()
+    textbook_grid = ((1 - 2 * np.abs(uniform - 0.5)) * 2**53).astype(np.int64)
+    assert MODELS[0].positive(textbook_grid).all()
+    assert set((textbook_grid % 4).tolist()) == {0, 2}
+
+
+def judged(release: Release, epsilon: float, *, answers: tuple[float, float] = (0.0, 1.0), **rest: float) -> Finding:
+    sensitivity = abs(answers[1] - answers[0])
+    bound = partial(release, epsilon=epsilon, sensitivity=sensitivity, **rest)
+    target = Target.noise(bound, epsilon=epsilon, sensitivity=sensitivity)
+    (finding,) = audit(target, [LowBitLaplace(answers)], trials=10_000, seed=5)
+    return finding
+
+
+def named(sampler: Callable[..., NDArray[np.float64]]) -> Release:
+    def release(
+        answer: float, trials: int, rng: np.random.Generator, *, epsilon: float, sensitivity: float
+    ) -> NDArray[np.float64]:
+        return sampler(answer, sensitivity / epsilon, trials, rng)
+
+    return release
+
+
+@pytest.mark.parametrize(
+    ("release", "advantage"),
+    [
+        (named(every_multiple), 0.60),
+        (named(textbook), 0.80),
+        (naive_laplace_inverse_cdf, 0.80),
+    ],
+)
+def test_advantage_at_epsilon_one_hundredth_is_the_expected_one(release: Release, advantage: float) -> None:
+    """With 10 000 trials 0.035 is 7 standard deviations: a false alarm has probability below 1e-11."""
+    finding = judged(release, 0.01)
+    assert finding.verdict is Verdict.VIOLATED
+    assert finding.ceiling == pytest.approx(0.005, abs=1e-6)
+    assert finding.advantage is not None
+    assert finding.advantage.estimate == pytest.approx(advantage, abs=0.035)
+    assert finding.counts is not None
+    assert finding.counts.second == 0
+
+
+@pytest.mark.parametrize(
+    "release",
+    [
+        naive_laplace_inverse_cdf,
+        naive_laplace_numpy,
+        naive_laplace_numpy_legacy,
+        named(textbook_in_c),
+        named(every_multiple),
+    ],
+)
+@pytest.mark.parametrize(("epsilon", "answers"), [(1e-3, (0.0, 1.0)), (1.0, (3.7, 4.2)), (2.0, (-0.75, -0.5))])
+def test_floating_point_samplers_are_caught(release: Release, epsilon: float, answers: tuple[float, float]) -> None:
+    finding = judged(release, epsilon, answers=answers)
+    assert finding.verdict is Verdict.VIOLATED
+    assert finding.counts is not None
+    assert finding.counts.second == 0
+
+
+@pytest.mark.parametrize("step", [1.0, 2.0**-10, 2.0**-30])
+@pytest.mark.parametrize("epsilon", [0.01, 1.0])
+def test_noise_on_a_lattice_is_not_accused(step: float, epsilon: float) -> None:
+    """A false alarm has probability at most 1e-6, at this fixed seed."""
+    assert judged(lattice_laplace, epsilon, step=step).verdict is Verdict.NOT_DETECTED
+
+
+def test_integers_and_failures_are_judged_like_any_other_output() -> None:
+    def release(
+        answer: float, trials: int, rng: np.random.Generator, *, epsilon: float, sensitivity: float
+    ) -> list[float | None]:
+        outputs = by_generator(answer, sensitivity / epsilon, trials, rng).tolist()
+        return [None if number % 10 == 0 else output for number, output in enumerate(outputs)]
+
+    finding = judged(release, 1.0)  # type: ignore[arg-type] # a list is a valid release's answer
+    assert finding.verdict is Verdict.VIOLATED
+
+
+def test_the_default_pair_is_zero_against_the_sensitivity() -> None:
+    target = Target.noise(partial(naive_laplace_numpy, epsilon=0.5, sensitivity=2.5), epsilon=0.5, sensitivity=2.5)
+    (scenario,) = LowBitLaplace().scenarios(target, lambda *_: np.empty(0))
+    assert (scenario.pair.first, scenario.pair.second) == (0.0, 2.5)
+    assert len(scenario.events) == len(MODELS)
+    with pytest.raises(ValueError, match="further apart than the sensitivity"):
+        list(LowBitLaplace((0.0, 2.6)).scenarios(target, lambda *_: np.empty(0)))

@@ -1,0 +1,154 @@
+"""Zero-rounding: the boundary is found wherever the target has one, and nowhere else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attacklab.attacks.base import Scenario
+from attacklab.attacks.zero_rounding import ZeroRounding
+from attacklab.findings import Finding, Verdict
+from attacklab.referee import audit
+from attacklab.targets import Kind, Outputs, Target
+from mechanisms.exponential.naive import naive_exponential, naive_exponential_stabilised
+from mechanisms.noisy_max.naive import naive_laplace_noisy_max
+from tests.attacklab.ideal import ideal_exponential
+
+Release = Callable[..., Any]
+
+
+def weighted(dtype: type, failure: str) -> Release:
+    """A textbook exponential mechanism in the given format that fails in the given way when all weights are zero."""
+
+    def release(
+        utilities: np.ndarray, trials: int, rng: np.random.Generator, *, epsilon: float, sensitivity: float
+    ) -> object:
+        weights = np.exp((epsilon * utilities / (2 * sensitivity)).astype(dtype)).astype(dtype)
+        if weights.sum() == 0 and failure == "raise":
+            raise ZeroDivisionError("all weights are zero")
+        if weights.sum() == 0:
+            return [None] * trials if failure == "none" else np.zeros(trials, dtype=int)
+        law = weights.astype(float) / weights.astype(float).sum()
+        return rng.choice(len(utilities), trials, p=law)
+
+    return release
+
+
+def target_of(release: Release, epsilon: float, sensitivity: float = 1.0) -> Target:
+    bound = partial(release, epsilon=epsilon, sensitivity=sensitivity)
+    return Target.selection(bound, epsilon=epsilon, sensitivity=sensitivity)
+
+
+def scenarios_of(target: Target) -> list[Scenario]:
+    def probe(input_: Any, trials: int) -> Outputs:
+        return target.outputs(input_, trials, np.random.default_rng(5))
+
+    return list(ZeroRounding().scenarios(target, probe))
+
+
+@pytest.mark.parametrize("failure", ["raise", "none", "first"])
+@pytest.mark.parametrize(("dtype", "underflow_nats"), [(np.float64, 745.133), (np.float32, 103.972)])
+@pytest.mark.parametrize(("epsilon", "sensitivity"), [(0.01, 1.0), (0.5, 1.0), (1.0, 3.7), (2.0, 0.3), (30.0, 1e-6)])
+def test_pair_lies_astride_the_point_where_weights_vanish_in_the_format(
+    failure: str, dtype: type, underflow_nats: float, epsilon: float, sensitivity: float
+) -> None:
+    target = target_of(weighted(dtype, failure), epsilon, sensitivity)
+    boundary = 2 * sensitivity * underflow_nats / epsilon
+    for scenario in scenarios_of(target):
+        better, worse = -scenario.pair.first[0], -scenario.pair.first[1]
+        assert better <= boundary <= worse
+
+        def weight(utility: float) -> float:
+            return float(np.exp(dtype(epsilon * utility / (2 * sensitivity))))
+
+        assert weight(-better) > 0
+        assert weight(-worse) == 0
+        moves = [
+            abs(Fraction(a) - Fraction(b))
+            for a, b in zip(scenario.pair.first.tolist(), scenario.pair.second.tolist(), strict=True)
+        ]
+        assert 0 < max(moves) <= Fraction(sensitivity)
+
+
+def test_forms_are_the_ones_described() -> None:
+    two, many = scenarios_of(target_of(naive_exponential, 0.5))
+    assert two.pair.first.tolist() == two.pair.second.tolist()[::-1]
+    assert len(two.pair.first) == 2
+    assert len(many.pair.first) == 100
+    assert len(set(many.pair.second.tolist())) == 1
+    assert two.pair.first[0] == pytest.approx(-1490.2 / 0.5, abs=1)
+
+
+def test_boundary_below_binary64_is_found_where_the_target_has_a_wider_range() -> None:
+    def release(utilities: np.ndarray, trials: int, rng: np.random.Generator, *, epsilon: float, **_: float) -> object:
+        nats = -epsilon * utilities / 2
+        alive = np.flatnonzero(nats < 11_355.5)  # where x87's 80-bit extended precision ends
+        return rng.choice(alive, trials) if alive.size else [None] * trials
+
+    two, _many = scenarios_of(target_of(release, 1.0))
+    assert -2 * 11_355.5 <= two.pair.first[0] <= -2 * 11_355.5 + 1
+
+
+def judged(release: Release, epsilon: float, sensitivity: float = 1.0) -> list[Finding]:
+    return audit(target_of(release, epsilon, sensitivity), [ZeroRounding()], trials=2_000, seed=7)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 4.0])
+@pytest.mark.parametrize("release", [naive_exponential, weighted(np.float32, "raise"), weighted(np.float64, "none")])
+def test_naive_weights_are_caught_with_certainty_in_both_forms(release: Release, epsilon: float) -> None:
+    two, many = judged(release, epsilon)
+    assert (two.verdict, many.verdict) == (Verdict.VIOLATED, Verdict.VIOLATED)
+    assert two.advantage is not None
+    assert two.advantage.estimate == 1.0
+    assert many.advantage is not None
+    assert many.advantage.estimate == pytest.approx(0.99, abs=0.015)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 4.0])
+@pytest.mark.parametrize("release", [ideal_exponential, naive_exponential_stabilised, naive_laplace_noisy_max])
+def test_mechanisms_without_a_lower_boundary_are_not_accused(release: Release, epsilon: float) -> None:
+    """Each finding is a false alarm with probability at most 1e-6/2, at this fixed seed."""
+    for finding in judged(release, epsilon):
+        assert finding.verdict is Verdict.NOT_DETECTED
+        assert finding.smallest_detectable is not None
+        assert 0 < finding.smallest_detectable < 1
+
+
+def test_the_ideal_mechanism_shows_its_own_advantage_at_the_boundary() -> None:
+    """Deviates by more than 6 standard deviations, 0.07, with probability below 1e-8."""
+    two, _many = judged(ideal_exponential, 1.0)
+    assert two.advantage is not None
+    assert two.advantage.estimate == pytest.approx(math.tanh(0.25), abs=0.07)
+
+
+@pytest.mark.parametrize("value", [0, 1])
+def test_a_target_that_ignores_its_input_is_not_accused(value: int) -> None:
+    def release(_utilities: object, trials: int, _rng: object, **_: float) -> np.ndarray:
+        return np.full(trials, value)
+
+    assert {finding.verdict for finding in judged(release, 1.0)} == {Verdict.NOT_DETECTED}
+
+
+def test_a_target_that_always_raises_is_an_error() -> None:
+    def release(*_: object, **__: object) -> None:
+        raise RuntimeError("no")
+
+    assert {finding.verdict for finding in judged(release, 1.0)} == {Verdict.ERROR}
+
+
+def test_applies_to_selections_only() -> None:
+    release = partial(naive_exponential, epsilon=1.0)
+    assert ZeroRounding().applies_to(Target.selection(release, epsilon=1.0))
+    for target in (
+        Target.noise(release, epsilon=1.0),
+        Target.mean(release, epsilon=1.0, bounds=(0, 1)),
+        Target.dataset(release, epsilon=1.0),
+    ):
+        assert target.kind is not Kind.SELECTION
+        assert not ZeroRounding().applies_to(target)

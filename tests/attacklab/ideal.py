@@ -1,0 +1,44 @@
+"""Sound mechanisms for tests, drawn with integers, their laws within 2^−62 of the ideal ones."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import gmpy2
+import numpy as np
+from gmpy2 import mpq
+from numpy.typing import NDArray
+
+RESOLUTION = 62
+PRECISION = 256
+
+
+def ideal_exponential(
+    utilities: NDArray[np.float64], trials: int, rng: np.random.Generator, *, epsilon: float, sensitivity: float = 1.0
+) -> NDArray[np.int64]:
+    """The exponential mechanism, its weights with 256 bits and its cumulative law rounded to 2^−62."""
+    rate = mpq(epsilon) / (2 * mpq(sensitivity))
+    best = max(utilities.tolist())
+    with gmpy2.context(precision=PRECISION, emin=gmpy2.get_emin_min()):
+        weight = {
+            utility: int(gmpy2.rint(gmpy2.exp(gmpy2.mpfr(rate * (mpq(utility) - mpq(best)))) * 2**PRECISION))
+            for utility in set(utilities.tolist())
+        }
+    sums = np.cumsum(np.array([weight[utility] for utility in utilities.tolist()], dtype=object))
+    total = int(sums[-1])
+    thresholds = np.array([(int(part) << RESOLUTION) // total for part in sums], dtype=np.int64)
+    return np.searchsorted(thresholds, rng.integers(0, 1 << RESOLUTION, trials), side="right").astype(np.int64)
+
+
+def lattice_laplace(
+    answer: float, trials: int, rng: np.random.Generator, *, epsilon: float, sensitivity: float = 1.0, step: float
+) -> NDArray[np.float64]:
+    """Discrete Laplace noise on the multiples of `step`, a power of two that divides the sensitivity.
+
+    All outputs lie on the lattice whatever the answer, a multiple of `step` too.
+    """
+    assert Fraction(answer) % Fraction(step) == 0
+    assert Fraction(sensitivity) % Fraction(step) == 0
+    stay = -np.expm1(-epsilon * step / sensitivity)
+    steps = rng.geometric(stay, trials) - rng.geometric(stay, trials)
+    return answer + steps * step
