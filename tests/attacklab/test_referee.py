@@ -1,0 +1,349 @@
+"""The referee: fresh randomness for judging, one α, the same finding whatever else ran, and no failure is lost."""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+import sys
+import tracemalloc
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from attacklab import cli, referee
+from attacklab.attacks import ATTACKS
+from attacklab.attacks.base import Event, Probe, Scenario
+from attacklab.claims import PrivacyClaim
+from attacklab.findings import Counts, Finding, Verdict
+from attacklab.inference import assess
+from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.referee import BATCH_OUTPUTS, CHOOSING_SHARE, audit
+from attacklab.targets import Kind, Target
+
+PAIR = NeighbouringPair.records([0], [1], Relation.SUBSTITUTE)
+ZERO = Event("a zero", lambda outputs: np.asarray(outputs == 0, dtype=bool))
+ONE = Event("a one", lambda outputs: np.asarray(outputs == 1, dtype=bool))
+NEVER = Event("never", lambda outputs: np.zeros(len(outputs), dtype=bool))
+
+
+@dataclass(frozen=True)
+class Bets:
+    """An attack on datasets with the given scenarios, which looks at the target first if asked to."""
+
+    given: tuple[Scenario, ...]
+    name: str = "bets"
+    flaw: str = "any"
+    probes: int = 0
+
+    def applies_to(self, target: Target) -> bool:
+        return target.kind is Kind.DATASET
+
+    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - the protocol's form
+        for _ in range(self.probes):
+            probe(PAIR.first, 10)
+        return self.given
+
+
+def randomized_response(ratio: float) -> Callable[..., np.ndarray]:
+    def release(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
+        return np.where(rng.random(trials) < ratio / (1 + ratio), records[0], 1 - records[0])
+
+    return release
+
+
+class Recording:
+    """A release that keeps what it was called with: the input, the number of trials and the generator's state."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[int, int, int]] = []
+
+    def __call__(self, records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
+        state = rng.bit_generator.state["state"]["state"]
+        self.calls.append((int(records[0]), trials, int(state)))
+        return randomized_response(2.0)(records, trials, rng)
+
+
+def target_of(release: Callable[..., Any], epsilon: float = 1.0, delta: float = 0.0) -> Target:
+    return Target.dataset(release, epsilon=epsilon, delta=delta, name="stub")
+
+
+def timeless(findings: list[Finding]) -> list[Finding]:
+    return [replace(finding, seconds=0.0) for finding in findings]
+
+
+def test_probing_choosing_and_judging_draw_from_generators_of_their_own_on_either_side() -> None:
+    recording = Recording()
+    attack = Bets((Scenario(PAIR, (ZERO, ONE, NEVER)), Scenario(PAIR, (ZERO,))), probes=2)
+    trials = 2 * BATCH_OUTPUTS
+    audit(target_of(recording), [attack], trials=trials)
+    states = [state for _side, _trials, state in recording.calls]
+    assert len(set(states)) == len(states)
+    choosing = trials // CHOOSING_SHARE
+    assert [(side, drawn) for side, drawn, _state in recording.calls] == [
+        (0, 10),
+        (0, 10),
+        (0, choosing),
+        (1, choosing),
+        *[(0, BATCH_OUTPUTS)] * 2,
+        *[(1, BATCH_OUTPUTS)] * 2,
+        *[(0, BATCH_OUTPUTS)] * 2,  # one event alone needs no choosing
+        *[(1, BATCH_OUTPUTS)] * 2,
+    ]
+
+
+def test_the_event_that_refutes_best_is_chosen_and_its_trials_counted() -> None:
+    attack = Bets((Scenario(PAIR, (NEVER, ZERO)),))
+    (finding,) = audit(target_of(randomized_response(9.0), epsilon=0.1), [attack], trials=10_000)
+    assert finding.verdict is Verdict.VIOLATED
+    assert finding.event == "a zero"
+    assert finding.trials == 2 * (10_000 + 1_000)
+    assert finding.counts is not None
+    assert finding.counts.trials == 10_000
+
+
+def test_counts_are_those_of_the_outputs() -> None:
+    """A binomial deviates by 7 standard deviations, 0.035, with probability below 1e-11."""
+    (finding,) = audit(
+        target_of(randomized_response(3.0), epsilon=0.1), [Bets((Scenario(PAIR, (ZERO,)),))], trials=10_000
+    )
+    assert finding.counts is not None
+    assert finding.counts.first / 10_000 == pytest.approx(0.75, abs=0.035)
+    assert finding.counts.second / 10_000 == pytest.approx(0.25, abs=0.035)
+    judged = assess(PrivacyClaim(0.1), finding.counts, 1e-6)
+    assert finding.epsilon_lower == judged.epsilon_lower
+    assert finding.advantage == judged.advantage
+    assert finding.ceiling == math.tanh(0.05)
+
+
+def test_the_same_seed_gives_the_same_findings_and_another_seed_others() -> None:
+    target, attack = target_of(randomized_response(2.0)), Bets((Scenario(PAIR, (ZERO, ONE)),))
+    first, again, other = (audit(target, [attack], trials=5_000, seed=seed) for seed in (3, 3, 4))
+    assert timeless(first) == timeless(again)
+    assert first[0].counts != other[0].counts
+
+
+def test_a_finding_does_not_depend_on_which_other_attacks_run_or_in_what_order() -> None:
+    target = target_of(randomized_response(2.0))
+    one = Bets((Scenario(PAIR, (ZERO, ONE)), Scenario(PAIR, (ONE,))), name="one", probes=1)
+    two = Bets((Scenario(PAIR, (ONE,)),), name="two", probes=3)
+    alone = audit(target, [one], trials=3_000)
+    for attacks in ([one, two], [two, one]):
+        together = [finding for finding in audit(target, attacks, trials=3_000) if finding.attack == "one"]
+        assert [finding.counts for finding in together] == [finding.counts for finding in alone]
+        assert [finding.event for finding in together] == [finding.event for finding in alone]
+    assert audit(target, [two], trials=3_000)[0].counts != alone[1].counts
+
+
+def test_alpha_is_split_over_the_attacks_that_apply_and_their_scenarios() -> None:
+    scenario = Scenario(PAIR, (ZERO,))
+    attacks = [Bets((scenario,) * 3, name="three"), Bets((scenario,), name="one"), *ATTACKS]
+    findings = audit(target_of(randomized_response(2.0)), attacks, trials=100, alpha=1e-3)
+    alphas = [(finding.attack, finding.alpha) for finding in findings if finding.alpha is not None]
+    assert alphas == [("three", 1e-3 / 2 / 3)] * 3 + [("one", 1e-3 / 2)]
+    assert sum(finding.alpha for finding in findings if finding.alpha is not None) <= 1e-3
+    inapplicable = [finding for finding in findings if finding.verdict is Verdict.NOT_APPLICABLE]
+    assert [finding.attack for finding in inapplicable] == [attack.name for attack in ATTACKS]
+    assert all("does not apply to a dataset target" in finding.reason for finding in inapplicable)
+
+
+def test_a_target_exactly_on_its_claim_is_seldom_accused() -> None:
+    """At α = 0.05 a run, more accusations than the bound in 100 runs have probability below 1e-9."""
+    target = target_of(randomized_response(math.exp(0.5)), epsilon=0.5)
+    attack = Bets((Scenario(PAIR, (ZERO, ONE, NEVER)), Scenario(PAIR.swapped(), (ZERO,))))
+    accused = sum(
+        any(
+            finding.verdict is Verdict.VIOLATED
+            for finding in audit(target, [attack], trials=400, alpha=0.05, seed=seed)
+        )
+        for seed in range(100)
+    )
+    assert accused <= stats.binom.isf(1e-9, 100, 0.05)
+    # The same runs do accuse a target that is well beyond the claim.
+    beyond = target_of(randomized_response(math.exp(1.5)), epsilon=0.5)
+    assert audit(beyond, [attack], trials=400, alpha=0.05)[0].verdict is Verdict.VIOLATED
+
+
+def test_several_answers_a_trial_are_judged_against_their_composition_as_rows() -> None:
+    shapes = []
+
+    def contains(outputs: np.ndarray) -> np.ndarray:
+        shapes.append(outputs.shape)
+        return np.asarray((outputs == 0).all(axis=1), dtype=bool)
+
+    attack = Bets((Scenario(PAIR, (Event("all zero", contains),), answers=3),))
+    trials = BATCH_OUTPUTS // 3 + 5
+    (finding,) = audit(target_of(randomized_response(2.0), epsilon=0.3, delta=1e-9), [attack], trials=trials)
+    assert shapes == [(BATCH_OUTPUTS // 3, 3), (5, 3)] * 2
+    assert finding.claim == PrivacyClaim(0.3, 1e-9).composed(3)
+    assert finding.answers == 3
+    assert finding.trials == 2 * 3 * trials
+    assert finding.counts is not None
+    assert finding.counts.first / trials == pytest.approx(8 / 27, abs=0.03)
+
+
+def test_too_few_trials_are_inconclusive_and_enough_say_their_power() -> None:
+    attack = Bets((Scenario(PAIR, (ZERO,)),))
+    few, enough = (audit(target_of(randomized_response(2.0)), [attack], trials=trials)[0] for trials in (5, 5_000))
+    assert few.verdict is Verdict.INCONCLUSIVE
+    assert few.smallest_detectable is None
+    assert enough.verdict is Verdict.NOT_DETECTED
+    assert enough.smallest_detectable is not None
+    assert f"{enough.smallest_detectable:.3g}" in enough.reason
+
+
+@pytest.mark.parametrize("event", [NEVER, Event("always", lambda outputs: np.ones(len(outputs), dtype=bool))])
+def test_an_event_and_its_complement_have_the_same_power(event: Event) -> None:
+    (finding,) = audit(target_of(randomized_response(2.0)), [Bets((Scenario(PAIR, (event,)),))], trials=5_000)
+    (complement,) = audit(target_of(randomized_response(2.0)), [Bets((Scenario(PAIR, (NEVER,)),))], trials=5_000)
+    assert finding.verdict is Verdict.NOT_DETECTED
+    assert finding.smallest_detectable == complement.smallest_detectable
+
+
+@pytest.mark.parametrize(
+    ("released", "message"),
+    [
+        (lambda trials: np.zeros(trials - 1), "stub returned 99 outputs for 100 trials"),
+        (lambda trials: [0.0] * (trials + 1), "stub returned 101 outputs for 100 trials"),
+        (lambda _trials: 0.5, "stub returned a float"),
+        (lambda trials: np.full(trials, math.nan), "stub returned NaN, first at trial 0"),
+        (lambda trials: ["x"] * trials, "not numbers"),
+        (lambda _trials: 1 / 0, "stub raised ZeroDivisionError"),
+    ],
+)
+def test_a_target_that_misbehaves_becomes_an_error_finding(released: Callable[[int], Any], message: str) -> None:
+    target = Target.noise(lambda _answer, trials, _rng: released(trials), epsilon=1.0, name="stub")
+    findings = audit(target, ATTACKS, trials=1_000)
+    (failed,) = [finding for finding in findings if finding.verdict is not Verdict.NOT_APPLICABLE]
+    assert failed.verdict is Verdict.ERROR
+    assert message in failed.reason
+    assert failed.pair is not None
+
+
+def test_wrong_indices_become_an_error_finding() -> None:
+    target = Target.selection(lambda u, trials, _rng: np.full(trials, len(u)), epsilon=1.0, name="stub")
+    findings = [one for one in audit(target, ATTACKS, trials=100) if one.verdict is not Verdict.NOT_APPLICABLE]
+    assert {finding.verdict for finding in findings} == {Verdict.ERROR}
+    assert any("indices from 100 to 100 of 100 outcomes" in finding.reason for finding in findings)
+
+
+def test_a_target_that_fails_while_it_is_judged_spoils_no_other_scenario() -> None:
+    def release(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
+        if records[0] == 7:
+            raise ValueError("seven")
+        return randomized_response(2.0)(records, trials, rng)
+
+    seven = NeighbouringPair.records([0], [7], Relation.SUBSTITUTE)
+    attack = Bets((Scenario(seven, (ZERO,)), Scenario(PAIR, (ZERO,))))
+    failed, fine = audit(target_of(release), [attack], trials=500)
+    assert (failed.verdict, failed.reason) == (Verdict.ERROR, "stub raised ValueError: seven")
+    assert fine.verdict is Verdict.NOT_DETECTED
+
+
+def test_a_target_that_fails_while_it_is_probed_is_an_error() -> None:
+    def release(*_: object) -> None:
+        raise ValueError("no")
+
+    attack = Bets((Scenario(PAIR, (ZERO,)),), probes=1)
+    (finding,) = audit(target_of(release), [attack])
+    assert (finding.verdict, finding.pair) == (Verdict.ERROR, None)
+
+
+def test_outputs_that_are_failures_are_counted_as_outside_or_inside_like_any_other() -> None:
+    def release(records: np.ndarray, trials: int, _rng: np.random.Generator) -> list[int | None]:
+        return [None if records[0] and number % 2 else 0 for number in range(trials)]
+
+    (finding,) = audit(target_of(release), [Bets((Scenario(PAIR, (ZERO,)),))], trials=1_000)
+    assert finding.counts == Counts(1_000, 500, 1_000)
+
+
+def test_an_event_that_does_not_decide_every_trial_is_a_mistake_of_the_attack() -> None:
+    wrong = Event("wrong", lambda outputs: np.zeros(len(outputs)))  # type: ignore[arg-type, return-value] # deliberately
+    with pytest.raises(TypeError, match="event 'wrong' gave float64"):
+        audit(target_of(randomized_response(2.0)), [Bets((Scenario(PAIR, (wrong,)),))], trials=10)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"trials": 0}, "trials must be at least 1, not 0"),
+        ({"seed": -1}, "seed must be at least 0, not -1"),
+        ({"alpha": 0.0}, r"alpha must lie in \(0, 1\), not 0.0"),
+        ({"alpha": math.nan}, r"alpha must lie in \(0, 1\), not nan"),
+    ],
+)
+def test_bad_settings_are_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        audit(target_of(randomized_response(2.0)), [], **arguments)
+
+
+def test_a_process_with_broken_arithmetic_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken(Exception):
+        pass
+
+    def probe() -> None:
+        raise Broken
+
+    monkeypatch.setattr(referee, "require_ieee_arithmetic", probe)
+    with pytest.raises(Broken):
+        audit(target_of(randomized_response(2.0)), [])
+
+
+def test_memory_does_not_grow_with_the_number_of_trials() -> None:
+    target, attack = target_of(randomized_response(2.0)), Bets((Scenario(PAIR, (ZERO,)),))
+
+    def peak(trials: int) -> int:
+        tracemalloc.start()
+        audit(target, [attack], trials=trials)
+        _now, highest = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return highest
+
+    peak(1_000)
+    assert peak(32 * BATCH_OUTPUTS) < 1.2 * peak(2 * BATCH_OUTPUTS)
+
+
+TARGET_FILE = """
+import numpy as np
+from attacklab.targets import Target
+
+def noisy(answer, trials, rng):
+    return answer + rng.laplace(0.0, 2.0, trials)
+
+def selected(utilities, trials, rng):
+    return rng.integers(0, len(utilities), trials)
+
+target = Target.noise(noisy, epsilon=0.5)
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ["{path}:target", "{path}:noisy --kind noise --epsilon 0.5", "{path}:selected --kind selection --epsilon 1"],
+)
+def test_the_replay_line_of_a_finding_gives_the_finding_again(
+    arguments: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "with space.py"
+    path.write_text(TARGET_FILE)
+
+    def run(line: list[str]) -> list[dict[str, Any]]:
+        monkeypatch.setattr(sys, "argv", ["attacklab", *line, "--json", "-"])
+        with pytest.raises(SystemExit):
+            cli.main()
+        found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["findings"]
+        return [{**finding, "seconds": 0} for finding in found if finding["verdict"] != "not applicable"]
+
+    words = shlex.split(arguments.replace("{path}", shlex.quote(str(path))))
+    findings = run(["audit", *words, "--trials", "3000", "--alpha", "0.001", "--seed", "17"])
+    assert findings
+    for attack in dict.fromkeys(finding["attack"] for finding in findings):
+        originals = [finding for finding in findings if finding["attack"] == attack]
+        program, *line = shlex.split(originals[0]["replay"])
+        assert program == "attacklab"
+        assert run(line) == originals
