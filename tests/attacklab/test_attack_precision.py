@@ -1,0 +1,142 @@
+"""The precision attack: the sets that addition leaves out, and what they show of broken and sound targets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from attacklab.attacks.precision import Precision, as_released, reachable
+from attacklab.findings import Finding, Verdict
+from attacklab.referee import audit
+from attacklab.targets import Target
+from mechanisms.grid import Grid
+from mechanisms.laplace.naive import naive_laplace_inverse_cdf, naive_laplace_numpy
+from mechanisms.laplace.rounded_ideal import exact_rounded_laplace_fast
+from mechanisms.randomness import SeededBits
+
+EVERY_BINARY16 = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+BAND = 0.0104
+"""2·exp(−2·100 000·BAND²) < 1e-9."""
+FINITE_BINARY16 = EVERY_BINARY16[np.isfinite(EVERY_BINARY16)]
+
+
+@pytest.mark.parametrize("answer", [0.0, 1.0, 0.9995, -3.0, 1e-7, 6.1e-05, 1000.0, -40000.0])
+def test_reachable_is_what_adding_every_binary16_number_reaches(answer: float) -> None:
+    operand = np.float16(answer)
+    with np.errstate(over="ignore"):
+        sums = operand + FINITE_BINARY16
+    assert np.array_equal(reachable(FINITE_BINARY16, answer), np.isin(FINITE_BINARY16, sums))
+
+
+@pytest.mark.parametrize(("dtype", "bits"), [(np.float64, 53), (np.float32, 24), (np.float16, 11)])
+def test_from_one_only_multiples_of_half_an_ulp_come_and_from_zero_everything(dtype: Any, bits: int) -> None:
+    outputs = np.random.default_rng(3).normal(size=5_000).astype(dtype)
+    odd = np.array([Fraction(float(y)) % Fraction(1, 1 << bits) != 0 for y in outputs])
+    assert odd.any()
+    assert not (reachable(outputs, 1.0) & odd).any()
+    assert reachable(outputs, 0.0).all()
+
+
+def test_failures_integers_and_infinities_are_judged_too() -> None:
+    assert as_released(np.array([1, 2])).dtype == np.float64
+    assert as_released(np.array([0.5], dtype=np.float32)).dtype == np.float32
+    outputs = as_released(np.array([0.5, None, math.inf], dtype=object))
+    assert reachable(outputs, 1.0).tolist() == [True, False, True]
+
+
+def _audited(release: Callable[..., NDArray[Any]], epsilon: float, attack: Precision) -> list[Finding]:
+    return audit(Target.noise(release, epsilon=epsilon, name="target"), [attack], trials=100_000, alpha=1e-6, seed=4)
+
+
+def _answers(finding: Finding) -> tuple[float, float]:
+    assert finding.pair is not None
+    return float(finding.pair["first"]["readable"][0]), float(finding.pair["second"]["readable"][0])
+
+
+def _left_out_by_one(epsilon: float) -> tuple[float, float]:
+    """P[y is no multiple of 2^−53] and P[y cannot come from answer 1] for ideal noise about 0, binade by binade."""
+
+    def within(lower: float, upper: float) -> float:
+        return math.exp(-epsilon * lower) - math.exp(-epsilon * upper)
+
+    inner = [within(2.0 ** -(k + 1), 2.0**-k) for k in range(60)]
+    no_multiple = sum(inner[k] * (1 - 2.0**-k) for k in range(60))
+    negative_inside = sum(inner[k] * (1 - 2.0 ** -(k + 1)) for k in range(60))
+    # y in (−2^j, 1 − 2^j) comes from n beyond −2^j, whose grid is twice as coarse as y's.
+    negative_beyond = sum(within(2.0**j - 1, 2.0**j) / 2 for j in range(1, 11))
+    return no_multiple, (no_multiple + negative_inside + negative_beyond) / 2
+
+
+@pytest.mark.parametrize("release", [naive_laplace_inverse_cdf, naive_laplace_numpy])
+def test_naive_laplace_tells_0_from_1_as_often_as_the_sum_over_binades_says(release: Callable[..., Any]) -> None:
+    """By Hoeffding's inequality each of the two rates misses its band with probability below 1e-9."""
+    no_multiple, left_out = _left_out_by_one(1.0)
+    outputs = release(0.0, 100_000, np.random.default_rng(9), epsilon=1.0)
+    assert np.mean(np.ldexp(outputs, 53) % 1 != 0) == pytest.approx(no_multiple, abs=BAND)
+    (finding,) = _audited(partial(release, epsilon=1.0), 1.0, Precision((0.0, 1.0)))
+    assert finding.verdict is Verdict.VIOLATED
+    assert finding.counts is not None
+    assert finding.counts.second == 0
+    assert finding.counts.first / finding.counts.trials == pytest.approx(left_out, abs=BAND)
+    assert finding.epsilon_lower is not None
+    assert finding.epsilon_lower > 7.5
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 0.05, 3.0])
+def test_two_answers_one_ulp_apart_are_told_apart_at_any_noise(epsilon: float) -> None:
+    """The least rate below lies BAND under the truth, so that each case fails by chance with probability 1e-9."""
+    *_, finding = _audited(partial(naive_laplace_numpy, epsilon=epsilon), epsilon, Precision())
+    assert finding.verdict is Verdict.VIOLATED
+    first, second = _answers(finding)
+    assert second == math.nextafter(first, 0)
+    assert finding.advantage is not None
+    # For 2^k within a factor 1.5 of the median, t = 2^k·ε is in [0.46, 1.04], where (e^−t − e^−2t)/2 > 0.113.
+    assert abs(finding.advantage.estimate) > 0.113 - BAND
+
+
+def _in_binary32(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float32]:
+    return np.float32(answer) + rng.laplace(size=trials).astype(np.float32)
+
+
+def test_binary32_outputs_are_judged_on_their_own_grid() -> None:
+    findings = _audited(_in_binary32, 1.0, Precision())
+    assert [finding.verdict for finding in findings] == [Verdict.VIOLATED] * 2
+    assert findings[0].counts is not None
+    assert findings[0].counts.second == 0
+    first, second = _answers(findings[1])
+    assert first - second == first * 2.0**-24
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 1.0])
+def test_the_rounded_ideal_mechanism_on_a_public_grid_is_not_broken(epsilon: float) -> None:
+    def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        return exact_rounded_laplace_fast(answer, trials, SeededBits(rng), epsilon=Fraction(epsilon), grid=Grid(-20))
+
+    findings = _audited(release, epsilon, Precision())
+    assert [finding.verdict for finding in findings] == [Verdict.NOT_DETECTED] * 2
+    assert all(finding.smallest_detectable is not None for finding in findings)
+
+
+@pytest.mark.parametrize("noise", [np.zeros, lambda trials: np.full(trials, math.inf)])
+def test_no_second_pair_is_made_where_outputs_have_no_spread(noise: Callable[[int], NDArray[np.float64]]) -> None:
+    def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:  # noqa: ARG001
+        return answer + noise(trials)
+
+    assert len(_audited(release, 1.0, Precision())) == 1
+
+
+def test_integer_outputs_meet_integer_answers_only() -> None:
+    findings = _audited(lambda answer, trials, rng: int(answer) + rng.integers(-9, 10, trials), 1.0, Precision())
+    assert [_answers(finding) for finding in findings] == [(0.0, 1.0)]
+
+
+def test_answers_further_apart_than_the_sensitivity_are_refused() -> None:
+    with pytest.raises(ValueError, match="not neighbouring"):
+        _audited(partial(naive_laplace_numpy, epsilon=1.0), 1.0, Precision((0.0, 2.0)))
