@@ -1,9 +1,9 @@
-"""Logarithm and sine of whole arrays in binary64, with proven error bounds.
+"""The logarithm of whole arrays in binary64, with a proven error bound.
 
-These are what the fast paths filter with: a draw that an approximation with a proven bound decides needs no
-exact arithmetic. The bounds rest on IEEE 754 alone, on round-to-nearest +, −, × and ÷ of normal numbers;
-neither a libm's nor numpy's accuracy is trusted. Each bound is computed when this module is imported, in
-rational arithmetic and from the very coefficients that are used, by the argument written beside it.
+Fast paths filter with it: a draw that an approximation with a proven bound decides needs no exact
+arithmetic. The bound rests on IEEE 754 alone, on round-to-nearest +, −, × and ÷ of normal numbers; neither a libm's
+nor numpy's accuracy is trusted. It is computed when this module is imported, in rational arithmetic and from the
+very coefficients that are used, by the argument written beside it.
 
 Notation: u = 2^−53, so that a correctly rounded operation multiplies the true result by 1 + d, |d| ≤ u.
 Arrays of about `CHUNK` elements keep the temporaries in a core's cache, which is most of the speed.
@@ -29,15 +29,10 @@ UNIT = Fraction(1, 2**53)
 """The relative error u of a correctly rounded binary64 operation."""
 
 _LOG_TERMS = 10
-_SINE_TERMS = 11
 
 _SQRT_HALF_BITS = np.int64(0x3FE6A09E667F3BCD)  # of the least binary64 above √½
 _LN_2 = float(gmpy2.const_log2(53))
 _ARTANH_COEFFICIENTS = tuple(1.0 / (2 * k + 1) for k in range(_LOG_TERMS))
-with gmpy2.context(precision=300):
-    _SINE_COEFFICIENTS = tuple(
-        float((-1) ** k * (2 * gmpy2.const_pi()) ** (2 * k + 1) / math.factorial(2 * k + 1)) for k in range(_SINE_TERMS)
-    )
 
 
 def round_up(value: Fraction) -> float:
@@ -99,27 +94,8 @@ def _log_error() -> Fraction:
     return (1 + 2 * multiple_of_ln_2 + mantissa) * (1 + UNIT) - 1
 
 
-def _sine_error() -> Fraction:
-    """Bound the relative error of `sine_of_turns`.
-
-    With y = w² ≤ 1/16, sin(2πw)/w = Σ a_k·y^k ≥ 4, since the sine is concave up to a quarter turn. The series
-    alternates and its terms decrease, so what is left out is less than the next term, a_K·y^K; rounding y moves
-    the sum by at most u·y·Σ k·|a_k|·y^(k−1); Horner's rule adds its own error; the product with w is rounded once.
-    """
-    y = Fraction(1, 16)
-    moduli = [abs(Fraction(coefficient)) / (1 - UNIT) for coefficient in _SINE_COEFFICIENTS]
-    next_modulus = moduli[-1] * 40 / (2 * _SINE_TERMS * (2 * _SINE_TERMS + 1))  # (2π)² < 40
-    left_out = next_modulus * y**_SINE_TERMS
-    square = UNIT * sum(k * modulus * y**k for k, modulus in enumerate(moduli))
-    series = (left_out + square + _horner_error(_SINE_COEFFICIENTS, y * (1 + UNIT))) / 4
-    return (1 + series) * (1 + UNIT) - 1
-
-
 LOG_ERROR = round_up(_log_error())
 """`log(x)` lies within LOG_ERROR·|log x| of log x."""
-
-SINE_ERROR = round_up(_sine_error())
-"""`sine_of_turns(w)` lies within SINE_ERROR·|sin 2πw| of sin 2πw."""
 
 
 def log(x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -141,21 +117,4 @@ def log(x: NDArray[np.float64]) -> NDArray[np.float64]:
     s += s
     result *= s
     result += exponent * _LN_2
-    return result
-
-
-def sine_of_turns(turns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Approximate the sine of an angle given in turns.
-
-    Any angle comes into the domain by exact arithmetic: cos 2πv = sin 2π(|v − ½| − ¼) for 0 ≤ v ≤ 1, where the
-    two subtractions are exact if v is an integer multiple of 2^−53.
-
-    Args:
-        turns: numbers w in [−¼, ¼], each 0 or at least 2^−500 in modulus (this is not checked).
-
-    Returns:
-        sin 2πw, elementwise, within the relative error `SINE_ERROR` (0 exactly where w = 0).
-    """
-    result = _horner(_SINE_COEFFICIENTS, turns * turns)
-    result *= turns
     return result

@@ -60,6 +60,38 @@ def naive_laplace_numpy_legacy(
     return answer + legacy.laplace(0.0, _noise_scale(epsilon, sensitivity), trial_count(trials))
 
 
+def naive_two_sided_geometric(
+    answer: int, trials: int, rng: np.random.Generator, *, epsilon: float, sensitivity: float = 1.0
+) -> NDArray[np.int64]:
+    """Add to an integer the difference of two geometric variates, each counted in a loop, as textbooks define them.
+
+    The flaw: the loops run once for every step of the noise, so that the time taken tells how large it is. And the
+    binary64 ratio e^(−ε/Δ) is rounded, so that ε is met only nearly.
+
+    Args:
+        answer: the true answer f(D).
+        trials: how many outputs to draw.
+        rng: the source of randomness.
+        epsilon: privacy parameter, above 0.
+        sensitivity: how far neighbouring answers can be apart, above 0.
+
+    Returns:
+        Array of `trials` outputs.
+
+    Raises:
+        ValueError: a parameter is out of its range.
+    """
+    ratio = np.exp(-1 / _noise_scale(epsilon, sensitivity))
+
+    def successes() -> int:
+        count = 0
+        while rng.random() < ratio:
+            count += 1
+        return count
+
+    return np.array([answer + successes() - successes() for _ in range(trial_count(trials))], dtype=np.int64)
+
+
 def naive_randomized_response(
     truth: bool, trials: int, rng: np.random.Generator, *, epsilon: float
 ) -> NDArray[np.bool_]:
