@@ -43,7 +43,7 @@ class Limits:
     Args:
         unresolved: it ends once no more mass than this is left; 0 to go on until the law is closed. Laws of called
             samplers are sought 2^16 times as closely.
-        runs: the most runs for one law.
+        runs: the most runs, those for the laws of called samplers included.
         draws: the most draws (takes, calls, and looks at the integers taken) in one run.
         tapes: the most runs waiting, and the most values that a uniform outcome may have. Above it, the lighter half is
             given up.
@@ -143,6 +143,8 @@ class _Explorer:
     def law(self, sampler: Callable[..., Any], arguments: tuple[Any, ...]) -> Law:
         """Find the law of the sampler that was asked for."""
         found = self.explore(sampler, arguments, mpq(self._limits.unresolved))
+        if not found.values:
+            raise NeverEnds(f"{_name(sampler)} gave no outcome in {self._runs} runs, those of called samplers included")
         masses: dict[Hashable, Any] = {}
         for i, (value, share) in enumerate(zip(found.values, found.shares, strict=True)):
             for outcome, part in _spelled_out(value, self._limits.tapes):
@@ -174,11 +176,11 @@ class _Explorer:
         masses = _Masses(Work(self._counted, self._arithmetic) if self._counted else None)
         frontier = Frontier(self._limits.tapes)
         path: Path = None
-        for runs_left in range(self._limits.runs - 1, -1, -1):
+        while self._runs < self._limits.runs:
+            self._runs += 1
             played = tape(path, frontier)
             outcome, value = _run(sampler, arguments, played)
             masses.add(outcome, value, played)
-            self._runs += 1
             for _ in range(self._repeats(sampler, outcome)):
                 again = tape(played.path, None)
                 if _run(sampler, arguments, again)[0] != outcome or again.bits != played.bits:
@@ -186,14 +188,13 @@ class _Explorer:
             if self._runs % _REPORTED == 0:
                 self._report(frontier, masses)
             # No run still to come can resolve more than the heaviest path weighs.
-            if frontier.heaviest * runs_left <= _IMMATERIAL * float(target) or masses.unresolved <= target:
+            resolvable = frontier.heaviest * (self._limits.runs - self._runs)
+            if resolvable <= _IMMATERIAL * float(target) or masses.unresolved <= target:
                 break
             path = frontier.pop()
         self._report(frontier, masses)
-        if not masses:
-            raise NeverEnds(
-                f"{_name(sampler)} gave no outcome in {self._limits.runs} runs of {self._limits.draws} draws"
-            )
+        if not masses and self._runs < self._limits.runs:
+            raise NeverEnds(f"{_name(sampler)} gave no outcome: it restarted or drew {self._limits.draws} times")
         return masses.found(target / _ROUNDING)
 
     def _repeats(self, sampler: Callable[..., Any], outcome: Hashable) -> int:
@@ -244,6 +245,8 @@ class _Masses:
 
     def found(self, grain: Any) -> Found:
         """The law, heaviest value first; if it is not closed, in multiples of `grain` (0: exact)."""
+        if not self._resolved:
+            return Found((), (), ())
         series = 1 / (1 - self._restarted)
         outcomes = sorted(self._resolved, key=lambda outcome: -self._resolved[outcome][1])
         values = tuple(self._resolved[outcome][0] for outcome in outcomes)

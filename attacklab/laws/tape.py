@@ -196,6 +196,8 @@ class Tape:
             found = self._find(sampler, arguments)
         except LawError as error:
             self.stop(error)
+        if not found.values:
+            self.stop(PutAside())
         branch = self._branch(found.weights) if len(found.values) > 1 else 0
         self.called.append((found, branch))
         value = found.values[branch]

@@ -32,7 +32,8 @@ class UniformInteger:
         self.low = low
         self.high = high
 
-    def _below(self, cut: int) -> bool:
+    def _below(self, number: Any) -> bool:
+        cut = int(number)
         if cut <= self.low:
             return False
         if cut >= self.high:
@@ -63,7 +64,7 @@ class UniformInteger:
     def __eq__(self, other: object) -> bool:
         if not (isinstance(other, numbers.Real) and _is_finite(other)):
             return False
-        value = int(math.floor(other))
+        value: Any = math.floor(other)
         return value == other and not self._below(value) and self._below(value + 1)
 
     def __hash__(self) -> int:
