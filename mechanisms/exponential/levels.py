@@ -236,9 +236,8 @@ class _Tables:
         rejected = (np.maximum(1 - FILTER_ERROR - probability, 0) * scale).astype(np.uint64)
         self.accepted_below = np.append(begin + accepted, np.uint64(0))
         self.rejected_above = np.append(last - rejected, np.uint64(0))
-        if used[-1] == levelled.depth:  # where exponents are cut off
+        if used[-1] == levelled.depth:  # where exponents are cut off: f = 0 there, which rejects nothing
             self.accepted_below[before[-1] : -1] = 0
-            self.rejected_above[before[-1] : -1] = last[-1]
 
         prefixes = np.arange(1 << _PREFIX, dtype=np.uint64) << np.uint64(_WORD - _PREFIX)
         level = self._level(prefixes)
