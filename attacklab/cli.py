@@ -1,4 +1,4 @@
-"""The command line: `attacklab list`, `run`, `audit`.
+"""The command line: `attacklab list`, `run`, `audit`, `prove`.
 
 Exit status: 0 nothing violated, 1 a claim refuted, 2 a usage error or an ERROR finding.
 """
@@ -10,6 +10,7 @@ import shlex
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -23,12 +24,15 @@ from attacklab.attacks.base import Attack
 from attacklab.experiment import FOLDER, Settings, load_experiments, run_experiment
 from attacklab.findings import Finding, Verdict, record, to_text, write_whole
 from attacklab.floats import ArithmeticModeError
+from attacklab.laws import Progress
 from attacklab.loading import load_target, targets_of
+from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.proof import LIMITS, default_pair, prove
 from attacklab.referee import DEFAULT_ALPHA, DEFAULT_TRIALS, audit
 from attacklab.report import write_index
-from attacklab.targets import Kind
+from attacklab.targets import Kind, Target
 
-REFUTED, FAILED = 1, 2
+OK, REFUTED, FAILED = 0, 1, 2
 COLOURS = {
     Verdict.VIOLATED: "bold red",
     Verdict.PROVED: "bold blue",
@@ -55,7 +59,7 @@ def list_() -> None:
     for attack in ATTACKS:
         attacks.add_row(attack.name, attack.flaw)
     console.print(attacks)
-    if not Path(FOLDER).is_dir():
+    if not Path(FOLDER, "targets.py").is_file():
         console.print(f"\nExperiments and the lab's targets are found in a checkout of the lab (no {FOLDER}/ here).")
         return
     experiments = Table("experiment", "question", title="\nExperiments", title_justify="left", box=None)
@@ -114,14 +118,15 @@ def audit_(
     parameters = {name: value for name, value in parameters.items() if value is not None}
     loaded = load_target(target, kind=kind, epsilon=epsilon, **parameters)
     by_name = {known.name: known for known in ATTACKS}
-    chosen: Sequence[Attack] = [_named(name, by_name, "attack") for name in attack] if attack else ATTACKS
+    names = dict.fromkeys(attack or by_name)
+    chosen: Sequence[Attack] = [_named(name, by_name, "attack") for name in names]
     options = {"--kind": kind, "--epsilon": epsilon, "--delta": delta, "--sensitivity": sensitivity}
     options |= {"--lower": lower, "--upper": upper}
-    said = [f"{option} {value}" for option, value in options.items() if value is not None]
-    spec = " ".join([shlex.quote(target), *said])
-    if json not in (None, "-"):
-        _require_writable(Path(str(json)).parent)
-    findings = audit(loaded, chosen, trials=trials, alpha=alpha, seed=seed, spec=spec)
+    if json is not None and json != "-":
+        if Path(json).is_dir():
+            raise ValueError(f"cannot write to {json}: it is a folder")
+        _require_writable(Path(json).parent)
+    findings = audit(loaded, chosen, trials=trials, alpha=alpha, seed=seed, spec=_spec(target, options))
     if json == "-":
         typer.echo(to_text(record(findings)), nl=False)
     else:
@@ -133,6 +138,63 @@ def audit_(
         raise typer.Exit(FAILED)
     if Verdict.VIOLATED in verdicts:
         raise typer.Exit(REFUTED)
+
+
+@app.command("prove")
+def prove_(
+    target: Annotated[str, typer.Argument(help="path/file.py:name or package.module:name, of a target with a sampler")],
+    epsilon: Annotated[float | None, typer.Option(help="The claimed ε.")] = None,
+    first: Annotated[str | None, typer.Option(help="One input of the pair: numbers separated by commas.")] = None,
+    second: Annotated[str | None, typer.Option(help="Its neighbour.")] = None,
+    runs: Annotated[int, typer.Option(min=1, help="The most runs of the sampler for either law.")] = LIMITS.runs,
+    json: Annotated[str | None, typer.Option(help="Write the finding to this file, or - for standard output.")] = None,
+) -> None:
+    """Find the exact output laws of a target on a neighbouring pair, and decide its claim."""
+    loaded = load_target(target, epsilon=epsilon)
+    if (first is None) != (second is None):
+        raise ValueError("--first and --second go together")
+    pair = default_pair(loaded) if first is None else _pair(loaded, _numbers(first), _numbers(str(second)))
+    options = {"--epsilon": epsilon, "--first": first, "--second": second}
+    limits = replace(LIMITS, runs=runs)
+    status = Console(stderr=True).status("enumerating")
+    with status:
+        finding = prove(
+            loaded, pair, limits=limits, progress=lambda at: status.update(_progress(at)), spec=_spec(target, options)
+        )
+    if json == "-":
+        typer.echo(to_text(record([finding])), nl=False)
+    else:
+        _print_findings([finding])
+        if json is not None:
+            write_whole(Path(json), to_text(record([finding])))
+    raise typer.Exit(REFUTED if finding.verdict is Verdict.VIOLATED else OK)
+
+
+def _progress(at: Progress) -> str:
+    return f"{at.runs} runs, {at.tapes} waiting, {at.unresolved:.2g} of the mass open"
+
+
+def _numbers(text: str) -> list[float]:
+    try:
+        return [float(number) for number in text.split(",")]
+    except ValueError:
+        raise ValueError(f"an input must be numbers separated by commas, not {text!r}") from None
+
+
+def _pair(target: Target, first: list[float], second: list[float]) -> NeighbouringPair:
+    if target.kind is Kind.SELECTION:
+        return NeighbouringPair.utilities(first, second, sensitivity=target.sensitivity)
+    if target.kind is Kind.NOISE:
+        if (len(first), len(second)) != (1, 1):
+            raise ValueError("the inputs of a noise target are one number each")
+        return NeighbouringPair.answers(first[0], second[0], sensitivity=target.sensitivity)
+    relation = Relation.SUBSTITUTE if len(first) == len(second) else Relation.ADD_REMOVE
+    return NeighbouringPair.records(first, second, relation)
+
+
+def _spec(target: str, options: Mapping[str, object]) -> str:
+    said = [f"{option} {shlex.quote(str(value))}" for option, value in options.items() if value is not None]
+    return " ".join([shlex.quote(target), *said])
 
 
 def main() -> None:
