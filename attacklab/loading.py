@@ -95,6 +95,8 @@ def _module(place: str) -> ModuleType:
         try:
             module_spec.loader.exec_module(module)
         except (Exception, SystemExit) as error:
+            if sys.modules.get(path.stem) is module:
+                del sys.modules[path.stem]
             raise ValueError(f"{place} cannot be loaded: {in_one_line(error)}") from error
         return module
     if str(Path.cwd()) not in sys.path:
