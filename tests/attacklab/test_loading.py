@@ -1,0 +1,152 @@
+"""Loading targets by name: what the name may stand for, and one line for each way in which it may be wrong."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from pathlib import Path
+
+import pytest
+
+from attacklab.claims import PrivacyClaim
+from attacklab.loading import load_target, targets_of
+from attacklab.targets import Kind, Target
+
+SOURCE = '''
+from __future__ import annotations
+
+import numpy as np
+from attacklab.targets import Target
+
+def noisy(answer, trials, rng):
+    """Adds noise."""
+    return answer + rng.laplace(0.0, 2.0, trials)
+
+def made(epsilon: float = 0.25, sensitivity: float = 1.0) -> Target:
+    """A target of one ε.
+
+    More of it.
+    """
+    return Target.noise(noisy, epsilon=epsilon, sensitivity=sensitivity)
+
+def failing(epsilon: float = 1.0) -> Target:
+    raise KeyError("two\\nlines")
+
+def nothing():
+    return 3
+
+def _hidden():
+    return None
+
+target = Target.noise(noisy, epsilon=0.5)
+number = 3
+'''
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> str:
+    path = tmp_path / "some_targets.py"
+    path.write_text(SOURCE)
+    return str(path)
+
+
+@pytest.fixture(autouse=True)
+def clean_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    for name in ("some_targets", "broken", "leaving", "versioned"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+
+
+def test_a_name_may_be_a_target_a_maker_of_one_or_a_release_function(place: str) -> None:
+    assert load_target(f"{place}:target").claim == PrivacyClaim(0.5)
+    assert load_target(f"{place}:made").claim == PrivacyClaim(0.25)
+    made = load_target(f"{place}:made", epsilon=2.0, sensitivity=3.0)
+    assert (made.claim.epsilon, made.sensitivity) == (2.0, 3.0)
+    released = load_target(f"{place}:noisy", kind=Kind.MEAN, epsilon=1.0, delta=0.1, bounds=(0.0, 1.0))
+    assert (released.kind, released.claim, released.bounds) == (Kind.MEAN, PrivacyClaim(1.0, 0.1), (0.0, 1.0))
+    assert released.name == "noisy"
+
+
+def test_version_is_the_digest_of_the_file_or_what_the_module_declares(place: str, tmp_path: Path) -> None:
+    digest = hashlib.sha256(SOURCE.encode()).hexdigest()
+    assert load_target(f"{place}:target").version == f"sha256:{digest[:16]}"
+    declaring = tmp_path / "versioned.py"
+    declaring.write_text(SOURCE + "__version__ = '7.1'\n")
+    assert load_target(f"{declaring}:target").version == "7.1"
+
+
+def test_modules_are_found_in_the_current_folder(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(place).parent)
+    assert load_target("some_targets:target").claim == PrivacyClaim(0.5)
+
+
+def test_targets_of_a_module_come_with_their_first_line(place: str) -> None:
+    listed = targets_of(place)
+    assert listed["noisy"] == "Adds noise."
+    assert listed["made"] == "A target of one ε."
+    assert set(listed) == {"noisy", "made", "failing", "nothing", "target"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("", "must be written path/file.py:name or package.module:name"),
+        ("nowhere", "must be written path/file.py:name or package.module:name"),
+        (":target", "must be written"),
+        ("{place}:", "must be written"),
+        ("/no/such/file.py:target", "there is no file /no/such/file.py"),
+        ("no_such_module:target", "module no_such_module cannot be imported: ModuleNotFoundError"),
+        ("..:target", "module .. cannot be imported"),
+        ("{place}:targt", "has no 'targt'; targets in it: failing, made, noisy, nothing, target"),
+        ("{place}:number", "is a int, neither a Target nor a function"),
+        ("{place}:noisy", "is a release function: say its kind"),
+        ("{place}:nothing", r"is a release function: say its kind .* \(it returned a int\)"),
+        ("{place}:failing", "raised KeyError: 'two"),
+    ],
+)
+def test_a_name_that_is_no_target_is_told_in_one_line(spec: str, message: str, place: str) -> None:
+    with pytest.raises(ValueError, match=message) as raised:
+        load_target(spec.replace("{place}", place))
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "message"),
+    [
+        ("broken", "def f(:\n", "cannot be loaded: SyntaxError"),
+        ("broken", "raise RuntimeError('no')\n", "cannot be loaded: RuntimeError: no"),
+        ("leaving", "import sys\nsys.exit(0)\n", "cannot be loaded: SystemExit: 0"),
+    ],
+)
+def test_a_file_that_fails_is_told_in_one_line_and_leaves_no_half_module(
+    name: str, source: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / f"{name}.py"
+    path.write_text(source)
+    with pytest.raises(ValueError, match=message) as raised:
+        load_target(f"{path}:target")
+    assert "\n" not in str(raised.value)
+    assert name not in sys.modules
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=f"module {name} cannot be imported"):
+        load_target(f"{name}:target")
+
+
+def test_parameters_that_do_not_fit_are_named(place: str) -> None:
+    with pytest.raises(ValueError, match="needs an epsilon"):
+        load_target(f"{place}:noisy", kind=Kind.NOISE)
+    with pytest.raises(ValueError, match="a target with a claim of its own; leave the parameters out"):
+        load_target(f"{place}:target", epsilon=1.0)
+    with pytest.raises(ValueError, match=r"parameters of a mean target: missing a required .*'bounds'"):
+        load_target(f"{place}:noisy", kind=Kind.MEAN, epsilon=1.0)
+    with pytest.raises(ValueError, match=r"parameters of a noise target: .* 'bounds'"):
+        load_target(f"{place}:noisy", kind=Kind.NOISE, epsilon=1.0, bounds=(0, 1))
+    with pytest.raises(TypeError, match="release must be callable"):
+        load_target(f"{place}:number", kind=Kind.NOISE, epsilon=1.0)
+
+
+def test_a_loaded_target_runs(place: str) -> None:
+    target = load_target(f"{place}:target")
+    assert isinstance(target, Target)
+    assert callable(target.release)
+    assert target.name == "noisy"
