@@ -1,0 +1,209 @@
+"""The precision of additive noise (see attacklab.attacks.precision)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from attacklab.attacks.precision import Precision
+from attacklab.experiment import Collected, Settings
+from attacklab.figures import Figure, Panel, Role, Series
+from attacklab.findings import Estimate, Finding
+from attacklab.inference import share_of_alpha
+from attacklab.referee import DEFAULT_ALPHA, audit
+from attacklab.targets import Target
+from experiments import targets
+from experiments.curves import advantage_series, ceiling_series, findings_of
+from mechanisms.gaussian.naive import ziggurat
+from mechanisms.gaussian.privacy import gaussian_sigma
+
+QUESTION = "Does the addition of f(D) and noise tell f(D), whatever sampler the noise comes from?"
+
+EPSILONS = (0.01, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+DELTA = 1e-5
+
+
+def naive_gaussian_numpy(epsilon: float = 1.0) -> Target:
+    """Gaussian mechanism, numpy's Generator.standard_normal."""
+    return _gaussian(epsilon, np.float64, "naive_gaussian_numpy")
+
+
+def naive_gaussian_numpy_binary32(epsilon: float = 1.0) -> Target:
+    """Gaussian mechanism, numpy's Generator.standard_normal, all in binary32."""
+    return _gaussian(epsilon, np.float32, "naive_gaussian_numpy_binary32")
+
+
+def _gaussian(epsilon: float, dtype: type[np.float32] | type[np.float64], name: str) -> Target:
+    sigma = gaussian_sigma(epsilon, DELTA)
+
+    def release(answer: float, trials: int, rng: np.random.Generator) -> Any:
+        return answer + sigma * ziggurat(trials, rng, dtype)
+
+    return Target.noise(release, epsilon=epsilon, delta=DELTA, name=name)
+
+
+TARGETS: tuple[tuple[Callable[[float], Target], str, Role], ...] = (
+    (targets.naive_laplace_inverse_cdf, "naive Laplace, textbook inverse CDF", Role.NAIVE),
+    (targets.naive_laplace_numpy, "naive Laplace, numpy", Role.NAIVE),
+    (naive_gaussian_numpy, "naive Gaussian, numpy", Role.NAIVE),
+    (naive_gaussian_numpy_binary32, "naive Gaussian, numpy in binary32", Role.NAIVE),
+    (targets.exact_rounded_laplace, "exact, rounded ideal Laplace", Role.EXACT),
+)
+FAR, NEAR = 0, 1
+"""Which pair of the attack a finding is about: the answers 0 and Δ, or two that are one ulp apart."""
+
+GRID_EXPONENTS = tuple(range(-12, -71, -1))
+GRIDS_OF = (
+    (targets.naive_laplace_numpy, 0.0, "naive, f(D) = 0", Role.NAIVE),
+    (targets.naive_laplace_numpy, 1.0, "naive, f(D) = 1", Role.NAIVE),
+    (targets.exact_rounded_laplace, 0.0, "exact, f(D) = 0", Role.EXACT),
+    (targets.exact_rounded_laplace, 1.0, "exact, f(D) = 1", Role.EXACT),
+)
+PARAGRAPH = """\
+The sum of f(D) and noise is rounded to the grid of its larger operand. From f(D) = 1 only multiples of 2^−53 come,
+whatever the noise is; from f(D) = 0 everything does, and a share of {odd:.3f} of all answers is finer at ε = 1. All
+that f(D) = 1 leaves out comes to {far} for Laplace noise, so that its real ε is at least {epsilon:.2f}. More noise
+makes that rarer, but not for answers beside a power of two: two answers that differ in the last bit alone, where the
+ideal mechanism hides everything, are told apart with advantage {near} at ε = {least:g} as at any other ε. The adversary
+needs no knowledge of the sampler. On a public grid, the exact mechanism's outputs are the same multiples whatever f(D)
+is, and nothing shows: {exact} and {exact_near}."""
+
+
+def collect(settings: Settings) -> Collected:
+    """Audit each mechanism at each ε, and find the coarsest grids that outputs lie on."""
+    trials = settings.budget(100_000, 5_000)
+    alpha = share_of_alpha(DEFAULT_ALPHA, len(EPSILONS) * len(TARGETS))
+    findings = [
+        finding
+        for make, _, _ in TARGETS
+        for epsilon in EPSILONS
+        for finding in audit(
+            make(epsilon),
+            [Precision()],
+            trials=trials,
+            alpha=alpha,
+            seed=settings.seed,
+            spec=f"experiments.targets:{make.__name__} --epsilon {epsilon}",
+        )
+    ]
+    rng = np.random.default_rng(settings.seed)
+    shares = [_shares(make(1.0).outputs(answer, trials, rng)) for make, answer, _, _ in GRIDS_OF]
+    return Collected(findings, {"epsilons": EPSILONS, "grid_exponents": GRID_EXPONENTS, "on_grid": shares})
+
+
+def _shares(outputs: np.ndarray[Any, np.dtype[np.float64]]) -> list[float]:
+    """The share of outputs that are multiples of each power of two; the scaling is exact."""
+    return [float(np.mean(np.ldexp(outputs, -exponent) % 1 == 0)) for exponent in GRID_EXPONENTS]
+
+
+def ideal_advantage(epsilon: float) -> float:
+    """The most that any bet wins against ideal Laplace noise at answers one sensitivity apart."""
+    return -math.expm1(-epsilon / 2)
+
+
+def figures(data: dict[str, Any]) -> list[Figure]:
+    """Advantage against ε for either pair, the ε that is left, and the grids that outputs lie on."""
+    epsilons = data["measured"]["epsilons"]
+    far = Series(label="ideal Laplace, best bet", role=Role.IDEAL, x=epsilons, y=[*map(ideal_advantage, epsilons)])
+    near = Series(label="ideal mechanism, any bet (below 10⁻¹⁵)", role=Role.IDEAL, x=epsilons, y=[0.0] * len(epsilons))
+    return [
+        Figure(
+            name="precision",
+            caption="Advantage of the bet on what the other answer leaves out, for two pairs; the ε that 10⁵ answers "
+            "leave; and how fine the answers are at ε = 1.",
+            panels=[
+                _advantages(data, FAR, "answers 0 and 1, sensitivity 1", far),
+                _advantages(data, NEAR, "answers 2^k near the noise and the number next below it", near),
+                _epsilon_panel(data),
+                _grids_panel(data),
+            ],
+        )
+    ]
+
+
+def _advantages(data: dict[str, Any], pair: int, title: str, ideal: Series) -> Panel:
+    measured = [
+        advantage_series(map(_oriented, _of_pair(data, make, pair)), lambda one: one.claim.epsilon, label, role)
+        for make, label, role in TARGETS
+    ]
+    return Panel(
+        title=title,
+        x_label="claimed ε",
+        y_label="distinguishing advantage P[E] − Q[E]",
+        x_scale="log",
+        series=[*measured, ideal, ceiling_series(data["measured"]["epsilons"])],
+    )
+
+
+def _epsilon_panel(data: dict[str, Any]) -> Panel:
+    epsilons = data["measured"]["epsilons"]
+    shown = []
+    for make, label, role in TARGETS:
+        bounds = [max(one.epsilon_lower or 0.0 for one in of_one) for of_one in _by_epsilon(data, make)]
+        shown.append(Series(label=label, role=role, x=epsilons, y=bounds))
+    claim = Series(label="the claim", role=Role.CEILING, x=epsilons, y=epsilons)
+    return Panel(
+        title="either pair",
+        x_label="claimed ε",
+        y_label="lower bound on the real ε",
+        x_scale="log",
+        series=[*shown, claim],
+    )
+
+
+def _grids_panel(data: dict[str, Any]) -> Panel:
+    exponents = [-exponent for exponent in data["measured"]["grid_exponents"]]
+    return Panel(
+        title="Laplace noise, ε = 1",
+        x_label="k",
+        y_label="share of outputs that are multiples of 2^−k",
+        series=[
+            Series(label=label, role=role, x=exponents, y=shares)
+            for (_, _, label, role), shares in zip(GRIDS_OF, data["measured"]["on_grid"], strict=True)
+        ],
+    )
+
+
+def _by_epsilon(data: dict[str, Any], make: Callable[[float], Target]) -> list[list[Finding]]:
+    """The findings of a target, a list of both pairs for each ε."""
+    found = findings_of(data, make.__name__)
+    return [[one for one in found if one.claim.epsilon == epsilon] for epsilon in data["measured"]["epsilons"]]
+
+
+def _of_pair(data: dict[str, Any], make: Callable[[float], Target], pair: int) -> list[Finding]:
+    return [of_one[pair] for of_one in _by_epsilon(data, make)]
+
+
+def _oriented(finding: Finding) -> Finding:
+    """The finding with the pair exchanged where the bet chosen was one on the second answer."""
+    advantage = finding.advantage
+    assert advantage is not None  # noqa: S101 - `findings_of` keeps only those
+    if advantage.estimate >= 0:
+        return finding
+    return replace(finding, advantage=Estimate(-advantage.estimate, -advantage.upper, -advantage.lower))
+
+
+def explain(data: dict[str, Any]) -> str:
+    """Say what is seen at ε = 1 and at the least ε, and why."""
+
+    def at(make: Callable[[float], Target], pair: int, epsilon: float) -> Finding:
+        return next(one for one in _of_pair(data, make, pair) if one.claim.epsilon == epsilon)
+
+    def shown(finding: Finding) -> str:
+        assert finding.advantage is not None  # noqa: S101 - `findings_of` keeps only those
+        return f"{abs(finding.advantage.estimate):.3f}"
+
+    far = at(targets.naive_laplace_numpy, FAR, 1.0)
+    return PARAGRAPH.format(
+        odd=1 - data["measured"]["on_grid"][0][data["measured"]["grid_exponents"].index(-53)],
+        far=shown(far),
+        epsilon=far.epsilon_lower,
+        near=shown(at(targets.naive_laplace_numpy, NEAR, EPSILONS[0])),
+        least=EPSILONS[0],
+        exact=shown(at(targets.exact_rounded_laplace, FAR, 1.0)),
+        exact_near=shown(at(targets.exact_rounded_laplace, NEAR, 1.0)),
+    )
