@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import jinja2
 
-from attacklab.findings import SCHEMA, Finding, Verdict, write_whole
+from attacklab.findings import Finding, Verdict, read_record, write_whole
 
 INDEX = jinja2.Template(
     """\
@@ -58,8 +57,8 @@ def write_index(reports: Path) -> Path:
     """
     entries = []
     for path in sorted((reports / "data").glob("*.json")):
-        data = json.loads(path.read_text(encoding="utf-8"))
-        if data.get("schema") != SCHEMA or "experiment" not in data:
+        data = read_record(path)
+        if "experiment" not in data:
             raise ValueError(f"{path} is not the record of an experiment")
         entries.append(data)
     page = INDEX.render(entries=entries, summarise=_summarise)
@@ -68,12 +67,13 @@ def write_index(reports: Path) -> Path:
     return index
 
 
-def _summarise(findings: list[dict[str, Any]]) -> list[list[str]]:
+def _summarise(findings: Sequence[Finding]) -> list[list[str]]:
     """A row for each target under each attack: how often which verdict, and the finding furthest above its ceiling."""
     groups: dict[tuple[str, str], list[Finding]] = {}
-    for finding in map(Finding.from_json, findings):
+    for finding in findings:
         groups.setdefault((finding.target, finding.attack), []).append(finding)
-    return [[target, attack, *_summary(group)] for (target, attack), group in groups.items()]
+    rows = ([target, attack, *_summary(group)] for (target, attack), group in groups.items())
+    return [[cell.replace("|", r"\|") for cell in row] for row in rows]
 
 
 def _summary(group: list[Finding]) -> list[str]:
@@ -82,7 +82,7 @@ def _summary(group: list[Finding]) -> list[str]:
     judged = [(finding.advantage, finding) for finding in group if finding.advantage is not None]
     if not judged:
         return [counted, "", group[0].reason, "", ""]
-    advantage, clearest = max(judged, key=lambda pair: pair[0].lower - pair[1].ceiling)
+    advantage, clearest = max(judged, key=lambda pair: max(pair[0].lower, -pair[0].upper) - pair[1].ceiling)
     return [
         counted,
         f"{clearest.claim.epsilon:g}",
