@@ -234,4 +234,5 @@ def in_one_line(error: BaseException) -> str:
 
 def described(value: object) -> str:
     """The type of a value, for messages."""
-    return "None" if value is None else f"a {type(value).__name__}"
+    name = type(value).__name__
+    return "None" if value is None else f"{'an' if name[0] in 'aeiou' else 'a'} {name}"

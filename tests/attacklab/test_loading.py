@@ -98,9 +98,9 @@ def test_targets_of_a_module_come_with_their_first_line(place: str) -> None:
         ("no_such_module:target", "module no_such_module cannot be imported: ModuleNotFoundError"),
         ("..:target", "module .. cannot be imported"),
         ("{place}:targt", "has no 'targt'; targets in it: failing, made, noisy, nothing, target"),
-        ("{place}:number", "is a int, neither a Target nor a function"),
+        ("{place}:number", "is an int, neither a Target nor a function"),
         ("{place}:noisy", "is a release function: say its kind"),
-        ("{place}:nothing", r"is a release function: say its kind .* \(it returned a int\)"),
+        ("{place}:nothing", r"is a release function: say its kind .* \(it returned an int\)"),
         ("{place}:failing", "raised KeyError: 'two"),
     ],
 )
