@@ -1,0 +1,66 @@
+"""Drawing: both files are made whole, the same data gives the same bytes, and only `plots` pays for matplotlib."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from attacklab import plots
+from attacklab.figures import Figure, Panel, Role, Series
+from tests.attacklab.test_figures import FIGURE
+
+
+def test_svg_and_png_are_drawn_and_are_what_they_say(tmp_path: Path) -> None:
+    written = plots.save(FIGURE, tmp_path / "new" / "folder")
+    assert [path.name for path in written] == ["some_figure.svg", "some_figure.png"]
+    assert ET.parse(written[0]).getroot().tag.endswith("svg")  # noqa: S314 - our own file
+    assert written[1].read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    assert len(list(written[0].parent.iterdir())) == 2
+
+
+def test_the_same_data_gives_the_same_bytes_and_other_data_others(tmp_path: Path) -> None:
+    first = plots.save(FIGURE, tmp_path / "1")
+    again = plots.save(Figure.from_json(FIGURE.to_json()), tmp_path / "2")
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in again]
+    panel = FIGURE.panels[0]
+    moved = replace(panel, series=[replace(panel.series[0], y=[0.5, 0.71]), *panel.series[1:]])
+    other = plots.save(replace(FIGURE, panels=[moved, FIGURE.panels[1]]), tmp_path / "3")
+    assert all(one.read_bytes() != two.read_bytes() for one, two in zip(first, other, strict=True))
+
+
+def test_what_is_drawn_has_the_labels_the_legend_and_the_bounds() -> None:
+    panel = FIGURE.panels[0]
+    axes = plots.Canvas().add_subplot()
+    plots._draw(axes, panel)
+    assert (axes.get_title(), axes.get_xlabel(), axes.get_ylabel()) == ("left", "ε", "advantage")
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "symlog")
+    legend = axes.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["n", "e", "i", "c"]
+    assert [line.get_ydata().tolist() for line in axes.get_lines()] == [list(one.y) for one in panel.series]  # type: ignore[union-attr]
+    assert len(axes.collections) == 1  # the one band of confidence bounds
+    colours = {line.get_color() for line in axes.get_lines()}
+    assert len(colours) == len(panel.series)
+
+
+def test_many_series_of_one_role_and_zero_on_a_symlog_axis_are_drawn(tmp_path: Path) -> None:
+    series = [Series(label=str(k), role=Role.NAIVE, x=[1, 2, 3], y=[0.0, 0.0, 0.0]) for k in range(9)]
+    panel = Panel(title="t", x_label="x", y_label="y", x_scale="log", y_scale="symlog", series=series)
+    assert len(plots.save(Figure(name="many", caption="", panels=[panel] * 3), tmp_path)) == 2
+
+
+def test_a_folder_that_cannot_be_written_is_an_os_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="file"):
+        plots.save(FIGURE, tmp_path / "file")
+
+
+def test_the_referee_does_not_import_matplotlib_nor_the_command_line() -> None:
+    code = "import sys, attacklab.referee; print([m for m in ('matplotlib', 'typer', 'jinja2') if m in sys.modules])"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603 - our own code
+    assert run.stdout.strip() == "[]"
