@@ -3,7 +3,7 @@
 Four samplers of Z. Each maps finitely many uniforms through rounded functions, so that only some doubles can come out:
 answer + σ·Z then has a support with holes that move with the answer, and an output that falls in one answer's hole and
 not in the other's tells them apart (Mironov 2012 for Laplace; Jin, McMurtry, Rubinstein and Ohrimenko 2022, 'Are We
-There Yet? Timing and Floating-Point Attacks on Differential Privacy Systems', sections 4 and 5, for these samplers).
+There Yet? Timing and Floating-Point Attacks on Differential Privacy Systems', for the Gaussian).
 
 Against their descriptions: logarithms are taken of 1 − U, since numpy's uniforms include 0 and exclude 1.
 """

@@ -8,7 +8,7 @@ The range of the smaller tail p = min(U, 1 − U) is cut into 2^6 cells a binade
 coefficients, and on IEEE 754's + and ×, which evaluate them; README.md has the analysis. Below p = 2^−18 there are no
 cells, and the result is NaN.
 
-The recurrence of the derivatives is in Steinbrecher and Shaw 2008, 'Quantile mechanics', section 3; the table with a
+The recurrence of the derivatives is in Steinbrecher and Shaw 2008, 'Quantile mechanics'; the table with a
 bound that covers the unknown rest of the uniform is ours.
 """
 
@@ -44,7 +44,7 @@ _SIGN_BIT = np.int64(-(2**63))
 
 @dataclass(frozen=True)
 class _Table:
-    """One Taylor polynomial a cell, with a cell of NaN at either end.
+    """One Taylor polynomial a cell, after a cell of NaN for what lies below, and the last one twice for p = ½ itself.
 
     Attributes:
         centres: 2^64·p at the cells' centres, shape (cells + 2,).
@@ -113,6 +113,7 @@ def _table() -> _Table:
         least = float(values[cell + 1]) if cell + 1 < _CELLS else 0.0
         radius = max(high - mpq(centre), mpq(centre) - low)
         bound = max(bound, _cell_error(series, low, radius, least, greatest))
+    centres[-1], coefficients[:, -1] = centres[-2], coefficients[:, -2]
     return _Table(centres, coefficients, float(bound) * (1 + 2.0**-52))
 
 

@@ -3,7 +3,7 @@
 Each record is clipped and rounded to the public grid on its own, which makes it a whole number of steps between the
 bounds; from there on sums are sums of integers, and one person moves them by what the bounds say and not by what
 rounding makes of it. The total then goes through the exact discrete Laplace mechanism on the same grid. Source of the
-remedy: Casacuberta et al. 2022, section 7 (integer and fixed-point arithmetic); README.md has the proofs.
+remedy: Casacuberta, Shoemate, Vadhan and Wagaman 2022 (integer and fixed-point sums); README.md has the proofs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Bounded sums and means in floating point, with Laplace noise scaled to the sensitivity of real arithmetic.
 
 The flaw (Casacuberta, Shoemate, Vadhan and Wagaman 2022, 'Widespread Underestimation of Sensitivity in Differentially
-Private Libraries and How to Fix It', sections 5 and 6): a sum of doubles is rounded, once or at every step, and one
+Private Libraries and How to Fix It'): a sum of doubles is rounded, once or at every step, and one
 record can decide which way. The rounded sum then moves by more than a record can move the sum: with bounds
 (1, 1 + 2^−48) and 1024 records by 64 times as much, in *each* of the four orders of summation here, the correctly
 rounded one included (README.md has the pairs). Sums of machine integers wrap around.

@@ -8,7 +8,7 @@ from fractions import Fraction
 import gmpy2
 import pytest
 from gmpy2 import mpfr, mpq
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mechanisms.gaussian.law import SUMMED_UP_TO, Enclosure, discrete_tail, normal_tail, tail_sum
@@ -48,6 +48,7 @@ def test_normal_tails_enclose_the_series(z: Fraction, precision: int) -> None:
     assert relative_width(tail) < 2.0 ** (10 - precision)
 
 
+@settings(derandomize=True, deadline=None, max_examples=200)
 @given(
     sigma=st.fractions(min_value=Fraction(1, 4), max_value=60, max_denominator=50),
     z=st.fractions(min_value=0, max_value=8, max_denominator=20),

@@ -8,7 +8,7 @@ import gmpy2
 import numpy as np
 import pytest
 from gmpy2 import mpfr
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mechanisms.gaussian.quantile import REACH, normal_quantile, quantile_bound, rough_quantile
@@ -18,8 +18,8 @@ WORDS = st.one_of(
     st.builds(  # cell edges and powers of two, and a little beside them, in both tails
         lambda exponent, part, beside, upper: (2**exponent + (part << exponent >> 6) + beside) ^ (2**64 - 1) * upper,
         st.integers(46, 62),
-        st.integers(0, 63),
-        st.integers(-2, 2),
+        st.integers(0, 64),
+        st.sampled_from([-1024, -513, -512, -511, -2, -1, 0, 1, 2, 512]),
         st.booleans(),
     ),
 )
@@ -38,12 +38,12 @@ def assert_within_bound(words: list[int]) -> None:
             if math.isnan(value):
                 assert smaller <= 2**46
                 continue
-            assert (value < 0) == (word >= 2**63)
-            magnitude = mpfr(abs(value))
+            magnitude = mpfr(value if word < 2**63 else -value)
             assert normal_tail(magnitude + bound) * mpfr(2) ** 64 <= smaller
             assert normal_tail(magnitude - bound) * mpfr(2) ** 64 >= smaller + 1
 
 
+@settings(derandomize=True, deadline=None, max_examples=500)
 @given(st.lists(WORDS, min_size=1, max_size=20))
 def test_every_value_is_within_the_bound_of_every_uniform_that_its_word_begins(words: list[int]) -> None:
     assert_within_bound(words)
@@ -62,6 +62,15 @@ def test_the_bound_is_small_and_not_slack_by_more_than_a_factor_of_sixteen() -> 
 def test_extreme_words_have_no_value() -> None:
     words = np.array([0, 1, 2**45, 2**64 - 1, 2**64 - 2**45], dtype=np.uint64)
     assert np.isnan(normal_quantile(words)).all()
+
+
+def test_the_words_next_to_one_half_have_a_value() -> None:
+    """Those within 2^9 of 2^63 become 2^63 as doubles, the far end of the last cell."""
+    beside = [2**63 - offset for offset in (1, 2, 511, 512, 513, 1024)] + [
+        2**63 + offset for offset in (0, 1, 512, 1024)
+    ]
+    assert not np.isnan(normal_quantile(np.array(beside, dtype=np.uint64))).any()
+    assert_within_bound(beside)
 
 
 def test_words_on_either_side_of_one_half_are_opposite() -> None:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mechanisms.grid import Grid
@@ -35,6 +35,7 @@ def rounded_half_even(record: float, bounds: Bounds) -> Fraction:
     return round(Fraction(clipped) / bounds.grid.step) * bounds.grid.step
 
 
+@settings(derandomize=True, deadline=None, max_examples=200)
 @given(st.lists(RECORDS, max_size=30), st.integers(-1022, 960))
 def test_the_total_is_the_rational_sum_of_the_rounded_records(records: list[float], exponent: int) -> None:
     step = 2.0**exponent
@@ -43,6 +44,7 @@ def test_the_total_is_the_rational_sum_of_the_rounded_records(records: list[floa
     assert bounds.total(np.array(records)) == expected
 
 
+@settings(derandomize=True, deadline=None, max_examples=200)
 @given(st.lists(RECORDS, min_size=1, max_size=12), RECORDS, st.integers(-5, 5), st.integers(1, 10))
 def test_no_record_moves_the_total_by_more_than_the_sensitivity(
     records: list[float], other: float, lower: int, width: int
