@@ -60,7 +60,9 @@ def list_() -> None:
         attacks.add_row(attack.name, attack.flaw)
     console.print(attacks)
     if not Path(FOLDER, "targets.py").is_file():
-        console.print(f"\nExperiments and the lab's targets are found in a checkout of the lab (no {FOLDER}/ here).")
+        console.print(
+            "\nExperiments and the lab's targets are found in a checkout of the lab, which this folder is not."
+        )
         return
     experiments = Table("experiment", "question", title="\nExperiments", title_justify="left", box=None)
     for experiment in load_experiments(Path.cwd()).values():

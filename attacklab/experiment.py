@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from attacklab import plots
 from attacklab.figures import Figure
 from attacklab.findings import Finding, record, to_text, write_whole
 
@@ -103,6 +102,8 @@ def run_experiment(experiment: Experiment, settings: Settings, reports: Path) ->
     Raises:
         OSError: the folder cannot be written.
     """
+    from attacklab import plots  # here, because matplotlib costs every other command half a second
+
     started = time.perf_counter()
     collected = experiment.collect(settings)
     text = to_text(
