@@ -1,0 +1,279 @@
+"""The command line: exit statuses, one line for every mistake, nothing half-written."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attacklab import cli
+from attacklab.attacks import ATTACKS
+from attacklab.findings import Finding, Verdict, read_record
+
+TARGETS = '''
+import math
+import numpy as np
+from attacklab.targets import Target
+
+def leaking(answer, trials, rng):
+    """Laplace noise of a textbook."""
+    return answer + rng.laplace(0.0, 1.0, trials)
+
+def sound(answer, trials, rng):
+    stay = 1 - math.exp(-2.0 ** -10)
+    return answer + (rng.geometric(stay, trials) - rng.geometric(stay, trials)) * 2.0 ** -10
+
+def few(answer, trials, rng):
+    return np.zeros(trials - 1)
+
+def words(answer, trials, rng):
+    return ["word"] * trials
+
+def nan(answer, trials, rng):
+    return np.full(trials, np.nan)
+
+def raising(answer, trials, rng):
+    raise RuntimeError("disk\\non fire")
+
+def leaving(answer, trials, rng):
+    raise SystemExit(0)
+
+def selected(utilities, trials, rng):
+    return np.full(trials, len(utilities))
+
+def apart(epsilon: float = 1.0):
+    from attacklab.neighbours import NeighbouringPair
+    NeighbouringPair.answers(0.0, 1.5, sensitivity=1.0)
+
+target = Target.noise(sound, epsilon=1.0)
+'''
+
+EXPERIMENT = """
+from attacklab.experiment import Collected
+from attacklab.figures import Figure, Panel, Role, Series
+from attacklab.referee import audit
+from attacklab.attacks import LowBitLaplace
+from attacklab.targets import Target
+
+QUESTION = "Do the bits tell?"
+
+def collect(settings):
+    target = Target.noise(lambda a, n, rng: a + rng.laplace(0.0, 1.0, n), epsilon=1.0, name="leaking")
+    return Collected(audit(target, [LowBitLaplace()], trials=settings.budget(4000, 2000), seed=settings.seed))
+
+def figures(data):
+    advantage = data["findings"][0]["advantage"]["estimate"]
+    series = Series(label="leaking", role=Role.NAIVE, x=[1.0], y=[advantage])
+    panel = Panel(title="t", x_label="x", y_label="y", series=[series])
+    return [Figure(name="bits", caption="One point.", panels=[panel])]
+
+def explain(data):
+    return "It is seen at once."
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "some_targets.py").write_text(TARGETS)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setenv("COLUMNS", "120")
+    return tmp_path
+
+
+@pytest.fixture
+def attacklab(
+    folder: Path,  # noqa: ARG001 - the folder it is started in
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Any:
+    def run(line: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["attacklab", *line.split()])
+        with pytest.raises(SystemExit) as raised:
+            cli.main()
+        out, err = capsys.readouterr()
+        return int(raised.value.code or 0), out, err
+
+    return run
+
+
+NOISE = "--kind noise --epsilon 1 --trials 4000"
+
+
+def test_exit_status_tells_refuted_from_not_refuted_from_failed(attacklab: Any) -> None:
+    assert attacklab(f"audit some_targets.py:leaking {NOISE}")[0] == 1
+    assert attacklab(f"audit some_targets.py:sound {NOISE}")[0] == 0
+    assert attacklab("audit some_targets.py:target --trials 4000")[0] == 0
+    assert attacklab(f"audit some_targets.py:few {NOISE}")[0] == 2
+
+
+def test_a_refuted_claim_is_shown_with_its_advantage_and_the_line_that_replays_it(attacklab: Any) -> None:
+    _status, out, err = attacklab(f"audit some_targets.py:leaking {NOISE} --seed 5")
+    assert err == ""
+    assert "violated" in out
+    assert re.search(r"low_bit_laplace +violated +0\.[5-9]\d+ +0\.4621 ", out)
+    assert "replay: attacklab audit some_targets.py:leaking --kind noise --epsilon 1.0 --attack low_bit_laplace " in out
+    assert "do not apply to this kind of target: zero_rounding" in out
+
+
+def test_json_on_standard_output_is_a_valid_record_and_nothing_else(attacklab: Any) -> None:
+    status, out, err = attacklab(f"audit some_targets.py:leaking {NOISE} --json -")
+    data = json.loads(out, parse_constant=lambda _: pytest.fail("not JSON"))
+    findings = [Finding.from_json(finding) for finding in data["findings"]]
+    assert (status, err) == (1, "")
+    assert {finding.attack for finding in findings} == {attack.name for attack in ATTACKS}
+    assert Verdict.VIOLATED in {finding.verdict for finding in findings}
+
+
+def test_json_is_written_to_a_file_in_a_new_folder(attacklab: Any, folder: Path) -> None:
+    assert attacklab(f"audit some_targets.py:leaking {NOISE} --json new/found.json")[0] == 1
+    assert len(read_record(folder / "new" / "found.json")["findings"]) >= len(ATTACKS)
+    assert [path.name for path in (folder / "new").iterdir()] == ["found.json"]
+
+
+def test_only_the_attacks_that_were_named_run_and_each_once(attacklab: Any) -> None:
+    line = f"audit some_targets.py:sound {NOISE} --attack low_bit_laplace --attack low_bit_laplace --json -"
+    findings = json.loads(attacklab(line)[1])["findings"]
+    assert [finding["attack"] for finding in findings] == ["low_bit_laplace"]
+
+
+MISTAKES = [
+    ("audit some_targets.py:sound --kind noise --epsilon 0", "epsilon must be greater than 0, not 0.0"),
+    ("audit some_targets.py:sound --kind noise --epsilon -1", "epsilon must be finite and at least 0, not -1.0"),
+    ("audit some_targets.py:sound --kind noise --epsilon nan", "epsilon must be finite and at least 0, not nan"),
+    ("audit some_targets.py:sound --kind noise --epsilon inf", "epsilon must be finite and at least 0, not inf"),
+    ("audit some_targets.py:sound --kind noise --epsilon 1 --delta 1", "delta must lie in [0, 1), not 1.0"),
+    ("audit some_targets.py:sound --kind noise --epsilon 1 --delta nan", "delta must lie in [0, 1), not nan"),
+    ("audit some_targets.py:sound --kind noise --epsilon 1 --sensitivity 0", "sensitivity must be finite and greater"),
+    ("audit some_targets.py:sound --kind noise", "needs an epsilon"),
+    ("audit some_targets.py:sound --kind mean --epsilon 1", "parameters of a mean target: missing"),
+    ("audit some_targets.py:sound --kind mean --epsilon 1 --lower 0", "--lower and --upper go together"),
+    (
+        "audit some_targets.py:sound --kind mean --epsilon 1 --lower 2 --upper 1",
+        "bounds must be finite and lower < upper",
+    ),
+    ("audit some_targets.py:target --epsilon 1", "leave the parameters out"),
+    ("audit some_targets.py:sound", "say its kind"),
+    ("audit some_targets.py:apart", "further apart than the sensitivity 1.0"),
+    ("audit some_targets.py:targt", "has no 'targt'"),
+    ("audit nowhere.py:target", "there is no file nowhere.py"),
+    ("audit target", "must be written path/file.py:name or package.module:name"),
+    ("audit some_targets.py:target --alpha 0", "alpha must lie in (0, 1), not 0.0"),
+    ("audit some_targets.py:target --alpha nan", "alpha must lie in (0, 1), not nan"),
+    ("audit some_targets.py:target --attack low_bit", "no attack 'low_bit'; did you mean 'low_bit_laplace'?"),
+    ("audit some_targets.py:target --attack xyzzy", "no attack 'xyzzy'; there are zero_rounding, "),
+    ("audit some_targets.py:target --json some_targets.py/out.json", "cannot write to some_targets.py"),
+    ("audit some_targets.py:target --json .", "cannot write to .: it is a folder"),
+    ("run", "no experiments/ in this folder; run it from a checkout of the lab"),
+]
+
+
+@pytest.mark.parametrize(("line", "message"), MISTAKES)
+def test_a_mistake_is_told_in_one_line_on_standard_error(line: str, message: str, attacklab: Any, folder: Path) -> None:
+    before = sorted(folder.rglob("*.json"))
+    status, out, err = attacklab(line)
+    assert status == 2
+    assert out == ""
+    assert err.startswith("attacklab: ")
+    assert err.count("\n") == 1
+    assert message in err
+    assert sorted(folder.rglob("*.json")) == before
+    assert (folder / "some_targets.py").read_text() == TARGETS
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "reason"),
+    [
+        ("few", "noise", "few returned 63"),
+        ("words", "noise", "not numbers"),
+        ("nan", "noise", "nan returned NaN, first at trial 0"),
+        ("raising", "noise", "raising raised RuntimeError: disk on fire"),
+        ("leaving", "noise", "leaving raised SystemExit: 0"),
+        ("selected", "selection", "indices from 2 to 2 of 2 outcomes"),
+    ],
+)
+def test_a_target_that_misbehaves_ends_in_error_findings_and_status_two(
+    name: str, kind: str, reason: str, attacklab: Any
+) -> None:
+    line = f"audit some_targets.py:{name} --kind {kind} --epsilon 1 --trials 640"
+    status, out, err = attacklab(line)
+    assert (status, err) == (2, "")
+    assert "error" in out
+    assert "Traceback" not in out
+    findings = json.loads(attacklab(f"{line} --json -")[1])["findings"]
+    reasons = [finding["reason"] for finding in findings if finding["verdict"] == "error"]
+    assert any(reason in one for one in reasons)
+    assert all("\n" not in one for one in reasons)
+
+
+@pytest.mark.parametrize(
+    "line", ["audit x.py:y --trials 0", "audit x.py:y --epsilon much", "audit", "audit a b", "nonsense"]
+)
+def test_a_line_that_cannot_be_parsed_is_a_usage_error(line: str, attacklab: Any) -> None:
+    status, out, err = attacklab(line)
+    assert (status, out) == (2, "")
+    assert "Traceback" not in err
+    assert re.search(r"(?m)^Error: .+", err)
+
+
+def test_list_outside_a_checkout_shows_the_attacks_and_runs_nobodys_scripts(attacklab: Any, folder: Path) -> None:
+    (folder / "experiments").mkdir()
+    (folder / "experiments" / "train.py").write_text("raise RuntimeError('was run')\n")
+    status, out, err = attacklab("list")
+    assert (status, err) == (0, "")
+    for attack in ATTACKS:
+        assert attack.name in out
+    assert "a checkout of the lab, which this folder is not" in out
+
+
+@pytest.fixture
+def checkout(folder: Path, own_experiments: Path) -> Path:
+    assert folder == own_experiments
+    (folder / "experiments" / "low_bits.py").write_text(EXPERIMENT)
+    (folder / "experiments" / "targets.py").write_text(TARGETS)
+    return folder
+
+
+def test_run_writes_data_figures_and_page(checkout: Path) -> None:
+    """In a process of its own, as a user starts it."""
+    line = [sys.executable, "-c", "from attacklab.cli import main; main()"]
+    line += ["run", "--quick", "--seed", "3", "--output", "out"]
+    run = subprocess.run(line, cwd=checkout, capture_output=True, text=True, check=False)  # noqa: S603 - our own code
+    assert (run.returncode, run.stderr) == (0, "")
+    assert "[1/1] low_bits: Do the bits tell?" in run.stdout
+    assert "1 violated" in run.stdout
+    found = sorted(str(path.relative_to(checkout / "out")) for path in (checkout / "out").rglob("*.*"))
+    assert found == ["data/low_bits.json", "figures/bits.png", "figures/bits.svg", "index.md"]
+    (finding,) = read_record(checkout / "out" / "data" / "low_bits.json")["findings"]
+    assert (finding.verdict, finding.seed, finding.counts.trials) == (Verdict.VIOLATED, 3, 2000)
+    assert "It is seen at once." in (checkout / "out" / "index.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("checkout")
+def test_list_in_a_checkout_shows_experiments_and_targets(attacklab: Any) -> None:
+    status, out, err = attacklab("list")
+    assert (status, err) == (0, "")
+    for word in ("low_bits", "Do the bits tell?", "leaking", "Laplace noise of a textbook."):
+        assert word in out
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("run low_bit", "no experiment 'low_bit'; did you mean 'low_bits'?"),
+        ("run --quick --output experiments/low_bits.py", "cannot write to experiments/low_bits.py"),
+    ],
+)
+def test_a_mistake_in_run_is_told_before_anything_is_measured(
+    line: str, message: str, checkout: Path, attacklab: Any
+) -> None:
+    status, out, err = attacklab(line)
+    assert (status, out) == (2, "")
+    assert err.startswith(f"attacklab: {message}")
+    assert err.count("\n") == 1
+    assert not list(checkout.rglob("*.json"))
