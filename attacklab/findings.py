@@ -8,6 +8,7 @@ from __future__ import annotations
 import enum
 import hashlib
 import json
+import math
 import os
 import platform
 import sys
@@ -24,6 +25,9 @@ from attacklab.claims import PrivacyClaim
 from attacklab.neighbours import NeighbouringPair
 
 SCHEMA = "attacklab/1"
+INFINITE = "infinite"
+"""Stands for an infinite ε, which JSON has no number for."""
+
 LONGEST_INPUT_IN_FULL = 64
 """A longer input is recorded by its length and digest."""
 
@@ -85,6 +89,7 @@ class Finding:
         epsilon_lower: a lower bound on the ε that the target really has at the claimed δ.
         delta_lower: a lower bound on the δ that the target really has at the claimed ε.
         smallest_detectable: the smallest advantage that would have been detected with probability 95 %.
+        laws: the SHA-256 digests of the two exact laws, where the verdict rests on them.
         alpha: the probability that this finding is a false alarm, were the claim true.
         seed: what all randomness was derived from.
         trials: outputs drawn in all, for choosing and judging, of both inputs.
@@ -109,6 +114,7 @@ class Finding:
     epsilon_lower: float | None = None
     delta_lower: float | None = None
     smallest_detectable: float | None = None
+    laws: tuple[str, str] | None = None
     alpha: float | None = None
     seed: int | None = None
     trials: int = 0
@@ -117,7 +123,10 @@ class Finding:
 
     def to_json(self) -> dict[str, Any]:
         """The finding as plain JSON values."""
-        return asdict(self)
+        data = asdict(self)
+        if self.epsilon_lower == math.inf:
+            data["epsilon_lower"] = INFINITE
+        return data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Finding:
@@ -135,6 +144,9 @@ class Finding:
             values["verdict"] = Verdict(data["verdict"])
             values["claim"] = PrivacyClaim(**data["claim"])
             values["counts"] = None if data["counts"] is None else Counts(**data["counts"])
+            values["laws"] = data["laws"] and tuple(data["laws"])
+            if data["epsilon_lower"] == INFINITE:
+                values["epsilon_lower"] = math.inf
             for name in ("first", "second", "advantage"):
                 values[name] = None if data[name] is None else Estimate(**data[name])
             return cls(**values)

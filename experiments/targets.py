@@ -34,8 +34,8 @@ from mechanisms.randomness import RandomBits, SeededBits
 
 __version__ = "0.1.0"
 
-GRID = Grid(-20)
-"""The public grid of exact additive mechanisms: about a millionth."""
+GRID = Grid(-2)
+"""The public grid of exact additive mechanisms: a quarter."""
 
 AGE_GRID = Grid(-14)
 """The public grid of the exact means of ages, in years."""

@@ -1,0 +1,149 @@
+"""Proving a claim on a neighbouring pair by the exact output laws of the implementation, or refuting it.
+
+Both laws come from running the target's sampler on every sequence of random bits. Where they close, everything said is
+exact. Where they do not (an output that can be any integer, say), at most 2^−62 of the mass is left open, and what is
+proved is the claim with `SLACK` added to δ; the finding says so.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from attacklab.claims import PrivacyClaim
+from attacklab.findings import Estimate, Finding, Verdict, described_pair
+from attacklab.laws import Certificate, Decision, Law, Limits, Progress, advantage, certify, enumerate_law
+from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.targets import Kind, Target
+
+SLACK = Fraction(1, 1 << 58)
+"""Added to δ where a law does not close: 3.5e-18."""
+
+LIMITS = Limits(unresolved=Fraction(1, 1 << 62))
+METHOD = "exact_law"
+"""What stands in a finding where an attack's name would."""
+
+
+def laws_of(
+    target: Target,
+    pair: NeighbouringPair,
+    *,
+    limits: Limits = LIMITS,
+    progress: Callable[[Progress], None] | None = None,
+) -> tuple[Law, Law]:
+    """The exact output laws of a target on a pair.
+
+    Raises:
+        ValueError: the target has no sampler.
+        LawError: the sampler cannot be enumerated; the message says why.
+    """
+    if target.sampler is None:
+        raise ValueError(f"{target.name} takes no random bits, so its law cannot be found; audit it instead")
+    first, second = (
+        enumerate_law(partial(target.sampler, input_), limits=limits, progress=progress)
+        for input_ in (pair.first, pair.second)
+    )
+    return first, second
+
+
+def prove(
+    target: Target,
+    pair: NeighbouringPair,
+    *,
+    limits: Limits = LIMITS,
+    progress: Callable[[Progress], None] | None = None,
+    spec: str | None = None,
+) -> Finding:
+    """Decide a target's claim on one pair.
+
+    Args:
+        target: one that has a sampler.
+        pair: the two inputs.
+        limits: when to stop enumerating.
+        progress: called now and then while enumerating.
+        spec: the words after `attacklab prove` that repeat this, for the line that replays the finding.
+
+    Returns:
+        PROVED, VIOLATED, or INCONCLUSIVE where the limits left too much of a law open.
+
+    Raises:
+        ValueError: the target has no sampler.
+        LawError: the sampler cannot be enumerated; the message says why.
+    """
+    started = time.perf_counter()
+    first, second = laws_of(target, pair, limits=limits, progress=progress)
+    claim = target.claim
+    closed = first.closed and second.closed
+    delta = Fraction(claim.delta) + (0 if closed else SLACK)
+    certificate = certify(claim.epsilon, delta, first, second)
+    verdict = {
+        Decision.PROVED: Verdict.PROVED,
+        Decision.REFUTED: Verdict.VIOLATED,
+        Decision.UNDECIDED: Verdict.INCONCLUSIVE,
+    }[certificate.decision]
+    distance = advantage(first, second)
+    bounds = Estimate(float(distance.lower), float(distance.lower), float(distance.upper))
+    return Finding(
+        target=target.name,
+        target_version=target.version,
+        attack=METHOD,
+        verdict=verdict,
+        reason=_reason(claim, certificate, first, second),
+        claim=claim,
+        pair=described_pair(pair),
+        event=_described_event(certificate),
+        advantage=bounds,
+        ceiling=claim.ceiling,
+        epsilon_lower=certificate.epsilon_bounds[0],
+        delta_lower=float(certificate.delta_bounds.lower),
+        laws=certificate.digests,
+        seconds=time.perf_counter() - started,
+        replay=f"attacklab prove {spec}" if spec else f"prove({target.name}, pair)",
+    )
+
+
+def default_pair(target: Target) -> NeighbouringPair:
+    """A small pair as far apart as the target's kind allows: what `prove` uses unless it is told another.
+
+    Raises:
+        ValueError: a dataset can be anything, so no pair can be made up for it.
+    """
+    step = target.sensitivity
+    if target.kind is Kind.NOISE:
+        return NeighbouringPair.answers(0.0, step, sensitivity=step)
+    if target.kind is Kind.SELECTION:
+        return NeighbouringPair.utilities([step, 0.0, 0.0], [0.0, step, step], sensitivity=step)
+    if target.bounds is not None:
+        lower, upper = target.bounds
+        return NeighbouringPair.records([lower], [lower, upper], Relation.ADD_REMOVE)
+    raise ValueError(f"a {target.kind} target needs a pair of its own")
+
+
+def _reason(claim: PrivacyClaim, certificate: Certificate, first: Law, second: Law) -> str:
+    least, most = certificate.epsilon_bounds
+    outcomes = f"{len(first)} and {len(second)} outcomes"
+    if first.closed and second.closed:
+        said = "no finite ε" if math.isinf(most) else f"ε = {most:.12g}"
+        return f"closed laws of {outcomes}: they need {said}, and δ({claim.epsilon:g}) = {_power(certificate)}"
+    left = float(max(first.unresolved, second.unresolved))
+    return (
+        f"laws of {outcomes}, {left:.2g} of the mass left open: outcomes known on both sides need ε ≥ {least:.12g}, "
+        f"and δ({claim.epsilon:g}) ≤ {_power(certificate)}"
+    )
+
+
+def _power(certificate: Certificate) -> str:
+    upper: Any = certificate.delta_bounds.upper
+    return f"{float(upper):.3g}"
+
+
+def _described_event(certificate: Certificate) -> str:
+    outcomes = sorted(map(str, certificate.event))
+    if not outcomes:
+        return ""
+    shown = ", ".join(outcomes[:8]) + (", …" if len(outcomes) > 8 else "")
+    return f"{'second' if certificate.reverse else 'first'} input likelier than allowed: {shown}"
