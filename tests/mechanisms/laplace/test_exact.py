@@ -93,6 +93,13 @@ def test_outputs_are_points_of_the_grid_around_the_rounded_answer() -> None:
         assert abs(output - 10.0) <= 60 / 8
 
 
+def test_the_answer_is_rounded_to_the_nearest_grid_point() -> None:
+    """With noise of 10^−3 of a step any other output has probability below e^−1000."""
+    bits = SeededBits(np.random.default_rng(9))
+    for answer, nearest in ((0.7, 1.0), (0.3, 0.0), (-0.3, 0.0), (-0.7, -1.0), (12.4, 12.0), (-12.6, -13.0)):
+        assert exact_discrete_laplace(answer, bits, epsilon=1000, grid=Grid(0)) == nearest
+
+
 def test_answers_and_outputs_beyond_the_grid_are_brought_to_its_end() -> None:
     bits = SeededBits(np.random.default_rng(6))
     outputs = {exact_discrete_laplace(math.inf, bits, epsilon=1, grid=Grid(0)) for _ in range(200)}

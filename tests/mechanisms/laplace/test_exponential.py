@@ -8,17 +8,19 @@ from fractions import Fraction
 import gmpy2
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from mechanisms import certified
-from mechanisms.laplace.exponential import FloorFilter, decide_floor, floor_of_exponential
+from mechanisms.laplace.exponential import FloorFilter, _minus_log, decide_floor, floor_of_exponential
 from mechanisms.randomness import SeededBits, TapedBits, TapeEnded
 
 from .enumeration import law
 
 PRECISE = gmpy2.context(precision=400)
 RATIONALS = st.fractions(min_value=Fraction(1, 50), max_value=2**46, max_denominator=1000)
+SMALL = st.integers(-(2**20), 2**20).map(lambda i: Fraction(i, 2**70))
+OFFSETS = st.fractions(min_value=0, max_value=Fraction(1999, 1000), max_denominator=1000) | SMALL.map(lambda x: 1 + x)
 
 
 def real_value(offset: Fraction, slope: Fraction, numerator: int, length: int) -> gmpy2.mpfr:
@@ -28,7 +30,7 @@ def real_value(offset: Fraction, slope: Fraction, numerator: int, length: int) -
 
 
 @given(
-    st.fractions(min_value=0, max_value=2, max_denominator=1000).filter(lambda offset: offset < 2),
+    OFFSETS,
     RATIONALS,
     st.integers(min_value=1, max_value=2**63 - 2) | st.integers(0, 2**20) | st.integers(2**63 - 2**20, 2**63 - 1),
     st.booleans(),
@@ -46,8 +48,33 @@ def test_what_the_filter_decides_holds_at_both_ends_of_the_uniforms_interval(
         assert undecided.tolist() == [0]
 
 
+@given(
+    OFFSETS,
+    st.integers(-8, 46),
+    st.builds(math.ldexp, st.floats(min_value=1, max_value=2), st.integers(-60, 4)),
+    st.booleans(),
+    st.integers(-600, 600),
+)
+@settings(max_examples=400)
+@example(Fraction(2**55 + 3, 2**55), -8, 2.0**-45, True, 600)
+def test_uniforms_at_the_edge_of_an_integer_are_undecided_or_right(
+    offset: Fraction, log_scale: int, exponential: float, negative: bool, shift: int
+) -> None:
+    """The worst cases: U is near, on the grid of 63 bits, the one at which offset ± scale·E is an integer."""
+    scale = Fraction(2**log_scale) * Fraction(1000, 1001)
+    slope = -scale if negative else scale
+    integer = math.floor(offset + slope * Fraction(exponential)) + negative
+    edge = PRECISE.exp(PRECISE.div(gmpy2.mpq(offset) - integer, gmpy2.mpq(slope)))
+    leading = int(PRECISE.mul(edge, gmpy2.mpz(2**63))) + shift
+    assume(0 < leading < 2**63 - 1)
+    floors, undecided = FloorFilter(offset, scale)(np.array([leading]), np.array([negative << 63], dtype=np.uint64))
+    if len(undecided) == 0:
+        assert {math.floor(real_value(offset, slope, end, 63)) for end in (leading, leading + 1)} == {int(floors[0])}
+
+
 def test_a_uniform_of_no_known_bits_is_left_undecided() -> None:
-    assert FloorFilter(Fraction(0), Fraction(1))(np.array([0, 1, 2**62]), None)[1].tolist() == [0, 1]
+    """With noise of a hundredth of a step the floor is almost surely 0, and 0 is decided for every other U here."""
+    assert FloorFilter(Fraction(1, 2), Fraction(1, 100))(np.array([0, 1, 2**62]), None)[1].tolist() == [0]
 
 
 @pytest.mark.parametrize(("scale", "most"), [(Fraction(1), 5), (Fraction(2**20), 5), (Fraction(2**36), 2000)])
@@ -55,6 +82,15 @@ def test_the_filter_decides_all_but_a_few(scale: Fraction, most: int) -> None:
     """A draw is undecided with probability about 2·scale·E[error]: 1e-5 of a draw in 10^5 at 2^20, 34 at 2^36."""
     leading = SeededBits(np.random.default_rng(7)).words(100_000) >> np.uint64(1)
     assert len(FloorFilter(Fraction(1, 2), scale)(leading.view(np.int64), None)[1]) <= most
+
+
+@given(st.integers(min_value=1, max_value=2**100), st.integers(min_value=100, max_value=120))
+def test_the_logarithm_is_enclosed_and_by_no_more_than_64_further_bits(numerator: int, length: int) -> None:
+    below, above = (_minus_log(numerator, length, upward=upward) for upward in (False, True))
+    exact = real_value(Fraction(0), Fraction(1), numerator, length)
+    assert gmpy2.mpq(below) <= gmpy2.mpq(exact) <= gmpy2.mpq(above)
+    assert below < above or numerator == 2**length
+    assert above - below <= above / 2**length
 
 
 @pytest.mark.parametrize("slope", [Fraction(3, 7), Fraction(-5), Fraction(2**20), Fraction(-(2**50))])

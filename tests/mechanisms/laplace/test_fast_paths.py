@@ -45,6 +45,13 @@ class TestFastPaths:
         cdf = np.where(centred < 0, np.exp(np.minimum(centred, 0)) / 2, 1 - np.exp(-np.maximum(centred, 0)) / 2)
         assert np.abs(cdf - (np.arange(trials) + 0.5) / trials).max() < 0.011
 
+    def test_the_answer_goes_to_the_nearest_grid_point(self, mechanism: Callable[..., NDArray[np.float64]]) -> None:
+        """With noise of 10^−6 of a step any other output has probability below e^−100000."""
+        for answer, nearest in ((0.7, 1.0), (0.3, 0.0), (-0.3, 0.0), (-0.7, -1.0), (12.4, 12.0), (-12.6, -13.0)):
+            bits = SeededBits(np.random.default_rng(24))
+            outputs = mechanism(answer, 100, bits, epsilon=10**6, sensitivity=1, grid=Grid(0))
+            assert set(outputs.tolist()) == {nearest}
+
     def test_no_answer_makes_them_fail(self, mechanism: Callable[..., NDArray[np.float64]]) -> None:
         for answer in (math.nan, math.inf, -math.inf, 1e308, -5e-324, 10**400):
             outputs = mechanism(answer, 100, SeededBits(np.random.default_rng(22)), epsilon=1, grid=Grid(-30))
