@@ -130,27 +130,29 @@ class Finding:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Finding:
-        """Read a finding.
+        """Read a finding; fields that an older record does not have take their defaults.
 
         Raises:
-            ValueError: a field is missing, unknown or malformed.
+            ValueError: a field that every finding has is missing, or one is unknown or malformed.
         """
-        known = {field.name for field in fields(cls)}
-        if set(data) != known:
-            odd = sorted(set(data) ^ known)
-            raise ValueError(f"not a finding: fields missing or unknown: {', '.join(odd)}")
+        unknown = sorted(set(data) - {field.name for field in fields(cls)})
+        if unknown:
+            raise ValueError(f"not a finding: unknown fields {', '.join(unknown)}")
+        values = dict(data)
         try:
-            values = dict(data)
             values["verdict"] = Verdict(data["verdict"])
             values["claim"] = PrivacyClaim(**data["claim"])
-            values["counts"] = None if data["counts"] is None else Counts(**data["counts"])
-            values["laws"] = data["laws"] and tuple(data["laws"])
-            if data["epsilon_lower"] == INFINITE:
+            if data.get("counts") is not None:
+                values["counts"] = Counts(**data["counts"])
+            if data.get("laws") is not None:
+                values["laws"] = tuple(data["laws"])
+            if data.get("epsilon_lower") == INFINITE:
                 values["epsilon_lower"] = math.inf
             for name in ("first", "second", "advantage"):
-                values[name] = None if data[name] is None else Estimate(**data[name])
+                if data.get(name) is not None:
+                    values[name] = Estimate(**data[name])
             return cls(**values)
-        except TypeError as error:
+        except (TypeError, KeyError) as error:
             raise ValueError(f"not a finding: {error}") from error
 
 
