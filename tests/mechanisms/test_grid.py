@@ -8,7 +8,7 @@ from fractions import Fraction
 import gmpy2
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mechanisms.grid import Grid
@@ -17,6 +17,7 @@ from mechanisms.parameters import exact_rational, positive_rational, trial_count
 EXPONENTS = st.integers(min_value=-1022, max_value=970)
 
 
+@settings(derandomize=True, deadline=None, max_examples=400)
 @given(EXPONENTS, st.integers(min_value=-(2**53), max_value=2**53))
 def test_every_grid_point_is_a_double_and_its_own_nearest(exponent: int, steps: int) -> None:
     grid = Grid(exponent)
@@ -26,12 +27,14 @@ def test_every_grid_point_is_a_double_and_its_own_nearest(exponent: int, steps: 
     assert steps == 0 or abs(value) >= 2.0**-1022
 
 
+@settings(derandomize=True, deadline=None, max_examples=400)
 @given(EXPONENTS, st.floats(allow_nan=True, allow_infinity=True))
 def test_no_answer_is_refused_and_none_leaves_the_grid(exponent: int, answer: float) -> None:
     grid = Grid(exponent)
     assert abs(grid.nearest(answer)) <= 2**53
 
 
+@settings(derandomize=True, deadline=None, max_examples=400)
 @given(st.floats(min_value=-1e6, max_value=1e6), st.floats(min_value=2.0**-10, max_value=1e3), st.floats(0, 1))
 def test_neighbours_round_to_points_within_the_rounded_sensitivity(
     low: float, sensitivity: float, share: float

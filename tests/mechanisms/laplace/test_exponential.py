@@ -29,6 +29,7 @@ def real_value(offset: Fraction, slope: Fraction, numerator: int, length: int) -
     return PRECISE.sub(gmpy2.mpq(offset), PRECISE.mul(gmpy2.mpq(slope), PRECISE.log(uniform)))
 
 
+@settings(derandomize=True, deadline=None, max_examples=400)
 @given(
     OFFSETS,
     RATIONALS,
@@ -48,6 +49,7 @@ def test_what_the_filter_decides_holds_at_both_ends_of_the_uniforms_interval(
         assert undecided.tolist() == [0]
 
 
+@settings(derandomize=True, deadline=None, max_examples=400)
 @given(
     OFFSETS,
     st.integers(-8, 46),
@@ -55,7 +57,6 @@ def test_what_the_filter_decides_holds_at_both_ends_of_the_uniforms_interval(
     st.booleans(),
     st.integers(-600, 600),
 )
-@settings(max_examples=400)
 @example(Fraction(2**55 + 3, 2**55), -8, 2.0**-45, True, 600)
 def test_uniforms_at_the_edge_of_an_integer_are_undecided_or_right(
     offset: Fraction, log_scale: int, exponential: float, negative: bool, shift: int
@@ -84,6 +85,7 @@ def test_the_filter_decides_all_but_a_few(scale: Fraction, most: int) -> None:
     assert len(FloorFilter(Fraction(1, 2), scale)(leading.view(np.int64), None)[1]) <= most
 
 
+@settings(derandomize=True, deadline=None, max_examples=400)
 @given(st.integers(min_value=1, max_value=2**100), st.integers(min_value=100, max_value=120))
 def test_the_logarithm_is_enclosed_and_by_no_more_than_64_further_bits(numerator: int, length: int) -> None:
     below, above = (_minus_log(numerator, length, upward=upward) for upward in (False, True))
