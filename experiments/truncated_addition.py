@@ -101,12 +101,19 @@ def figures(data: dict[str, Any]) -> list[Figure]:
 def _panel(data: dict[str, Any], accumulator: Format, naive: Callable[[float], Target]) -> Panel:
     rows = [row for row in data["measured"]["rows"] if row["format"] == accumulator.name]
     light = [row["light_outcomes"] for row in rows]
-    visible = [
+    exact = [
         finding
-        for finding in findings_of(data, naive.__name__)
-        if finding.advantage is not None and finding.advantage.lower > 0
+        for finding, row in zip(findings_of(data, "exact_exponential"), data["measured"]["rows"], strict=True)
+        if row["format"] == accumulator.name
     ]
-    sampled = [advantage_series(visible, light_outcomes_of, "naive, sampled", Role.NAIVE)] if visible else []
+    sampled = [
+        advantage_series(visible, light_outcomes_of, label, role)
+        for findings, label, role in (
+            (findings_of(data, naive.__name__), "naive, sampled", Role.NAIVE),
+            (exact, "exact, sampled", Role.EXACT),
+        )
+        if (visible := [one for one in findings if one.advantage is not None and one.advantage.lower > 0])
+    ]
 
     def column(name: str, label: str, role: Role) -> Series:
         return Series(label=label, role=role, x=light, y=[row[name] for row in rows])
