@@ -1,0 +1,293 @@
+"""Which outputs can a Gaussian sampler produce for a true answer? The models behind the attack `low_bit_gaussian`.
+
+A model decides whether y = fl(f(D) + fl(σ·x)) for some x that the sampler returns. It inverts the sampler to a window
+of grid points, wide enough for every rounding on the way, and puts each point through the sampler's own arithmetic.
+
+- Box–Muller and Marsaglia's polar method turn two uniforms into two normals: a pair of outputs leaves about a hundred
+  candidates for the two. One output alone leaves 2^53: hopeless to search, and to distinguish by.
+- The inverse CDF turns one uniform into one normal: about a dozen candidates.
+- numpy's ziggurat returns m·w for one of 2^52 (binary32: 2^23) integers m and one of 256 steps w. To search it is easy,
+  but where |x| > 2^−6 almost every number is a multiple in some layer, and there it distinguishes nothing.
+- Any sampler at all leaves holes in its product with σ: where the significands in [1, 2) of σ and x have a product
+  below 2, neighbouring products are as many ulps apart as the significand of σ says. That needs σ alone, and no search.
+
+Source: Jin, McMurtry, Rubinstein and Ohrimenko 2022, 'Are We There Yet? Timing and Floating-Point Attacks on
+Differential Privacy Systems', for Box–Muller, polar method and ziggurat. The inverse CDF and the product with σ are not
+in theirs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+Floats: TypeAlias = NDArray[np.floating[Any]]
+Doubles: TypeAlias = NDArray[np.float64]
+Integers: TypeAlias = NDArray[np.int64]
+Bools: TypeAlias = NDArray[np.bool_]
+Window: TypeAlias = tuple[Doubles, Doubles]
+"""The first and the last grid point of each row; none where the first is greater."""
+
+DOUBLE_ROUNDOFF = 2.0**-53
+
+MOST_POINTS = 1 << 10
+"""With more candidates than this that might give an output, one of them is taken to."""
+
+CHUNK = 1 << 9
+"""Rows inverted at a time, so that the work stays in the cache."""
+
+PRODUCT_ULPS = 7
+"""How far from (y − f(D))/σ, in ulps, an x with fl(f(D) + fl(σ·x)) = y can be where the sum's rounding is finer."""
+
+MULTIPLE_REACH = 5
+"""The same in steps of a ziggurat's layer, of which there are at most 2^(p−1) to its edge."""
+
+LAYERS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class SamplerModel:
+    """How a sampler of standard normals computes.
+
+    Attributes:
+        description: in words.
+        answers: how many outputs in a row come from the same uniforms.
+        reachable: `reachable(outputs, answer, sigma)`, which outputs (shape (n,), or (n, 2) for pairs) the sampler can
+            produce, all arithmetic being done in their format.
+    """
+
+    description: str
+    answers: int
+    reachable: Callable[[Floats, float, float], Bools]
+
+
+def _in_chunks(rows: Callable[[Floats, float, float], Bools]) -> Callable[[Floats, float, float], Bools]:
+    def reachable(outputs: Floats, answer: float, sigma: float) -> Bools:
+        found = np.empty(len(outputs), dtype=bool)
+        with np.errstate(all="ignore"):
+            for start in range(0, len(outputs), CHUNK):
+                found[start : start + CHUNK] = rows(outputs[start : start + CHUNK], answer, sigma)
+        return found
+
+    return reachable
+
+
+def _product(outputs: Floats, answer: float, sigma: float) -> Bools:
+    """Whether y is the answer plus σ times any number.
+
+    x ↦ fl(f(D) + fl(σ·x)) does not decrease, and moves by no more than half an ulp of y and a rounding of σ·x. Where
+    the first is the larger by far, (y − f(D))/σ itself is such an x if there is one; elsewhere it lies within 7 ulps.
+    """
+    above = below = (outputs - outputs.dtype.type(answer)) / outputs.dtype.type(sigma)
+    found: Bools = np.equal(answer + sigma * above, outputs)
+    for _ in range(PRODUCT_ULPS):
+        above, below = np.nextafter(above, np.inf), np.nextafter(below, -np.inf)
+        found |= (answer + sigma * above == outputs) | (answer + sigma * below == outputs)
+    return found
+
+
+def _ziggurat(outputs: Floats, answer: float, sigma: float) -> Bools:
+    """Whether y is the answer plus σ times a signed multiple of a layer's step; the tail is not modelled."""
+    number = outputs.dtype.type
+    noise = (outputs - number(answer)) / number(sigma)
+    depth, sign = np.abs(noise), np.copysign(number(1), noise)
+    multiples = number(1 / np.finfo(outputs.dtype).eps)
+    found = np.zeros(outputs.shape, dtype=bool)
+    open_ = np.flatnonzero(_product(outputs, answer, sigma))
+    for step in ziggurat_steps(outputs.dtype)[::-1]:
+        nearest = np.rint(depth[open_] / step)
+        hit = np.zeros(open_.shape, dtype=bool)
+        for move in range(-MULTIPLE_REACH, MULTIPLE_REACH + 1):
+            multiple = nearest + number(move)
+            hit |= (multiple < multiples) & (answer + sigma * (sign[open_] * (multiple * step)) == outputs[open_])
+        found[open_[hit]] = True
+        open_ = open_[~hit]
+    return found
+
+
+@lru_cache
+def ziggurat_steps(dtype: np.dtype[Any]) -> Floats:
+    """The steps of the layers of the installed numpy's ziggurat, in ascending order.
+
+    numpy draws one word: 8 bits choose the layer, one the sign, the rest are the multiple m, and m·w is returned unless
+    it is beyond the layer's core. An SFC64 generator in the state (word, 0, 0, 0) gives that word first, and m·w is exact
+    for m a power of two. Deriving the steps instead is no use: numpy's differ from the construction of Marsaglia and
+    Tsang in real arithmetic by up to 60 ulps, so that most of its normals would go unrecognised.
+
+    Args:
+        dtype: float64 or float32.
+
+    Returns:
+        Array of 256 steps of that type.
+    """
+    # A small multiple lies in the core of every layer but the last; there it passes the sampler's second test.
+    exponent = np.finfo(dtype).nmant // 2
+    source = np.random.SFC64(0)
+    generator = np.random.Generator(source)
+    state = source.state
+    steps = np.empty(LAYERS, dtype)
+    for layer in range(LAYERS):
+        state["state"]["state"] = np.array([layer | 1 << (9 + exponent), 0, 0, 0], dtype=np.uint64)
+        source.state = state
+        steps[layer] = np.ldexp(generator.standard_normal(dtype=dtype), -exponent)
+    steps.sort()
+    steps.flags.writeable = False
+    return steps
+
+
+def _inverse_cdf(outputs: Floats, answer: float, sigma: float) -> Bools:
+    """Whether y is the answer plus σ·Φ⁻¹(v) for a v on the grid, Φ⁻¹ being SciPy's."""
+    grid, noise, error = _noise(outputs, answer, sigma, 4)
+    centre = special.ndtr(noise)
+    density = np.exp(-noise * noise / 2) / math.sqrt(2 * math.pi)
+    width = density * error + centre * DOUBLE_ROUNDOFF * (4 + 4 * noise * noise)
+    points = _Points.of(_window(centre, width, grid, 1 / grid))
+    normals = special.ndtri((points.values * grid).astype(outputs.dtype))
+    hits = answer + sigma * normals == outputs[points.rows]
+    return _marked(points.counts > MOST_POINTS, points.rows[hits])
+
+
+def _box_muller(log: Callable[[Floats], Floats], outputs: Floats, answer: float, sigma: float) -> Bools:
+    """Whether a pair is the answer plus σ·√(−2·ln v)·(cos 2πU, sin 2πU) for v and U on the grid."""
+    full_turn = outputs.dtype.type(2 * math.pi)
+    # Half ulps: two each of logarithm (halved by the root) and trigonometric function, one each of root and product.
+    grid, noise, error = _noise(outputs, answer, sigma, 5)
+    (x, y), (x_error, y_error) = np.abs(noise).T, error.T
+    depth = (x * x + y * y) / 2
+    centre = np.exp(-depth)
+    width = centre * (np.expm1(x * x_error + y * y_error) + DOUBLE_ROUNDOFF * (4 * depth + 2))
+    angle = np.arctan2(noise[:, 1], noise[:, 0])
+    turn = np.where(angle < 0, angle + 2 * math.pi, angle) / float(full_turn)
+    turn_width = (x * y_error + y * x_error) / (4 * math.pi * depth) + turn * grid + 2.5 * DOUBLE_ROUNDOFF
+    first = _Points.of(_window(centre, width, grid, 1 / grid))
+    second = _Points.of(_window(turn, turn_width, grid, 1 / grid - 1, least=0))
+    radii = np.sqrt(-2 * log((first.values * grid).astype(outputs.dtype)))
+    angles = full_turn * (second.values * grid).astype(outputs.dtype)
+    cosines, sines = np.cos(angles), np.sin(angles)
+    dense = first.counts * second.counts > MOST_POINTS
+    one, other = first.with_each_of(second, ~dense)
+    rows = first.rows
+    hits = np.flatnonzero(answer + sigma * (radii[one] * cosines[other]) == outputs[rows, 0][one])
+    one, other = one[hits], other[hits]
+    hits = np.flatnonzero(answer + sigma * (radii[one] * sines[other]) == outputs[rows, 1][one])
+    return _marked(dense, rows[one[hits]])
+
+
+def _polar(log: Callable[[Floats], Floats], outputs: Floats, answer: float, sigma: float) -> Bools:
+    """Whether a pair is the answer plus σ·(V₁, V₂)·√(−2·ln S/S) for V₁ and V₂ on the grid and S = V₁² + V₂²."""
+    grid, noise, error = _noise(outputs, answer, sigma, 1)
+    # With S as it was computed, |x|² = −2·ln S but for 7 half ulps: 2 of S, 2 of the logarithm, 3 of quotient and root.
+    depth = (noise * noise).sum(axis=1) / 2
+    depth_error = (np.abs(noise) * error).sum(axis=1) + 7 * grid * depth + 4 * DOUBLE_ROUNDOFF * depth
+    centre = noise * np.sqrt(np.exp(-depth) / (2 * depth))[:, np.newaxis]
+    relative = error / np.abs(noise) + ((depth_error / depth + np.expm1(depth_error)) / 2 + 3 * grid)[:, np.newaxis]
+    windows = [
+        _window(centre[:, side], np.abs(centre[:, side]) * relative[:, side], 2 * grid, 0.5 / grid, least=-0.5 / grid)
+        for side in (0, 1)
+    ]
+    first, second = (_Points.of(window) for window in windows)
+    dense = first.counts * second.counts > MOST_POINTS
+    one, other = first.with_each_of(second, ~dense)
+    rows = first.rows
+    v, w = ((points.values * (2 * grid)).astype(outputs.dtype) for points in (first, second))
+    square = (v**2)[one] + (w**2)[other]
+    factor = np.sqrt(-2 * log(square) / square)
+    hits = np.flatnonzero(answer + sigma * (v[one] * factor) == outputs[rows, 0][one])
+    one, other = one[hits], other[hits]
+    hits = np.flatnonzero(answer + sigma * (w[other] * factor[hits]) == outputs[rows, 1][one])
+    return _marked(dense, rows[one[hits]])
+
+
+def _second_first(rows: Callable[[Floats, float, float], Bools], outputs: Floats, answer: float, sigma: float) -> Bools:
+    return rows(outputs[:, ::-1], answer, sigma)
+
+
+def _noise(outputs: Floats, answer: float, sigma: float, half_ulps: int) -> tuple[float, Doubles, Doubles]:
+    """The noise in units of σ, in real arithmetic but for a bounded error.
+
+    Args:
+        outputs: any shape.
+        answer: the true answer.
+        sigma: standard deviation.
+        half_ulps: by how many half ulps the sampler's normal may differ from one of real arithmetic.
+
+    Returns:
+        The spacing of uniforms of that format (which is also its unit roundoff), the noise and its greatest error.
+    """
+    grid = float(np.finfo(outputs.dtype).eps) / 2
+    true_answer, scale = (float(outputs.dtype.type(value)) for value in (answer, sigma))
+    noise = (outputs.astype(np.float64) - true_answer) / scale
+    added = np.spacing(np.abs(outputs)).astype(np.float64) / 2 if true_answer else np.zeros(outputs.shape)
+    # Beyond the sampler's own: half an ulp of σ·x, and of the difference and the quotient above.
+    return grid, noise, added / scale + (half_ulps + 4) * grid * np.abs(noise)
+
+
+def _window(centre: Doubles, width: Doubles, grid: float, greatest: float, *, least: float = 1) -> Window:
+    return np.maximum(np.ceil((centre - width) / grid), least), np.minimum(np.floor((centre + width) / grid), greatest)
+
+
+@dataclass(frozen=True, slots=True)
+class _Points:
+    """The grid points of many windows, one after another.
+
+    Attributes:
+        rows: whose each is.
+        values: as multiples of the grid's spacing.
+        counts: how many each row has.
+    """
+
+    rows: Integers
+    values: Doubles
+    counts: Integers
+
+    @classmethod
+    def of(cls, window: Window) -> _Points:
+        """All points of the windows, but none of those that hold too many."""
+        low, high = window
+        counts = np.where(low <= high, high - low + 1, 0).astype(np.int64)
+        rows, place = _enumerated(np.where(counts > MOST_POINTS, 0, counts))
+        return cls(rows, low[rows] + place, counts)
+
+    def with_each_of(self, other: _Points, wanted: Bools) -> tuple[Integers, Integers]:
+        """Each point with each of the other's points of the same row, for the wanted rows, as two lists of indices."""
+        first_of_row = np.searchsorted(other.rows, np.arange(len(other.counts)))
+        mine, place = _enumerated(np.where(wanted, other.counts, 0)[self.rows])
+        return mine, first_of_row[self.rows][mine] + place
+
+
+def _enumerated(counts: Integers) -> tuple[Integers, Integers]:
+    """0 … count − 1 for each count: whose it is, and the number."""
+    owners = np.repeat(np.arange(len(counts)), counts)
+    return owners, np.arange(len(owners)) - (np.cumsum(counts) - counts)[owners]
+
+
+def _marked(dense: Bools, rows: Integers) -> Bools:
+    found = dense.copy()
+    found[rows] = True
+    return found
+
+
+_library_log: Callable[[Floats], Floats] = partial(special.xlogy, 1.0)
+"""The C library's log, elementwise; numpy's ufunc has an implementation of its own."""
+
+ANY_SAMPLER = SamplerModel("any sampler, times σ", 1, _in_chunks(_product))
+INVERSE_CDF = SamplerModel("inverse CDF by SciPy's ndtri", 1, _in_chunks(_inverse_cdf))
+ZIGGURAT = SamplerModel("numpy's ziggurat", 1, _in_chunks(_ziggurat))
+BOX_MULLER = SamplerModel("Box–Muller with numpy's log", 2, _in_chunks(partial(_box_muller, np.log)))
+BOX_MULLER_LIBRARY = SamplerModel(
+    "Box–Muller with the C library's log", 2, _in_chunks(partial(_box_muller, _library_log))
+)
+POLAR = SamplerModel("polar method with numpy's log", 2, _in_chunks(partial(_polar, np.log)))
+POLAR_LIBRARY = SamplerModel(
+    "polar method of numpy's RandomState, second normal first",
+    2,
+    _in_chunks(partial(_second_first, partial(_polar, _library_log))),
+)
+MODELS = (ANY_SAMPLER, INVERSE_CDF, ZIGGURAT, BOX_MULLER, BOX_MULLER_LIBRARY, POLAR, POLAR_LIBRARY)

@@ -1,0 +1,90 @@
+"""Low bits of Gaussian noise: is y − f(D) a value that the sampler, times σ, can produce at all?
+
+The counterpart of `low_bit_laplace`. A sampler of normals maps finitely many uniforms through rounded functions; some
+numbers can be reached from one true answer only, and seeing one of those proves which database it came from.
+
+The adversary knows σ to the last bit (the textbook's formula, unless it is told) and, out of the models in
+`gaussian_samplers`, guesses the sampler: the choosing sample picks the model. Where two normals come of the same
+uniforms, as in Box–Muller and the polar method, it sees two answers one after the other, and the claim that it attacks
+is the one composed of two. A negative result shows only that none of these samplers, as this build of numpy, SciPy and
+the C library computes it, adds its normals times this σ to these answers in one rounding each. It says nothing of an
+answer that is rounded afterwards, or of pairs that do not come one after the other.
+
+Where nothing but σ is known of the sampler, the advantage depends on σ's significand: close to a power of two from
+above, products with σ reach almost everything.
+
+Source: Jin, McMurtry, Rubinstein and Ohrimenko 2022, 'Are We There Yet? Timing and Floating-Point Attacks on
+Differential Privacy Systems'.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.attacks.base import Event, Probe, Scenario, as_floats
+from attacklab.attacks.gaussian_samplers import MODELS, SamplerModel
+from attacklab.claims import PrivacyClaim
+from attacklab.neighbours import NeighbouringPair
+from attacklab.targets import Kind, Outputs, Target
+
+
+@dataclass(frozen=True)
+class LowBitGaussian:
+    """The attack.
+
+    Attributes:
+        answers: the two true answers; 0 and the sensitivity by default.
+        sigma: standard deviation of the noise; the textbook's by default, which needs a claim with δ > 0.
+    """
+
+    answers: tuple[float, float] | None = None
+    sigma: float | None = None
+    name: str = "low_bit_gaussian"
+    flaw: str = "some numbers can be reached by a Gaussian sampler from one true answer only"
+
+    def applies_to(self, target: Target) -> bool:
+        """Additive noise only, and a σ that is known."""
+        return target.kind is Kind.NOISE and (self.sigma is not None or target.claim.delta > 0)
+
+    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - needs no look at outputs
+        """One pair of answers seen once and seen twice, a bet for every model of either kind."""
+        first, second = self.answers or (0.0, target.sensitivity)
+        sigma = textbook_sigma(target.claim, target.sensitivity) if self.sigma is None else self.sigma
+        pair = NeighbouringPair.answers(first, second, sensitivity=target.sensitivity)
+        for answers in (1, 2):
+            events = (_bet(first, second, sigma, model) for model in MODELS if model.answers == answers)
+            yield Scenario(pair, tuple(events), answers)
+
+
+def textbook_sigma(claim: PrivacyClaim, sensitivity: float) -> float:
+    """The textbook's standard deviation Δ·√(2·ln(1.25/δ))/ε, rounded as it is written.
+
+    Args:
+        claim: ε > 0 and δ > 0.
+        sensitivity: Δ.
+
+    Source:
+        Dwork and Roth 2014, theorem 3.22.
+    """
+    return sensitivity * math.sqrt(2 * math.log(1.25 / claim.delta)) / claim.epsilon
+
+
+def _bet(first: float, second: float, sigma: float, model: SamplerModel) -> Event:
+    return Event(
+        f"reachable from {first!r} and not from {second!r} by {model.description}, σ = {sigma!r}",
+        partial(_only_from, here=first, there=second, sigma=sigma, model=model),
+    )
+
+
+def _only_from(outputs: Outputs, *, here: float, there: float, sigma: float, model: SamplerModel) -> NDArray[np.bool_]:
+    values = outputs if outputs.dtype in (np.float32, np.float64) else as_floats(outputs)
+    inside = model.reachable(values, here, sigma)
+    rest = np.flatnonzero(inside)
+    inside[rest] = ~model.reachable(values[rest], there, sigma)
+    return inside
