@@ -129,10 +129,14 @@ def test_lower_bounds_exceed_the_truth_with_probability_at_most_alpha(claim: Pri
 
 
 def test_the_bounds_of_one_assessment_agree_with_each_other() -> None:
-    claim = PrivacyClaim(0.7, 0.02)
-    for assessed in outcomes(12, claim, 0.1).values():
+    claim, alpha = PrivacyClaim(0.7, 0.2), 0.1
+    for (first, second), assessed in outcomes(12, claim, alpha).items():
         if abs(assessed.excess_lower) > 1e-9:
             assert assessed.violated == (assessed.epsilon_lower > claim.epsilon) == (assessed.delta_lower > claim.delta)
+        if assessed.epsilon_lower > 0:
+            refuted_up_to = PrivacyClaim(assessed.epsilon_lower, claim.delta)
+            excess = assess(refuted_up_to, Counts(first, second, 12), alpha).excess_lower
+            assert excess == pytest.approx(0, abs=1e-12)
         assert assessed.advantage.lower <= assessed.advantage.estimate <= assessed.advantage.upper
         assert math.isfinite(assessed.epsilon_lower)
 
