@@ -111,8 +111,8 @@ def _table() -> _Table:
         radius = max(high - mpq(centre), mpq(centre) - low)
         bound = max(bound, _cell_error(series, low, radius, least=values[cell + 1], greatest=values[cell - 1]))
     centres[-1], coefficients[:, -1] = centres[-2], coefficients[:, -2]
-    # One part in 2^52 more makes up for the rounding of the bound itself, to 53 bits after a few steps of 96.
-    return _Table(centres, coefficients, float(bound) * (1 + 2.0**-52))
+    # One part in 2^50 more makes up for the rounding of the bound itself, to 53 bits after a few steps of 96.
+    return _Table(centres, coefficients, float(bound) * (1 + 2.0**-50))
 
 
 @cache
