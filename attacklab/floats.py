@@ -53,13 +53,7 @@ def require_ieee_arithmetic() -> None:
         ArithmeticModeError: one of them is on; the message says which.
     """
     least_normal, one, half_ulp_of_one = np.array([2.0**-1022, 1.0, 2.0**-53])
-    if least_normal / 2 == 0 or (least_normal / 2) * 2 != least_normal:
+    if (least_normal / 2) * 2 != least_normal:
         raise ArithmeticModeError("subnormal numbers are flushed to zero in this process")
-    rounds_to_nearest = (
-        one + half_ulp_of_one == 1
-        and one + 3 * half_ulp_of_one == 1 + 2.0**-51
-        and -one - half_ulp_of_one == -1
-        and one + 1.5 * half_ulp_of_one == 1 + 2.0**-52
-    )
-    if not rounds_to_nearest:
+    if one + half_ulp_of_one != 1 or one + 1.5 * half_ulp_of_one != 1 + 2.0**-52:
         raise ArithmeticModeError("this process does not round to nearest, ties to even")
