@@ -59,6 +59,9 @@ def test_light_weights_are_lost_on_one_side_and_count_on_the_other(
         return math.exp(form.significand_bits * math.log(2) - nats)
 
     assert ratio(pair.second) <= 1 < ratio(pair.first)
+    gap = pair.second[0] - pair.first[0]
+    assert gap > 0
+    assert (pair.first[1:] - pair.second[1:] == gap).all()
     for first, second in zip(pair.first.tolist(), pair.second.tolist(), strict=True):
         assert abs(Fraction(first) - Fraction(second)) <= Fraction(sensitivity)
 
