@@ -1,0 +1,189 @@
+"""Sum sensitivity: computed answers that move further between neighbours than the sensitivity the noise is scaled to.
+
+Two forms. **Sums and means** (`SumSensitivity`). A path of datasets leads from n records at one end of the bounds to n
+at the other, one record at a time. However the sum is rounded, its value is a double, and doubles near it are U apart:
+if all of the path moves it by U or more, then *some single step* moves it by a whole U, though in real arithmetic every
+step moves it by u − l only. With bounds (1, 1 + 2^−48) and 1024 records that is 64 times the sensitivity, in whatever
+order the records are added. The adversary bisects the path for the half with the larger change, looking at noisy
+outputs alone. Where the bounds are too wide for that, it bisects for the change that real arithmetic does not account
+for: the step at which a machine integer wraps around or a double overflows.
+
+**Casts** (`IntegerCast`). An integer answer above 2^53 is rounded on its way through a double: 2^60 + 128 goes down to
+2^60, its neighbour 2^60 + 129 goes up to 2^60 + 256.
+
+The adversary knows the bounds and ε. The event is a half-line: beyond the middle of the two answers as they come out.
+Every step replaces one record and moves the real sum by no more than either relation's sensitivity, max(|l|, |u|) or
+u − l, so that a target whose computed answer keeps within it keeps its claim, with additive noise and neighbours by
+either relation.
+
+What a negative result does not show. n is bounded: a machine integer that more than 2^14 records at the bounds would be
+needed to fill is not reached. Repeated rounding and reordering are not sought. For doubles under add-remove that loses
+little: n roundings move a sum by at most n²·2^−53·max(|l|, |u|) (Higham 2002, section 4.2), 2^−25 of the sensitivity
+at 2^14 records. In binary32 they do show at a few thousand.
+
+Source: Casacuberta, Shoemate, Vadhan and Wagaman 2022, 'Widespread Underestimation of Sensitivity in Differentially
+Private Libraries and How to Fix It'. They give pairs for given orders of summation; the bisection is not in theirs.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.attacks.base import Event, Probe, Scenario, as_floats
+from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.targets import Kind, Outputs, Target
+
+PROBED = 31
+"""Outputs whose median stands for the answer."""
+
+MOST_RECORDS = 1 << 14
+
+EXCESS = 64.0
+"""How many noise scales apart the two answers should be, where n can be chosen for that."""
+
+ROUNDED_EXCESS = 256.0
+"""How many noise scales apart the doubles on either side of an integer answer should be."""
+
+LARGEST_POWER = 62
+"""Integer answers stay below 2^63."""
+
+
+@dataclass(frozen=True)
+class SumSensitivity:
+    """The attack on sums and means; `most_records` bounds n and is a power of two."""
+
+    most_records: int = MOST_RECORDS
+    name: str = "sum_sensitivity"
+    flaw: str = "a rounded, wrapped or overflowing sum moves further than its declared sensitivity"
+
+    def applies_to(self, target: Target) -> bool:
+        """Sums and means, whose bounds are known."""
+        return target.kind in (Kind.SUM, Kind.MEAN)
+
+    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
+        """The steepest step of the path."""
+        near, far = ends(target)
+        size = self._size(target, near, far)
+        # Where doubles at the sum are further apart than a step, a change of any kind is what is looked for.
+        rounds_away = math.ulp(size * far) > abs(far - near)
+        slope = 0.0 if rounds_away else (far - near) / (size if target.kind is Kind.MEAN else 1)
+
+        def answer(uppers: int) -> float:
+            return typical(probe(on_path(near, far, size, uppers), PROBED))
+
+        step = steepest_step(answer, size, slope)
+        sides = [(answer(uppers), on_path(near, far, size, uppers)) for uppers in (step, step + 1)]
+        (low, smaller), (high, larger) = sorted(sides, key=lambda side: side[0])
+        yield Scenario(NeighbouringPair.records(larger, smaller, Relation.SUBSTITUTE), half_lines(low, high))
+
+    def _size(self, target: Target, near: float, far: float) -> int:
+        """The least power of two for which doubles at the sum are far enough apart; the largest where none is."""
+        wanted = EXCESS * abs(far - near) / min(target.claim.epsilon, 1.0)
+        size = 2
+        while size < self.most_records and not math.ulp(size * far) >= wanted:
+            size *= 2
+        return size
+
+
+@dataclass(frozen=True)
+class IntegerCast:
+    """The attack on integer answers."""
+
+    name: str = "integer_cast"
+    flaw: str = "an integer answer is rounded to a double before the noise is added"
+
+    def applies_to(self, target: Target) -> bool:
+        """Additive noise on answers that neighbours move by whole numbers."""
+        return target.kind is Kind.NOISE and target.sensitivity >= 1
+
+    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - needs no look at outputs
+        """A tie between two doubles, and the integer above it."""
+        wanted = ROUNDED_EXCESS * target.sensitivity / min(target.claim.epsilon, 1.0)
+        power = min(max(54, 52 + math.ceil(math.log2(wanted))), LARGEST_POWER)
+        tie = 2**power + 2 ** (power - 53)
+        # `NeighbouringPair.answers` holds doubles, and these integers are none.
+        pair = NeighbouringPair(tie + 1, tie, None)
+        yield Scenario(pair, (Event(f"the answer exceeds {tie}", partial(_exceeds, threshold=tie)),))
+
+
+def ends(target: Target) -> tuple[float, float]:
+    """The ends of the path: the bound of larger magnitude, and the other or, where the signs differ, 0.
+
+    Returns:
+        The end near 0 and the one far from it; they are no further apart than either relation's sensitivity.
+    """
+    assert target.bounds is not None  # noqa: S101 - sums and means have bounds
+    near, far = sorted(target.bounds, key=abs)
+    return (near, far) if near * far > 0 else (0.0, far)
+
+
+def on_path(near: float, far: float, size: int, uppers: int) -> NDArray[np.float64]:
+    """The dataset of `size` records of which the first `uppers` lie at the far end."""
+    records = np.full(size, near)
+    records[:uppers] = far
+    return records
+
+
+def steepest_step(answer: Callable[[int], float], size: int, slope: float) -> int:
+    """Bisect a path for a step that moves the answer more than it should.
+
+    If answers are multiples of U and slope is 0, a step is found that moves by U or more, provided that the ends of
+    the path differ: of two halves at least one has ends that differ. Likewise for answers that differ from those of
+    real arithmetic by multiples of U, where slope is what a step moves those.
+
+    Args:
+        answer: the answer to the path's dataset of that number.
+        size: the number of steps.
+        slope: how much of each step's move is not counted.
+
+    Returns:
+        A number k; the step is that from dataset k to dataset k + 1.
+    """
+    low, high = 0, size
+    at_low, at_high = answer(low), answer(high)
+
+    def excess(change: float, steps: int) -> float:
+        if not math.isfinite(change):
+            return abs(change) if math.isinf(change) else 0.0
+        return abs(change - slope * steps)
+
+    while high - low > 1:
+        middle = (low + high) // 2
+        at_middle = answer(middle)
+        if excess(at_middle - at_low, middle - low) >= excess(at_high - at_middle, high - middle):
+            high, at_high = middle, at_middle
+        else:
+            low, at_low = middle, at_middle
+    return low
+
+
+def typical(outputs: Outputs) -> float:
+    """The median output, of those that are no failures; 0 where all are."""
+    values = as_floats(outputs)
+    values = values[~np.isnan(values)]
+    return float(np.quantile(values, 0.5, method="lower")) if values.size else 0.0
+
+
+def half_lines(low: float, high: float) -> tuple[Event, ...]:
+    """The bets on the higher of two answers: outputs beyond the middle between them, it included or not.
+
+    The middle of equal or adjacent doubles rounds to one of them, that of a number and infinity is infinite.
+    """
+    middle = low / 2 + high / 2
+    below = float(np.nextafter(high, -math.inf))
+    thresholds = (middle,) if middle < high else (below, min(middle, sys.float_info.max))
+    return tuple(
+        Event(f"the answer exceeds {threshold!r}", partial(_exceeds, threshold=threshold)) for threshold in thresholds
+    )
+
+
+def _exceeds(outputs: Outputs, *, threshold: float) -> NDArray[np.bool_]:
+    values = outputs if outputs.dtype.kind in "iu" else as_floats(outputs)
+    return np.asarray(values > threshold)

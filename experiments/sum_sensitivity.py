@@ -1,0 +1,239 @@
+"""Sums that move further than their declared sensitivity (see attacklab.attacks.sum_sensitivity)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.attacks.base import Attack
+from attacklab.attacks.sum_sensitivity import IntegerCast, SumSensitivity, on_path, steepest_step
+from attacklab.experiment import Collected, Settings
+from attacklab.figures import Figure, Panel, Role, Series
+from attacklab.inference import share_of_alpha
+from attacklab.referee import DEFAULT_ALPHA, audit
+from attacklab.targets import Target
+from experiments import targets
+from experiments.curves import advantage_series, ceiling_series, findings_of
+from mechanisms.grid import Grid
+from mechanisms.laplace.rounded_ideal import exact_rounded_laplace_fast
+from mechanisms.randomness import SeededBits
+from mechanisms.summation.exact import Bounds, exact_bounded_sum_fast
+from mechanisms.summation.naive import (
+    Summation,
+    correctly_rounded_sum,
+    naive_bounded_sum,
+    numpy_sum,
+    pairwise_sum,
+    sequential_sum,
+    wrapping_sum,
+)
+
+QUESTION = "How far does one record move a sum of doubles, and what is that worth?"
+
+LOWER, UPPER = 1.0, 1 + 2.0**-48
+DECLARED = Fraction(UPPER) - Fraction(LOWER)
+ABOVE_LOWER = Bounds(0, DECLARED, Grid(-56))
+AGE_BOUNDS = (0.0, 100.0)
+WIDE_GRID = Grid(8)
+"""The public grid of answers of up to 2^61."""
+
+ORDERS: tuple[tuple[str, Role, Summation], ...] = (
+    ("naive, first to last", Role.NAIVE, sequential_sum),
+    ("naive, pairwise", Role.NAIVE, pairwise_sum),
+    ("naive, numpy", Role.NAIVE, numpy_sum),
+    ("naive, correctly rounded (fsum)", Role.NAIVE, correctly_rounded_sum),
+)
+EPSILONS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
+PARAGRAPH = """\
+With records in [1, 1 + 2^−48] a change of one record moves the real sum by at most 2^−48. The sum of {size} records as
+computed moves by {moved:g} times as much, and twice as far for twice as many: doubles near the sum are that far apart,
+and some single record decides which one it becomes. This holds for every order of summation, the correctly rounded one
+included; the sum in fixed point, counted from the lower bound, moves by 1. Noise for the declared sensitivity does not
+hide it: at ε = 1 the attack, which finds the record by bisection from noisy outputs alone, wins {naive:.3f} against
+numpy's sum where the claim allows {ceiling:.3f}; against fixed point it wins {exact:.3f}, where the ideal mechanism
+could give it {ideal:.3f}: what is released is a double too, rounded after the noise was added. A sum of ages in 16-bit integers wraps around ({wrapped:.3f}), and a cast of the integer answers
+2^60 + 128 and 2^60 + 129 to doubles rounds them 256 apart ({cast:.3f}; the exact mechanism {uncast:.3f})."""
+
+
+def naive_numpy_sum(epsilon: float = 1.0) -> Target:
+    """Sum of records in [1, 1 + 2^−48], numpy's order, noise scaled to the real sum's sensitivity."""
+    return _naive_sum(numpy_sum, (LOWER, UPPER), epsilon, "naive_numpy_sum")
+
+
+def naive_correctly_rounded_sum(epsilon: float = 1.0) -> Target:
+    """Sum of records in [1, 1 + 2^−48], rounded once, noise scaled to the real sum's sensitivity."""
+    return _naive_sum(correctly_rounded_sum, (LOWER, UPPER), epsilon, "naive_correctly_rounded_sum")
+
+
+def naive_int16_sum(epsilon: float = 1.0) -> Target:
+    """Sum of ages in 16-bit integers."""
+    return _naive_sum(partial(wrapping_sum, dtype=np.int16), AGE_BOUNDS, epsilon, "naive_int16_sum")
+
+
+def exact_fixed_point_sum(epsilon: float = 1.0) -> Target:
+    """Sum of records in [1, 1 + 2^−48], counted from the lower bound in fixed point, exact."""
+
+    def release(records: NDArray[np.float64], trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        # Each difference is a double, and a function of its own record. The number of records is public.
+        above = np.clip(records, LOWER, UPPER) - LOWER
+        noisy = exact_bounded_sum_fast(
+            above, trials, SeededBits(rng), epsilon=Fraction(epsilon), bounds=ABOVE_LOWER, relation="substitute"
+        )
+        return len(records) * LOWER + noisy
+
+    return Target.sum(release, bounds=(LOWER, UPPER), epsilon=epsilon, name="exact_fixed_point_sum")
+
+
+def exact_fixed_point_age_sum(epsilon: float = 1.0) -> Target:
+    """Sum of ages in fixed point, exact."""
+    bounds = Bounds(*AGE_BOUNDS, Grid(-20))
+
+    def release(records: NDArray[np.float64], trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        return exact_bounded_sum_fast(records, trials, SeededBits(rng), epsilon=Fraction(epsilon), bounds=bounds)
+
+    return Target.sum(release, bounds=AGE_BOUNDS, epsilon=epsilon, name="exact_fixed_point_age_sum")
+
+
+def exact_rounded_laplace_wide(epsilon: float = 1.0) -> Target:
+    """Laplace mechanism, ideal noise rounded to a public grid of step 256, exact."""
+
+    def release(answer: int, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        return exact_rounded_laplace_fast(
+            Fraction(answer), trials, SeededBits(rng), epsilon=Fraction(epsilon), grid=WIDE_GRID
+        )
+
+    return Target.noise(release, epsilon=epsilon, name="exact_rounded_laplace_wide")
+
+
+def _naive_sum(summation: Summation, bounds: tuple[float, float], epsilon: float, name: str) -> Target:
+    parameters: dict[str, Any] = {"lower": bounds[0], "upper": bounds[1], "relation": "substitute"}
+    release = partial(naive_bounded_sum, epsilon=epsilon, summation=summation, **parameters)
+    return Target.sum(release, bounds=bounds, epsilon=epsilon, name=name)
+
+
+Rows = Sequence[tuple[Callable[[float], Target], str, Role]]
+ROUNDED: Rows = (
+    (naive_numpy_sum, "naive, numpy", Role.NAIVE),
+    (naive_correctly_rounded_sum, "naive, correctly rounded (fsum)", Role.NAIVE),
+    (exact_fixed_point_sum, "exact, fixed point", Role.EXACT),
+)
+WRAPPED: Rows = (
+    (naive_int16_sum, "naive, ages in 16-bit integers", Role.NAIVE),
+    (exact_fixed_point_age_sum, "exact, ages in fixed point", Role.EXACT),
+)
+CAST: Rows = (
+    (targets.naive_laplace_numpy, "naive, integers near 2^60 cast", Role.NAIVE),
+    (exact_rounded_laplace_wide, "exact, integers near 2^60", Role.EXACT),
+)
+GROUPS: Sequence[tuple[Attack, Rows]] = ((SumSensitivity(), (*ROUNDED, *WRAPPED)), (IntegerCast(), CAST))
+
+
+def collect(settings: Settings) -> Collected:
+    """Measure how far sums move, without noise, and audit each mechanism at each ε."""
+    trials = settings.budget(50_000, 4_000)
+    alpha = share_of_alpha(DEFAULT_ALPHA, len(EPSILONS) * sum(len(rows) for _, rows in GROUPS))
+    findings = [
+        finding
+        for attack, rows in GROUPS
+        for make, _, _ in rows
+        for epsilon in EPSILONS
+        for finding in audit(make(epsilon), [attack], trials=trials, alpha=alpha, seed=settings.seed)
+    ]
+    sizes = [2**power for power in range(2, settings.budget(15, 12))]
+    moves = {label: [float(movement(summation, size) / DECLARED) for size in sizes] for label, _, summation in ORDERS}
+    moves["exact, fixed point"] = [float(_fixed_point_movement(size) / DECLARED) for size in sizes]
+    return Collected(findings, {"sizes": sizes, "moves": moves})
+
+
+def movement(summation: Summation, size: int) -> Fraction:
+    """How far the steepest step on the path from `size` records at the lower bound to the upper one moves a sum."""
+
+    def total(uppers: int) -> float:
+        return summation(on_path(LOWER, UPPER, size, uppers))
+
+    step = steepest_step(total, size, 0.0)
+    return abs(Fraction(total(step + 1)) - Fraction(total(step)))
+
+
+def _fixed_point_movement(size: int) -> Fraction:
+    """The largest move over all steps of the path, each of which is the same."""
+    totals = [ABOVE_LOWER.total(on_path(0.0, UPPER - LOWER, size, uppers)) for uppers in (0, 1, size - 1, size)]
+    return max(totals[1] - totals[0], totals[3] - totals[2])
+
+
+def figures(data: dict[str, Any]) -> list[Figure]:
+    """How far a record moves the sum against n, and the advantage against ε."""
+    sizes, moves = data["measured"]["sizes"], data["measured"]["moves"]
+    moving = Panel(
+        title="records in [1, 1 + 2^−48], one of them changed",
+        x_label="number of records",
+        y_label="the sum's move / declared sensitivity",
+        x_scale="log",
+        y_scale="log",
+        series=[
+            *(Series(label=label, role=role, x=sizes, y=moves[label]) for label, role, _ in ORDERS),
+            Series(label="exact, fixed point", role=Role.EXACT, x=sizes, y=moves["exact, fixed point"]),
+            Series(label="declared", role=Role.CEILING, x=sizes, y=[1.0] * len(sizes)),
+        ],
+    )
+    return [
+        Figure(
+            name="sum_sensitivity",
+            caption="Left: what one record moves. Right and below: what an adversary wins, with simultaneous bounds.",
+            panels=[
+                moving,
+                _panel(data, ROUNDED, "sums of records in [1, 1 + 2^−48]"),
+                _panel(data, (*WRAPPED, *CAST), "integers that wrap around or are cast to doubles"),
+            ],
+        )
+    ]
+
+
+def _panel(data: dict[str, Any], rows: Rows, title: str) -> Panel:
+    measured = [
+        advantage_series(findings_of(data, make(1.0).name), lambda one: one.claim.epsilon, label, role)
+        for make, label, role in rows
+    ]
+    ideal = Series(label="ideal mechanism", role=Role.IDEAL, x=EPSILONS, y=[_ideal(epsilon) for epsilon in EPSILONS])
+    return Panel(
+        title=title,
+        x_label="claimed ε",
+        y_label="distinguishing advantage P[E] − Q[E]",
+        x_scale="log",
+        series=[*measured, ideal, ceiling_series(EPSILONS)],
+    )
+
+
+def _ideal(epsilon: float) -> float:
+    """What Laplace noise on the real sums leaves to a half-line between them: 1 − e^(−ε/2)."""
+    return -math.expm1(-epsilon / 2)
+
+
+def explain(data: dict[str, Any]) -> str:
+    """Say how far the sum moves and what is seen at ε = 1."""
+
+    def at_one(make: Callable[[float], Target]) -> tuple[float, float]:
+        (finding,) = (one for one in findings_of(data, make(1.0).name) if one.claim.epsilon == 1)
+        assert finding.advantage is not None  # noqa: S101 - `findings_of` keeps only those
+        return finding.advantage.estimate, finding.ceiling
+
+    measured = data["measured"]
+    at = measured["sizes"].index(1024)
+    naive, ceiling = at_one(naive_numpy_sum)
+    return PARAGRAPH.format(
+        size=measured["sizes"][at],
+        moved=min(measured["moves"][label][at] for label, _, _ in ORDERS),
+        naive=naive,
+        ceiling=ceiling,
+        exact=at_one(exact_fixed_point_sum)[0],
+        ideal=_ideal(1.0),
+        wrapped=at_one(naive_int16_sum)[0],
+        cast=at_one(targets.naive_laplace_numpy)[0],
+        uncast=at_one(exact_rounded_laplace_wide)[0],
+    )
