@@ -57,8 +57,10 @@ and some single record decides which one it becomes. This holds for every order 
 included; the sum in fixed point, counted from the lower bound, moves by 1. Noise for the declared sensitivity does not
 hide it: at ε = 1 the attack, which finds the record by bisection from noisy outputs alone, wins {naive:.3f} against
 numpy's sum where the claim allows {ceiling:.3f}; against fixed point it wins {exact:.3f}, where the ideal mechanism
-could give it {ideal:.3f}: what is released is a double too, rounded after the noise was added. A sum of ages in 16-bit integers wraps around ({wrapped:.3f}), and a cast of the integer answers
-2^60 + 128 and 2^60 + 129 to doubles rounds them 256 apart ({cast:.3f}; the exact mechanism {uncast:.3f})."""
+could give it {ideal:.3f}: what is released is a
+double too, rounded after the noise was added. A sum of ages in 16-bit integers wraps around ({wrapped:.3f}), and a cast
+of the integer answers 2^60 + 128 and 2^60 + 129 to doubles rounds them 256 apart ({cast:.3f}; the exact mechanism
+{uncast:.3f})."""
 
 
 def naive_numpy_sum(epsilon: float = 1.0) -> Target:

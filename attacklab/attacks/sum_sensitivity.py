@@ -18,8 +18,8 @@ either relation.
 
 What a negative result does not show. n is bounded: a machine integer that more than 2^14 records at the bounds would be
 needed to fill is not reached. Repeated rounding and reordering are not sought. For doubles under add-remove that loses
-little: n roundings move a sum by at most n²·2^−53·max(|l|, |u|) (Higham 2002, section 4.2), 2^−25 of the sensitivity
-at 2^14 records. In binary32 they do show at a few thousand.
+little: rounding moves a sum by at most n²·2^−53·max(|l|, |u|) (Higham 2002, section 4.2), so that two sums of 2^14
+records come 2^−24 of the sensitivity further apart. In binary32 it is not little from a few thousand records on.
 
 Source: Casacuberta, Shoemate, Vadhan and Wagaman 2022, 'Widespread Underestimation of Sensitivity in Differentially
 Private Libraries and How to Fix It'. They give pairs for given orders of summation; the bisection is not in theirs.

@@ -1,0 +1,242 @@
+"""Sum sensitivity: the steep step is found in every order of summation; sums that move as declared are not accused."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from attacklab.attacks.sum_sensitivity import (
+    EXCESS,
+    IntegerCast,
+    SumSensitivity,
+    ends,
+    half_lines,
+    on_path,
+    steepest_step,
+    typical,
+)
+from attacklab.findings import Finding, Verdict
+from attacklab.neighbours import Relation
+from attacklab.referee import audit
+from attacklab.targets import Target
+from mechanisms.grid import Grid
+from mechanisms.laplace.naive import naive_laplace_numpy
+from mechanisms.laplace.rounded_ideal import exact_rounded_laplace_fast
+from mechanisms.randomness import SeededBits
+from mechanisms.summation.exact import Bounds, exact_bounded_mean_fast, exact_bounded_sum_fast
+from mechanisms.summation.naive import (
+    Summation,
+    correctly_rounded_sum,
+    naive_bounded_mean,
+    naive_bounded_sum,
+    numpy_sum,
+    pairwise_sum,
+    sequential_sum,
+    wrapping_sum,
+)
+
+NARROW = (1.0, 1 + 2.0**-48)
+ORDERS: list[Summation] = [sequential_sum, pairwise_sum, numpy_sum, correctly_rounded_sum]
+
+
+def naive_sum(bounds: tuple[float, float], epsilon: float = 1.0, **rest: Any) -> Target:
+    lower, upper = bounds
+    release = partial(naive_bounded_sum, epsilon=epsilon, lower=lower, upper=upper, **rest)
+    return Target.sum(release, bounds=bounds, epsilon=epsilon, name="naive_sum")
+
+
+def exactly(mechanism: Callable[..., NDArray[Any]], **parameters: Any) -> Callable[..., NDArray[Any]]:
+    def release(input_: Any, trials: int, rng: np.random.Generator) -> NDArray[Any]:
+        return mechanism(input_, trials, SeededBits(rng), **parameters)
+
+    return release
+
+
+def judged(target: Target, attack: Any = None) -> Finding:
+    (finding,) = audit(target, [attack or SumSensitivity()], trials=20_000, seed=3)
+    return finding
+
+
+def the_pair(target: Target) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def probe(input_: Any, trials: int) -> NDArray[Any]:
+        return target.outputs(input_, trials, np.random.default_rng(1))
+
+    (scenario,) = SumSensitivity().scenarios(target, probe)
+    assert scenario.pair.relation is Relation.SUBSTITUTE
+    return scenario.pair.first, scenario.pair.second
+
+
+@pytest.mark.parametrize("summation", ORDERS)
+def test_the_pair_found_moves_the_sum_of_1024_records_by_64_times_the_declared_sensitivity(
+    summation: Summation,
+) -> None:
+    larger, smaller = the_pair(naive_sum(NARROW, relation="substitute", summation=summation))
+    assert len(larger) == 1024
+    assert np.count_nonzero(larger != smaller) == 1
+    declared = Fraction(NARROW[1]) - Fraction(NARROW[0])
+    assert abs(sum(map(Fraction, larger)) - sum(map(Fraction, smaller))) == declared
+    assert Fraction(summation(larger)) - Fraction(summation(smaller)) == 64 * declared
+
+
+@pytest.mark.parametrize("summation", ORDERS)
+@pytest.mark.parametrize("bounds", [NARROW, (-NARROW[1], -NARROW[0]), (0.3, 0.3 + 2.0**-48)])
+def test_float_sums_between_narrow_bounds_are_caught(summation: Summation, bounds: tuple[float, float]) -> None:
+    finding = judged(naive_sum(bounds, relation="substitute", summation=summation))
+    assert finding.verdict is Verdict.VIOLATED
+    assert finding.advantage is not None
+    assert finding.advantage.estimate == 1
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+def test_float_means_between_narrow_bounds_are_caught(epsilon: float) -> None:
+    release = partial(naive_bounded_mean, epsilon=epsilon, lower=NARROW[0], upper=NARROW[1])
+    assert judged(Target.mean(release, bounds=NARROW, epsilon=epsilon)).verdict is Verdict.VIOLATED
+
+
+@pytest.mark.parametrize(("dtype", "upper"), [(np.int8, 20.0), (np.int16, 100.0), (np.int32, 2.0**20)])
+def test_sums_of_machine_integers_are_caught_where_they_wrap_around(dtype: Any, upper: float) -> None:
+    target = naive_sum((0.0, upper), summation=partial(wrapping_sum, dtype=dtype))
+    larger, smaller = the_pair(target)
+    move = wrapping_sum(larger, dtype) - wrapping_sum(smaller, dtype)
+    assert move == 2.0 ** (8 * np.dtype(dtype).itemsize) - upper
+    finding = judged(target)
+    assert finding.verdict is Verdict.VIOLATED
+    assert finding.advantage is not None
+    # Laplace noise of scale upper stays on its side of the middle but with probability e^(−move/(2·upper)).
+    assert finding.advantage.estimate == pytest.approx(1 - math.exp(-move / (2 * upper)), abs=0.02)
+
+
+def test_a_sum_that_overflows_to_infinity_is_caught() -> None:
+    larger, smaller = the_pair(naive_sum((-1e306, 1e306)))
+    with np.errstate(over="ignore"):
+        assert math.isinf(numpy_sum(larger))
+    assert math.isfinite(numpy_sum(smaller))
+    assert judged(naive_sum((-1e306, 1e306))).verdict is Verdict.VIOLATED
+
+
+def from_lower(records: NDArray[np.float64], trials: int, rng: np.random.Generator, *, bounds: Bounds) -> Any:
+    above = np.clip(records, *NARROW) - NARROW[0]
+    noisy = exact_bounded_sum_fast(above, trials, SeededBits(rng), epsilon=1, bounds=bounds, relation="substitute")
+    return len(records) * NARROW[0] + noisy
+
+
+WIDTH = Fraction(NARROW[1]) - 1
+SOUND = [
+    Target.sum(partial(from_lower, bounds=Bounds(0, WIDTH, Grid(-56))), bounds=NARROW, epsilon=1, name="from lower"),
+    Target.sum(
+        exactly(exact_bounded_sum_fast, epsilon=1, bounds=Bounds(*NARROW, Grid(-48)), relation="substitute"),
+        bounds=NARROW,
+        epsilon=1,
+        name="beyond the grid",
+    ),
+    Target.sum(
+        exactly(exact_bounded_sum_fast, epsilon=1, bounds=Bounds(-3, 5, Grid(-20))),
+        bounds=(-3, 5),
+        epsilon=1,
+        name="add-remove",
+    ),
+    Target.mean(
+        exactly(exact_bounded_mean_fast, epsilon=1, bounds=Bounds(0, 100, Grid(-20))),
+        bounds=(0, 100),
+        epsilon=1,
+        name="mean",
+    ),
+    naive_sum((0.0, 100.0)),
+]
+
+
+@pytest.mark.parametrize("target", SOUND, ids=lambda target: target.name)
+def test_sums_that_move_as_declared_are_not_accused(target: Target) -> None:
+    """A finding is a false alarm with probability at most 1e-6, at this fixed seed."""
+    assert judged(target).verdict is Verdict.NOT_DETECTED
+
+
+def test_noise_on_a_sum_that_moves_as_declared_leaves_the_ideal_advantage() -> None:
+    """1 − e^(−ε/2) at the middle; 31 outputs put it within half a scale of there, where it is at least 0.33."""
+    finding = judged(naive_sum((0.0, 100.0)))
+    assert finding.advantage is not None
+    assert 0.33 - 0.02 < finding.advantage.estimate < 1 - math.exp(-0.5) + 0.02
+
+
+@pytest.mark.parametrize(
+    ("bounds", "expected"), [((1.0, 3.0), (1.0, 3.0)), ((-3.0, -1.0), (-1.0, -3.0)), ((-3.0, 1.0), (0.0, -3.0))]
+)
+def test_a_step_is_within_the_sensitivity_of_either_relation(
+    bounds: tuple[float, float], expected: tuple[float, float]
+) -> None:
+    near, far = ends(naive_sum(bounds))
+    assert (near, far) == expected
+    assert abs(far - near) <= min(max(map(abs, bounds)), bounds[1] - bounds[0])
+    assert on_path(near, far, 4, 3).tolist() == [far, far, far, near]
+
+
+@pytest.mark.parametrize("jump", [0, 1, 37, 62, 63])
+def test_bisection_finds_the_only_step_that_moves_and_the_only_one_that_moves_too_far(jump: int) -> None:
+    assert steepest_step(lambda number: float(number > jump), 64, 0.0) == jump
+    assert steepest_step(lambda number: 3.0 * number - 128 * (number > jump), 64, 3.0) == jump
+    assert steepest_step(lambda number: math.inf if number > jump else 3.0 * number, 64, 3.0) == jump
+
+
+def test_the_typical_output_is_the_median_of_those_that_are_no_failures() -> None:
+    assert typical(np.array([None, 5.0, 1.0, None, 2.0], dtype=object)) == 2
+    assert typical(np.array([None, None], dtype=object)) == 0
+
+
+def test_half_lines_part_any_two_answers_and_go_both_ways_where_they_are_equal() -> None:
+    above = math.nextafter(1.0, 2)
+    for low, high in [(1.0, 3.0), (1.0, above), (1.0, math.inf), (-2.0, -1.0)]:
+        assert half_lines(low, high)[0].contains(np.array([low, high])).tolist() == [False, True]
+    inclusive, exclusive = half_lines(1.0, 1.0)
+    outputs = np.array([math.nextafter(1, 0), 1.0, above])
+    assert inclusive.contains(outputs).tolist() == [False, True, True]
+    assert exclusive.contains(outputs).tolist() == [False, False, True]
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+def test_integer_answers_cast_to_doubles_are_caught(epsilon: float) -> None:
+    target = Target.noise(partial(naive_laplace_numpy, epsilon=epsilon), epsilon=epsilon)
+    finding = judged(target, IntegerCast())
+    assert finding.verdict is Verdict.VIOLATED
+    assert finding.advantage is not None
+    assert finding.advantage.estimate == 1
+    assert finding.pair is not None
+    larger, smaller = (int(finding.pair[side]["readable"][0]) for side in ("first", "second"))
+    assert larger - smaller == 1
+    assert float(larger) - float(smaller) >= EXCESS / epsilon
+
+
+def test_integer_answers_rounded_with_their_noise_leave_the_ideal_advantage() -> None:
+    """At ε = 1 the tie 2^60 + 128 lies midway between grid points: P[noise ≥ −1] − P[noise ≥ 0] = (1 − e^−1)/2."""
+    release = exactly(exact_rounded_laplace_fast, epsilon=1, grid=Grid(8))
+    finding = judged(Target.noise(release, epsilon=1, name="rounded"), IntegerCast())
+    assert finding.verdict is Verdict.NOT_DETECTED
+    assert finding.advantage is not None
+    assert finding.advantage.estimate == pytest.approx((1 - math.exp(-1)) / 2, abs=0.03)
+
+
+def test_integer_noise_in_integers_is_not_accused_and_compared_exactly() -> None:
+    def release(answer: int, trials: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        stay = -math.expm1(-1)
+        return np.int64(answer) + rng.geometric(stay, trials) - rng.geometric(stay, trials)
+
+    finding = judged(Target.noise(release, epsilon=1, name="integers"), IntegerCast())
+    assert finding.verdict is Verdict.NOT_DETECTED
+    assert finding.advantage is not None
+    # P[Y = 0] of the discrete Laplace law is tanh(1/2).
+    assert finding.advantage.estimate == pytest.approx(math.tanh(0.5), abs=0.03)
+
+
+def test_each_applies_to_its_own_kinds() -> None:
+    noise = Target.noise(naive_laplace_numpy, epsilon=1)
+    assert IntegerCast().applies_to(noise)
+    assert not IntegerCast().applies_to(Target.noise(naive_laplace_numpy, epsilon=1, sensitivity=0.5))
+    assert not IntegerCast().applies_to(naive_sum(NARROW))
+    assert SumSensitivity().applies_to(naive_sum(NARROW))
+    assert not SumSensitivity().applies_to(noise)
