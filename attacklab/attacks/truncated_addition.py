@@ -49,7 +49,7 @@ class TruncatedAddition:
         """The pair astride the point where a sum in the format loses its light terms."""
         bits = accumulator.significand_bits
         gap = 2.0 ** math.floor(math.log2(target.sensitivity))
-        nats = target.claim.epsilon * gap / (2 * target.sensitivity)
+        nats = target.claim.epsilon / 2 * (gap / target.sensitivity)
         # Just below e^(−nats·depth) = 2^−bits, half a unit in the last place of a sum that starts at 1.
         depth = math.ceil(16 * bits * math.log(2) / nats) / 16 * gap
         counted = np.full(light_outcomes + 1, gap - depth)

@@ -66,7 +66,7 @@ class ZeroRounding:
 
         A target that has none is judged where binary64 would underflow.
         """
-        nats_per_quarter = target.claim.epsilon * gap / (8 * target.sensitivity)
+        nats_per_quarter = target.claim.epsilon / 8 * (gap / target.sensitivity)
         alive, dead = 0, 1
         while self._both_drawn(probe, -dead * gap / 4):
             alive, dead = dead, 2 * dead
