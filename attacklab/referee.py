@@ -77,6 +77,7 @@ def audit(
     findings: list[Finding] = []
     for attack in attacks:
         findings += _Trial(target, attack, trials, share, seed, spec).findings()
+    require_ieee_arithmetic()  # a target may have loaded a library that changed it
     return findings
 
 

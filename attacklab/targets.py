@@ -200,9 +200,10 @@ class Target:
             numbers = _as_vector([output for output in outputs if output is not None])
         if not numbers.size:
             return
-        if numbers.ndim != 1 or numbers.dtype.kind not in "iuf":
+        if numbers.ndim != 1 or numbers.dtype.kind not in "iuf" or numbers.dtype.itemsize > 8:
             raise TargetError(
-                f"{self.name} returned outputs of type {numbers.dtype} and shape {numbers.shape[1:]}, not numbers"
+                f"{self.name} returned outputs of type {numbers.dtype} and shape {numbers.shape[1:]}, "
+                "not numbers of up to 64 bits"
             )
         if np.isnan(numbers).any():
             raise TargetError(f"{self.name} returned NaN, first at trial {int(np.argmax(np.isnan(numbers)))}")
