@@ -21,6 +21,7 @@ from attacklab.attacks import ATTACKS
 from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.claims import PrivacyClaim
 from attacklab.findings import Counts, Finding, Verdict
+from attacklab.floats import ArithmeticModeError
 from attacklab.inference import assess
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.referee import BATCH_OUTPUTS, CHOOSING_SHARE, audit
@@ -283,15 +284,24 @@ def test_bad_settings_are_refused(arguments: dict[str, Any], message: str) -> No
         audit(target_of(randomized_response(2.0)), [], **arguments)
 
 
-def test_a_process_with_broken_arithmetic_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Broken(Exception):
-        pass
+def test_the_arithmetic_is_probed_before_and_after_the_target_ran(monkeypatch: pytest.MonkeyPatch) -> None:
+    events = []
 
-    def probe() -> None:
-        raise Broken
+    def release(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
+        events.append("release")
+        return randomized_response(2.0)(records, trials, rng)
 
-    monkeypatch.setattr(referee, "require_ieee_arithmetic", probe)
-    with pytest.raises(Broken):
+    monkeypatch.setattr(referee, "require_ieee_arithmetic", lambda: events.append("probe"))
+    audit(target_of(release), [Bets((Scenario(PAIR, (ZERO,)),))], trials=10)
+    assert events == ["probe", "release", "release", "probe"]
+
+
+def test_findings_of_a_process_with_broken_arithmetic_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> None:
+        raise ArithmeticModeError("flushed to zero")
+
+    monkeypatch.setattr(referee, "require_ieee_arithmetic", broken)
+    with pytest.raises(ArithmeticModeError, match="flushed to zero"):
         audit(target_of(randomized_response(2.0)), [])
 
 

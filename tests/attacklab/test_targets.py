@@ -67,6 +67,7 @@ def test_datasets_may_be_answered_by_anything_one_a_trial() -> None:
         (noise([1, 2, 1 << 70]), "outputs of type object .* not numbers"),
         (noise(np.zeros(3, dtype=complex)), "outputs of type complex128"),
         (noise(np.array([True, False, True])), "outputs of type bool"),
+        (noise(np.zeros(3, dtype=np.longdouble)), "not numbers of up to 64 bits"),
         (noise(np.array([0.0, math.nan, math.nan])), "stub returned NaN, first at trial 1"),
         (selection(np.array([0.0, 1.0, 0.0])), "outputs of type float64, not indices"),
         (selection(np.array([0, 2, 1])), "indices from 0 to 2 of 2 outcomes"),

@@ -46,7 +46,9 @@ def target_of(release: Release, epsilon: float, sensitivity: float = 1.0) -> Tar
 
 
 @pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
-@pytest.mark.parametrize(("epsilon", "sensitivity"), [(0.01, 1.0), (0.5, 3.7), (1.0, 1.0), (8.0, 0.3)])
+@pytest.mark.parametrize(
+    ("epsilon", "sensitivity"), [(0.01, 1.0), (0.5, 3.7), (1.0, 1.0), (8.0, 0.3), (1e-9, 1e-290), (50.0, 1e306)]
+)
 def test_light_weights_are_lost_on_one_side_and_count_on_the_other(
     form: Format, epsilon: float, sensitivity: float
 ) -> None:
