@@ -1,0 +1,260 @@
+"""The regression tests that exact mechanisms resist: their exact laws, not a failure to find something.
+
+Each mechanism's law is found by exhausting its random bits on small inputs that Hypothesis picks. It must equal the
+ideal law, written down here a second time in closed form, wherever it closes, and enclose it within 2^−60 where it does
+not; and the mechanism's claim must come out PROVED on neighbouring pairs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import gmpy2
+import pytest
+from gmpy2 import mpq
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attacklab.findings import Verdict
+from attacklab.laws import Bounds, Law, deviation, enumerate_law, normalised, smallest_epsilon
+from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.proof import LIMITS, laws_of, prove
+from attacklab.targets import Target
+from mechanisms.exponential.base_e import exact_exponential_base_e
+from mechanisms.exponential.base_two import BaseTwoEta
+from mechanisms.exponential.exact import exact_exponential
+from mechanisms.exponential.weighted_sampling import (
+    sample_by_bisection,
+    sample_by_rejection,
+    sample_by_rejection_rounds,
+)
+from mechanisms.gaussian.exact import discrete_gaussian
+from mechanisms.grid import Grid
+from mechanisms.laplace.exact import discrete_laplace, exact_discrete_laplace, two_sided_geometric
+from mechanisms.laplace.inversion import discrete_laplace_by_inversion
+from mechanisms.laplace.randomized_response import exact_randomized_response
+from mechanisms.laplace.rounded_ideal import exact_rounded_laplace
+from mechanisms.local_sensitivity.exact import Domain, exact_ptr_mean, exact_smooth_mean, exact_sum_over_count
+from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_laplace_noisy_max
+
+WITHIN = mpq(1, 1 << 60)
+EPSILONS = st.fractions(min_value=Fraction(1, 8), max_value=3, max_denominator=8)
+UTILITIES = st.lists(st.integers(-3, 3).map(float), min_size=1, max_size=5)
+
+
+def exp_of(exponent: Fraction) -> Bounds:
+    """e^exponent, enclosed by MPFR at 200 bits: 2^−180 either way covers two correctly rounded operations."""
+    with gmpy2.context(precision=200):
+        value = mpq(gmpy2.exp(gmpy2.mpfr(mpq(exponent))))
+    slack = value * mpq(1, 1 << 180)
+    return Bounds(value - slack, value + slack)
+
+
+def found(sampler: Callable[..., Any], *arguments: Any) -> Law:
+    return enumerate_law(sampler, *arguments, limits=LIMITS)
+
+
+def assert_encloses(law: Law, ideal: Law) -> None:
+    """Each probability of either law differs from the other's by at most 2^−60, whatever is left open."""
+    assert law.unresolved <= WITHIN
+    assert deviation(law, ideal).upper <= 4 * WITHIN
+
+
+@given(UTILITIES, EPSILONS, st.booleans())
+@settings(max_examples=25)
+def test_the_exponential_mechanism_has_its_ideal_law(utilities: list[float], epsilon: Fraction, monotone: bool) -> None:
+    rate = epsilon if monotone else epsilon / 2
+    law = found(partial(exact_exponential_base_e, utilities, epsilon=epsilon, monotone=monotone))
+    ideal = normalised({o: exp_of(rate * Fraction(u - max(utilities))) for o, u in enumerate(utilities)})
+    assert_encloses(law, ideal)
+
+
+@given(UTILITIES, st.sampled_from([sample_by_rejection, sample_by_bisection]), st.integers(1, 3), st.data())
+@settings(max_examples=25)
+def test_the_base_two_mechanism_closes_and_equals_its_ideal_law(
+    utilities: list[float], sampler: Any, y: int, data: st.DataObject
+) -> None:
+    eta = BaseTwoEta(data.draw(st.integers(1, (1 << y) - 1)), y)
+    law = found(partial(exact_exponential, utilities, eta=eta, utility_range=(-3, 3), sampler=sampler))
+    weights = [Fraction(eta.x, 1 << y) ** int(max(utilities) - u) for u in utilities]
+    assert law.closed
+    assert law == Law({o: mpq(weight) / mpq(sum(weights)) for o, weight in enumerate(weights)})
+
+
+def test_a_minimum_of_rounds_changes_no_probability() -> None:
+    weights = [3.0, 1.0, 0.0]
+    laws = [
+        found(partial(exact_exponential, weights, eta=BaseTwoEta(1, 1), utility_range=(0, 3), sampler=sampler))
+        for sampler in (sample_by_rejection, partial(sample_by_rejection_rounds, rounds=3))
+    ]
+    assert laws[0].closed
+    assert deviation(laws[0], laws[1]).upper <= 4 * WITHIN
+
+
+@given(UTILITIES, EPSILONS)
+@settings(max_examples=15)
+def test_permute_and_flip_has_its_ideal_law(utilities: list[float], epsilon: Fraction) -> None:
+    """Ding et al. 2021: o is chosen if its coin, e^(−γ_o), comes up after those of all before it in the order did not."""
+    law = found(partial(exact_exponential_noisy_max, utilities, epsilon=epsilon))
+    gaps = [epsilon / 2 * Fraction(max(utilities) - u) for u in utilities]
+    flips = [mpq((b := exp_of(-gap)).lower + b.upper) / 2 if gap else mpq(1) for gap in gaps]
+    ideal: dict[int, Any] = dict.fromkeys(range(len(utilities)), mpq(0))
+
+    def visit(left: tuple[int, ...], weight: Any) -> None:
+        for o in left:
+            ideal[o] += weight * flips[o] / len(left)
+            if flips[o] != 1:
+                visit(tuple(other for other in left if other != o), weight * (1 - flips[o]) / len(left))
+
+    visit(tuple(range(len(utilities))), mpq(1))
+    assert law.unresolved <= WITHIN
+    for o, probability in ideal.items():
+        assert abs(law.mass(o) - probability) <= 2 * WITHIN
+
+
+@pytest.mark.parametrize(
+    ("sampler", "scale"),
+    [
+        (discrete_laplace, Fraction(1, 3)),
+        (discrete_laplace, Fraction(5, 2)),
+        (discrete_laplace, Fraction(10)),
+        (discrete_laplace_by_inversion, Fraction(1, 3)),
+        (discrete_laplace_by_inversion, Fraction(1)),
+        pytest.param(discrete_laplace_by_inversion, Fraction(10), marks=pytest.mark.slow),
+    ],
+)
+def test_discrete_laplace_has_its_ideal_law(sampler: Any, scale: Fraction) -> None:
+    law = found(sampler, scale)
+    q = exp_of(-1 / scale)
+    for n, mass in law.masses.items():
+        upper = (1 - q.lower) / (1 + q.lower) * q.upper ** abs(int(n))
+        lower = (1 - q.upper) / (1 + q.upper) * q.lower ** abs(int(n))
+        assert lower - WITHIN <= mass <= upper
+    assert law.unresolved <= WITHIN
+
+
+@pytest.mark.parametrize("variance", [Fraction(1, 4), Fraction(1), Fraction(9)])
+def test_discrete_gaussian_has_its_ideal_law(variance: Fraction) -> None:
+    law = found(discrete_gaussian, variance)
+    reach = 15 * math.isqrt(math.ceil(variance)) + 15
+    ideal = normalised({n: exp_of(-Fraction(n * n) / (2 * variance)) for n in range(-reach, reach + 1)})
+    assert_encloses(law, ideal)
+
+
+@given(st.fractions(min_value=Fraction(1, 8), max_value=Fraction(7, 8), max_denominator=16))
+@settings(max_examples=8)
+def test_the_two_sided_geometric_law_is_rational(ratio: Fraction) -> None:
+    law = found(two_sided_geometric, ratio)
+    for n, mass in law.masses.items():
+        probability = mpq((1 - ratio) / (1 + ratio)) * mpq(ratio) ** abs(int(n))
+        assert probability - WITHIN <= mass <= probability
+    assert law.unresolved <= WITHIN
+
+
+NOISE = {
+    "discrete Laplace": partial(exact_discrete_laplace, grid=Grid(-1)),
+    "rounded ideal Laplace": partial(exact_rounded_laplace, grid=Grid(0)),
+}
+
+
+@pytest.mark.parametrize("mechanism", NOISE)
+@pytest.mark.parametrize("answers", [(0.0, 1.0), (0.25, -0.75)])
+def test_additive_noise_keeps_its_claim(mechanism: str, answers: tuple[float, float]) -> None:
+    sampler = NOISE[mechanism]
+    target = Target.noise(lambda *_: [], epsilon=1.0, name=mechanism).exact(partial(sampler, epsilon=1.0))
+    finding = prove(target, NeighbouringPair.answers(*answers, sensitivity=1.0))
+    assert finding.verdict is Verdict.PROVED, finding.reason
+
+
+SELECTIONS = {
+    "exponential": partial(exact_exponential_base_e),
+    "permute and flip": partial(exact_exponential_noisy_max),
+}
+
+
+@pytest.mark.parametrize("mechanism", SELECTIONS)
+@given(st.lists(st.tuples(st.integers(-2, 2), st.sampled_from([-1.0, -0.5, 0.0, 1.0])), min_size=2, max_size=3))
+@settings(max_examples=6)
+def test_selection_keeps_its_claim(mechanism: str, rows: list[tuple[int, float]]) -> None:
+    target = Target.selection(lambda *_: [], epsilon=2.0, name=mechanism).exact(
+        partial(SELECTIONS[mechanism], epsilon=2.0)
+    )
+    pair = NeighbouringPair.utilities([u for u, _ in rows], [u + moved for u, moved in rows], sensitivity=1.0)
+    finding = prove(target, pair)
+    assert finding.verdict is Verdict.PROVED, finding.reason
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ([0.0, 0.0], [1.0, -1.0]),
+        ([0.5, 0.0], [-0.5, 1.0]),
+        pytest.param([1.0, 0.0, 0.0], [0.0, 1.0, 1.0], marks=pytest.mark.slow),
+        pytest.param([2.0, -1.0, 0.5], [1.0, 0.0, 0.5], marks=pytest.mark.slow),
+    ],
+)
+def test_noisy_max_with_laplace_noise_keeps_its_claim(first: list[float], second: list[float]) -> None:
+    target = Target.selection(lambda *_: [], epsilon=2.0).exact(partial(exact_laplace_noisy_max, epsilon=2.0))
+    finding = prove(target, NeighbouringPair.utilities(first, second, sensitivity=1.0))
+    assert finding.verdict is Verdict.PROVED, finding.reason
+
+
+@given(st.lists(st.tuples(st.integers(-2, 2), st.sampled_from([-1.0, 0.0, 1.0])), min_size=2, max_size=4))
+@settings(max_examples=10)
+def test_the_base_two_mechanism_keeps_its_claim_with_closed_laws(rows: list[tuple[int, float]]) -> None:
+    eta = BaseTwoEta(3, 2)
+    sampler = partial(exact_exponential, eta=eta, utility_range=(-3, 3))
+    claim = float(gmpy2.next_above(eta.epsilon()[1]))
+    target = Target.selection(lambda *_: [], epsilon=claim, name="base two").exact(sampler)
+    pair = NeighbouringPair.utilities([u for u, _ in rows], [u + moved for u, moved in rows], sensitivity=1.0)
+    first, second = laws_of(target, pair)
+    assert first.closed
+    assert second.closed
+    assert smallest_epsilon(first, second)[1] <= claim
+    assert prove(target, pair).verdict is Verdict.PROVED
+
+
+def test_randomized_response_sits_exactly_on_its_claim() -> None:
+    target = Target.dataset(lambda *_: [], epsilon=1.0).exact(partial(exact_randomized_response, epsilon=1.0))
+    finding = prove(target, NeighbouringPair(False, True, Relation.SUBSTITUTE))
+    assert finding.verdict is Verdict.PROVED, finding.reason
+    assert finding.epsilon_lower is not None
+    assert 1 - 1e-12 < finding.epsilon_lower <= 1
+
+
+DOMAIN = Domain(0, 2, Grid(0))
+MEANS = {
+    "sum over count": (partial(exact_sum_over_count, domain=DOMAIN, epsilon=1.0), 0.0),
+    "smooth sensitivity": (partial(exact_smooth_mean, domain=DOMAIN, epsilon=1.0, delta=0.125), 0.125),
+    "propose-test-release": (partial(exact_ptr_mean, domain=DOMAIN, bound=1, epsilon=1.0, delta=0.125), 0.125),
+}
+
+
+@pytest.mark.parametrize("mechanism", MEANS)
+@pytest.mark.parametrize(
+    ("records", "neighbour"), [([], [2.0]), ([2.0], [2.0, 0.0]), ([0.0, 1.0], [0.0, 1.0, 2.0]), ([2.0] * 8, [2.0] * 9)]
+)
+def test_repaired_means_keep_their_claims(mechanism: str, records: list[float], neighbour: list[float]) -> None:
+    sampler, delta = MEANS[mechanism]
+    target = Target.mean(lambda *_: [], bounds=(0.0, 2.0), epsilon=1.0, delta=delta, name=mechanism).exact(sampler)
+    finding = prove(target, NeighbouringPair.records(records, neighbour, Relation.ADD_REMOVE))
+    assert finding.verdict is Verdict.PROVED, finding.reason
+
+
+def test_a_mechanism_with_too_little_noise_is_refuted_by_its_laws() -> None:
+    target = Target.noise(lambda *_: [], epsilon=1.0).exact(partial(exact_discrete_laplace, epsilon=1.25, grid=Grid(0)))
+    finding = prove(target, NeighbouringPair.answers(0.0, 1.0, sensitivity=1.0))
+    assert finding.verdict is Verdict.VIOLATED
+    assert finding.epsilon_lower == pytest.approx(1.25)
+    assert finding.laws is not None
+
+
+def test_a_law_left_open_is_inconclusive() -> None:
+    target = Target.noise(lambda *_: [], epsilon=1.0).exact(partial(exact_discrete_laplace, epsilon=1.0, grid=Grid(0)))
+    finding = prove(target, NeighbouringPair.answers(0.0, 1.0, sensitivity=1.0), limits=replace(LIMITS, runs=50))
+    assert finding.verdict is Verdict.INCONCLUSIVE
