@@ -99,7 +99,7 @@ def test_a_minimum_of_rounds_changes_no_probability() -> None:
 @given(UTILITIES, EPSILONS)
 @settings(max_examples=15)
 def test_permute_and_flip_has_its_ideal_law(utilities: list[float], epsilon: Fraction) -> None:
-    """Ding et al. 2021: o is chosen if its coin, e^(−γ_o), comes up after those of all before it in the order did not."""
+    """Ding et al. 2021: o is chosen if its coin, e^(−γ_o), comes up and none before it in a random order did."""
     law = found(partial(exact_exponential_noisy_max, utilities, epsilon=epsilon))
     gaps = [epsilon / 2 * Fraction(max(utilities) - u) for u in utilities]
     flips = [mpq((b := exp_of(-gap)).lower + b.upper) / 2 if gap else mpq(1) for gap in gaps]
