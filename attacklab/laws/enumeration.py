@@ -44,7 +44,7 @@ class Limits:
         unresolved: it ends once no more mass than this is left; 0 to go on until the law is closed. Laws of called
             samplers are sought 2^16 times as closely.
         runs: the most runs, those for the laws of called samplers included.
-        draws: the most draws (takes, calls, and looks at the integers taken) in one run.
+        draws: the most takes and calls in one run.
         tapes: the most runs waiting, and the most values that a uniform outcome may have. Above it, the lighter half is
             given up.
 
@@ -113,10 +113,10 @@ def enumerate_law(
     Raises:
         NotDeterministic: two runs on the same bits differ. The first run of each sampler is repeated eight times, and
             every sixteenth run once.
-        NeverEnds: no run within the limits gave an outcome, or a sampler calls itself with the same arguments. (A
-            loop that draws nothing cannot be interrupted from here.)
+        NeverEnds: no run within the limits gave an outcome. (A loop that draws nothing cannot be interrupted here.)
         UnhashableOutcome: an outcome cannot be hashed.
         MisplacedRestart: a restart was marked by a function entered after the first draw.
+        LawError: the arguments of a call cannot be hashed, or a sampler is called for its own law.
         SamplerFailed: the sampler raised an exception. Where a failure is an outcome, let the sampler return it.
         ValueError: `counted` is not one of those.
     """
@@ -136,7 +136,8 @@ class _Explorer:
         finest = int(1 / mpq(limits.unresolved)).bit_length() + 64 if limits.unresolved else 192
         self._arithmetic = SeriesArithmetic(finest, limits.draws)
         self._progress = progress
-        self._known: dict[Any, dict[Hashable, Found | None]] = {}
+        self._known: dict[Any, dict[Hashable, Found]] = {}
+        self._sought: set[Hashable] = set()
         self._repeated: set[Callable[..., Any]] = set()
         self._runs = 0
 
@@ -144,7 +145,9 @@ class _Explorer:
         """Find the law of the sampler that was asked for."""
         found = self.explore(sampler, arguments, mpq(self._limits.unresolved))
         if not found.values:
-            raise NeverEnds(f"{_name(sampler)} gave no outcome in {self._runs} runs, those of called samplers included")
+            raise NeverEnds(
+                f"{_name(sampler)} gave no outcome in {self._runs} runs of at most {self._limits.draws} draws"
+            )
         masses: dict[Hashable, Any] = {}
         for i, (value, share) in enumerate(zip(found.values, found.shares, strict=True)):
             for outcome, part in _spelled_out(value, self._limits.tapes):
@@ -162,12 +165,13 @@ class _Explorer:
 
         def find(called: Callable[..., Any], its_arguments: tuple[Any, ...]) -> Found:
             key = (called, *map(_argument_key, its_arguments))
-            if key not in known:
-                known[key] = None
-                known[key] = self.explore(called, settled(its_arguments), closer)
-            found = known[key]
+            found = known.get(key)
             if found is None:
-                raise NeverEnds(f"{_name(called)} calls itself with the same arguments: {its_arguments}")
+                if key in self._sought:
+                    raise LawError(f"{_name(called)} is called for its own law, at {its_arguments}: recurse directly")
+                self._sought.add(key)
+                found = known[key] = self.explore(called, settled(its_arguments), closer)
+                self._sought.remove(key)
             return found
 
         def tape(path: Path, frontier: Frontier | None) -> Tape:
@@ -193,8 +197,6 @@ class _Explorer:
                 break
             path = frontier.pop()
         self._report(frontier, masses)
-        if not masses and self._runs < self._limits.runs:
-            raise NeverEnds(f"{_name(sampler)} gave no outcome: it restarted or drew {self._limits.draws} times")
         return masses.found(target / _ROUNDING)
 
     def _repeats(self, sampler: Callable[..., Any], outcome: Hashable) -> int:
@@ -208,7 +210,7 @@ class _Explorer:
 
     def _report(self, frontier: Frontier, masses: _Masses) -> None:
         if self._progress is not None:
-            laws = sum(found is not None for known in self._known.values() for found in known.values())
+            laws = sum(map(len, self._known.values()))
             self._progress(Progress(self._runs, laws, len(frontier), float(masses.unresolved)))
 
 

@@ -126,13 +126,13 @@ class Tape:
         path: the decisions to repeat; from their end on the likeliest branch is taken.
         frontier: where the branches not taken go; None to repeat a run, which must then draw as often as it did.
         find: gives the law of a sampler at given arguments.
-        limit: the most decisions in one run.
+        limit: the most draws in one run.
         base: the code that runs the sampler: frames above it are the sampler's.
     """
 
     __slots__ = (
-        "_at", "_base", "_callers", "_decided", "_find", "_fork", "_frontier", "_halvings", "_limit", "_share",
-        "_weight", "bits", "called", "path", "stopped",
+        "_at", "_base", "_callers", "_decided", "_drawn", "_find", "_fork", "_frontier", "_halvings", "_limit",
+        "_share", "_weight", "bits", "called", "path", "stopped",
     )  # fmt: skip
 
     def __init__(
@@ -154,6 +154,7 @@ class Tape:
         self._limit = limit
         self._base = base
         self._at = 0
+        self._drawn = 0
         self._callers: list[FrameType] | None = None
         self._share = mpq(1)
         self._halvings = 0
@@ -241,7 +242,7 @@ class Tape:
         return likely if is_likely else not likely
 
     def _note_draw(self) -> None:
-        """Remember, at the first draw, which functions were entered before it."""
+        """Count a draw, and remember at the first which functions were entered before it."""
         if self.stopped is not None:
             raise self.stopped
         if self._callers is None:
@@ -251,6 +252,9 @@ class Tape:
                 callers.append(frame)
                 frame = frame.f_back
             self._callers = callers
+        self._drawn += 1
+        if self._drawn > self._limit:
+            self.stop(PutAside())
 
     def _branch(self, weights: Sequence[float]) -> int:
         """Decide a fork."""
@@ -270,8 +274,6 @@ class Tape:
         else:
             branch = 0
             weight = self._weight * weights[0]
-            if at >= self._limit:
-                self.stop(PutAside())
             if weight < _LIGHTER * frontier.heaviest:
                 frontier.push(weight, self.path, 0)
                 self.stop(PutAside())

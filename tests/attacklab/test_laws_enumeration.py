@@ -1,0 +1,437 @@
+"""Laws found by exhausting random bits, against an enumerator that shares no code with them.
+
+The other enumerator runs a sampler on every string of a few bits, ignores restarts and plays calls bit by bit: a lower
+bound of each probability, and strings that were too short leave the rest open.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Hashable
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from gmpy2 import mpq
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attacklab.laws import (
+    Bounds,
+    LawError,
+    Limits,
+    MisplacedRestart,
+    NeverEnds,
+    NotDeterministic,
+    Progress,
+    SamplerFailed,
+    UnhashableOutcome,
+    deviation,
+    enumerate_law,
+    exp_bounds,
+    normalised,
+)
+from mechanisms.coins import bernoulli, bernoulli_exp, uniform_below
+from mechanisms.exponential.base_e import exact_exponential_base_e
+from mechanisms.gaussian.exact import discrete_gaussian
+from mechanisms.laplace.exact import discrete_laplace
+from mechanisms.randomness import RandomBits, SeededBits, TapedBits, TapeEnded
+
+
+class String(TapedBits):
+    """A string of bits, given up after more restarts than it has bits: nothing is drawn between them."""
+
+    restarts = 0
+
+    def restart(self) -> None:
+        self.restarts += 1
+        if self.restarts > 100:
+            raise TapeEnded
+
+
+def every_string(sampler: Callable[..., Hashable], *arguments: Any, length: int) -> Counter[Hashable]:
+    """How many of the strings of `length` bits end in each outcome."""
+    counts: Counter[Hashable] = Counter()
+    for string in itertools.product((0, 1), repeat=length):
+        value = int("".join(map(str, string)) or "0", 2)
+        try:
+            counts[sampler(*arguments, String(value, length))] += 1
+        except TapeEnded:
+            continue
+    return counts
+
+
+def assert_agrees(law: Any, counts: Counter[Hashable], length: int) -> None:
+    """Every probability lies between what the strings give and that plus what they leave open."""
+    left_open = Fraction(2**length - counts.total(), 2**length)
+    for outcome in {*law, *counts}:
+        known = Fraction(counts[outcome], 2**length)
+        lower, upper = law[outcome]
+        assert lower <= known + left_open
+        assert known <= upper
+    assert law.unresolved <= 1 - sum(law.masses.values())
+
+
+# Random samplers, as trees: a leaf gives an outcome or starts again, a fork looks at one bit, at some bits compared with
+# a bound, at all of some bits, or at the outcome of another such sampler.
+trees = st.recursive(
+    st.integers(0, 3) | st.just("restart"),
+    lambda inner: st.one_of(
+        st.tuples(st.just("bit"), inner, inner),
+        st.tuples(st.just("below"), st.integers(2, 4), st.integers(0, 17), inner, inner),
+        st.tuples(st.just("remainder"), st.integers(2, 3), inner, inner),
+        st.tuples(st.just("call"), inner, inner, inner),
+    ),
+    max_leaves=7,
+)
+
+
+def play(tree: Any, bits: RandomBits) -> int:
+    """Run the sampler that a tree describes."""
+    node = tree
+    while True:
+        match node:
+            case int():
+                return node
+            case "restart":
+                bits.restart()
+                node = tree
+            case ("bit", zero, one):
+                node = one if bits.take(1) else zero
+            case ("below", count, bound, less, more):
+                node = less if bits.take(count) < bound else more
+            case ("remainder", count, even, odd):
+                node = odd if bits.take(count) % 3 == 1 else even
+            case ("call", other, even, odd):
+                node = odd if bits.call(play, other) % 2 else even
+
+
+@settings(max_examples=120, deadline=None)
+@given(trees)
+def test_the_law_of_any_sampler_agrees_with_all_strings_of_ten_bits(tree: Any) -> None:
+    try:
+        law = enumerate_law(play, tree, limits=Limits(runs=20_000, draws=1_000))
+    except NeverEnds:
+        assert not every_string(play, tree, length=10)
+        return
+    assert_agrees(law, every_string(play, tree, length=10), 10)
+
+
+def test_rejection_closes_by_its_geometric_series() -> None:
+    for bound in (1, 2, 3, 5, 7, 100, 3 * 2**10 + 1):
+        law = enumerate_law(uniform_below, bound)
+        assert dict(law.masses) == dict.fromkeys(range(bound), Fraction(1, bound))
+
+
+def weighted(weights: tuple[int, ...], bits: RandomBits) -> int:
+    """Draw an index in proportion to the weights, halving the range of a uniform integer bit by bit."""
+    ends = list(itertools.accumulate(weights))
+    while True:
+        low, size = 0, 1 << (ends[-1] - 1).bit_length()
+        while True:
+            first, last = (sum(end <= edge for end in ends) for edge in (low, low + size - 1))
+            if first == last:
+                break
+            size //= 2
+            low += size * bits.take(1)
+        if first < len(ends):
+            return first
+        bits.restart()
+
+
+def test_87_outcomes_of_weights_that_halve_close_in_half_a_second() -> None:
+    weights = tuple(1 << (86 - u) for u in range(87))
+    seen: list[Progress] = []
+    start = time.process_time()
+    law = enumerate_law(weighted, weights, limits=Limits(unresolved=Fraction(0)), progress=seen.append)
+    assert time.process_time() - start < 0.5
+    assert law.closed
+    assert dict(law.masses) == {u: Fraction(weight, sum(weights)) for u, weight in enumerate(weights)}
+    assert seen[-1].runs < 200
+
+
+def test_a_wide_comparison_is_one_fork() -> None:
+    seen: list[Progress] = []
+    law = enumerate_law(lambda bits: bits.take(900) < 3 * 2**897, progress=seen.append)
+    assert dict(law.masses) == {True: Fraction(3, 8), False: Fraction(5, 8)}
+    assert seen[-1].runs == 2
+
+
+def test_all_comparisons_of_an_integer_not_looked_at_yet_are_right() -> None:
+    def compare(other: Any, bits: RandomBits) -> tuple[bool, ...]:
+        x = bits.take(3)
+        return (x < other, x <= other, x > other, x >= other, x == other, x != other, other < x, other == x, bool(x))
+
+    for other in (-1, 0, 3, 7, 8, 2.5, 3.0, Fraction(7, 2), mpq(7, 2), np.int64(4), math.inf, -math.inf, math.nan, "x"):
+        if isinstance(other, str):
+            with pytest.raises(SamplerFailed, match="TypeError"):
+                enumerate_law(compare, other)
+            continue
+        law = enumerate_law(compare, other)
+        plain: Counter[Any] = Counter(
+            (x < other, x <= other, x > other, x >= other, x == other, x != other, other < x, other == x, bool(x))
+            for x in range(8)
+        )
+        assert dict(law.masses) == {key: Fraction(count, 8) for key, count in plain.items()}
+
+
+def test_arithmetic_on_an_integer_not_looked_at_yet_is_that_of_integers() -> None:
+    def compute(x: Any) -> tuple[Any, ...]:
+        return (
+            x + 1, 1 - x, 3 * x, x / 4, 9 // (x + 1), divmod(x, 3), divmod(7, x + 1), 2**x, x << 2, x >> 1, x & 5,
+            8 | x, x ^ 3, -x, ~x, abs(x), round(x), f"{x:02d}", str(x), float(x), [4, 5, 6, 7, 8, 9, 1, 2][x], Fraction(x, 3),
+            mpq(x, 3), x.bit_length(), hash(x),
+        )  # fmt: skip
+
+    law = enumerate_law(lambda bits: compute(bits.take(3)))
+    assert all(law.mass(compute(x)) == Fraction(1, 8) for x in range(8))
+
+
+def test_words_are_arrays_of_64_bits() -> None:
+    def top_bits(bits: RandomBits) -> int:
+        return int(bits.words(1)[0] >> np.uint64(62))
+
+    law = enumerate_law(top_bits, limits=Limits(runs=2_000))
+    assert set(law) == {0, 1, 2, 3}
+    assert law.unresolved > Fraction(99, 100)
+
+
+def test_a_restart_belongs_to_the_innermost_sampler() -> None:
+    def outer(bits: RandomBits) -> tuple[int, int]:
+        return (bits.take(1), bits.call(uniform_below, 3))
+
+    assert set(enumerate_law(outer).masses.values()) == {mpq(1, 6)}
+
+
+def test_bernoulli_exp_encloses_its_probability_to_2_to_the_minus_60() -> None:
+    for gamma in (Fraction(1, 3), Fraction(1), Fraction(7, 2), Fraction(0.1)):
+        law = enumerate_law(bernoulli_exp, gamma)
+        lower, upper = law[True]
+        ideal = exp_bounds(-gamma)
+        assert lower <= ideal.upper
+        assert ideal.lower <= upper
+        assert law.unresolved <= Fraction(1, 2**60)
+
+
+def ideal_two_sided(weight: Callable[[int], Bounds], reach: int, rest: Any) -> Any:
+    return normalised({n: weight(abs(n)) for n in range(-reach, reach + 1)}, rest=rest)
+
+
+def test_discrete_laplace_of_scale_10_is_ideal_within_2_to_the_minus_60() -> None:
+    start = time.process_time()
+    law = enumerate_law(discrete_laplace, Fraction(10))
+    assert time.process_time() - start < 10
+    reach = 1000
+    tail = 2 * exp_bounds(Fraction(-reach - 1, 10)).upper / (1 - exp_bounds(Fraction(-1, 10)).upper)
+    ideal = ideal_two_sided(lambda n: exp_bounds(Fraction(-n, 10)), reach, tail)
+    assert deviation(law, ideal).upper <= Fraction(1, 2**60)
+
+
+def test_discrete_gaussian_of_sigma_10_is_ideal_within_2_to_the_minus_60() -> None:
+    start = time.process_time()
+    law = enumerate_law(discrete_gaussian, Fraction(100))
+    assert time.process_time() - start < 10
+    reach = 200
+    tail = exp_bounds(Fraction(-(reach**2), 200)).upper  # beyond it the terms fall by more than e^-2 each
+    ideal = ideal_two_sided(lambda n: exp_bounds(Fraction(-n * n, 200)), reach, tail)
+    assert deviation(law, ideal).upper <= Fraction(1, 2**60)
+
+
+def test_the_base_e_exponential_mechanism_over_50_outcomes_is_ideal_within_2_to_the_minus_60() -> None:
+    start = time.process_time()
+    law = enumerate_law(partial(exact_exponential_base_e, epsilon=Fraction(1)), tuple(range(50)))
+    assert time.process_time() - start < 2
+    assert deviation(law, normalised({u: exp_bounds(Fraction(u, 2)) for u in range(50)})).upper <= Fraction(1, 2**60)
+
+
+@pytest.mark.parametrize(
+    ("sampler", "argument"),
+    [(uniform_below, 11), (bernoulli, Fraction(3, 7)), (bernoulli_exp, Fraction(1, 2)), (weighted, (5, 1, 0, 7))],
+)
+@pytest.mark.parametrize(
+    "count", [pytest.param(20_000, id="20000 samples"), pytest.param(10**6, id="10^6", marks=pytest.mark.slow)]
+)
+def test_samples_agree_with_the_law(sampler: Callable[..., Hashable], argument: Any, count: int) -> None:
+    """Hoeffding's bound for each outcome: false alarms with probability at most 10^−10 an outcome, 1.1e-9 in all."""
+    law = enumerate_law(sampler, argument)
+    bits = SeededBits(np.random.default_rng(2024))
+    seen = Counter(sampler(argument, bits) for _ in range(count))
+    margin = math.sqrt(math.log(2 / 1e-10) / (2 * count))
+    assert set(seen) <= set(law)
+    for outcome in law:
+        assert abs(seen[outcome] / count - float(law.mass(outcome))) <= margin
+
+
+def test_limits_give_an_honest_enclosure() -> None:
+    def geometric(bits: RandomBits) -> int:
+        rounds = 0
+        while bits.take(1):
+            rounds += 1
+        return rounds
+
+    assert enumerate_law(geometric, limits=Limits(unresolved=Fraction(1, 2**10))).unresolved == Fraction(1, 2**10)
+    by_runs = enumerate_law(geometric, limits=Limits(runs=7))
+    assert dict(by_runs.masses) == {n: Fraction(1, 2 ** (n + 1)) for n in range(7)}
+    by_draws = enumerate_law(geometric, limits=Limits(draws=5))
+    assert by_draws.unresolved == Fraction(1, 2**5)
+    few = enumerate_law(lambda bits: sum(bits.take(1) for _ in range(12)), limits=Limits(tapes=16))
+    assert 0 < few.unresolved < 1
+    assert all(few.mass(n) <= Fraction(math.comb(12, n), 2**12) <= few[n].upper for n in range(13))
+
+
+def test_what_called_samplers_leave_open_stays_open_in_the_caller() -> None:
+    def twice(bits: RandomBits) -> bool:
+        return bits.call(bernoulli_exp, Fraction(1)) and bits.call(bernoulli_exp, Fraction(1))
+
+    law = enumerate_law(twice, limits=Limits(unresolved=Fraction(1, 4)))
+    lower, upper = law[True]
+    assert 0 < lower < exp_bounds(-2).lower
+    assert exp_bounds(-2).upper < upper < lower + Fraction(1, 2**16)
+
+
+def test_a_sampler_that_calls_many_others_stays_within_the_runs() -> None:
+    seen: list[Progress] = []
+    law = enumerate_law(discrete_laplace, 1 / Fraction(0.1), limits=Limits(runs=3_000), progress=seen.append)
+    assert seen[-1].runs == 3_000
+    assert not law.closed
+
+
+def test_sampling_that_reads_other_randomness_is_detected() -> None:
+    rng = np.random.default_rng(1)
+
+    def noisy(bits: RandomBits) -> int:
+        return bits.take(1) + int(rng.integers(2))
+
+    def draws_at_will(bits: RandomBits) -> int:
+        return bits.take(1) if rng.random() < 0.5 else bits.take(1) + bits.take(1)
+
+    def hides_it_in_a_call(bits: RandomBits) -> int:
+        return bits.call(noisy)
+
+    for sampler in (noisy, draws_at_will, hides_it_in_a_call):
+        with pytest.raises(NotDeterministic, match="again"):
+            enumerate_law(sampler)
+
+
+def test_a_draw_kept_from_an_earlier_run_is_detected() -> None:
+    kept: list[int] = []
+
+    def keeps(bits: RandomBits) -> bool:
+        kept.append(bits.take(8))
+        return kept[0] < 100
+
+    with pytest.raises(NotDeterministic, match=r"earlier run|again"):
+        enumerate_law(keeps)
+
+
+def forever(bits: RandomBits) -> None:
+    while True:
+        bits.take(1)
+
+
+def always_rejects(bits: RandomBits) -> None:
+    while True:
+        bits.take(3)
+        bits.restart()
+
+
+def calls_itself(bits: RandomBits) -> Any:
+    return bits.call(calls_itself)
+
+
+def calls_a_constant_forever(bits: RandomBits) -> None:
+    while True:
+        bits.call(uniform_below, 1)
+
+
+@pytest.mark.parametrize("sampler", [forever, always_rejects, calls_a_constant_forever])
+def test_a_sampler_that_never_ends_is_named(sampler: Callable[[RandomBits], Any]) -> None:
+    with pytest.raises(NeverEnds, match=sampler.__name__):
+        enumerate_law(sampler, limits=Limits(runs=500, draws=1_000))
+
+
+def test_a_sampler_called_for_its_own_law_is_named() -> None:
+    with pytest.raises(LawError, match="calls_itself is called for its own law"):
+        enumerate_law(calls_itself)
+
+
+def test_outcomes_that_cannot_be_hashed_are_refused() -> None:
+    with pytest.raises(UnhashableOutcome, match="list"):
+        enumerate_law(lambda bits: [bits.take(1)])
+
+
+def test_arguments_of_a_call_that_cannot_be_hashed_are_refused() -> None:
+    with pytest.raises(LawError, match="arguments of a call"):
+        enumerate_law(lambda bits: bits.call(weighted, [1, 2]))
+
+
+def test_a_restart_by_a_function_entered_late_is_refused() -> None:
+    def careless(bits: RandomBits) -> tuple[int, int]:
+        return (bits.take(1), uniform_below(3, bits))
+
+    with pytest.raises(MisplacedRestart, match="uniform_below"):
+        enumerate_law(careless)
+
+
+def test_a_restart_by_a_function_entered_before_the_first_draw_is_fine() -> None:
+    assert enumerate_law(lambda bits: uniform_below(3, bits)).closed
+
+
+def test_a_failure_of_the_sampler_is_its_cause() -> None:
+    def fails(bits: RandomBits) -> float:
+        return 1 / bits.take(1)
+
+    with pytest.raises(SamplerFailed, match="fails raised ZeroDivisionError") as caught:
+        enumerate_law(fails)
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+def test_a_sampler_that_handles_every_exception_does_not_disturb_the_enumeration() -> None:
+    def swallows(bits: RandomBits) -> int:
+        while True:
+            try:
+                drawn = bits.take(2)
+                if drawn < 3:
+                    return int(drawn)
+                bits.restart()
+            except BaseException:
+                return -1
+
+    assert dict(enumerate_law(swallows).masses) == dict.fromkeys(range(3), Fraction(1, 3))
+
+
+def test_a_failure_can_be_an_outcome() -> None:
+    def caught(bits: RandomBits) -> float | str:
+        try:
+            return 1 / bits.take(1)
+        except ZeroDivisionError as error:
+            return type(error).__name__
+
+    assert dict(enumerate_law(caught).masses) == {1: Fraction(1, 2), "ZeroDivisionError": Fraction(1, 2)}
+
+
+def test_an_outcome_uniform_over_too_many_values_is_refused() -> None:
+    with pytest.raises(LawError, match="limit"):
+        enumerate_law(uniform_below, 10**9)
+
+
+@pytest.mark.parametrize(
+    "limits", [{"unresolved": 1}, {"unresolved": -1}, {"runs": 0}, {"draws": 0}, {"tapes": 0}, {"runs": -3}]
+)
+def test_limits_out_of_range_are_refused(limits: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match=next(iter(limits))):
+        Limits(**limits)
+
+
+def test_arguments_of_the_wrong_kind_are_refused() -> None:
+    with pytest.raises(TypeError, match="callable"):
+        enumerate_law(3)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="counted"):
+        enumerate_law(uniform_below, 3, counted="seconds")  # type: ignore[arg-type]
+    with pytest.raises(SamplerFailed, match="count must be at least 0"):
+        enumerate_law(lambda bits: bits.take(-1))

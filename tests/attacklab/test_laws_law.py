@@ -1,0 +1,191 @@
+"""Laws as values: outcomes, masses, images, records, and ideal laws enclosed by MPFR."""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from fractions import Fraction
+
+import gmpy2
+import numpy as np
+import pytest
+from gmpy2 import mpq
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attacklab.laws import Bounds, Law, LawError, MassExceedsOne, UnhashableOutcome, exp_bounds, log_bounds, normalised
+from attacklab.laws.enclosures import float_above, float_below
+
+HALF = Fraction(1, 2)
+THIRD = Fraction(1, 3)
+
+scalars = st.one_of(
+    st.integers(),
+    st.booleans(),
+    st.text(max_size=3),
+    st.binary(max_size=3),
+    st.none(),
+    st.floats(),
+    st.fractions(),
+)
+outcomes = st.recursive(scalars, lambda inner: st.tuples(inner, inner) | st.frozensets(inner, max_size=2), max_leaves=4)
+laws = st.dictionaries(outcomes, st.integers(1, 9), min_size=1, max_size=6).map(
+    lambda weights: Law({outcome: mpq(weight, 60) for outcome, weight in weights.items()})
+)
+
+
+def taylor_exp(x: Fraction, terms: int = 80) -> Fraction:
+    """e^x to far below 2^−200 for |x| ≤ 3, by its series in rationals."""
+    total, term = Fraction(0), Fraction(1)
+    for n in range(1, terms):
+        total, term = total + term, term * x / n
+    return total
+
+
+def test_what_is_missing_from_one_is_unresolved_and_may_lie_on_any_outcome() -> None:
+    law = Law({"a": HALF, "b": THIRD})
+    assert law.unresolved == Fraction(1, 6)
+    assert not law.closed
+    assert law["a"] == (HALF, HALF + Fraction(1, 6))
+    assert law["never seen"] == (0, Fraction(1, 6))
+    assert law.probability(lambda outcome: outcome in "ab") == (Fraction(5, 6), 1)
+
+
+def test_outcomes_without_mass_are_not_held() -> None:
+    assert list(Law({"a": 1, "b": 0})) == ["a"]
+
+
+def test_floats_are_told_apart_by_their_bits() -> None:
+    quiet, other = (struct.unpack(">d", bytes.fromhex(word))[0] for word in ("7ff8000000000000", "7ff8000000000001"))
+    numbers = [0.0, -0.0, (0.0, 1), (-0.0, 1), quiet, 1.0]
+    law = Law(dict.fromkeys(range(6), Fraction(1, 8))).map(numbers.__getitem__)
+    assert len(law) == 6
+    assert all(law.mass(number) == Fraction(1, 8) for number in numbers)
+    assert quiet in law
+    assert other not in law
+    assert Law({0.0: HALF}).map(lambda x: -x).mass(-0.0) == HALF
+
+
+def test_numbers_of_numpy_and_gmpy2_are_pythons() -> None:
+    law = Law({np.int64(3): Fraction(1, 4), gmpy2.mpq(1, 2): Fraction(1, 4), np.float32(0.25): HALF})
+    assert law == Law({3: Fraction(1, 4), HALF: Fraction(1, 4), 0.25: HALF})
+    assert {type(outcome) for outcome in law} == {int, Fraction, float}
+
+
+def test_masses_above_one_are_refused() -> None:
+    with pytest.raises(MassExceedsOne, match="at most 1"):
+        Law({"a": HALF, "b": HALF + Fraction(1, 10**30)})
+
+
+@pytest.mark.parametrize("mass", [-THIRD, math.nan, math.inf, "much", None])
+def test_masses_that_are_no_probabilities_are_refused(mass: object) -> None:
+    with pytest.raises(LawError, match="the mass of 'a'"):
+        Law({"a": mass})
+
+
+def test_an_outcome_that_cannot_be_hashed_is_refused() -> None:
+    with pytest.raises(UnhashableOutcome, match="ndarray"):
+        Law({"a": 1}).map(lambda _: np.zeros(2))
+
+
+def test_an_image_adds_up_and_keeps_what_is_unresolved() -> None:
+    law = Law({-2: Fraction(1, 8), 2: Fraction(1, 4), 1: HALF}).map(abs)
+    assert dict(law.masses) == {2: Fraction(3, 8), 1: HALF}
+    assert law.unresolved == Fraction(1, 8)
+
+
+def test_independent_outcomes_multiply() -> None:
+    law = Law({0: THIRD, 1: 2 * THIRD}).product(Law({"x": HALF}))
+    assert dict(law.masses) == {(0, "x"): Fraction(1, 6), (1, "x"): THIRD}
+    assert law.map(lambda pair: pair[0]).mass(1) == THIRD
+
+
+@given(laws)
+def test_a_law_survives_its_record(law: Law) -> None:
+    copy = Law.from_json(json.loads(json.dumps(law.to_json())))
+    assert copy == law
+    assert copy.digest() == law.digest()
+
+
+@given(laws, laws)
+def test_only_equal_laws_have_equal_digests(a: Law, b: Law) -> None:
+    assert (a == b) == (a.digest() == b.digest())
+
+
+def test_the_digest_does_not_depend_on_the_order_of_outcomes_or_their_type() -> None:
+    assert Law({1: HALF, "a": THIRD}).digest() == Law({"a": THIRD, True: HALF}).digest()
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {},
+        {"masses": [[{"int": "1"}, "x"]]},
+        {"masses": [[{"integer": "1"}, "1/2"]]},
+        {"masses": [[{"int": "1"}, "1/4"], [{"int": "1"}, "1/4"]]},
+        {"masses": [[{"int": "1"}, "3/2"]]},
+    ],
+)
+def test_a_damaged_record_is_refused(record: dict[str, object]) -> None:
+    with pytest.raises(LawError):
+        Law.from_json(record)
+
+
+@given(st.fractions(-3, 3))
+def test_the_exponential_lies_within_its_bounds_and_they_are_close(x: Fraction) -> None:
+    lower, upper = exp_bounds(x, 128)
+    assert lower <= taylor_exp(x) <= upper
+    assert upper - lower <= upper / 2**120
+    assert (lower == upper) == (x == 0)
+
+
+def test_an_exponent_that_would_fill_memory_is_refused() -> None:
+    with pytest.raises(ValueError, match="exponent"):
+        exp_bounds(2**21)
+
+
+@given(st.fractions(Fraction(1, 20), 20))
+def test_the_logarithm_lies_within_neighbouring_floats(x: Fraction) -> None:
+    lower, upper = log_bounds(Bounds(x, x))
+    assert exp_bounds(lower).lower <= x <= exp_bounds(upper).upper
+    assert upper <= math.nextafter(lower, math.inf)
+
+
+def test_logarithms_of_nothing_and_of_infinity_are_infinite() -> None:
+    assert log_bounds(Bounds(0, math.inf)) == (-math.inf, math.inf)
+    assert log_bounds(Bounds(math.inf, math.inf)) == (math.inf, math.inf)
+
+
+@given(st.fractions())
+def test_floats_below_and_above_are_the_nearest_ones(x: Fraction) -> None:
+    below, above = float_below(mpq(x)), float_above(mpq(x))
+    assert Fraction(below) <= x <= Fraction(above)
+    assert above in (below, math.nextafter(below, math.inf))
+    assert (below == above) == (Fraction(below) == x)
+
+
+def test_an_ideal_law_is_enclosed_to_the_last_bits() -> None:
+    law = normalised({n: exp_bounds(Fraction(-n, 2)) for n in range(6)})
+    total = sum(taylor_exp(Fraction(-n, 2)) for n in range(6))
+    for n in range(6):
+        lower, upper = law[n]
+        assert lower <= taylor_exp(Fraction(-n, 2)) / total <= upper
+    assert 0 < law.unresolved < Fraction(1, 2**250)
+
+
+def test_weights_known_exactly_give_an_ideal_law_up_to_the_last_bit() -> None:
+    law = normalised({"a": Bounds(1, 1), "b": Bounds(3, 3)})
+    assert dict(law.masses) == {"a": Fraction(1, 4), "b": Fraction(3, 4)}
+
+
+def test_weight_that_is_not_listed_stays_unresolved() -> None:
+    law = normalised({n: Bounds(Fraction(1, 2**n), Fraction(1, 2**n)) for n in range(1, 9)}, rest=Fraction(1, 2**8))
+    assert law.mass(1) == HALF
+    assert law.unresolved == Fraction(1, 2**8)
+
+
+@pytest.mark.parametrize("weights", [{}, {"a": Bounds(0, 0)}, {"a": Bounds(2, 1)}, {"a": Bounds(-1, 1)}])
+def test_weights_that_are_none_are_refused(weights: dict[str, Bounds]) -> None:
+    with pytest.raises(ValueError, match="weight"):
+        normalised(weights)
