@@ -16,41 +16,17 @@ from attacklab.findings import Estimate, Finding
 from attacklab.inference import share_of_alpha
 from attacklab.referee import DEFAULT_ALPHA, audit
 from attacklab.targets import Target
-from experiments import targets
+from experiments import gaussian_targets, targets
 from experiments.curves import advantage_series, ceiling_series, findings_of
-from mechanisms.gaussian.naive import ziggurat
-from mechanisms.gaussian.privacy import gaussian_sigma
 
 QUESTION = "Does the addition of f(D) and noise tell f(D), whatever sampler the noise comes from?"
 
 EPSILONS = (0.01, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-DELTA = 1e-5
-
-
-def naive_gaussian_numpy(epsilon: float = 1.0) -> Target:
-    """Gaussian mechanism, numpy's Generator.standard_normal."""
-    return _gaussian(epsilon, np.float64, "naive_gaussian_numpy")
-
-
-def naive_gaussian_numpy_binary32(epsilon: float = 1.0) -> Target:
-    """Gaussian mechanism, numpy's Generator.standard_normal, all in binary32."""
-    return _gaussian(epsilon, np.float32, "naive_gaussian_numpy_binary32")
-
-
-def _gaussian(epsilon: float, dtype: type[np.float32] | type[np.float64], name: str) -> Target:
-    sigma = gaussian_sigma(epsilon, DELTA)
-
-    def release(answer: float, trials: int, rng: np.random.Generator) -> Any:
-        return answer + sigma * ziggurat(trials, rng, dtype)
-
-    return Target.noise(release, epsilon=epsilon, delta=DELTA, name=name)
-
-
 TARGETS: tuple[tuple[Callable[[float], Target], str, Role], ...] = (
     (targets.naive_laplace_inverse_cdf, "naive Laplace, textbook inverse CDF", Role.NAIVE),
     (targets.naive_laplace_numpy, "naive Laplace, numpy", Role.NAIVE),
-    (naive_gaussian_numpy, "naive Gaussian, numpy", Role.NAIVE),
-    (naive_gaussian_numpy_binary32, "naive Gaussian, numpy in binary32", Role.NAIVE),
+    (gaussian_targets.naive_gaussian_ziggurat, "naive Gaussian, numpy", Role.NAIVE),
+    (gaussian_targets.naive_gaussian_ziggurat_binary32, "naive Gaussian, numpy in binary32", Role.NAIVE),
     (targets.exact_rounded_laplace, "exact, rounded ideal Laplace", Role.EXACT),
 )
 FAR, NEAR = 0, 1
@@ -87,7 +63,7 @@ def collect(settings: Settings) -> Collected:
             trials=trials,
             alpha=alpha,
             seed=settings.seed,
-            spec=f"experiments.targets:{make.__name__} --epsilon {epsilon}",
+            spec=f"{make.__module__}:{make.__name__} --epsilon {epsilon}",
         )
     ]
     rng = np.random.default_rng(settings.seed)

@@ -1,0 +1,113 @@
+"""Gaussian targets by name, one ε each, at δ = 10⁻⁵ and the textbook's σ.
+
+That σ is proved for ε < 1 only; `mechanisms.gaussian.privacy.gaussian_delta` certifies the claim up to ε = 8.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.attacks.low_bit_gaussian import textbook_sigma
+from attacklab.claims import PrivacyClaim
+from attacklab.targets import Target
+from mechanisms.gaussian.naive import Sampler, box_muller, inverse_cdf, polar, ziggurat
+from mechanisms.gaussian.rounded_ideal import exact_rounded_gaussian, exact_rounded_gaussian_fast
+from mechanisms.grid import Grid
+from mechanisms.randomness import SeededBits
+
+__version__ = "0.1.0"
+
+DELTA = 1e-5
+GRID = Grid(-20)
+
+
+def sigma_of(epsilon: float) -> float:
+    """The standard deviation of every target here, at sensitivity 1."""
+    return textbook_sigma(PrivacyClaim(epsilon, DELTA), 1.0)
+
+
+def naive_gaussian_box_muller(epsilon: float = 1.0) -> Target:
+    """Gaussian mechanism, Box–Muller with numpy's functions."""
+    return _naive(box_muller, epsilon, "naive_gaussian_box_muller")
+
+
+def naive_gaussian_box_muller_binary32(epsilon: float = 1.0) -> Target:
+    """Gaussian mechanism, Box–Muller with numpy's functions, all in binary32."""
+    return _naive(partial(box_muller, dtype=np.float32), epsilon, "naive_gaussian_box_muller_binary32")
+
+
+def naive_gaussian_polar(epsilon: float = 1.0) -> Target:
+    """Gaussian mechanism, Marsaglia's polar method with numpy's functions."""
+    return _naive(polar, epsilon, "naive_gaussian_polar")
+
+
+def naive_gaussian_inverse_cdf(epsilon: float = 1.0) -> Target:
+    """Gaussian mechanism, SciPy's inverse CDF."""
+    return _naive(inverse_cdf, epsilon, "naive_gaussian_inverse_cdf")
+
+
+def naive_gaussian_ziggurat(epsilon: float = 1.0) -> Target:
+    """Gaussian mechanism, numpy's Generator.standard_normal."""
+    return _naive(ziggurat, epsilon, "naive_gaussian_ziggurat")
+
+
+def naive_gaussian_ziggurat_binary32(epsilon: float = 1.0) -> Target:
+    """Gaussian mechanism, numpy's Generator.standard_normal, all in binary32."""
+    return _naive(partial(ziggurat, dtype=np.float32), epsilon, "naive_gaussian_ziggurat_binary32")
+
+
+def naive_gaussian_numpy_legacy(epsilon: float = 1.0) -> Target:
+    """Gaussian mechanism, numpy's legacy RandomState.standard_normal."""
+
+    def legacy(count: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        return np.random.RandomState(int(rng.integers(2**32))).standard_normal(count)
+
+    return _naive(legacy, epsilon, "naive_gaussian_numpy_legacy")
+
+
+def naive_gaussian_python(epsilon: float = 1.0) -> Target:
+    """Gaussian mechanism, Python's random.gauss."""
+
+    def gauss(count: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        source = random.Random(int(rng.integers(2**63)))
+        return np.array([source.gauss(0.0, 1.0) for _ in range(count)])
+
+    return _naive(gauss, epsilon, "naive_gaussian_python")
+
+
+def exact_rounded_gaussian_target(epsilon: float = 1.0) -> Target:
+    """Gaussian mechanism, ideal noise rounded to a public grid, exact."""
+    sigma = sigma_of(epsilon)
+
+    def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        return exact_rounded_gaussian_fast(answer, trials, SeededBits(rng), sigma=sigma, grid=GRID)
+
+    target = Target.noise(release, epsilon=epsilon, delta=DELTA, name="exact_rounded_gaussian_target")
+    return target.exact(partial(exact_rounded_gaussian, sigma=sigma, grid=GRID))
+
+
+def _naive(sampler: Sampler, epsilon: float, name: str) -> Target:
+    sigma = sigma_of(epsilon)
+
+    def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.floating]:
+        return answer + sigma * sampler(trials, rng)
+
+    return Target.noise(release, epsilon=epsilon, delta=DELTA, name=name)
+
+
+TARGETS: tuple[Callable[[float], Target], ...] = (
+    naive_gaussian_box_muller,
+    naive_gaussian_box_muller_binary32,
+    naive_gaussian_polar,
+    naive_gaussian_inverse_cdf,
+    naive_gaussian_ziggurat,
+    naive_gaussian_ziggurat_binary32,
+    naive_gaussian_numpy_legacy,
+    naive_gaussian_python,
+    exact_rounded_gaussian_target,
+)

@@ -1,0 +1,209 @@
+"""Low bits of Gaussian noise (see attacklab.attacks.low_bit_gaussian)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.attacks import gaussian_samplers as samplers
+from attacklab.attacks.gaussian_samplers import SamplerModel
+from attacklab.attacks.low_bit_gaussian import LowBitGaussian
+from attacklab.claims import PrivacyClaim
+from attacklab.experiment import Collected, Settings
+from attacklab.figures import Figure, Panel, Role, Series
+from attacklab.findings import Estimate, Finding
+from attacklab.inference import share_of_alpha
+from attacklab.referee import DEFAULT_ALPHA, audit
+from attacklab.targets import Target
+from experiments import gaussian_targets as targets
+from experiments.curves import advantage_series, findings_of
+
+QUESTION = "Which samplers of Gaussian noise can be recognised by the low bits of their outputs?"
+
+EPSILONS = (0.01, 0.1, 0.5, 1.0, 4.0)
+TARGETS: tuple[tuple[Callable[[float], Target], str, Role, SamplerModel], ...] = (
+    (targets.naive_gaussian_box_muller, "Box–Muller", Role.NAIVE, samplers.BOX_MULLER),
+    (targets.naive_gaussian_box_muller_binary32, "Box–Muller, binary32", Role.NAIVE, samplers.BOX_MULLER),
+    (targets.naive_gaussian_polar, "polar method", Role.NAIVE, samplers.POLAR),
+    (targets.naive_gaussian_numpy_legacy, "numpy RandomState (polar)", Role.NAIVE, samplers.POLAR_LIBRARY),
+    (targets.naive_gaussian_python, "Python random.gauss (Box–Muller)", Role.NAIVE, samplers.BOX_MULLER_LIBRARY),
+    (targets.naive_gaussian_inverse_cdf, "SciPy inverse CDF", Role.NAIVE, samplers.INVERSE_CDF),
+    (targets.naive_gaussian_ziggurat, "numpy Generator (ziggurat)", Role.NAIVE, samplers.ZIGGURAT),
+    (targets.naive_gaussian_ziggurat_binary32, "numpy Generator, binary32", Role.NAIVE, samplers.ZIGGURAT),
+    (targets.exact_rounded_gaussian_target, "exact, rounded ideal Gaussian", Role.EXACT, samplers.ANY_SAMPLER),
+)
+RECOGNISED_AT = 1.0
+DENSITIES: tuple[tuple[SamplerModel, type[Any], str], ...] = (
+    (samplers.BOX_MULLER, np.float64, "Box–Muller, pairs"),
+    (samplers.POLAR, np.float64, "polar method, pairs"),
+    (samplers.INVERSE_CDF, np.float64, "SciPy inverse CDF"),
+    (samplers.ZIGGURAT, np.float64, "numpy ziggurat"),
+    (samplers.ZIGGURAT, np.float32, "numpy ziggurat, binary32"),
+)
+BINADES = tuple(range(-14, 2))
+PARAGRAPH = """\
+Every Gaussian sampler maps uniforms on a grid to some floating-point numbers only. Inverting it says whether an output
+can come from a given true answer: the model of the right sampler recognises {own:.4f} of its own outputs or more. At
+ε = 1 and δ = 10⁻⁵ the ideal mechanism lets the best bet win {ideal_one:.3f} on one answer and {ideal_two:.3f} on two. A
+pair of Box–Muller or polar outputs, Python's random.gauss and numpy's RandomState among them, gives {pairs}; SciPy's
+inverse CDF gives {inverse} on a single answer. numpy's present ziggurat is another matter: above 2⁻⁶ standard
+deviations nearly every number is a multiple of the step of one of its 256 layers, so that membership says nothing
+there. What remains is the multiplication by σ and the addition, which leave holes whatever the sampler is: {ziggurat},
+and {least} at ε = {epsilon:g}, where the ideal mechanism gives {ideal_least:.4f}. One output of Box–Muller alone could
+be inverted only by trying its 2⁵³ radii, and nearly every number would be found. The exact mechanism shows {exact_one}
+and {exact_two}."""
+
+
+def collect(settings: Settings) -> Collected:
+    """Audit each sampler at each ε, see which outputs its model recognises, and how dense what it reaches is."""
+    trials = settings.budget(20_000, 1_000)
+    alpha = share_of_alpha(DEFAULT_ALPHA, len(EPSILONS) * len(TARGETS))
+    findings = [
+        finding
+        for make, *_ in TARGETS
+        for epsilon in EPSILONS
+        for finding in audit(
+            make(epsilon),
+            [LowBitGaussian()],
+            trials=trials,
+            alpha=alpha,
+            seed=settings.seed,
+            spec=f"{make.__module__}:{make.__name__} --epsilon {epsilon}",
+        )
+    ]
+    rng = np.random.default_rng(settings.seed)
+    return Collected(
+        findings,
+        {
+            "epsilons": EPSILONS,
+            "recognised": [_recognised(make(RECOGNISED_AT), model, trials, rng) for make, _, _, model in TARGETS],
+            "binades": BINADES,
+            "density": [_density(model, dtype, settings.budget(2_000, 200), rng) for model, dtype, _ in DENSITIES],
+        },
+    )
+
+
+def _recognised(target: Target, model: SamplerModel, trials: int, rng: np.random.Generator) -> list[float]:
+    """Which share of the outputs for the answers 0 and 1 the model says can come from 0."""
+    shares = []
+    for answer in (0.0, 1.0):
+        outputs = target.outputs(answer, trials * model.answers, rng)
+        rows = outputs.reshape(trials, 2) if model.answers == 2 else outputs
+        shares.append(float(np.mean(model.reachable(rows, 0.0, targets.sigma_of(RECOGNISED_AT)))))
+    return shares
+
+
+def _density(model: SamplerModel, dtype: type[Any], count: int, rng: np.random.Generator) -> list[float]:
+    """Which share of all numbers (or pairs of numbers) the sampler reaches, binade by binade of their modulus."""
+
+    def noise(binade: int) -> NDArray[np.floating]:
+        modulus = np.ldexp(rng.uniform(1, 2, count), binade)
+        if model.answers == 1:
+            return modulus.astype(dtype)
+        angle = rng.uniform(0, 2 * np.pi, count)
+        pairs = np.stack([modulus * np.cos(angle), modulus * np.sin(angle)], axis=1)
+        # A modulus and an angle of this generator make pairs like Box–Muller's own; other low bits make them any pairs.
+        return (pairs.view(np.int64) ^ rng.integers(1 << 20, size=pairs.shape)).view(np.float64).astype(dtype)
+
+    return [float(np.mean(model.reachable(noise(binade), 0.0, 1.0))) for binade in BINADES]
+
+
+def ideal_advantage(epsilon: float, answers: int) -> float:
+    """The most that any bet wins against ideal Gaussian noise on so many answers one sensitivity apart."""
+    return math.erf(math.sqrt(answers / 8) / targets.sigma_of(epsilon))
+
+
+def figures(data: dict[str, Any]) -> list[Figure]:
+    """Advantage against ε for one answer and for two, what is recognised, and how dense it is."""
+    return [
+        Figure(
+            name="low_bit_gaussian",
+            caption="Above: advantage of the bet 'reachable from 0 only' at δ = 10⁻⁵. Below: outputs that the model of "
+            "each sampler recognises at ε = 1, and the share of all numbers that a sampler can produce.",
+            panels=[_advantages(data, 1), _advantages(data, 2), _recognised_panel(data), _density_panel(data)],
+        )
+    ]
+
+
+def _advantages(data: dict[str, Any], answers: int) -> Panel:
+    epsilons = data["measured"]["epsilons"]
+    measured = [
+        advantage_series(_of(data, make, answers), lambda one: one.claim.epsilon / answers, label, role)
+        for make, label, role, model in TARGETS
+        if role is Role.EXACT or model.answers == answers
+    ]
+    ideal = [ideal_advantage(epsilon, answers) for epsilon in epsilons]
+    ceiling = [PrivacyClaim(epsilon, targets.DELTA).composed(answers).ceiling for epsilon in epsilons]
+    return Panel(
+        title=f"answers 0 and 1, {('one output', 'two outputs in a row')[answers - 1]}",
+        x_label="claimed ε of an output",
+        y_label="distinguishing advantage P[E] − Q[E]",
+        x_scale="log",
+        series=[
+            *measured,
+            Series(label="ideal mechanism, best bet", role=Role.IDEAL, x=epsilons, y=ideal),
+            Series(label="ceiling of the claim", role=Role.CEILING, x=epsilons, y=ceiling),
+        ],
+    )
+
+
+def _recognised_panel(data: dict[str, Any]) -> Panel:
+    places = list(range(len(TARGETS)))
+    own, other = zip(*data["measured"]["recognised"], strict=True)
+    return Panel(
+        title="outputs that could have come from f(D) = 0, ε = 1",
+        x_label="",
+        y_label="share of outputs (or pairs)",
+        x_names=[label for _, label, _, _ in TARGETS],
+        series=[
+            Series(label="truly from f(D) = 0", role=Role.NAIVE, x=places, y=own, marks_only=True),
+            Series(label="truly from f(D) = 1", role=Role.OTHER, x=places, y=other, marks_only=True),
+        ],
+    )
+
+
+def _density_panel(data: dict[str, Any]) -> Panel:
+    sizes = [1.5 * 2.0**binade for binade in data["measured"]["binades"]]
+    return Panel(
+        title="what a sampler can produce",
+        x_label="modulus of the noise, in σ",
+        y_label="share of all numbers (or pairs)",
+        x_scale="log",
+        series=[
+            Series(label=label, role=Role.NAIVE, x=sizes, y=shares)
+            for (_, _, label), shares in zip(DENSITIES, data["measured"]["density"], strict=True)
+        ],
+    )
+
+
+def _of(data: dict[str, Any], make: Callable[[float], Target], answers: int) -> list[Finding]:
+    return [one for one in findings_of(data, make.__name__) if one.answers == answers]
+
+
+def explain(data: dict[str, Any]) -> str:
+    """Say what is seen at ε = 1 and at the least ε, and why."""
+
+    def at(make: Callable[[float], Target], answers: int, epsilon: float = 1.0) -> Estimate:
+        found = next(one for one in _of(data, make, answers) if one.claim.epsilon == answers * epsilon).advantage
+        assert found is not None  # noqa: S101 - `findings_of` keeps only those
+        return found
+
+    pairs = [at(make, 2).estimate for make, _, _, model in TARGETS if model.answers == 2]
+    recognised = zip(data["measured"]["recognised"], TARGETS, strict=True)
+    return PARAGRAPH.format(
+        own=min(own for (own, _), (_, _, role, _) in recognised if role is Role.NAIVE),
+        ideal_one=ideal_advantage(1.0, 1),
+        ideal_two=ideal_advantage(1.0, 2),
+        pairs=f"{min(pairs):.3f} to {max(pairs):.3f}",
+        inverse=f"{at(targets.naive_gaussian_inverse_cdf, 1).estimate:.3f}",
+        ziggurat=f"{at(targets.naive_gaussian_ziggurat, 1).estimate:.3f}",
+        least=f"{at(targets.naive_gaussian_ziggurat, 1, EPSILONS[0]).estimate:.3f}",
+        epsilon=EPSILONS[0],
+        ideal_least=ideal_advantage(EPSILONS[0], 1),
+        exact_one=f"{at(targets.exact_rounded_gaussian_target, 1).estimate:.4f}",
+        exact_two=f"{at(targets.exact_rounded_gaussian_target, 2).estimate:.4f}",
+    )
