@@ -1,0 +1,194 @@
+"""Dwork and Roth 2014, Theorem 3.13, against exact laws (see mechanisms.noisy_max.exact).
+
+The theorem says that report noisy max with one-sided exponential noise has the law of the exponential mechanism. It
+has that of permute-and-flip (Ding et al. 2021); it is Gumbel noise that gives the exponential mechanism.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+from gmpy2 import mpq
+
+from attacklab.experiment import Collected, Settings
+from attacklab.figures import Figure, Panel, Role, Series
+from attacklab.laws import Bounds, Law, Limits, enumerate_law, exp_bounds
+from experiments.bounds import as_floats, middle
+from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_gumbel_noisy_max, exact_laplace_noisy_max
+
+QUESTION = "Which noise makes report noisy max the exponential mechanism: Gumbel, exponential or Laplace?"
+
+#: With ε = 2 and Δu = 1 the gap of two utilities is t, in units of 2Δu/ε.
+EPSILON = 2
+GREATEST_GAP = 6
+MECHANISMS: dict[str, Callable[..., int]] = {
+    "gumbel": exact_gumbel_noisy_max,
+    "exponential": exact_exponential_noisy_max,
+    "laplace": exact_laplace_noisy_max,
+}
+LABELS = {
+    "gumbel": "Gumbel noise",
+    "exponential": "one-sided exponential noise",
+    "laplace": "Laplace noise, discrete in steps of Δu",
+}
+FORMULAS = {
+    "gumbel": "1/(1 + e^t), the exponential mechanism",
+    "exponential": "½·e^−t, permute-and-flip",
+    "laplace": "discrete Laplace noise, by its series",
+    "continuous": "¼·(2 + t)·e^−t, continuous Laplace noise",
+}
+PARAGRAPH = """\
+Two outcomes at gap t, in units of 2Δu/ε. At t = {gap:g} the exact law of report noisy max picks the worse one with
+probability {gumbel:.3f} under Gumbel noise, {exponential:.3f} under one-sided exponential noise and {laplace:.3f}
+under discrete Laplace noise (which happens to meet the exponential mechanism there). Over {gaps} gaps up to
+{greatest:g} the law under Gumbel noise lies within {gumbel_error:.1e} of the exponential mechanism's 1/(1 + e^t), the
+law under exponential noise within {exponential_error:.1e} of permute-and-flip's ½·e^−t, and the law under discrete
+Laplace noise within {laplace_error:.1e} of the series for it: certified bounds, of the size of the mass that the
+enumerations left open. From the exponential mechanism the law under exponential noise is {theorem:.3f} away at t =
+{farthest:g}, so that Theorem 3.13 of Dwork and Roth, by which it is 0, does not hold. The error is on the good side:
+of two outcomes exponential noise picks the worse one no more often than the exponential mechanism, with the same ε.
+Continuous Laplace noise would lie up to {discrete:.3f} from the discrete noise."""
+
+
+def collect(settings: Settings) -> Collected:
+    """Find the probability of the worse outcome at every gap, and the formulas' values there."""
+    step = Fraction(1, settings.budget(4, 1))
+    limits = Limits(unresolved=Fraction(1, 1 << settings.budget(60, 40)))
+    gaps = [step * i for i in range(int(GREATEST_GAP / step) + 1)]
+    laws = {name: [worse(mechanism, gap, limits) for gap in gaps] for name, mechanism in MECHANISMS.items()}
+    ideal = {name: [formula(name, gap) for gap in gaps] for name in FORMULAS}
+    claimed = [distance(p, q) for p, q in zip(laws["exponential"], ideal["gumbel"], strict=True)]
+    measured = {
+        "gaps": [float(gap) for gap in gaps],
+        "worse": {name: [as_floats(bounds) for bounds in found] for name, found in laws.items()},
+        "formula": {name: [as_floats(bounds) for bounds in values] for name, values in ideal.items()},
+        "distance": {
+            name: [as_floats(distance(p, q)) for p, q in zip(laws[name], ideal[name], strict=True)]
+            for name in MECHANISMS
+        },
+        "theorem_3_13": [as_floats(bounds) for bounds in claimed],
+        "continuous": [as_floats(distance(p, q)) for p, q in zip(laws["laplace"], ideal["continuous"], strict=True)],
+    }
+    return Collected((), measured)
+
+
+def worse(mechanism: Callable[..., int], gap: Fraction, limits: Limits) -> Bounds:
+    """The probability that the outcome `gap` below the other is picked."""
+    law: Law = enumerate_law(lambda bits: mechanism([float(gap), 0.0], bits, epsilon=EPSILON), limits=limits)
+    return law[1]
+
+
+def formula(name: str, gap: Fraction) -> Bounds:
+    """Enclose the closed form of that probability, at both ends of an enclosure of e^−t or e^−1."""
+    least, most = exp_bounds(-mpq(gap))
+    match name:
+        case "gumbel":
+            return Bounds(least / (1 + least), most / (1 + most))
+        case "exponential":
+            return Bounds(least / 2, most / 2)
+        case "continuous":
+            return Bounds((2 + mpq(gap)) / 4 * least, (2 + mpq(gap)) / 4 * most)
+        case _:
+            lower, upper = (discrete_laplace_worse(q, gap) for q in exp_bounds(-1))
+            return Bounds(lower, upper)
+
+
+def discrete_laplace_worse(q: Any, gap: Fraction) -> Any:
+    """The same probability for noise of law (1 − q)/(1 + q)·q^|n| and ties broken by a coin; it grows with q.
+
+    The difference D of two such noises has P[D = d] = ((1 − q)/(1 + q))²·q^d·(d + k), k = (1 + q²)/(1 − q²), for d ≥ 0,
+    and the worse outcome wins with probability P[D > g] + ½·P[D = g] at an integer gap g. Other gaps are rounded at
+    random to the integers beside them.
+    """
+    whole, fraction = divmod(mpq(gap), 1)
+    k = (1 + q**2) / (1 - q**2)
+
+    def at(g: Any) -> Any:
+        return ((1 - q) / (1 + q)) ** 2 * q**g * (q * (g + 1 + k) / (1 - q) + (q / (1 - q)) ** 2 + (g + k) / 2)
+
+    return (1 - fraction) * at(int(whole)) + fraction * at(int(whole) + 1)
+
+
+def distance(p: Bounds, q: Bounds) -> Bounds:
+    """Bounds of |p − q|."""
+    below, above = p.lower - q.upper, p.upper - q.lower
+    return Bounds(max(below, -above, mpq(0)), max(above, -below))
+
+
+def figures(data: dict[str, Any]) -> list[Figure]:
+    """The worse outcome's probability against the gap, and the distance from the formulas."""
+    measured = data["measured"]
+    gaps = measured["gaps"]
+    apart = gaps[1:]  # at gap 0 the exponential noise and the exponential mechanism agree
+    laws = [
+        Series(label=label, role=Role.EXACT, x=gaps, y=_middles(measured["worse"][name]), marks_only=True)
+        for name, label in LABELS.items()
+    ]
+    formulas = [
+        Series(label=label, role=Role.IDEAL, x=gaps, y=_middles(measured["formula"][name]))
+        for name, label in FORMULAS.items()
+    ]
+    distances = [
+        Series(
+            label=f"{LABELS[name]}, from its formula",
+            role=Role.EXACT,
+            x=apart,
+            y=[upper for _, upper in measured["distance"][name][1:]],
+        )
+        for name in LABELS
+    ]
+    theorem = Series(
+        label="exponential noise, from the exponential mechanism",
+        role=Role.NAIVE,
+        x=apart,
+        y=[upper for _, upper in measured["theorem_3_13"][1:]],
+    )
+    panels = [
+        Panel(
+            title="Exact laws (marks) and closed forms (lines)",
+            x_label="gap t of the two utilities, in units of 2Δu/ε",
+            y_label="probability of the worse outcome",
+            y_scale="log",
+            series=[*laws, *formulas],
+        ),
+        Panel(
+            title="Distance of law and closed form, certified upper bound",
+            x_label="gap t of the two utilities, in units of 2Δu/ε",
+            y_label="difference of the probabilities",
+            y_scale="log",
+            series=[*distances, theorem],
+        ),
+    ]
+    return [
+        Figure(name="noisy_max_laws", caption="Report noisy max between two outcomes, by its noise.", panels=panels)
+    ]
+
+
+def _middles(bounds: Sequence[list[float]]) -> list[float]:
+    return [middle(one) for one in bounds]
+
+
+def explain(data: dict[str, Any]) -> str:
+    """Say what the laws are at t = 1, and what becomes of the theorem."""
+    measured = data["measured"]
+    at = measured["gaps"].index(1.0)
+    farthest = max(range(len(measured["gaps"])), key=lambda i: measured["theorem_3_13"][i][0])
+    return PARAGRAPH.format(
+        gap=measured["gaps"][at],
+        **{name: middle(measured["worse"][name][at]) for name in MECHANISMS},
+        gaps=len(measured["gaps"]),
+        greatest=measured["gaps"][-1],
+        gumbel_error=_greatest(measured["distance"]["gumbel"]),
+        exponential_error=_greatest(measured["distance"]["exponential"]),
+        theorem=math.floor(1000 * measured["theorem_3_13"][farthest][0]) / 1000,
+        farthest=measured["gaps"][farthest],
+        laplace_error=_greatest(measured["distance"]["laplace"]),
+        discrete=_greatest(measured["continuous"]),
+    )
+
+
+def _greatest(distances: Sequence[list[float]]) -> float:
+    return max(upper for _, upper in distances)
