@@ -54,7 +54,7 @@ app = typer.Typer(
 @app.command("list")
 def list_() -> None:
     """List attacks, experiments and the lab's own targets."""
-    console = Console()
+    console = Console(markup=False, highlight=False)
     attacks = Table("attack", "looks for", title="Attacks", title_justify="left", box=None)
     for attack in ATTACKS:
         attacks.add_row(attack.name, attack.flaw)
@@ -226,7 +226,7 @@ def _require_writable(folder: Path) -> None:
 
 
 def _print_findings(findings: Sequence[Finding]) -> None:
-    console = Console()
+    console = Console(markup=False, highlight=False)
     table = Table(box=None, pad_edge=False)
     for column in ("attack", "verdict", "advantage", "allowed"):
         table.add_column(column, no_wrap=True)
@@ -245,6 +245,6 @@ def _print_findings(findings: Sequence[Finding]) -> None:
         console.print(table)
     others = dict.fromkeys(finding.attack for finding in findings if finding not in applied)
     if others:
-        console.print(f"do not apply to this kind of target: {', '.join(others)}", highlight=False)
+        console.print(f"do not apply to this kind of target: {', '.join(others)}")
     for line in dict.fromkeys(finding.replay for finding in findings if finding.verdict is Verdict.VIOLATED):
-        console.print(f"replay: {line}", soft_wrap=True, highlight=False, markup=False)
+        console.print(f"replay: {line}", soft_wrap=True)

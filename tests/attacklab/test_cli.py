@@ -60,7 +60,7 @@ from attacklab.referee import audit
 from attacklab.attacks import LowBitLaplace
 from attacklab.targets import Target
 
-QUESTION = "Do the bits tell?"
+QUESTION = "Do the bits tell [one] from [two]?"
 
 def collect(settings):
     target = Target.noise(lambda a, n, rng: a + rng.laplace(0.0, 1.0, n), epsilon=1.0, name="leaking")
@@ -245,7 +245,7 @@ def test_run_writes_data_figures_and_page(checkout: Path) -> None:
     line += ["run", "--quick", "--seed", "3", "--output", "out"]
     run = subprocess.run(line, cwd=checkout, capture_output=True, text=True, check=False)  # noqa: S603 - our own code
     assert (run.returncode, run.stderr) == (0, "")
-    assert "[1/1] low_bits: Do the bits tell?" in run.stdout
+    assert "[1/1] low_bits: Do the bits tell [one] from [two]?" in run.stdout
     assert "1 violated" in run.stdout
     found = sorted(str(path.relative_to(checkout / "out")) for path in (checkout / "out").rglob("*.*"))
     assert found == ["data/low_bits.json", "figures/bits.png", "figures/bits.svg", "index.md"]
@@ -258,7 +258,7 @@ def test_run_writes_data_figures_and_page(checkout: Path) -> None:
 def test_list_in_a_checkout_shows_experiments_and_targets(attacklab: Any) -> None:
     status, out, err = attacklab("list")
     assert (status, err) == (0, "")
-    for word in ("low_bits", "Do the bits tell?", "leaking", "Laplace noise of a textbook."):
+    for word in ("low_bits", "Do the bits tell [one] from [two]?", "leaking", "Laplace noise of a textbook."):
         assert word in out
 
 
