@@ -1,0 +1,238 @@
+"""The child's side of an isolated Python target: loads it, then answers requests until its input ends.
+
+Run by its path, `python child.py TARGET SETTINGS`, in an interpreter that may have nothing but numpy installed: hence
+one file that imports nothing of the package, in Python that older interpreters still read. It speaks the protocol of
+docs/protocol.md, after one line of greeting that describes what was loaded. Besides, it looks for two faults that make
+findings meaningless and that only the process itself can see: an arithmetic that is no longer IEEE 754's, and a target
+that seeds the global random state with the same seed at every call, so that its outputs repeat.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import json
+import os
+import random
+import sys
+from types import ModuleType
+from typing import Any, BinaryIO
+
+import numpy as np
+
+BINARY_CODES = ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")
+"""numpy's codes of the numbers that a binary frame can hold, little-endian."""
+
+LOADING = "cannot be loaded"
+
+
+class _Fault(Exception):
+    """A failure together with the protocol's word for its kind."""
+
+    def __init__(self, failure: str, message: str) -> None:
+        super().__init__(message)
+        self.failure = failure
+
+
+def encoded(value: Any) -> Any:
+    """A value as plain JSON, every float as its hex string; numpy arrays and tuples become lists.
+
+    Raises:
+        TypeError: it holds something else than numbers, booleans, None and sequences of them, or floats wider than
+            binary64.
+    """
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, (float, np.float32, np.float16)):
+        return float(value).hex()
+    if isinstance(value, (np.integer, np.bool_)):
+        return value.item()
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.dtype.itemsize > 8:
+        raise TypeError(f"values of type {value.dtype} cannot be sent")
+    if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
+        return encoded(value.tolist())
+    if isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.dtype == object):
+        return [encoded(item) for item in value]
+    kind = value.dtype if isinstance(value, np.ndarray) else type(value).__name__
+    raise TypeError(f"values of type {kind} cannot be sent")
+
+
+def decoded(value: Any) -> Any:
+    """What `encoded` made of a value, its floats back to their bits; no text but the lab's own is read so."""
+    if isinstance(value, str):
+        return float.fromhex(value)
+    if isinstance(value, list):
+        return [decoded(item) for item in value]
+    return value
+
+
+def arithmetic_fault() -> str | None:
+    """How this process fails to compute as IEEE 754 says, or None; the operands are variables, so nothing is folded."""
+    least_normal, one, half_ulp, least_subnormal = 2.0**-1022, 1.0, 2.0**-53, 5e-324
+    if least_normal * 0.5 == 0 or least_subnormal * one == 0 or least_subnormal + least_subnormal == least_subnormal:
+        return "subnormal numbers are flushed to zero"
+    nearest = (one + half_ulp, one + 1.5 * half_ulp, one + 3 * half_ulp, -one - half_ulp)
+    if nearest != (1.0, 1.0000000000000002, 1.0000000000000004, -1.0):
+        return "sums are not rounded to nearest, ties to even"
+    return None
+
+
+def main() -> None:
+    """Load the target that the command line names, greet, and answer every request."""
+    spec, settings = sys.argv[1], json.loads(sys.argv[2])
+    here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
+    # The target must not find the modules beside this script under their short names.
+    sys.path[:] = [os.getcwd(), *(place for place in sys.path if os.path.abspath(place) != here)]  # noqa: PTH100, PTH109
+    requests, answers = _private_streams()
+    try:
+        release, greeting = _loaded(spec, settings)
+    except (Exception, SystemExit) as error:
+        message = str(error) if isinstance(error, _Fault) else f"{spec}: {_in_one_line(error)}"
+        _send(answers, {"error": message, "failure": LOADING})
+        return
+    _send(answers, greeting)
+    probed = False
+    for line in requests:
+        request = json.loads(line)
+        try:
+            if not probed:
+                _require_no_seeding(release, request)
+                probed = True
+            head, frame = _answer(_outputs(release, request, request["seed"], request["trials"]))
+        except _Fault as fault:
+            head, frame = {"error": str(fault), "failure": fault.failure}, b""
+        except MemoryError as error:
+            head, frame = {"error": _in_one_line(error), "failure": "memory limit"}, b""
+        except (Exception, SystemExit) as error:
+            head, frame = {"error": _in_one_line(error), "failure": "exception"}, b""
+        _send(answers, head, frame)
+
+
+def _private_streams() -> tuple[BinaryIO, BinaryIO]:
+    """Keep the pipes of the protocol to ourselves: the target reads an empty input and prints to standard error."""
+    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return requests, answers
+
+
+def _send(answers: BinaryIO, head: dict[str, Any], frame: bytes = b"") -> None:
+    answers.write(json.dumps(head).encode() + b"\n")
+    answers.write(frame)
+    answers.flush()
+
+
+def _loaded(spec: str, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    place, _, name = spec.rpartition(":")
+    module = _module(place)
+    found: Any = getattr(module, name, None)
+    if found is None:
+        raise _Fault(LOADING, f"{place} has no {name!r}")
+    version = _version(module)
+    if settings["kind"] is not None:
+        if not callable(found):
+            raise _Fault(LOADING, f"{spec} is a {type(found).__name__}, not a release function")
+        return found, {"kind": settings["kind"], "version": version}
+    parameters = {
+        key: tuple(decoded(value)) if isinstance(value, list) else decoded(value)
+        for key, value in settings["parameters"].items()
+    }
+    needed = f"{spec} is a release function: say its kind (and epsilon), or name a Target"
+    if not hasattr(found, "release"):
+        if not callable(found):
+            raise _Fault(LOADING, f"{spec} is neither a Target nor a function")
+        try:
+            inspect.signature(found).bind(**parameters)
+        except TypeError as error:
+            raise _Fault(LOADING, f"{needed} ({error})") from error
+        found = found(**parameters)
+    elif parameters:
+        raise _Fault(LOADING, f"{spec} is a target with a claim of its own; leave the parameters out")
+    if not (hasattr(found, "release") and hasattr(found, "claim")):
+        raise _Fault(LOADING, needed)
+    claim = {"epsilon": found.claim.epsilon, "delta": found.claim.delta}
+    return found.release, {
+        "kind": str(found.kind),
+        "version": version if found.version == "unknown" else found.version,
+        "name": found.name,
+        "target": {
+            key: encoded(value)
+            for key, value in {**claim, "sensitivity": found.sensitivity, "bounds": found.bounds}.items()
+        },
+    }
+
+
+def _module(place: str) -> ModuleType:
+    if not place.endswith(".py"):
+        return importlib.import_module(place)
+    stem = os.path.splitext(os.path.basename(place))[0]  # noqa: PTH119, PTH122
+    spec = importlib.util.spec_from_file_location(stem, place)
+    if spec is None or spec.loader is None:
+        raise _Fault(LOADING, f"{place} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules.setdefault(stem, module)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _version(module: ModuleType) -> str:
+    declared = getattr(module, "__version__", None)
+    if declared is not None:
+        return str(declared)
+    if module.__file__ is None:
+        return "unknown"
+    with open(module.__file__, "rb") as file:  # noqa: PTH123
+        return "sha256:" + hashlib.sha256(file.read()).hexdigest()[:16]
+
+
+def _outputs(release: Any, request: dict[str, Any], seed: int, trials: int) -> Any:
+    """One call, the global generators seeded too, so that a target that draws from them can be replayed."""
+    fault = arithmetic_fault()
+    if fault is not None:
+        raise _Fault("arithmetic mode", f"{fault} since the target was loaded")
+    random.seed(seed)
+    np.random.seed([seed >> 32, seed & 0xFFFFFFFF])
+    input_ = decoded(request["input"])
+    if "dtype" in request:
+        input_ = np.array(input_, dtype=request["dtype"])[()]
+    with np.errstate(all="ignore"):
+        outputs = release(input_, trials, np.random.default_rng(seed))
+    fault = arithmetic_fault()
+    if fault is not None:
+        raise _Fault("arithmetic mode", f"{fault} after a call")
+    return outputs
+
+
+def _require_no_seeding(release: Any, request: dict[str, Any]) -> None:
+    """Two calls from different global states must not end in the same one, as they do where the target seeds it."""
+    states = []
+    for seed in (request["seed"], request["seed"] ^ 1):
+        _outputs(release, request, seed, 1)
+        states.append((("random", random.getstate()), ("numpy.random", repr(np.random.get_state(legacy=False)))))
+    for (module, first), (_, second) in zip(*states):  # noqa: B905 - strict= is not known to older interpreters
+        if first == second:
+            raise _Fault("global seed", f"every call seeds the global state of {module} alike, so its outputs repeat")
+
+
+def _answer(outputs: Any) -> tuple[dict[str, Any], bytes]:
+    if not isinstance(outputs, (list, np.ndarray)) or (isinstance(outputs, np.ndarray) and outputs.ndim == 0):
+        raise _Fault("garbage", f"it returned {type(outputs).__name__}, not an array or a list of outputs")
+    if isinstance(outputs, np.ndarray) and outputs.ndim == 1 and outputs.dtype.str[1:] in BINARY_CODES:
+        little = np.ascontiguousarray(outputs, dtype=outputs.dtype.newbyteorder("<"))
+        return {"binary": outputs.dtype.str[1:], "count": len(outputs)}, little.tobytes()
+    try:
+        return {"outputs": encoded(outputs)}, b""
+    except TypeError as error:
+        raise _Fault("garbage", f"its outputs: {error}") from error
+
+
+def _in_one_line(error: BaseException) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,219 @@
+"""Targets that run in another process: a Python one in a child interpreter, or any program that speaks the protocol.
+
+What such a target does to its process (it crashes, hangs, uses up memory, switches the floating-point mode) stays
+there and is reported as the target's failure; the next request starts a new process. Each request carries a seed drawn
+from the generator that the referee hands to the release, so that findings are reproducible.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import os
+import shlex
+import shutil
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab import child
+from attacklab.claims import PrivacyClaim
+from attacklab.process import DEFAULT_SECONDS, ChildProcess, Limits
+from attacklab.targets import Kind, Target
+from attacklab.wire import ChildError, announced_failure, read_object, request_line
+
+STARTING_SECONDS = 60.0
+"""How long an interpreter may take to start and to import a target with all its libraries, at the least."""
+
+
+class ProcessRelease:
+    """A release whose outputs come from a child process, started when first needed and again after a failure.
+
+    It may be called from several threads, pickled, and used after a fork: each process then has a child of its own.
+
+    Args:
+        command: the program and its arguments.
+        limits: what the process may use.
+        kind: what the inputs are; None for a program that first writes a line of greeting which says it, as
+            `attacklab.child` does.
+    """
+
+    def __init__(self, command: Sequence[str], limits: Limits, kind: Kind | None) -> None:
+        self._command, self._limits, self._kind = tuple(command), limits, kind
+        self._running: ChildProcess | None = None
+        self._greeting: dict[str, Any] = {}
+        self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ProcessRelease, (self._command, self._limits, self._kind)
+
+    def __call__(self, input_: Any, trials: int, rng: np.random.Generator) -> NDArray[Any] | list[Any]:
+        """Ask the process for outputs.
+
+        Raises:
+            ChildError: it failed; the message says how.
+            TypeError: the input cannot be sent with every bit kept.
+        """
+        seed = int(rng.integers(1 << 63))
+        with self._lock:
+            try:
+                process = self._started()
+                request = request_line(self._kind or self._greeting["kind"], input_, trials, seed)
+                return process.ask(request, trials)
+            except BaseException:
+                self._close()
+                raise
+
+    def greeting(self) -> dict[str, Any]:
+        """What the process says of itself when it starts; starts it.
+
+        Raises:
+            ChildError: it could not be started.
+        """
+        with self._lock:
+            self._started()
+            return self._greeting
+
+    def close(self) -> None:
+        """End the process; a later call would start it again."""
+        with self._lock:
+            self._close()
+
+    @property
+    def pid(self) -> int | None:
+        """The process's id, which is also that of its group; None where none is running."""
+        return None if self._running is None else self._running.pid
+
+    def _started(self) -> ChildProcess:
+        if self._running is None or self._running.owner != os.getpid():
+            self._running = ChildProcess(self._command, self._limits)
+            if self._kind is None:
+                self._greeting = self._read_greeting(self._running)
+        return self._running
+
+    def _read_greeting(self, process: ChildProcess) -> dict[str, Any]:
+        try:
+            greeting = read_object(process.line(max(self._limits.seconds, STARTING_SECONDS)))
+            if "error" in greeting:
+                raise announced_failure(greeting)
+        except BaseException:
+            self._close()
+            raise
+        return greeting
+
+    def _close(self) -> None:
+        if self._running is not None:
+            self._running.close()
+            self._running = None
+
+
+def isolated(
+    spec: str,
+    *,
+    kind: Kind | None = None,
+    epsilon: float | None = None,
+    python: str = sys.executable,
+    seconds: float = DEFAULT_SECONDS,
+    memory_bytes: int | None = None,
+    **parameters: Any,
+) -> Target:
+    """A Python target that runs in a child interpreter.
+
+    Args:
+        spec: `path/to/file.py:name` or `package.module:name`, as for `load_target`.
+        kind: the kind of a bare release function.
+        epsilon: the claimed ε; needed for a bare release function.
+        python: the interpreter, which needs numpy and what the target itself imports.
+        seconds: the longest wait for the outputs of one call.
+        memory_bytes: the address space that the child may use; None for no limit.
+        **parameters: what else the constructor of that kind takes (delta, sensitivity, bounds).
+
+    Raises:
+        ValueError: a parameter is out of range, or the target cannot be loaded; the message says why.
+        OSError: this system cannot isolate it so.
+    """
+    place, separator, name = spec.rpartition(":")
+    if not separator or not place or not name:
+        raise ValueError(f"target {spec!r} must be written path/file.py:name or package.module:name")
+    if place.endswith(".py") and not Path(place).is_file():
+        raise ValueError(f"there is no file {place}")
+    if kind is not None and epsilon is None:
+        raise ValueError(f"{spec} is taken as a release function, which needs an epsilon")
+    said = {**parameters, **({} if epsilon is None else {"epsilon": epsilon})}
+    settings = {"kind": kind and str(kind), "parameters": {key: child.encoded(value) for key, value in said.items()}}
+    release = ProcessRelease(
+        (python, child.__file__, spec, json.dumps(settings)), Limits(seconds, memory_bytes), kind=None
+    )
+    try:
+        greeting = release.greeting()
+    except ChildError as error:
+        raise ValueError(str(error)) from error
+    if kind is not None:
+        return replace(_made(kind, release, name=name, **said), version=greeting["version"])
+    found = {key: child.decoded(value) for key, value in greeting["target"].items()}
+    return Target(
+        name=greeting["name"],
+        kind=Kind(greeting["kind"]),
+        claim=PrivacyClaim(found["epsilon"], found["delta"]),
+        release=release,
+        sensitivity=found["sensitivity"],
+        bounds=found["bounds"] and tuple(found["bounds"]),
+        version=greeting["version"],
+    )
+
+
+def external(
+    command: Sequence[str],
+    *,
+    kind: Kind,
+    epsilon: float,
+    seconds: float = DEFAULT_SECONDS,
+    memory_bytes: int | None = None,
+    **parameters: Any,
+) -> Target:
+    """A program in any language that answers requests on its standard input, as docs/protocol.md says.
+
+    Args:
+        command: the program and its arguments; no shell reads it.
+        kind: what the inputs are.
+        epsilon: the claimed ε.
+        seconds: the longest wait for the answer to one request.
+        memory_bytes: the address space that the program may use; None for no limit.
+        **parameters: what else the constructor of that kind takes (delta, sensitivity, bounds).
+
+    Raises:
+        ValueError: there is no such program, or a parameter is out of range.
+        OSError: this system cannot isolate it so.
+    """
+    release = ProcessRelease(command, Limits(seconds, memory_bytes), kind)
+    name = " ".join(shlex.join(command).split())
+    if not command or shutil.which(command[0]) is None:
+        raise ValueError(f"there is no program {name!r}")
+    target = _made(kind, release, name=name, epsilon=epsilon, **parameters)
+    return replace(target, version=_digest(command))
+
+
+def _made(kind: Kind, release: ProcessRelease, **parameters: Any) -> Target:
+    constructor = getattr(Target, kind.value)
+    try:
+        inspect.signature(constructor).bind(release, **parameters)
+    except TypeError as error:
+        raise ValueError(f"parameters of a {kind} target: {error}") from error
+    target: Target = constructor(release, **parameters)
+    return target
+
+
+def _digest(command: Sequence[str]) -> str:
+    """One digest of all files that a command names: the program, and a script that it runs."""
+    digest = hashlib.sha256()
+    for word in (shutil.which(command[0]) or command[0], *command[1:]):
+        if Path(word).is_file():
+            digest.update(hashlib.sha256(Path(word).read_bytes()).digest())
+    return f"sha256:{digest.hexdigest()[:16]}"

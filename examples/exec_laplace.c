@@ -1,0 +1,58 @@
+/* The textbook's Laplace mechanism in C, for `attacklab audit --exec`; see exec_laplace.py beside it, whose outputs it
+ * repeats bit for bit, and docs/protocol.md. It answers with binary frames, which are the fastest.
+ *
+ *     cc -O2 -ffp-contract=off -o exec_laplace exec_laplace.c -lm
+ *
+ * Requests are lines without spaces inside numbers, so that no JSON library is needed. The machine must be
+ * little-endian, since frames are.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double SCALE = 1.0;
+
+/* SplitMix64 (Steele, Lea and Flood 2014). */
+static uint64_t next_word(uint64_t *state) {
+    uint64_t mixed = *state += 0x9E3779B97F4A7C15u;
+    mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9u;
+    mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EBu;
+    return mixed ^ mixed >> 31;
+}
+
+static double laplace(double answer, uint64_t *state) {
+    uint64_t word = next_word(state);
+    double uniform = (double)((word >> 11) + 1) * 0x1p-53;
+    double noise = -SCALE * log(uniform);
+    return word & 1 ? answer + noise : answer - noise;
+}
+
+/* Where the value of a key begins, or NULL. */
+static const char *value_of(const char *line, const char *key) {
+    const char *found = strstr(line, key);
+    return found ? found + strlen(key) : NULL;
+}
+
+int main(void) {
+    char line[4096];
+    while (fgets(line, sizeof line, stdin)) {
+        const char *input = value_of(line, "\"input\": \"");
+        const char *trials = value_of(line, "\"trials\": ");
+        const char *seed = value_of(line, "\"seed\": ");
+        if (!strstr(line, "\"kind\": \"noise\"") || !input || !trials || !seed) {
+            puts("{\"error\": \"the Laplace mechanism adds noise; it answers no other requests\"}");
+        } else {
+            double answer = strtod(input, NULL); /* reads hex floats exactly */
+            uint64_t count = strtoull(trials, NULL, 10), state = strtoull(seed, NULL, 10);
+            printf("{\"binary\": \"f8\", \"count\": %llu}\n", (unsigned long long)count);
+            for (uint64_t trial = 0; trial < count; trial++) {
+                double output = laplace(answer, &state);
+                fwrite(&output, sizeof output, 1, stdout);
+            }
+        }
+        fflush(stdout);
+    }
+    return 0;
+}
