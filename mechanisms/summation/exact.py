@@ -14,6 +14,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.certified import CHUNK
 from mechanisms.grid import Grid
 from mechanisms.laplace.exact import exact_discrete_laplace
 from mechanisms.laplace.inversion import exact_discrete_laplace_fast
@@ -22,7 +23,6 @@ from mechanisms.randomness import RandomBits
 from mechanisms.summation.relations import Relation, sum_sensitivity
 
 _COUNTS = Grid(0)
-_LOW_BITS = 26
 
 
 @dataclass(frozen=True)
@@ -64,9 +64,9 @@ class Bounds:
     def total(self, records: NDArray[np.float64]) -> Fraction:
         """Add up the clipped and rounded records, exactly.
 
-        A record takes part as a function of itself alone, so each of the roundings below may go either way; NaN counts
-        as 0, or as the bound nearest to 0. With at most 2^53 steps a record, the high and the low halves of up to
-        2^36 records each add up to less than 2^63 in magnitude: an int64 never wraps around.
+        A record takes part as a function of itself alone, so rounding it may go either way; NaN counts as the lower
+        bound. A chunk adds up to less than 2^63 in magnitude, so an int64 never wraps around; a step is a power of two,
+        so dividing by it is exact but for underflows, which round to 0 anyway.
 
         Args:
             records: shape (n,).
@@ -80,11 +80,16 @@ class Bounds:
         values = np.asarray(records, dtype=np.float64)
         if values.ndim != 1:
             raise ValueError(f"records must be one-dimensional, not of shape {values.shape}")
+        lower, upper = float(self.lower), float(self.upper)
+        most_steps = int(self.sensitivity("add-remove") / self.grid.step)
+        chunk_size = min(CHUNK, (2**63 - 1) // most_steps)
+        total = 0
         with np.errstate(all="ignore"):  # or a caller's np.seterr(all="raise") makes an underflow here an event
-            clipped = np.clip(np.where(np.isnan(values), 0.0, values), float(self.lower), float(self.upper))
-            steps = np.rint(np.ldexp(clipped, -self.grid.exponent)).astype(np.int64)
-        high, low = steps >> _LOW_BITS, steps & ((1 << _LOW_BITS) - 1)
-        return ((int(high.sum()) << _LOW_BITS) + int(low.sum())) * self.grid.step
+            for start in range(0, len(values), chunk_size):
+                clipped = np.fmin(np.fmax(values[start : start + chunk_size], lower), upper)
+                clipped *= 2.0**-self.grid.exponent
+                total += int(np.rint(clipped, out=clipped).astype(np.int64).sum())
+        return total * self.grid.step
 
 
 def exact_bounded_sum(

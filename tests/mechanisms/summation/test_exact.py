@@ -31,7 +31,7 @@ def bits(seed: int = 0) -> SeededBits:
 
 
 def rounded_half_even(record: float, bounds: Bounds) -> Fraction:
-    clipped = min(max(0.0 if math.isnan(record) else record, bounds.lower), bounds.upper)
+    clipped = min(max(bounds.lower if math.isnan(record) else record, bounds.lower), bounds.upper)
     return round(Fraction(clipped) / bounds.grid.step) * bounds.grid.step
 
 
@@ -69,8 +69,16 @@ def test_the_widest_records_add_up_without_wrapping_around() -> None:
     assert WIDEST.total(-records) == -100_000 * 2**53
 
 
-def test_records_that_are_not_numbers_count_as_the_bound_nearest_to_zero() -> None:
-    assert Bounds(2, 5, Grid(0)).total(np.array([math.nan, math.inf, -math.inf])) == 2 + 5 + 2
+def test_many_records_add_up_as_they_do_one_by_one() -> None:
+    """More records than one chunk holds, at bounds that allow 8192 in a chunk and at bounds that allow 1023."""
+    steps = np.random.default_rng(6).integers(-(2**20), 2**20, 20_000)
+    for exponent in (-33, 0):
+        bounds = Bounds(-(2.0**20), 2.0**20, Grid(exponent))
+        assert bounds.total(steps.astype(np.float64)) == int(steps.sum())
+
+
+def test_records_that_are_not_numbers_count_as_the_lower_bound() -> None:
+    assert Bounds(-2, 5, Grid(0)).total(np.array([math.nan, math.inf, -math.inf])) == -2 + 5 - 2
 
 
 def test_a_total_does_not_depend_on_how_numpy_reports_underflow() -> None:
