@@ -49,7 +49,8 @@ def canonical(outcome: Any) -> Hashable:
     if type(outcome) in _PLAIN:
         return outcome  # type: ignore[no-any-return]
     if isinstance(outcome, tuple):
-        return tuple(canonical(part) for part in outcome)
+        parts = map(canonical, outcome)
+        return outcome._make(parts) if hasattr(outcome, "_make") else tuple(parts)  # a named tuple keeps its names
     if isinstance(outcome, frozenset):
         return frozenset(canonical(part) for part in outcome)
     if isinstance(outcome, numbers.Integral):

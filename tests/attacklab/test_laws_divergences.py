@@ -1,0 +1,238 @@
+"""Divergences of exact laws against closed forms, against all events, and through group privacy."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import pytest
+from gmpy2 import mpq
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attacklab.laws import (
+    Bounds,
+    Decision,
+    Law,
+    Limits,
+    advantage,
+    certify,
+    deviation,
+    enumerate_law,
+    exp_bounds,
+    hockey_stick,
+    largest_ratio,
+    privacy_loss,
+    smallest_delta,
+    smallest_epsilon,
+    trade_off,
+)
+from mechanisms.exponential.base_two import BaseTwoEta
+from mechanisms.exponential.exact import exact_exponential
+from mechanisms.laplace.exact import discrete_laplace
+
+# Two laws on at most five outcomes, closed or not: masses in 24ths.
+masses = st.lists(st.integers(0, 5), min_size=5, max_size=5).filter(lambda counts: 0 < sum(counts) <= 24)
+open_laws = masses.map(lambda counts: Law({o: mpq(c, 24) for o, c in enumerate(counts)}))
+closed_laws = masses.map(lambda counts: Law({o: mpq(c, sum(counts)) for o, c in enumerate(counts)}))
+epsilons = st.fractions(0, 2)
+
+
+def randomized_response(truth: int, lie: Fraction) -> Law:
+    return Law({truth: 1 - lie, 1 - truth: lie})
+
+
+def clamped_geometric(answer: int, size: int, ratio: Fraction = Fraction(1, 2)) -> Law:
+    """Two-sided geometric noise on an answer in [0, size), the output clamped to that range."""
+    law = {o: (1 - ratio) / (1 + ratio) * ratio ** abs(o - answer) for o in range(size)}
+    law[0], law[size - 1] = ratio**answer / (1 + ratio), ratio ** (size - 1 - answer) / (1 + ratio)
+    return Law(law)
+
+
+def over_events(p: Law, q: Law, epsilon: Any) -> Bounds:
+    """The hockey-stick divergence of closed laws, by going through all events."""
+    c = exp_bounds(epsilon, 512)
+    outcomes = sorted({*p, *q})
+    best = [mpq(0), mpq(0)]
+    for event in itertools.chain.from_iterable(itertools.combinations(outcomes, n) for n in range(len(outcomes) + 1)):
+        mass_p, mass_q = (sum((law.mass(o) for o in event), mpq(0)) for law in (p, q))
+        best = [max(best[0], mass_p - c.upper * mass_q), max(best[1], mass_p - c.lower * mass_q)]
+    return Bounds(*best)
+
+
+@settings(deadline=None)
+@given(closed_laws, closed_laws, epsilons)
+def test_the_hockey_stick_divergence_is_the_best_of_all_events(p: Law, q: Law, epsilon: Fraction) -> None:
+    found, best = hockey_stick(p, q, epsilon), over_events(p, q, epsilon)
+    assert found.lower <= best.upper
+    assert best.lower <= found.upper
+    assert found.upper - found.lower < Fraction(1, 2**240)
+    reached = p.probability(found.event.__contains__).lower
+    assert reached - exp_bounds(epsilon).upper * q.probability(found.event.__contains__).upper == found.lower
+
+
+@settings(deadline=None)
+@given(open_laws, open_laws, epsilons, st.data())
+def test_bounds_hold_wherever_the_unresolved_mass_lies(p: Law, q: Law, epsilon: Fraction, data: st.DataObject) -> None:
+    """The unresolved mass is put on outcomes of every kind, new ones included."""
+
+    def completed(law: Law) -> Law:
+        cuts = sorted(data.draw(st.lists(st.fractions(0, 1), min_size=6, max_size=6)))
+        parts = [b - a for a, b in zip([Fraction(0), *cuts], [*cuts, Fraction(1)], strict=True)]
+        return Law({o: law.mass(o) + law.unresolved * mpq(part) for o, part in enumerate(parts)})
+
+    whole_p, whole_q = completed(p), completed(q)
+    stick, true_stick = hockey_stick(p, q, epsilon), hockey_stick(whole_p, whole_q, epsilon)
+    assert stick.lower <= true_stick.upper
+    assert true_stick.lower <= stick.upper
+    apart, true_apart = advantage(p, q), advantage(whole_p, whole_q)
+    assert apart.lower <= true_apart.lower == true_apart.upper <= apart.upper
+    ratio, true_ratio = largest_ratio(p, q), largest_ratio(whole_p, whole_q)
+    assert ratio.lower <= true_ratio.lower == true_ratio.upper <= ratio.upper
+    deviates, true_deviation = deviation(p, q), deviation(whole_p, whole_q)
+    assert deviates.lower <= true_deviation.lower == true_deviation.upper <= deviates.upper
+    for bounds in privacy_loss(p, q):
+        assert bounds.lower <= bounds.upper
+    for claim in (Fraction(0), Fraction(1, 10), Fraction(1, 2)):
+        decision = certify(epsilon, claim, p, q).decision
+        true_decision = certify(epsilon, claim, whole_p, whole_q).decision
+        assert decision in (Decision.UNDECIDED, true_decision)
+
+
+@given(closed_laws, closed_laws)
+def test_the_advantage_is_half_the_distance_of_closed_laws(p: Law, q: Law) -> None:
+    half = sum(abs(p.mass(o) - q.mass(o)) for o in range(5)) / 2
+    found = advantage(p, q)
+    assert found.lower == found.upper == half
+    assert p.probability(found.event.__contains__).lower - q.probability(found.event.__contains__).lower == half
+
+
+@given(closed_laws, closed_laws)
+def test_the_largest_ratio_is_that_of_one_outcome(p: Law, q: Law) -> None:
+    expected = max(p.mass(o) / q.mass(o) if q.mass(o) else math.inf for o in p)
+    assert largest_ratio(p, q) == (expected, expected)
+
+
+@given(closed_laws, closed_laws)
+def test_the_privacy_loss_has_the_chances_of_the_first_law_and_means_the_second(p: Law, q: Law) -> None:
+    loss = privacy_loss(p, q)
+    assert loss.closed
+    # Under P the mean of Q/P is the mass that Q has where P has some.
+    finite = {ratio.lower: mass for ratio, mass in loss.masses.items() if ratio.lower != math.inf}
+    assert sum(mass / ratio for ratio, mass in finite.items()) == sum(q.mass(o) for o in p)
+
+
+@given(closed_laws, closed_laws)
+def test_no_event_lies_below_the_trade_off_curve_and_its_vertices_are_events(p: Law, q: Law) -> None:
+    vertices = trade_off(p, q)
+    assert vertices[0][0] == 0
+    assert vertices[-1] == (1, 0)
+    errors = set()
+    for event in itertools.chain.from_iterable(itertools.combinations(range(5), n) for n in range(6)):
+        type_1, type_2 = (p.probability(event.__contains__).lower, 1 - q.probability(event.__contains__).lower)
+        errors.add((type_1, type_2))
+        for (a, b), (c, d) in itertools.pairwise(vertices):
+            assert (c - a) * (type_2 - b) >= (d - b) * (type_1 - a)
+    assert set(vertices) <= errors
+
+
+def test_randomized_response_has_its_closed_forms() -> None:
+    p, q = randomized_response(0, Fraction(1, 4)), randomized_response(1, Fraction(1, 4))
+    assert advantage(p, q).lower == advantage(p, q).upper == Fraction(1, 2)
+    assert largest_ratio(p, q) == (3, 3)
+    lower, upper = smallest_epsilon(p, q)
+    assert lower <= math.log(3) <= upper <= math.nextafter(lower, math.inf)
+    half = Fraction(1, 2)
+    c = exp_bounds(half, 512)
+    found = smallest_delta(p, q, half)
+    assert found.lower <= Fraction(3, 4) - c.upper / 4 < Fraction(3, 4) - c.lower / 4 <= found.upper
+    assert trade_off(p, q) == [(0, 1), (Fraction(1, 4), Fraction(1, 4)), (1, 0)]
+    assert dict(privacy_loss(p, q).masses) == {
+        Bounds(3, 3): Fraction(3, 4),
+        Bounds(Fraction(1, 3), Fraction(1, 3)): Fraction(1, 4),
+    }
+
+
+def test_geometric_noise_has_its_closed_form() -> None:
+    """δ(ε) = (1 − r·e^ε)/(1 + r) for ε below ln(1/r) and answers 1 apart; here r = 1/2, and outputs are clamped."""
+    p, q = clamped_geometric(3, 8), clamped_geometric(4, 8)
+    for epsilon in (Fraction(0), Fraction(1, 10), Fraction(1, 2), Fraction(69, 100)):
+        c = exp_bounds(epsilon, 512)
+        found = hockey_stick(p, q, epsilon)
+        assert found.lower <= (1 - c.lower / 2) / Fraction(3, 2)
+        assert (1 - c.upper / 2) / Fraction(3, 2) <= found.upper
+        assert found.event == {0, 1, 2, 3}
+    assert hockey_stick(p, q, Fraction(7, 10)).upper == 0
+
+
+def test_k_people_together_are_protected_as_group_privacy_says() -> None:
+    size = 12
+    epsilon = Fraction(1, 2)
+    laws = [clamped_geometric(answer, size) for answer in range(3, 9)]
+    delta = smallest_delta(laws[0], laws[1], epsilon).upper
+    assert delta > 0
+    for k in range(1, 6):
+        assert largest_ratio(laws[0], laws[k]) == (2**k, 2**k)
+        group_delta = k * exp_bounds((k - 1) * epsilon).upper * delta
+        assert certify(k * epsilon, min(group_delta, 1), laws[0], laws[k]).decision is Decision.PROVED
+        assert certify(k * epsilon, 0, laws[0], laws[k]).decision is Decision.REFUTED
+
+
+def test_the_base_2_exponential_mechanism_is_proved_at_its_epsilon_and_refuted_just_below() -> None:
+    mechanism = partial(exact_exponential, eta=BaseTwoEta(1, 1), utility_range=(0, 6))
+    p, q = (
+        enumerate_law(mechanism, utilities, limits=Limits(unresolved=Fraction(0)))
+        for utilities in ((6, 0, 5), (5, 1, 4))
+    )
+    assert p.closed
+    assert q.closed
+    ratio = max(largest_ratio(p, q).upper, largest_ratio(q, p).upper)
+    assert 2 < ratio <= 4
+    lower, upper = smallest_epsilon(p, q)
+    assert certify(upper, 0, p, q).decision is Decision.PROVED
+    assert certify(lower, 0, p, q).decision is Decision.REFUTED
+
+
+def test_discrete_laplace_noise_is_proved_up_to_what_its_law_leaves_open() -> None:
+    noise = enumerate_law(discrete_laplace, Fraction(2))
+    shifted = noise.map(lambda n: n + 1)
+    half = Fraction(1, 2)
+    certificate = certify(half, Fraction(1, 2**59), noise, shifted)
+    assert certificate.decision is Decision.PROVED
+    assert certify(half, 0, noise, shifted).decision is Decision.UNDECIDED
+    refuted = certify(half - Fraction(1, 1000), Fraction(1, 10**9), noise, shifted)
+    assert refuted.decision is Decision.REFUTED
+    assert refuted.event
+    assert certificate.digests == (noise.digest(), shifted.digest())
+
+
+def test_a_certificate_names_the_event_in_the_direction_that_is_worse() -> None:
+    p, q = Law({"a": 1}), Law({"a": Fraction(3, 4), "b": Fraction(1, 4)})
+    certificate = certify(2, Fraction(1, 10), p, q)
+    assert certificate.decision is Decision.REFUTED
+    assert certificate.reverse
+    assert certificate.event == {"b"}
+    assert certificate.delta_bounds == (Fraction(1, 4), Fraction(1, 4))
+    assert certificate.epsilon_bounds == (math.inf, math.inf)
+
+
+def test_a_claim_at_the_very_edge_is_decided() -> None:
+    p, q = randomized_response(0, Fraction(1, 4)), randomized_response(1, Fraction(1, 4))
+    for epsilon in (math.log(3), math.nextafter(math.log(3), 0), math.nextafter(math.log(3), 2)):
+        expected = Decision.PROVED if exp_bounds(epsilon, 512).lower >= 3 else Decision.REFUTED
+        assert certify(epsilon, 0, p, q).decision is expected
+    assert certify(0, Fraction(1, 2), p, q).decision is Decision.PROVED
+    assert certify(0, Fraction(1, 2) - Fraction(1, 10**40), p, q).decision is Decision.REFUTED
+
+
+def test_claims_out_of_range_are_refused() -> None:
+    law = Law({"a": 1})
+    for epsilon in (-1, math.nan):
+        with pytest.raises(ValueError, match="epsilon"):
+            hockey_stick(law, law, epsilon)
+    for delta in (-0.1, 1.5, math.nan):
+        with pytest.raises(ValueError, match="delta"):
+            certify(1, delta, law, law)

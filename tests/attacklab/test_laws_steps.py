@@ -1,0 +1,147 @@
+"""Laws of naive mechanisms that consume one uniform number, and of small formats gone through whole."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from attacklab.laws import (
+    Decision,
+    Law,
+    LawError,
+    NotDeterministic,
+    NotMonotone,
+    certify,
+    exhaust,
+    exp_bounds,
+    largest_ratio,
+    normalised,
+    one_uniform,
+    smallest_delta,
+    step_law,
+)
+from mechanisms.exponential.naive import naive_exponential
+
+GRID = 1 << 53
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.integers(0, GRID), max_size=40))
+def test_breakpoints_are_found_wherever_they_lie(cuts: list[int]) -> None:
+    """The steps are given as integers; the counts between them are known without any floating point."""
+    cuts = sorted(cuts)
+    edges = np.array(cuts, dtype=np.float64) / GRID
+    law = step_law(lambda u: np.searchsorted(edges, u, side="right"))
+    counts = [b - a for a, b in zip([0, *cuts], [*cuts, GRID], strict=True)]
+    assert dict(law.masses) == {o: Fraction(count, GRID) for o, count in enumerate(counts) if count}
+
+
+def test_outcomes_can_be_lists_and_floats_are_told_apart_by_their_bits() -> None:
+    law = step_law(lambda u: [None if x < 0.25 else "rest" for x in u])
+    assert dict(law.masses) == {None: Fraction(1, 4), "rest": Fraction(3, 4)}
+    signs = step_law(lambda u: np.where(u < 0.5, -0.0, 0.0))
+    assert signs.mass(-0.0) == signs.mass(0.0) == Fraction(1, 2)
+
+
+def test_the_naive_exponential_mechanism_agrees_with_a_walk_over_its_cumulative_weights() -> None:
+    """An outcome's count is the number of k with k·2^−53 below its cumulative share, less that of the one before."""
+    utilities = [0.0, -1.0, -3.0, -2.0, -10.0]
+    law = step_law(one_uniform(naive_exponential, utilities, epsilon=2.0))
+    shares = np.cumsum(np.exp(np.array(utilities)))
+    ends = [math.ceil(Fraction(float(share)) * GRID) for share in shares / shares[-1]]
+    assert dict(law.masses) == {
+        o: Fraction(b - a, GRID) for o, (a, b) in enumerate(zip([0, *ends], ends, strict=False))
+    }
+
+
+def test_truncated_addition_gives_probability_zero_to_what_should_have_some() -> None:
+    """Thousand light outcomes of ideal probability 10^−18 each cannot be reached, so no finite ε describes the law."""
+    utilities = [0.0] + [-1.0] * 1000
+    naive = step_law(one_uniform(naive_exponential, utilities, epsilon=80.0))
+    ideal = normalised({o: exp_bounds(40 * Fraction(u)) for o, u in enumerate(utilities)})
+    unreached = [o for o in ideal if naive[o].upper == 0]
+    assert len(unreached) == 1000
+    assert all(ideal[o].lower > Fraction(1, 10**18) for o in unreached)
+    assert largest_ratio(ideal, naive).lower == math.inf
+    neighbour = step_law(one_uniform(naive_exponential, [-1.0] * 1001, epsilon=80.0))
+    assert len(neighbour) == 1001
+    certificate = certify(80, 0, naive, neighbour)
+    assert certificate.decision is Decision.REFUTED
+    assert certificate.epsilon_bounds == (math.inf, math.inf)
+    assert smallest_delta(naive, neighbour, 80).lower >= Fraction(999, 1001)
+
+
+def test_an_outcome_on_two_intervals_is_refused() -> None:
+    with pytest.raises(NotMonotone, match="more than one interval"):
+        step_law(lambda u: np.floor(4 * u) % 2)
+
+
+def test_a_step_between_the_points_tried_is_found_by_the_check() -> None:
+    width = 2.0**-14
+    with pytest.raises(NotMonotone):
+        step_law(lambda u: np.where(np.abs(u % 2.0**-12 - 2.0**-13) < width, np.floor(u * 2**12) + 2**13, 0))
+
+
+def test_a_mechanism_that_reads_other_randomness_is_refused() -> None:
+    rng = np.random.default_rng(3)
+    with pytest.raises((NotDeterministic, NotMonotone)):
+        step_law(lambda u: np.where(rng.random(len(u)) < 0.5, 0, 1))
+    calls: list[int] = []
+
+    def drifting(u: NDArray[np.float64]) -> NDArray[np.bool_]:
+        calls.append(len(u))
+        return u < 0.5 - 0.01 * len(calls)
+
+    with pytest.raises((NotDeterministic, NotMonotone)):
+        step_law(drifting)
+
+
+def test_a_mechanism_must_return_one_outcome_a_number() -> None:
+    with pytest.raises(LawError, match="outcomes"):
+        step_law(lambda u: u[:-1] < 0.5)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda rng, n: rng.random(n) + rng.random(n),
+        lambda rng, n: rng.random(2 * n)[:n],
+        lambda rng, n: rng.normal(size=n),
+    ],
+)
+def test_a_mechanism_that_draws_anything_but_one_uniform_is_refused(draw: Any) -> None:
+    def release(_: float, trials: int, rng: Any) -> NDArray[np.bool_]:
+        return np.asarray(draw(rng, trials) < 0.5)
+
+    with pytest.raises(LawError, match="must draw"):
+        step_law(one_uniform(release, 0.0))
+
+
+def test_a_16_bit_uniform_number_is_gone_through_whole() -> None:
+    """Inverse transform of a 16-bit uniform in binary16: the holes are the numbers never reached."""
+
+    def laplace(u: NDArray[np.float64]) -> NDArray[np.float16]:
+        centred = u - 0.5
+        return (-np.sign(centred) * np.log1p(-2 * np.abs(centred))).astype(np.float16)
+
+    inputs = (np.arange(1 << 16) + 0.5) / (1 << 16)
+    law = exhaust(laplace, inputs)
+    assert law.closed
+    assert law.mass(0.0) * 2**16 == np.count_nonzero(laplace(inputs).view(np.uint16) == 0)
+    every = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    between = every[np.isfinite(every) & (np.abs(every) < 1)]
+    assert 0 < sum(float(x) in law for x in between) < between.size / 2
+
+
+def test_inputs_are_equally_likely() -> None:
+    assert exhaust(lambda x: x % 3, np.arange(10)) == Law({0: Fraction(4, 10), 1: Fraction(3, 10), 2: Fraction(3, 10)})
+    with pytest.raises(LawError, match="empty"):
+        exhaust(partial(np.multiply, 2), np.arange(0))
