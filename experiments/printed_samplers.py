@@ -1,0 +1,297 @@
+"""Samplers in proportion to weights, as printed and as published, against their corrected forms, by exact laws.
+
+The printed forms are those of Ilvento 2020, 'Implementing the Exponential Mechanism with Base-2 Differential Privacy',
+section 3.3, Algorithms 2 to 4; the published form has the comparisons and the precision of the implementation that came
+with the paper. `mechanisms.exponential.weighted_sampling` holds the corrected forms and says what was corrected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from itertools import accumulate
+from typing import Any, TypeAlias
+
+from gmpy2 import mpq
+
+from attacklab.claims import PrivacyClaim
+from attacklab.experiment import Collected, Settings
+from attacklab.figures import Figure, Panel, Role, Series
+from attacklab.laws import advantage, enumerate_law, smallest_delta
+from experiments.bounds import as_floats, middle
+from mechanisms.exponential.base_two import BaseTwoEta
+from mechanisms.exponential.precision import worst_case_precision
+from mechanisms.exponential.weighted_sampling import (
+    IntegerWeights,
+    sample_by_bisection,
+    sample_by_rejection,
+    sample_by_rejection_rounds,
+)
+from mechanisms.randomness import RandomBits
+
+QUESTION = "What do the samplers of the base-2 exponential mechanism draw as printed, as published and as corrected?"
+
+Pair: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
+
+#: 2^−η = ½, so that a weight halves with each unit of cost and the mechanism's base-2 loss is 2.
+ETA = BaseTwoEta(1, 1)
+EPSILON = float(ETA.epsilon()[1])
+EQUAL = (1, 1, 1)
+PRINTED_BITS = 6
+PRINTED_ROUNDS = 2
+FULL_WEIGHTS = 63
+GREATEST_COST = 9
+#: Weights of neighbouring databases, in units of the least weight of their range.
+SAME_LENGTH: Pair = ((4, 4, 4, 2, 1), (2, 2, 2, 2, 1))
+OTHER_LENGTH: Pair = ((4, 4, 4, 4, 4), (4, 2, 2, 2, 2))
+MOST_ROUNDS = 10
+PARAGRAPH = """\
+Three outcomes of weight 1. The index printed in Algorithm 2 gives them {printed_2} of {tapes} tapes of {bits} bits:
+the third is never drawn. Printed Algorithm 3, whose dummy outcome ends at the wrong place, gives them {printed_3},
+and Algorithm 4 inherits the index of Algorithm 2. All corrected forms give 1/3 each, exactly. In the published
+implementation {full} outcomes of weight 1 and one of cost u share a grid whose precision was searched for without
+the greatest cost, {greatest}, and its comparisons hand the first outcome one point too many. The light outcome has
+probability {light} at cost {cost} (ideal {ideal}) and {breach} at cost {greatest}: of two neighbours only one can
+give that outcome, so that no ε holds; at the claimed ε = 2·ln 2 the exact δ is {delta:.2e}. No sample of a practical
+size shows it. The work done is an output as well. Two databases with totals of {same_totals} differ by an advantage
+of {own:.3f} in what is drawn. Who also sees how many bits it took has {rejection:.3f} with Algorithm 2 and
+{bisection:.3f} with Algorithm 3; Algorithm 4 with at least {rounds} rounds brings that down to {hidden:.4f}, while
+the loop as printed stops at the first draw in range, whatever k is, and fails if there is none among k:
+{printed_loop:.3f}. If totals lie on either side of a power of two ({other_totals}), a draw takes another number of
+bits, and no number of rounds hides that: {lengths:.3f}."""
+
+
+def collect(settings: Settings) -> Collected:
+    """Find all laws; they are the same in every run."""
+    forms = {
+        "algorithm_2_printed": enumerate_law(partial(printed_rejection, EQUAL, PRINTED_BITS)),
+        "algorithm_2": enumerate_law(sample_by_rejection, IntegerWeights(EQUAL)),
+        "algorithm_3_printed": enumerate_law(partial(printed_bisection, EQUAL)),
+        "algorithm_3": enumerate_law(sample_by_bisection, IntegerWeights(EQUAL)),
+        "algorithm_4_printed": enumerate_law(partial(printed_rejection_rounds, EQUAL, PRINTED_BITS, PRINTED_ROUNDS)),
+        "algorithm_4": enumerate_law(partial(sample_by_rejection_rounds, rounds=PRINTED_ROUNDS), IntegerWeights(EQUAL)),
+    }
+    measured = {
+        "equal_weights": {name: [str(law.mass(i)) for i in range(len(EQUAL))] for name, law in forms.items()},
+        "published": _published(),
+        "work": _work(settings.budget(MOST_ROUNDS, 4)),
+    }
+    return Collected((), measured)
+
+
+def printed_rejection(weights: tuple[int, ...], precision: int, bits: RandomBits) -> int:
+    """Algorithm 2 with s = Σ r_i·2^(g−i) from i = 1, g = ⌊log2 total⌋: s < 2^g ≤ total, so nothing is rejected."""
+    drawn = bits.take(precision)
+    top = 1 << (sum(weights).bit_length() - 1)
+    return next(i for i, end in enumerate(accumulate(weights)) if drawn < mpq(end << precision, top))
+
+
+def printed_bisection(weights: tuple[int, ...], bits: RandomBits) -> int:
+    """Algorithm 3 with the cumulative weight 2^k − total for its dummy outcome ⊥, 2^k the next power of two."""
+    total = sum(weights)
+    length = (total - 1).bit_length()
+    ends = [*accumulate(weights), (1 << length) - total]
+    while True:
+        remaining, low, width = list(range(len(ends))), 0, 1 << length
+        while len(remaining) > 1:
+            width >>= 1
+            low += bits.take(1) * width
+            remaining = [i for i in remaining if ends[i] > low and (i == 0 or ends[i - 1] < low + width)]
+        (index,) = remaining
+        if index < len(weights):
+            return index
+        bits.restart()
+
+
+def printed_rejection_rounds(
+    weights: tuple[int, ...], precision: int, rounds: int, bits: RandomBits, *, first_power: int = 1
+) -> int | None:
+    """Algorithm 4 with the loop condition s ≥ total *and* fewer than k rounds; None if it ends with no draw in range.
+
+    The index of the printed sum starts from `first_power` = 1; 0 is right.
+    """
+    top = 1 << (sum(weights).bit_length() - first_power)
+    for _ in range(rounds):
+        drawn = bits.take(precision)
+        for index, end in enumerate(accumulate(weights)):
+            if drawn < mpq(end << precision, top):
+                return index
+    return None
+
+
+def published_sampler(costs: tuple[int, ...], precision: int, bits: RandomBits) -> int:
+    """Weights 2^(−cost), a draw s on a grid of `precision` bits kept unless s > total, the first i with C_i ≥ s."""
+    ends = list(accumulate(mpq(1, 1 << cost) for cost in costs))
+    points_a_unit = mpq(1 << precision, 1 << int(ends[-1]).bit_length())
+    while True:
+        drawn = bits.take(precision)
+        for index, end in enumerate(ends):
+            if drawn <= end * points_a_unit:
+                return index
+        bits.restart()
+
+
+def _published() -> dict[str, Any]:
+    """The light outcome's probability at every cost, and what neighbours make of it."""
+    # The search tries costs below the greatest one, and so misses the finest bit by one.
+    precision = worst_case_precision(ETA, GREATEST_COST - 1, FULL_WEIGHTS + 1)
+    costs = list(range(1, GREATEST_COST + 1))
+    published = [enumerate_law(partial(published_sampler, (0,) * FULL_WEIGHTS + (cost,), precision)) for cost in costs]
+    corrected = [
+        enumerate_law(sample_by_bisection, IntegerWeights((1 << cost,) * FULL_WEIGHTS + (1,))) for cost in costs
+    ]
+    return {
+        "precision": precision,
+        "costs": costs,
+        "light": [str(law.mass(FULL_WEIGHTS)) for law in published],
+        "light_corrected": [str(law.mass(FULL_WEIGHTS)) for law in corrected],
+        "first": [str(law.mass(0)) for law in published],
+        "first_corrected": [str(law.mass(0)) for law in corrected],
+        "breach": as_floats(smallest_delta(published[-2], published[-1], EPSILON)),
+        "breach_corrected": as_floats(smallest_delta(corrected[-2], corrected[-1], EPSILON)),
+    }
+
+
+def _work(most_rounds: int) -> dict[str, Any]:
+    """The advantage of an adversary who sees the outcome and how many bits it took, by the least number of rounds."""
+    rounds = list(range(1, most_rounds + 1))
+    width = (sum(SAME_LENGTH[0]) - 1).bit_length()
+
+    def corrected(k: int) -> Callable[..., int]:
+        return partial(sample_by_rejection_rounds, rounds=k)
+
+    def printed(k: int) -> Callable[..., int | None]:
+        return lambda weights, bits: printed_rejection_rounds(weights.values, width, k, bits, first_power=0)
+
+    return {
+        "rounds": rounds,
+        "output": _advantage(sample_by_rejection, SAME_LENGTH, work=False),
+        "algorithm_2": _advantage(sample_by_rejection, SAME_LENGTH),
+        "algorithm_3": _advantage(sample_by_bisection, SAME_LENGTH),
+        "algorithm_4": [_advantage(corrected(k), SAME_LENGTH) for k in rounds],
+        "algorithm_4_printed_loop": [_advantage(printed(k), SAME_LENGTH) for k in rounds],
+        "other_length": [_advantage(corrected(k), OTHER_LENGTH) for k in rounds],
+    }
+
+
+def _advantage(sampler: Callable[..., Any], pair: Pair, *, work: bool = True) -> list[float]:
+    """Bounds of the advantage between the two databases of the pair."""
+    first, second = (enumerate_law(sampler, IntegerWeights(w), counted="bits" if work else None) for w in pair)
+    return as_floats(advantage(first, second))
+
+
+def figures(data: dict[str, Any]) -> list[Figure]:
+    """The laws of three equal weights, the light outcome's probability, and what the work tells."""
+    return [
+        Figure(
+            name="printed_samplers",
+            caption="Sampling in proportion to weights: exact laws of the printed, published and corrected forms.",
+            panels=[
+                _equal_weights_panel(data["measured"]["equal_weights"]),
+                _published_panel(data["measured"]["published"]),
+            ],
+        ),
+        Figure(
+            name="printed_samplers_work",
+            caption="Exact advantage of an adversary who sees the outcome and how many bits it took.",
+            panels=[_work_panel(data["measured"]["work"])],
+        ),
+    ]
+
+
+def _equal_weights_panel(laws: dict[str, list[str]]) -> Panel:
+    def series(name: str, label: str, role: Role) -> Series:
+        masses = [float(Fraction(mass)) for mass in laws[name]]
+        return Series(label=label, role=role, x=range(len(masses)), y=masses, marks_only=True)
+
+    return Panel(
+        title="Weights 1, 1, 1",
+        x_label="outcome",
+        y_label="probability",
+        x_names=["first", "second", "third"],
+        series=[
+            series("algorithm_2_printed", "Algorithms 2 and 4 as printed", Role.NAIVE),
+            series("algorithm_3_printed", "Algorithm 3 as printed", Role.NAIVE),
+            series("algorithm_2", "corrected, all three", Role.EXACT),
+            Series(label="ideal mechanism", role=Role.IDEAL, x=range(len(EQUAL)), y=[1 / len(EQUAL)] * len(EQUAL)),
+        ],
+    )
+
+
+def _published_panel(published: dict[str, Any]) -> Panel:
+    def series(name: str, label: str, role: Role) -> Series:
+        return Series(label=label, role=role, x=published["costs"], y=[float(Fraction(m)) for m in published[name]])
+
+    return Panel(
+        title=f"{FULL_WEIGHTS} outcomes of weight 1, one of weight 2^−u",
+        x_label="cost u of the light outcome",
+        y_label="probability of the light outcome",
+        y_scale="symlog",
+        series=[
+            series("light", "as published", Role.NAIVE),
+            series("light_corrected", "corrected, equal to the ideal mechanism", Role.EXACT),
+        ],
+    )
+
+
+def _work_panel(work: dict[str, Any]) -> Panel:
+    rounds = work["rounds"]
+
+    def by_rounds(name: str, label: str, role: Role) -> Series:
+        return Series(label=label, role=role, x=rounds, y=[middle(bounds) for bounds in work[name]])
+
+    def constant(name: str, label: str, role: Role) -> Series:
+        return Series(label=label, role=role, x=[rounds[0], rounds[-1]], y=[middle(work[name])] * 2)
+
+    return Panel(
+        title="What the number of bits adds to the outcome",
+        x_label="least number of rounds k",
+        y_label="distinguishing advantage",
+        series=[
+            by_rounds("algorithm_4_printed_loop", "Algorithm 4, loop as printed", Role.NAIVE),
+            by_rounds("algorithm_4", "Algorithm 4 (k = 1: Algorithm 2)", Role.EXACT),
+            by_rounds("other_length", "Algorithm 4, totals of unlike lengths", Role.EXACT),
+            constant("algorithm_3", "Algorithm 3", Role.OTHER),
+            constant("output", "the outcome alone", Role.IDEAL),
+            Series(
+                label="ceiling of the claim, ε = 2·ln 2",
+                role=Role.CEILING,
+                x=[rounds[0], rounds[-1]],
+                y=[PrivacyClaim(EPSILON).ceiling] * 2,
+            ),
+        ],
+    )
+
+
+def explain(data: dict[str, Any]) -> str:
+    """Say what is drawn wrongly, and what the work tells."""
+    measured = data["measured"]
+    laws, published, work = measured["equal_weights"], measured["published"], measured["work"]
+    tapes = 1 << PRINTED_BITS
+    return PARAGRAPH.format(
+        printed_2=", ".join(str(Fraction(mass) * tapes) for mass in laws["algorithm_2_printed"]),
+        tapes=tapes,
+        bits=PRINTED_BITS,
+        printed_3=", ".join(laws["algorithm_3_printed"]),
+        full=FULL_WEIGHTS,
+        cost=published["costs"][-2],
+        greatest=published["costs"][-1],
+        light=published["light"][-2],
+        ideal=published["light_corrected"][-2],
+        breach=published["light"][-1],
+        delta=middle(published["breach"]),
+        same_totals=_totals(SAME_LENGTH),
+        other_totals=_totals(OTHER_LENGTH),
+        own=middle(work["output"]),
+        rejection=middle(work["algorithm_2"]),
+        bisection=middle(work["algorithm_3"]),
+        rounds=work["rounds"][-1],
+        hidden=middle(work["algorithm_4"][-1]),
+        printed_loop=middle(work["algorithm_4_printed_loop"][-1]),
+        lengths=middle(work["other_length"][-1]),
+    )
+
+
+def _totals(pair: Pair) -> str:
+    return " and ".join(str(sum(weights)) for weights in pair)
