@@ -28,10 +28,9 @@ def exp_bounds(exponent: Any, precision: int = PRECISION) -> Bounds:
     Raises:
         ValueError: x is larger in size than 2^20.
     """
-    exact = mpq(exponent)
-    if abs(exact) > 1 << 20:
-        raise ValueError(f"the exponent must lie in ±2^20, not {float(exact)}")
-    return _enclosed(gmpy2.exp, exact, precision)
+    if not abs(exponent) <= 1 << 20:
+        raise ValueError(f"the exponent must lie in ±2^20, not {exponent}")
+    return _enclosed(gmpy2.exp, mpq(exponent), precision)
 
 
 def log_bounds(bounds: Bounds) -> tuple[float, float]:

@@ -103,12 +103,13 @@ def enumerate_law(
         arguments: what it is called with.
         limits: when to end; `Limits()` if not given.
         counted: find the joint law of the output and of the work done for it, as pairs (output, work): the "bits"
-            drawn, or the "calls" made, in rejected rounds and in called samplers too. Masses are rounded down to
-            multiples of 2^−64 times `limits.unresolved` (2^−192 if that is 0).
+            drawn, or the "calls" made, in rejected rounds and in called samplers too. Here all masses are rounded
+            down (to multiples of 2^−192 if `limits.unresolved` is 0).
         progress: called after every 1024 runs and at the end.
 
     Returns:
-        The law; what the limits left out is unresolved.
+        The law; what the limits left out is unresolved. Unless the law is closed, masses are rounded down to multiples
+        of 2^−64 times `limits.unresolved`.
 
     Raises:
         NotDeterministic: two runs on the same bits differ. The first run of each sampler is repeated eight times, and
@@ -196,7 +197,8 @@ class _Explorer:
             if resolvable <= _IMMATERIAL * float(target) or masses.unresolved <= target:
                 break
             path = frontier.pop()
-        self._report(frontier, masses)
+        if not self._sought:
+            self._report(frontier, masses)
         return masses.found(target / _ROUNDING)
 
     def _repeats(self, sampler: Callable[..., Any], outcome: Hashable) -> int:
@@ -264,7 +266,8 @@ def _run(sampler: Callable[..., Any], arguments: tuple[Any, ...], tape: Tape) ->
     ended: tuple[Any, Any] = (None, None)
     try:
         value = sampler(*arguments, tape)
-        value = Span(value.low, value.high) if isinstance(value, UniformInteger) else settled(value)
+        is_open = isinstance(value, UniformInteger) and value.high - value.low > 1
+        value = Span(value.low, value.high) if is_open else settled(value)
         ended = ((type(value), canonical(value)), value)
     except Stop:
         pass

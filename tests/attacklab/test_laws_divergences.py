@@ -233,6 +233,8 @@ def test_claims_out_of_range_are_refused() -> None:
     for epsilon in (-1, math.nan):
         with pytest.raises(ValueError, match="epsilon"):
             hockey_stick(law, law, epsilon)
+    with pytest.raises(ValueError, match="exponent"):
+        hockey_stick(law, law, math.inf)
     for delta in (-0.1, 1.5, math.nan):
         with pytest.raises(ValueError, match="delta"):
             certify(1, delta, law, law)
