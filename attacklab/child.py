@@ -106,7 +106,7 @@ def main() -> None:
         except MemoryError as error:
             head, frame = {"error": _in_one_line(error), "failure": "memory limit"}, b""
         except (Exception, SystemExit) as error:
-            head, frame = {"error": _in_one_line(error), "failure": "exception"}, b""
+            head, frame = {"error": _in_one_line(error)}, b""
         _send(answers, head, frame)
 
 
@@ -193,7 +193,7 @@ def _outputs(release: Any, request: dict[str, Any], seed: int, trials: int) -> A
     """One call, the global generators seeded too, so that a target that draws from them can be replayed."""
     fault = arithmetic_fault()
     if fault is not None:
-        raise _Fault("arithmetic mode", f"{fault} since the target was loaded")
+        raise _Fault("arithmetic mode", f"{fault} before a call")
     random.seed(seed)
     np.random.seed([seed >> 32, seed & 0xFFFFFFFF])
     input_ = decoded(request["input"])

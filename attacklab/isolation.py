@@ -27,7 +27,7 @@ from attacklab import child
 from attacklab.claims import PrivacyClaim
 from attacklab.process import DEFAULT_SECONDS, ChildProcess, Limits
 from attacklab.targets import Kind, Target
-from attacklab.wire import ChildError, announced_failure, read_object, request_line
+from attacklab.wire import ChildError, ReleaseError, announced_failure, read_object, request_line
 
 STARTING_SECONDS = 60.0
 """How long an interpreter may take to start and to import a target with all its libraries, at the least."""
@@ -58,8 +58,9 @@ class ProcessRelease:
         """Ask the process for outputs.
 
         Raises:
-            ChildError: it failed; the message says how.
-            TypeError: the input cannot be sent with every bit kept.
+            ChildError: the process failed; the message says how.
+            ReleaseError: the release failed; the process goes on.
+            TargetError: the input cannot be sent with every bit kept.
         """
         seed = int(rng.integers(1 << 63))
         with self._lock:
@@ -67,6 +68,8 @@ class ProcessRelease:
                 process = self._started()
                 request = request_line(self._kind or self._greeting["kind"], input_, trials, seed)
                 return process.ask(request, trials)
+            except ReleaseError:
+                raise
             except BaseException:
                 self._close()
                 raise

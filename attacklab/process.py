@@ -75,7 +75,7 @@ class Limits:
 
 
 class ChildProcess:
-    """A running child process; after any failure it must be closed, since its pipes may hold half an answer.
+    """A running child process; after a `ChildError` it must be closed, since its pipes may hold half an answer.
 
     Attributes:
         pid: of the process, and of its process group.
@@ -132,6 +132,7 @@ class ChildProcess:
 
         Raises:
             ChildError: the process did not answer as the protocol says; the message says how.
+            ReleaseError: the answer is that the release failed.
         """
         seconds = self._limits.seconds
         deadline = time.monotonic() + seconds
@@ -139,15 +140,16 @@ class ChildProcess:
         self._require_nothing_left("before the request")
         self._request = memoryview(request)
         self._selector.register(self._stdin, selectors.EVENT_WRITE, ChildProcess._write_request)
-        answer = read_answer(self._line(seconds, deadline), trials)
+        line = self._line(seconds, deadline)
+        if self._request:
+            raise ChildError(Failure.GARBAGE, "it answered before it had read the request")
+        answer = read_answer(line, trials)
         if isinstance(answer, Frame):
             size = answer.size
             self._wait(lambda: len(self._answer) >= size, seconds, deadline)
             content, self._answer = self._answer, self._answer[size:]
             answer = answer.outputs(content)
         self._require_nothing_left("after the answer")
-        if self._request:
-            raise ChildError(Failure.GARBAGE, "it answered before it had read the request")
         return answer
 
     def _line(self, seconds: float, deadline: float) -> bytes:

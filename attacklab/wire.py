@@ -21,22 +21,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.child import BINARY_CODES, encoded
+from attacklab.targets import TargetError
 
 LONGEST_LINE = 1 << 28
 """Bytes of an answer's line at the most; longer outputs go into a binary frame."""
 
 _HEX_FLOAT = re.compile(r"[+-]?0x([01])\.?([0-9a-f]{0,13})p([+-]?[0-9]{1,4})", re.IGNORECASE | re.ASCII)
-_INFINITY = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE | re.ASCII)
-_NAN = re.compile(r"[+-]?nan(\(\w*\))?", re.IGNORECASE | re.ASCII)
+_NOT_FINITE = re.compile(r"[+-]?(inf|infinity|nan(\(\w*\))?)", re.IGNORECASE | re.ASCII)
 
 
 class Failure(enum.StrEnum):
-    """What can go wrong with a target in another process."""
+    """What can go wrong with a process."""
 
     LOADING = "cannot be loaded"
     """The program or the Python target could not be started."""
-    EXCEPTION = "exception"
-    """The target raised an exception, or answered that it failed."""
     CRASH = "crash"
     """The process ended without an answer."""
     TIME_LIMIT = "time limit"
@@ -47,8 +45,6 @@ class Failure(enum.StrEnum):
     """The process asked for more memory than it may have."""
     GARBAGE = "garbage"
     """The answer is not one of the protocol's."""
-    NAN = "NaN"
-    """An output is not a number."""
     COUNT = "wrong number of outputs"
     """Too many or too few."""
     ARITHMETIC = "arithmetic mode"
@@ -57,8 +53,15 @@ class Failure(enum.StrEnum):
     """The target seeds the global random state, so that its outputs repeat."""
 
 
-class ChildError(Exception):
-    """A target in another process failed.
+class ReleaseError(Exception):
+    """The release in the other process raised an exception, or the program answered that it failed.
+
+    An adversary may see such a failure, and the process goes on: it is an answer, unlike a `ChildError`.
+    """
+
+
+class ChildError(TargetError):
+    """The process failed, so that there is no answer.
 
     Attributes:
         failure: in which way.
@@ -82,15 +85,8 @@ class Frame:
         return self.count * int(self.code[1:])
 
     def outputs(self, content: bytearray) -> NDArray[Any]:
-        """The numbers that `content` begins with, every bit kept; they share its memory.
-
-        Raises:
-            ChildError: one of them is NaN.
-        """
-        numbers = np.frombuffer(content, dtype=f"<{self.code}", count=self.count)
-        if self.code.startswith("f") and np.isnan(numbers).any():
-            raise ChildError(Failure.NAN, f"first at trial {int(np.argmax(np.isnan(numbers)))}")
-        return numbers
+        """The numbers that `content` begins with, every bit kept; they share its memory."""
+        return np.frombuffer(content, dtype=f"<{self.code}", count=self.count)
 
 
 def request_line(kind: str, input_: Any, trials: int, seed: int) -> bytes:
@@ -103,12 +99,12 @@ def request_line(kind: str, input_: Any, trials: int, seed: int) -> bytes:
         seed: an integer in [0, 2^63) from which the program derives all its randomness.
 
     Raises:
-        TypeError: the input holds something that JSON cannot carry with every bit kept.
+        TargetError: the input holds something that JSON cannot carry with every bit kept.
     """
     try:
         request = {"kind": str(kind), "input": encoded(input_), "trials": trials, "seed": seed}
     except TypeError as error:
-        raise TypeError(f"an input for another process must consist of numbers: {error}") from error
+        raise TargetError(f"an input for another process must consist of numbers: {error}") from error
     if isinstance(input_, np.ndarray | np.generic) and input_.dtype != object:
         request["dtype"] = str(input_.dtype)
     return json.dumps(request).encode() + b"\n"
@@ -125,7 +121,8 @@ def read_answer(line: bytes, trials: int) -> NDArray[Any] | list[Any] | Frame:
         The outputs, an array where they are of one type and a list otherwise; or the frame that follows.
 
     Raises:
-        ChildError: it is not an answer to this request; the message says why.
+        ChildError: it is not an answer to this request, or says that the process failed; the message says how.
+        ReleaseError: it says that the release failed.
     """
     answer = read_object(line)
     if "error" in answer and set(answer) <= {"error", "failure"} and isinstance(answer["error"], str):
@@ -160,16 +157,17 @@ def read_object(line: bytes) -> dict[str, Any]:
     return value
 
 
-def announced_failure(answer: dict[str, Any]) -> ChildError:
-    """The failure that a process itself announces, an exception unless it says which."""
-    word = answer.get("failure", Failure.EXCEPTION)
-    known = Failure(word) if word in list(Failure) else Failure.EXCEPTION
-    return ChildError(known, " ".join(str(answer["error"]).split()))
+def announced_failure(answer: dict[str, Any]) -> ChildError | ReleaseError:
+    """The failure that an answer announces: of the process where it says which, and of the release otherwise."""
+    message = " ".join(str(answer["error"]).split())
+    if "failure" not in answer:
+        return ReleaseError(message)
+    if answer["failure"] not in list(Failure):
+        return ChildError(Failure.GARBAGE, f"failure must be one of {', '.join(Failure)}")
+    return ChildError(Failure(answer["failure"]), message)
 
 
 def _refused(text: str) -> float:
-    if text == "NaN":
-        raise ChildError(Failure.NAN, "an output is NaN")
     raise ChildError(Failure.GARBAGE, f"{text} is no exact number: floats must be hex strings, such as '0x1.8p+1'")
 
 
@@ -187,10 +185,8 @@ def _number(item: Any, trial: int) -> Any:
         return item
     match = _HEX_FLOAT.fullmatch(item)
     if match is None:
-        if _INFINITY.fullmatch(item):
-            return float(item)
-        if _NAN.fullmatch(item):
-            raise ChildError(Failure.NAN, f"first at trial {trial}")
+        if _NOT_FINITE.fullmatch(item):
+            return float(item.partition("(")[0])
         raise ChildError(Failure.GARBAGE, f"the output of trial {trial} is no hex float: {item[:40]!r}")
     leading, digits, exponent = match.groups()
     below_least = -(int(exponent) - 4 * len(digits) + 1074)

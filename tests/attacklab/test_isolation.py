@@ -26,7 +26,7 @@ from attacklab.isolation import ProcessRelease, external, isolated
 from attacklab.loading import load_target
 from attacklab.referee import audit
 from attacklab.targets import Kind, Target, TargetError
-from attacklab.wire import ChildError, Failure
+from attacklab.wire import ChildError, Failure, ReleaseError
 
 MISBEHAVING = str(Path(__file__).with_name("misbehaving.py"))
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -147,15 +147,11 @@ def test_what_a_python_target_prints_or_reads_does_not_disturb(misbehaving: Made
 @pytest.mark.parametrize(
     ("name", "failure", "message"),
     [
-        ("raises", Failure.EXCEPTION, "exception: ZeroDivisionError: of all things"),
-        ("exits", Failure.EXCEPTION, "exception: SystemExit: 3"),
         ("vanishes", Failure.CRASH, "crash: exited with status 3 before answering; it said: out of cheese"),
         ("too_many", Failure.COUNT, "wrong number of outputs: 4 outputs for 3 trials"),
         ("too_few", Failure.COUNT, "wrong number of outputs: 2 outputs for 3 trials"),
         ("nothing", Failure.GARBAGE, "garbage: it returned NoneType, not an array or a list of outputs"),
         ("text", Failure.GARBAGE, "garbage: its outputs: values of type str cannot be sent"),
-        ("not_a_number", Failure.NAN, "NaN: first at trial 2"),
-        ("not_a_number_in_a_list", Failure.NAN, "NaN: first at trial 2"),
         ("seeds_numpy", Failure.GLOBAL_SEED, "global seed: every call seeds the global state of numpy.random alike"),
         ("seeds_random", Failure.GLOBAL_SEED, "global seed: every call seeds the global state of random alike"),
     ],
@@ -164,6 +160,27 @@ def test_a_misbehaving_target_is_told_in_one_line(misbehaving: Made, name: str, 
     error = failure_of(misbehaving(name))
     assert error.failure is failure
     assert str(error).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("raises", "ReleaseError: ZeroDivisionError: of all things"), ("exits", "ReleaseError: SystemExit: 3")],
+)
+def test_an_exception_of_the_release_is_handed_on_and_the_process_goes_on(
+    misbehaving: Made, name: str, message: str
+) -> None:
+    target = misbehaving(name)
+    pid = release_of(target).pid
+    with pytest.raises(TargetError, match=message) as raised:
+        target.outputs(0.0, 3, rng())
+    assert isinstance(raised.value.__cause__, ReleaseError)
+    assert release_of(target).pid == pid is not None
+
+
+@pytest.mark.parametrize("name", ["not_a_number", "not_a_number_in_a_list"])
+def test_nan_is_refused_as_from_a_target_in_this_process(misbehaving: Made, name: str) -> None:
+    with pytest.raises(TargetError, match="returned NaN"):
+        misbehaving(name).outputs(0.0, 3, rng())
 
 
 @X86_64_GLIBC
@@ -190,7 +207,7 @@ def test_a_floating_point_mode_that_an_import_switches_is_noticed(made: Made, tm
     )
     error = failure_of(made(isolated, f"{file}:laplace"))
     assert error.failure is Failure.ARITHMETIC
-    assert str(error).endswith("not rounded to nearest, ties to even since the target was loaded")
+    assert str(error).endswith("not rounded to nearest, ties to even before a call")
 
 
 def test_a_crash_names_its_signal_and_the_next_request_starts_anew(misbehaving: Made) -> None:
@@ -244,7 +261,7 @@ def test_a_crash_under_a_memory_limit_mentions_it(shell: Made) -> None:
         ("""read -r r; printf '{"binary": "i8", "count": 4}\n'""", "wrong number of outputs: 4 outputs for 3 trials"),
         ("read -r r; exec >&-; sleep 9", "garbage: it closed its output without an answer"),
         ("exit 5", "crash: exited with status 5 before answering"),
-        ("""read -r r; echo '{"error": "no luck"}'""", "exception: no luck"),
+        ("""read -r r; echo '{"error": "no luck", "failure": "memory limit"}'""", "memory limit: no luck"),
     ],
 )
 def test_a_program_that_misbehaves_is_told_in_one_line(shell: Made, script: str, message: str) -> None:
@@ -486,7 +503,8 @@ def test_the_examples_in_c_and_python_agree_with_the_same_code_here_bit_for_bit(
 def test_the_examples_answer_other_kinds_with_an_error(made: Made, compiled: str) -> None:
     for command in ([compiled], [sys.executable, str(EXAMPLES / "exec_laplace.py")]):
         target = made(external, command, kind=Kind.SELECTION)
-        assert str(failure_of(target, answer=np.zeros(2))).startswith("exception: the Laplace mechanism adds noise")
+        with pytest.raises(TargetError, match="ReleaseError: the Laplace mechanism adds noise"):
+            target.outputs(np.zeros(2), 3, rng())
 
 
 def test_the_example_is_refuted_as_the_textbook_mechanism_is(made: Made, compiled: str) -> None:
