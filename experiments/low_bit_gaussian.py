@@ -72,6 +72,7 @@ def collect(settings: Settings) -> Collected:
             trials=trials,
             alpha=alpha,
             seed=settings.seed,
+            spend_all=True,
             spec=f"{make.__module__}:{make.__name__} --epsilon {epsilon}",
         )
     ]

@@ -32,7 +32,7 @@ TARGETS: tuple[tuple[Callable[[float], Target], str, Role], ...] = (
 FAR, NEAR = 0, 1
 """Which pair of the attack a finding is about: the answers 0 and Δ, or two that are one ulp apart."""
 
-GRID_EXPONENTS = tuple(range(-12, -71, -1))
+GRID_EXPONENTS = tuple(range(0, -71, -1))
 GRIDS_OF = (
     (targets.naive_laplace_numpy, 0.0, "naive, f(D) = 0", Role.NAIVE),
     (targets.naive_laplace_numpy, 1.0, "naive, f(D) = 1", Role.NAIVE),
@@ -63,6 +63,7 @@ def collect(settings: Settings) -> Collected:
             trials=trials,
             alpha=alpha,
             seed=settings.seed,
+            spend_all=True,
             spec=f"{make.__module__}:{make.__name__} --epsilon {epsilon}",
         )
     ]
@@ -151,7 +152,8 @@ def _by_epsilon(data: dict[str, Any], make: Callable[[float], Target]) -> list[l
 
 
 def _of_pair(data: dict[str, Any], make: Callable[[float], Target], pair: int) -> list[Finding]:
-    return [of_one[pair] for of_one in _by_epsilon(data, make)]
+    """The findings of a target about one pair; there is no near one where more than half of the outputs are equal."""
+    return [of_one[pair] for of_one in _by_epsilon(data, make) if pair < len(of_one)]
 
 
 def _oriented(finding: Finding) -> Finding:

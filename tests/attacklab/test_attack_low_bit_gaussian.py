@@ -1,0 +1,250 @@
+"""The attack on the low bits of Gaussian noise: models against exhaustive enumeration, and what it shows of targets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import special
+
+from attacklab.attacks.gaussian_samplers import (
+    ANY_SAMPLER,
+    BOX_MULLER,
+    BOX_MULLER_LIBRARY,
+    INVERSE_CDF,
+    MODELS,
+    POLAR,
+    POLAR_LIBRARY,
+    ZIGGURAT,
+    SamplerModel,
+    ziggurat_steps,
+)
+from attacklab.attacks.low_bit_gaussian import LowBitGaussian, textbook_sigma
+from attacklab.claims import PrivacyClaim
+from attacklab.findings import Finding, Verdict
+from attacklab.referee import audit
+from attacklab.targets import Target
+from experiments import gaussian_targets as targets
+from mechanisms.gaussian.naive import Sampler, box_muller, inverse_cdf, polar, ziggurat
+from mechanisms.gaussian.privacy import classical_sigma, gaussian_delta
+
+SIGMAS = (1.0, 4.844805262605389, 321.7)
+ANSWERS = (0.0, 1.0, -7.3)
+ZIGGURAT_CORE = 3.6541
+"""The ziggurat's tail begins just above; it is not modelled."""
+
+HALF_BITS = 11
+"""Significand bits of binary16, so that its uniforms are the multiples of 2^−11 and all pairs can be enumerated."""
+
+FINITE_BINARY16 = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+FINITE_BINARY16 = FINITE_BINARY16[np.isfinite(FINITE_BINARY16)]
+
+
+def _legacy(count: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    return np.random.RandomState(int(rng.integers(2**32))).standard_normal(count)
+
+
+@pytest.mark.parametrize(
+    ("sampler", "model"),
+    [
+        (box_muller, BOX_MULLER),
+        (partial(box_muller, dtype=np.float32), BOX_MULLER),
+        (polar, POLAR),
+        (_legacy, POLAR_LIBRARY),
+        (inverse_cdf, INVERSE_CDF),
+        (ziggurat, ZIGGURAT),
+        (partial(ziggurat, dtype=np.float32), ZIGGURAT),
+        (inverse_cdf, ANY_SAMPLER),
+        (partial(ziggurat, dtype=np.float32), ANY_SAMPLER),
+    ],
+)
+@pytest.mark.parametrize("sigma", SIGMAS)
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_a_model_recognises_every_output_of_its_sampler(
+    sampler: Sampler, model: SamplerModel, sigma: float, answer: float
+) -> None:
+    normals = sampler(4_000, np.random.default_rng(6))
+    outputs = answer + sigma * normals
+    if model.answers == 2:
+        outputs = outputs.reshape(-1, 2)
+    expected = np.abs(normals) < ZIGGURAT_CORE if model is ZIGGURAT else np.full(len(outputs), True)
+    found = model.reachable(outputs, answer, sigma)
+    assert found[expected].all()
+
+
+def test_python_gauss_is_recognised_as_box_muller_by_the_c_library() -> None:
+    outputs = targets.naive_gaussian_python().outputs(1.0, 4_000, np.random.default_rng(2)).reshape(-1, 2)
+    assert BOX_MULLER_LIBRARY.reachable(outputs, 1.0, targets.sigma_of(1.0)).all()
+
+
+@pytest.mark.parametrize("answer", [0.0, 1.0, -0.37])
+@pytest.mark.parametrize("sigma", [1.0, 1.39, 2.9])
+def test_products_with_sigma_are_what_every_binary16_number_gives(answer: float, sigma: float) -> None:
+    with np.errstate(over="ignore"):
+        reached = answer + sigma * FINITE_BINARY16
+    found = ANY_SAMPLER.reachable(FINITE_BINARY16, answer, sigma)
+    assert np.array_equal(found, np.isin(FINITE_BINARY16, reached))
+
+
+def _box_muller_pairs() -> NDArray[np.float16]:
+    """All those in the fourth quadrant, where arctan2 is negative."""
+    uniforms = np.arange(1 << HALF_BITS).astype(np.float16) / np.float16(1 << HALF_BITS)
+    radius = np.sqrt(np.float16(-2) * np.log(np.float16(1) - uniforms))
+    angle = np.float16(2 * math.pi) * uniforms[3 << (HALF_BITS - 2) :]
+    return np.stack([np.multiply.outer(radius, np.cos(angle)), np.multiply.outer(radius, np.sin(angle))], axis=-1)
+
+
+def _polar_pairs() -> NDArray[np.float16]:
+    """All those in the fourth quadrant."""
+    points = np.arange((1 << (HALF_BITS - 1)) + 1).astype(np.float16) / np.float16(1 << (HALF_BITS - 1))
+    square = np.add.outer(points**2, points**2)
+    with np.errstate(all="ignore"):
+        factor = np.sqrt(np.float16(-2) * np.log(square) / square)
+        pairs = np.stack([points[:, np.newaxis] * factor, -points[np.newaxis, :] * factor], axis=-1)
+    return pairs[(square > 0) & (square < 1)]
+
+
+@pytest.mark.parametrize(("model", "enumerated"), [(BOX_MULLER, _box_muller_pairs), (POLAR, _polar_pairs)])
+@pytest.mark.parametrize(("answer", "sigma"), [(0.0, 1.0), (1.0, 1.39)])
+def test_pairs_reached_are_those_that_all_uniforms_of_binary16_give(
+    model: SamplerModel, enumerated: Callable[[], NDArray[np.float16]], answer: float, sigma: float
+) -> None:
+    """Away from the axes: next to them a window holds so many points that a pair is taken for reached unsearched."""
+
+    def key(pairs: NDArray[np.float16]) -> NDArray[np.uint32]:
+        return np.ascontiguousarray(pairs).view(np.uint32).ravel()
+
+    noise = np.abs(np.random.default_rng(8).normal(size=(20_000, 2))) * [1, -1]
+    tried = (answer + sigma * noise[(np.abs(noise) > 0.1).all(axis=1)]).astype(np.float16)
+    expected = np.isin(key(tried), key((answer + sigma * enumerated()).reshape(-1, 2)))
+    assert 0.02 < expected.mean() < 0.98
+    assert np.array_equal(model.reachable(tried, answer, sigma), expected)
+
+
+@pytest.mark.parametrize(("dtype", "bits"), [(np.float64, 53), (np.float32, 24)])
+@pytest.mark.parametrize("near", [0.03, 0.4, 0.97])
+@pytest.mark.parametrize("sigma", [1.0, 3.7])
+def test_normals_reached_by_inverse_cdf_are_those_of_all_uniforms_close_by(
+    dtype: Any, bits: int, near: float, sigma: float
+) -> None:
+    uniforms = (np.arange(4_096) + round(near * 2**bits)).astype(np.float64) / 2.0**bits
+    reached = sigma * special.ndtri(uniforms.astype(dtype))
+    inside = reached[50:-50]
+    start, end = np.array([inside.min(), inside.max()]).view(f"i{inside.itemsize}")
+    between = np.arange(min(start, end), max(start, end), dtype=start.dtype).view(dtype)
+    assert np.array_equal(INVERSE_CDF.reachable(between, 0.0, sigma), np.isin(between, reached))
+
+
+def test_the_steps_read_off_numpy_are_those_of_a_ziggurat() -> None:
+    """All 256 layers have one area; that of the base is r·f(r) and the tail beyond its edge r."""
+    *edges, base = (ziggurat_steps(np.dtype(np.float64)) * 2.0**52).tolist()
+    density = [math.exp(-x * x / 2) for x in (0.0, *edges)]
+    areas = [edge * (density[i] - density[i + 1]) for i, edge in enumerate(edges)]
+    last = edges[-1]
+    area = last * density[-1] + math.sqrt(math.pi / 2) * math.erfc(last / math.sqrt(2))
+    assert len(edges) == 255
+    assert areas == pytest.approx([area] * 255, rel=1e-12)
+    assert base * density[-1] == pytest.approx(area, rel=1e-12)
+    in_binary32 = ziggurat_steps(np.dtype(np.float32)) * np.float32(2.0**23)
+    assert np.array_equal(in_binary32, (np.array([*edges, base])).astype(np.float32))
+
+
+def test_numpy_returns_the_multiple_of_a_step_that_its_word_says() -> None:
+    """One draw of 90 takes another word: 30 of 1000 do with probability below 1e-4, and never for this seed."""
+    steps = ziggurat_steps(np.dtype(np.float64))
+    source, replayed = np.random.PCG64(3), np.random.PCG64(3)
+    generator = np.random.Generator(source)
+    agreed = 0
+    for _ in range(1_000):
+        replayed.state = source.state
+        word = int(replayed.random_raw())
+        layer, sign, multiple = word & 255, -1 if word >> 8 & 1 else 1, word >> 9 & (1 << 52) - 1
+        agreed += generator.standard_normal() == sign * multiple * steps[layer - 1]
+    assert agreed > 970
+
+
+def test_failures_and_infinities_are_reached_by_no_sampler() -> None:
+    outputs = np.array([math.nan, math.inf, -math.inf, 0.5])
+    for model in MODELS:
+        rows = np.stack([outputs, np.full(4, 0.3)], axis=1) if model.answers == 2 else outputs
+        assert not model.reachable(rows, 1.0, 2.0)[0]
+
+
+def _audited(target: Target, trials: int = 20_000) -> dict[int, Finding]:
+    findings = audit(target, [LowBitGaussian()], trials=trials, alpha=1e-9, spend_all=True)
+    return {finding.answers: finding for finding in findings}
+
+
+@pytest.mark.parametrize(
+    ("make", "answers", "advantage"),
+    [
+        (targets.naive_gaussian_box_muller, 2, 0.93),
+        (targets.naive_gaussian_box_muller_binary32, 2, 0.93),
+        (targets.naive_gaussian_polar, 2, 0.93),
+        (targets.naive_gaussian_numpy_legacy, 2, 0.93),
+        (targets.naive_gaussian_python, 2, 0.93),
+        (targets.naive_gaussian_inverse_cdf, 1, 0.72),
+    ],
+)
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+def test_samplers_that_can_be_inverted_are_broken(
+    make: Callable[[float], Target], answers: int, advantage: float, epsilon: float
+) -> None:
+    """The least advantage lies 8 standard deviations under the measured one: it fails by chance below 1e-14."""
+    finding = _audited(make(epsilon), trials=4_000)[answers]
+    assert finding.verdict is Verdict.VIOLATED
+    assert finding.advantage is not None
+    assert finding.advantage.estimate > advantage
+    assert finding.ceiling == pytest.approx(math.tanh(answers * epsilon / 2), abs=1e-4)
+
+
+@pytest.mark.parametrize("make", [targets.naive_gaussian_ziggurat, targets.naive_gaussian_ziggurat_binary32])
+@pytest.mark.parametrize("epsilon", [0.01, 1.0])
+def test_the_holes_of_sigma_times_anything_break_the_ziggurat(make: Callable[[float], Target], epsilon: float) -> None:
+    """The lower bounds are above twice the ideal advantage by 5 standard deviations beyond their own 1e-9."""
+    finding = _audited(make(epsilon))[1]
+    assert finding.verdict is Verdict.VIOLATED
+    assert finding.advantage is not None
+    ideal = math.erf(1 / (math.sqrt(8) * targets.sigma_of(epsilon)))
+    assert finding.advantage.lower > 2 * ideal
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+def test_the_rounded_ideal_gaussian_is_not_broken(epsilon: float) -> None:
+    """A verdict of violation would be a false alarm, of probability 1e-9 at the most."""
+    for finding in _audited(targets.exact_rounded_gaussian_target(epsilon)).values():
+        assert finding.verdict is Verdict.NOT_DETECTED
+        assert finding.smallest_detectable is not None
+
+
+def test_the_choosing_sample_tells_the_polar_method_from_box_muller() -> None:
+    finding = _audited(targets.naive_gaussian_polar(), trials=4_000)[2]
+    assert finding.event is not None
+    assert POLAR.description in finding.event
+
+
+@pytest.mark.parametrize("epsilon", [0.013, 0.5, 0.99])
+@pytest.mark.parametrize("sensitivity", [1.0, 0.3])
+def test_the_sigma_assumed_is_the_naive_mechanism_s_to_the_last_bit(epsilon: float, sensitivity: float) -> None:
+    assert textbook_sigma(PrivacyClaim(epsilon, 1e-5), sensitivity) == classical_sigma(epsilon, 1e-5, sensitivity)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 8.0])
+def test_the_targets_claim_no_more_than_ideal_noise_of_their_sigma_gives(epsilon: float) -> None:
+    assert gaussian_delta(epsilon, sigma=targets.sigma_of(epsilon)) <= targets.DELTA
+
+
+def test_a_claim_without_delta_needs_to_be_told_sigma() -> None:
+    def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        return answer + 5.3 * rng.normal(size=trials)
+
+    target = Target.noise(release, epsilon=0.1, name="target")
+    (refused,) = audit(target, [LowBitGaussian()])
+    assert refused.verdict is Verdict.NOT_APPLICABLE
+    findings = audit(target, [LowBitGaussian(sigma=5.3)], trials=4_000)
+    assert findings[0].verdict is Verdict.VIOLATED
