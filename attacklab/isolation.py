@@ -27,7 +27,7 @@ from attacklab import child
 from attacklab.claims import PrivacyClaim
 from attacklab.process import DEFAULT_SECONDS, ChildProcess, Limits
 from attacklab.targets import Kind, Target
-from attacklab.wire import ChildError, ReleaseError, announced_failure, read_object, request_line
+from attacklab.wire import ChildError, Failure, ReleaseError, announced_failure, read_object, request_line
 
 STARTING_SECONDS = 60.0
 """How long an interpreter may take to start and to import a target with all its libraries, at the least."""
@@ -106,6 +106,8 @@ class ProcessRelease:
             greeting = read_object(process.line(max(self._limits.seconds, STARTING_SECONDS)))
             if "error" in greeting:
                 raise announced_failure(greeting)
+            if not {"kind", "version"} <= set(greeting):
+                raise ChildError(Failure.GARBAGE, f"{self._command[0]} is no Python that runs {child.__file__}")
         except BaseException:
             self._close()
             raise
@@ -156,7 +158,7 @@ def isolated(
     )
     try:
         greeting = release.greeting()
-    except ChildError as error:
+    except (ChildError, ReleaseError) as error:
         raise ValueError(str(error)) from error
     if kind is not None:
         return replace(_made(kind, release, name=name, **said), version=greeting["version"])

@@ -86,21 +86,21 @@ class ChildProcess:
     """
 
     def __init__(self, command: Sequence[str], limits: Limits) -> None:
+        self.owner = os.getpid()
+        ends = contextlib.ExitStack()
+        self.close = weakref.finalize(self, ends.close)
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         try:
             process = subprocess.Popen(command, bufsize=0, start_new_session=True, **pipes)  # noqa: S603 - its purpose
         except OSError as error:
             raise ChildError(Failure.LOADING, f"{command[0]}: {error.strerror}") from error
+        ends.callback(_end, process, self.owner)
+        self.pid = process.pid
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         guard = subprocess.Popen(  # noqa: S603
-            ["/bin/sh", "-c", _GUARD, "sh", str(process.pid)],
-            bufsize=0,
-            start_new_session=True,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            ["/bin/sh", "-c", _GUARD, "sh", str(self.pid)], bufsize=0, start_new_session=True, **pipes
         )
-        self.pid, self.owner = process.pid, os.getpid()
-        self.close = weakref.finalize(self, _end, process, guard, self.owner)
+        ends.callback(_end, guard, self.owner)  # is called before the end of what it guards
         if limits.memory_bytes is not None:
             _limit_memory(process.pid, limits.memory_bytes)
         self._process, self._limits = process, limits
@@ -229,14 +229,12 @@ class ChildProcess:
         return ChildError(Failure.TIME_LIMIT, f"still computing after {seconds:g} s")
 
 
-def _end(process: subprocess.Popen[bytes], guard: subprocess.Popen[bytes], owner: int) -> None:
+def _end(process: subprocess.Popen[bytes], owner: int) -> None:
     if os.getpid() == owner:
-        guard.kill()
         with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS refuses to kill a group of zombies
             os.killpg(process.pid, signal.SIGKILL)
-        guard.wait()
         process.wait()
-    for pipe in (guard.stdin, process.stdin, process.stdout, process.stderr):
+    for pipe in (process.stdin, process.stdout, process.stderr):
         if pipe is not None:
             pipe.close()
 

@@ -452,6 +452,15 @@ def test_a_target_whose_import_hangs_is_told(made: Made, tmp_path: Path, monkeyp
         made(isolated, f"{file}:laplace", seconds=0.1)
 
 
+def test_an_interpreter_that_is_none_is_told(made: Made, tmp_path: Path) -> None:
+    for number, line in enumerate(("hello", "{}", '{"error": "no luck"}')):
+        python = tmp_path / f"python{number}"
+        python.write_text(f"#!/bin/sh\necho '{line}'\n")
+        python.chmod(0o755)
+        with pytest.raises(ValueError, match=r"garbage: |no luck"):
+            made(isolated, f"{MISBEHAVING}:sound", python=str(python))
+
+
 def test_a_program_that_does_not_exist_is_told(made: Made) -> None:
     for command in (["no-such-program", "-x"], []):
         with pytest.raises(ValueError, match="there is no program"):
