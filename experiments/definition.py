@@ -1,0 +1,307 @@
+"""What the definition of differential privacy promises, read off exact laws beside the promise.
+
+Sources: Dwork and Roth 2014, definition 2.4 and theorem 2.2 (group privacy); Kasiviswanathan and Smith 2014, 'On the
+"Semantics" of Differential Privacy: A Bayesian Formulation'; Dong, Roth and Su 2022 (trade-off curves).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from functools import partial, reduce
+from typing import Any
+
+import numpy as np
+from gmpy2 import mpq
+
+from attacklab.claims import PrivacyClaim
+from attacklab.experiment import Collected, Settings
+from attacklab.figures import Figure, Panel, Role, Series
+from attacklab.laws import Bounds, Law, Limits, enumerate_law, largest_ratio, log_bounds, smallest_delta, trade_off
+from experiments.bounds import as_floats, middle
+from mechanisms.exponential.base_two import BaseTwoEta
+from mechanisms.gaussian.exact import discrete_gaussian
+from mechanisms.gaussian.privacy import discrete_gaussian_delta
+from mechanisms.laplace.exact import discrete_laplace
+from mechanisms.laplace.fixed_work import exact_fixed_work_geometric
+from mechanisms.laplace.randomized_response import exact_randomized_response
+
+QUESTION = (
+    "What do posteriors, groups, δ(ε) and trade-off curves of exact laws look like beside what the claim promises?"
+)
+
+EPSILON = Fraction(1)
+SIGMA = 3
+#: Δ in steps of the grid, for discrete Laplace noise. In steps of Δ it would be randomized response with more outcomes:
+#: every outcome has the privacy loss ε or −ε.
+STEPS = 4
+LARGEST_GROUP = 5
+#: The public range of the mechanism whose law is closed, and its η: the largest within ε that 8 bits can express.
+RANGE = 12
+ETA = BaseTwoEta.from_epsilon(EPSILON, y=8, monotone=True)
+PRIORS = tuple(i / 20 for i in range(1, 20))
+TYPE_1_ERRORS = tuple(i / 20 for i in range(21))
+#: Outcomes lighter than this say nothing sharp about a posterior: what is unresolved may weigh as much.
+LIGHTEST = mpq(1, 1 << 20)
+LABELS = {
+    "laplace": f"discrete Laplace, in steps of Δ/{STEPS}",
+    "response": "randomized response",
+    "geometric": "clamped geometric, fixed work",
+    "gaussian": f"discrete Gaussian, σ = {SIGMA}",
+}
+PURE = ("laplace", "response", "geometric")
+PARAGRAPH = """\
+All at ε = {epsilon:g}. *Posteriors*: who believes in one of two neighbours with probability ½ believes in it with
+{posterior:.4f} at most after one answer of the discrete Laplace mechanism; the claim's bound is e^ε/(1 + e^ε) =
+{posterior_claim:.4f}. The discrete Gaussian, whose claim has a δ, keeps no such bound: outcomes of probability at
+least 2^−20 move the belief to {posterior_gaussian:.4f}. *Groups*: for k = 1, …, {largest} records e^ε of the
+geometric mechanism on a range is ({ratio})^k, exactly: k times the ε of one record, as promised. Of the discrete
+Gaussian the claim (ε, δ) = ({epsilon:g}, {delta:.2e}) promises a group of {largest} that δ is at most
+{group_claim:.2e} at {largest}ε; its law has {group_delta:.2e} there. *δ(ε)*: randomized response has the largest
+δ(ε′) that ε-DP allows at every ε′; at ε′ = {other_epsilon:g} discrete Laplace noise has {laplace_delta:.4f} instead
+of {response_delta:.4f}. The δ(ε) of the discrete Gaussian's law and the formula of Canonne, Kamath and Steinke for
+it differ by {gap:.0e} at most. *Trade-off*: randomized response lies on the curve of the claim, the other mechanisms
+nowhere below it."""
+
+
+def collect(settings: Settings) -> Collected:
+    """Find the laws on neighbouring inputs, and what follows from them."""
+    limits = Limits(unresolved=Fraction(1, 1 << settings.budget(60, 40)))
+    laws = {name: law(limits) for name, law in LAWS.items()}
+    epsilons = [Fraction(i, settings.budget(20, 4)) for i in range(int(2 * EPSILON * settings.budget(20, 4)) + 1)]
+    errors = sorted({*TYPE_1_ERRORS, 1 / (1 + math.exp(EPSILON))})
+    claim = PrivacyClaim(float(EPSILON))
+    measured = {
+        "priors": PRIORS,
+        "posterior": {name: _posteriors(*laws[name](1)) for name in LABELS},
+        "posterior_claim": [claim.posterior_bounds(prior) for prior in PRIORS],
+        "group_sizes": list(range(1, LARGEST_GROUP + 1)),
+        "group_epsilon": {name: [_epsilon(*laws[name](k)) for k in range(1, LARGEST_GROUP + 1)] for name in PURE},
+        "group_ratio": [str(largest_ratio(*laws["geometric"](k)).upper) for k in range(1, LARGEST_GROUP + 1)],
+        "group_delta": [
+            as_floats(smallest_delta(*laws["gaussian"](k), k * EPSILON)) for k in range(1, LARGEST_GROUP + 1)
+        ],
+        "delta_formula": [discrete_gaussian_delta(epsilon, sigma=SIGMA) for epsilon in epsilons],
+        "epsilons": [float(epsilon) for epsilon in epsilons],
+        "delta": {
+            name: [as_floats(smallest_delta(*laws[name](1), epsilon)) for epsilon in epsilons] for name in LABELS
+        },
+        "type_1": errors,
+        "type_2": {name: _type_2(*laws[name](1), errors) for name in LABELS},
+    }
+    return Collected((), measured)
+
+
+def _shifted(
+    sampler: Callable[..., int], parameter: Fraction, sensitivity: int, limits: Limits
+) -> Callable[[int], tuple[Law, Law]]:
+    """The laws of additive noise on answers that k records move by k times the sensitivity, by k."""
+    law = enumerate_law(sampler, parameter, limits=limits)
+    return lambda k: (law, law.map(lambda noise: noise + k * sensitivity))
+
+
+def _responses(limits: Limits) -> Callable[[int], tuple[Law, Law]]:
+    """The laws of what k people answer whose truths all change, by k."""
+    one = [enumerate_law(partial(exact_randomized_response, epsilon=EPSILON), t, limits=limits) for t in (False, True)]
+    return lambda k: (reduce(Law.product, [one[0]] * k), reduce(Law.product, [one[1]] * k))
+
+
+def _clamped(_limits: Limits) -> Callable[[int], tuple[Law, Law]]:
+    """The closed laws of the geometric mechanism on a range, on answers k apart in its middle, by k."""
+    mechanism = partial(exact_fixed_work_geometric, eta=ETA, lower=0, upper=RANGE)
+    start = (RANGE - LARGEST_GROUP) // 2
+    return lambda k: (enumerate_law(mechanism, start), enumerate_law(mechanism, start + k))
+
+
+LAWS: dict[str, Callable[[Limits], Callable[[int], tuple[Law, Law]]]] = {
+    "laplace": partial(_shifted, discrete_laplace, STEPS / EPSILON, STEPS),
+    "response": _responses,
+    "geometric": _clamped,
+    "gaussian": partial(_shifted, discrete_gaussian, Fraction(SIGMA**2), 1),
+}
+
+
+def _posteriors(p: Law, q: Law) -> list[list[float]]:
+    """For each prior, the lowest and the highest posterior of the first input, certified to be reached.
+
+    Seen an outcome of ratio P(o)/Q(o) ≥ r, the posterior odds are at least r times the prior's.
+    """
+    reached = [outcome for outcome in {*p, *q} if max(p.mass(outcome), q.mass(outcome)) >= LIGHTEST]
+    lowest = min(mpq(p[outcome].upper) / q[outcome].lower for outcome in reached)
+    highest = max(mpq(p[outcome].lower) / q[outcome].upper for outcome in reached)
+    return [
+        [float(ratio * prior / (ratio * prior + 1 - prior)) for ratio in (lowest, highest)]
+        for prior in map(mpq, PRIORS)
+    ]
+
+
+def _epsilon(p: Law, q: Law) -> float:
+    """The ε below which no pure claim holds: the larger certified lower bound of the two directions."""
+    return log_bounds(Bounds(max(largest_ratio(p, q).lower, largest_ratio(q, p).lower), math.inf))[0]
+
+
+def _type_2(p: Law, q: Law, errors: list[float]) -> list[float]:
+    """The trade-off curve at the given type I errors."""
+    type_1, type_2 = zip(*trade_off(p, q), strict=True)
+    return [float(error) for error in np.interp(errors, [float(a) for a in type_1], [float(b) for b in type_2])]
+
+
+def figures(data: dict[str, Any]) -> list[Figure]:
+    """Three figures: δ(ε) and trade-off curves; posteriors; groups."""
+    measured = data["measured"]
+    return [
+        Figure(
+            name="definition_curves",
+            caption=f"Exact laws on neighbouring inputs beside what ε = {float(EPSILON):g} promises.",
+            panels=[_delta_panel(measured), _trade_off_panel(measured)],
+        ),
+        Figure(
+            name="definition_posterior",
+            caption="The belief in one of two neighbours, before and after one answer.",
+            panels=[_posterior_panel(measured, 1), _posterior_panel(measured, 0)],
+        ),
+        Figure(
+            name="definition_groups",
+            caption="What is left of the promise to k people together.",
+            panels=[_group_epsilon_panel(measured), _group_delta_panel(measured)],
+        ),
+    ]
+
+
+def _delta_panel(measured: dict[str, Any]) -> Panel:
+    epsilons = measured["epsilons"]
+    return Panel(
+        title="Hockey-stick divergence δ(ε′)",
+        x_label="ε′",
+        y_label="smallest δ",
+        series=[
+            *(_exact(label, epsilons, map(middle, measured["delta"][name])) for name, label in LABELS.items()),
+            Series(label="discrete Gaussian, by its formula", role=Role.IDEAL, x=epsilons, y=measured["delta_formula"]),
+            Series(
+                label=f"most that {float(EPSILON):g}-DP allows",
+                role=Role.CEILING,
+                x=epsilons,
+                y=[largest_delta(epsilon) for epsilon in epsilons],
+            ),
+        ],
+    )
+
+
+def largest_delta(epsilon: float) -> float:
+    """The largest δ at another ε that pure DP at `EPSILON` allows: max(0, (e^ε − e^ε′)/(1 + e^ε))."""
+    return max(0.0, (math.exp(EPSILON) - math.exp(epsilon)) / (1 + math.exp(EPSILON)))
+
+
+def smallest_type_2(error: float, delta: float = 0.0) -> float:
+    """The trade-off curve of the claim (`EPSILON`, δ) at a type I error."""
+    growth = math.exp(EPSILON)
+    return max(0.0, 1 - delta - growth * error, (1 - delta - error) / growth)
+
+
+def _trade_off_panel(measured: dict[str, Any]) -> Panel:
+    errors = measured["type_1"]
+    return Panel(
+        title="Trade-off curve",
+        x_label="type I error",
+        y_label="smallest type II error",
+        series=[
+            *(_exact(label, errors, measured["type_2"][name]) for name, label in LABELS.items()),
+            Series(
+                label=f"least that {float(EPSILON):g}-DP allows",
+                role=Role.CEILING,
+                x=errors,
+                y=[smallest_type_2(error) for error in errors],
+            ),
+        ],
+    )
+
+
+def _posterior_panel(measured: dict[str, Any], end: int) -> Panel:
+    priors = measured["priors"]
+    name = ("lowest", "highest")[end]
+    return Panel(
+        title=f"The {name} posterior",
+        x_label="prior probability",
+        y_label="posterior probability",
+        series=[
+            *(
+                _exact(label, priors, (ends[end] for ends in measured["posterior"][mechanism]), marks_only=True)
+                for mechanism, label in LABELS.items()
+            ),
+            Series(
+                label=f"the {name} that {float(EPSILON):g}-DP allows",
+                role=Role.CEILING,
+                x=priors,
+                y=[ends[end] for ends in measured["posterior_claim"]],
+            ),
+            Series(label="nothing learnt", role=Role.IDEAL, x=priors, y=priors),
+        ],
+    )
+
+
+def _group_epsilon_panel(measured: dict[str, Any]) -> Panel:
+    sizes = measured["group_sizes"]
+    return Panel(
+        title="Pure mechanisms",
+        x_label="records that differ, k",
+        y_label="smallest ε",
+        series=[
+            *(_exact(LABELS[name], sizes, measured["group_epsilon"][name]) for name in PURE),
+            Series(label="claim, kε", role=Role.CEILING, x=sizes, y=[k * float(EPSILON) for k in sizes]),
+        ],
+    )
+
+
+def _group_delta_panel(measured: dict[str, Any]) -> Panel:
+    sizes = measured["group_sizes"]
+    return Panel(
+        title=LABELS["gaussian"],
+        x_label="records that differ, k",
+        y_label="smallest δ at kε",
+        y_scale="log",
+        series=[
+            _exact("exact law", sizes, map(middle, measured["group_delta"])),
+            Series(
+                label="claim, k·e^((k − 1)ε)·δ",
+                role=Role.CEILING,
+                x=sizes,
+                y=[group_claim(measured, k).delta for k in sizes],
+            ),
+        ],
+    )
+
+
+def group_claim(measured: dict[str, Any], size: int) -> PrivacyClaim:
+    """What the discrete Gaussian's own claim at `EPSILON` promises to a group."""
+    return PrivacyClaim(float(EPSILON), measured["group_delta"][0][1]).group(size)
+
+
+def _exact(label: str, x: Iterable[float], y: Iterable[float], *, marks_only: bool = False) -> Series:
+    return Series(label=label, role=Role.EXACT, x=list(x), y=list(y), marks_only=marks_only)
+
+
+def explain(data: dict[str, Any]) -> str:
+    """Set the laws' figures beside the claim's."""
+    measured = data["measured"]
+    even = measured["priors"].index(0.5)
+    other = measured["epsilons"].index(0.5)
+    largest = measured["group_sizes"][-1]
+    return PARAGRAPH.format(
+        epsilon=float(EPSILON),
+        posterior=measured["posterior"]["laplace"][even][1],
+        posterior_claim=measured["posterior_claim"][even][1],
+        posterior_gaussian=measured["posterior"]["gaussian"][even][1],
+        largest=largest,
+        ratio=measured["group_ratio"][0],
+        delta=measured["group_delta"][0][1],
+        group_claim=group_claim(measured, largest).delta,
+        group_delta=measured["group_delta"][-1][1],
+        other_epsilon=measured["epsilons"][other],
+        laplace_delta=middle(measured["delta"]["laplace"][other]),
+        response_delta=middle(measured["delta"]["response"][other]),
+        gap=max(
+            max(abs(formula - bound) for bound in bounds)
+            for formula, bounds in zip(measured["delta_formula"], measured["delta"]["gaussian"], strict=True)
+        ),
+    )
