@@ -16,7 +16,8 @@ confidence sequence Robbins 1970, 'Statistical methods related to the law of the
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -24,6 +25,8 @@ from numpy.typing import NDArray
 from scipy import optimize, special
 
 from attacklab.claims import PrivacyClaim
+from attacklab.findings import Counts
+from attacklab.inference import Assessment, read_off
 
 _HALVINGS = 16
 _SHARES: Final[NDArray[np.float64]] = np.unique(
@@ -32,73 +35,54 @@ _SHARES: Final[NDArray[np.float64]] = np.unique(
 """Shares of the largest stake that can't ruin the gambler: small ones for subtle flaws, near 1 for blatant ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """In how many trials the event held the outputs of both inputs, of one only, of neither."""
+def judge(claim: PrivacyClaim, counts: Counts, alpha: float) -> Assessment:
+    """Judge one event, at any number of looks; everything said holds at all of them with probability at least 1 − α.
 
-    both: int = 0
-    first_only: int = 0
-    second_only: int = 0
-    neither: int = 0
+    Half of α goes to the evidence, which decides, and half to the bounds that are reported beside it.
 
-    @classmethod
-    def of(cls, first: NDArray[np.bool_], second: NDArray[np.bool_]) -> Table:
-        """Count the trials; the two arrays hold one trial a place."""
-        codes = np.bincount(2 * first.astype(np.intp) + second, minlength=4)
-        neither, second_only, first_only, both = (int(count) for count in codes)
-        return cls(both, first_only, second_only, neither)
-
-    def __add__(self, other: Table) -> Table:
-        return Table(
-            self.both + other.both,
-            self.first_only + other.first_only,
-            self.second_only + other.second_only,
-            self.neither + other.neither,
-        )
-
-    @property
-    def first(self) -> int:
-        """How often the event held the output of the first input."""
-        return self.both + self.first_only
-
-    @property
-    def second(self) -> int:
-        """How often the event held the output of the second input."""
-        return self.both + self.second_only
-
-    @property
-    def trials(self) -> int:
-        """How many trials there were."""
-        return self.both + self.first_only + self.second_only + self.neither
+    Raises:
+        ValueError: a count or α is out of range.
+    """
+    first, second = (confidence_sequence(hits, counts.trials, alpha / 4) for hits in (counts.first, counts.second))
+    bounds = read_off(claim, counts, first, second)
+    enough = math.log(2 / alpha)
+    if evidence(claim, counts) < enough:
+        return bounds
+    # The evidence falls as the claimed δ grows, and as ε does where δ is 0: the largest refuted is a lower bound.
+    delta = _largest(lambda trial: evidence(PrivacyClaim(claim.epsilon, trial), counts) >= enough, claim.delta, 1.0)
+    epsilon = claim.epsilon
+    if claim.delta == 0 and math.isfinite(bounds.epsilon_lower):
+        highest = 1 + 2 * max(bounds.epsilon_lower, epsilon)
+        epsilon = _largest(lambda trial: evidence(PrivacyClaim(trial), counts) >= enough, epsilon, highest)
+    return replace(
+        bounds,
+        violated=True,
+        excess_lower=max(bounds.excess_lower, delta - claim.delta),
+        epsilon_lower=max(bounds.epsilon_lower, epsilon),
+        delta_lower=max(bounds.delta_lower, delta),
+    )
 
 
-def evidence(claim: PrivacyClaim, table: Table) -> float:
+def evidence(claim: PrivacyClaim, counts: Counts) -> float:
     """Return the logarithm of the gambler's wealth: the claim is refuted at α once it reaches ln(1/α), at any look."""
-    swapped = Table(table.both, table.second_only, table.first_only, table.neither)
-    wealths = [
-        _log_wealth(claim, direction)
-        for one in (table, swapped)
-        for direction in (one, Table(one.neither, one.second_only, one.first_only, one.both))
-    ]
-    return float(special.logsumexp(wealths) - math.log(len(wealths)))
-
-
-def _log_wealth(claim: PrivacyClaim, table: Table) -> float:
-    """Bet that P[E] > e^ε·Q[E] + δ."""
-    # Dividing gains by e^ε + δ, the largest loss, keeps every factor finite for any ε.
-    shrink = math.exp(-claim.epsilon)
-    largest_loss = 1 + claim.delta * shrink
-    gains = np.array(
+    first_only, second_only = counts.first - counts.both, counts.second - counts.both
+    neither = counts.trials - counts.first - second_only
+    # Columns: trials in which x and y are 1, x only, y only, neither; rows: the event and its complement, both ways.
+    tables = np.array(
         [
-            ((1 - claim.delta) * shrink - 1) / largest_loss,
-            (1 - claim.delta) * shrink / largest_loss,
-            -1.0,
-            -claim.delta * shrink / largest_loss,
+            [counts.both, first_only, second_only, neither],
+            [neither, second_only, first_only, counts.both],
+            [counts.both, second_only, first_only, neither],
+            [neither, first_only, second_only, counts.both],
         ]
     )
-    counts = np.array([table.both, table.first_only, table.second_only, table.neither])
-    logs = counts @ np.log1p(np.outer(gains, _SHARES))
-    return float(special.logsumexp(logs) - math.log(len(_SHARES)))
+    # Dividing the gains x − e^ε·y − δ by e^ε + δ, the largest loss, keeps them finite for any ε.
+    shrink = math.exp(-claim.epsilon)
+    largest_loss = 1 + claim.delta * shrink
+    won = (1 - claim.delta) * shrink
+    gains = np.array([won - 1, won, -largest_loss, -claim.delta * shrink]) / largest_loss
+    wealths = tables @ np.log1p(np.outer(gains, _SHARES))
+    return float(special.logsumexp(wealths) - math.log(wealths.size))
 
 
 def confidence_sequence(hits: int, trials: int, alpha: float) -> tuple[float, float]:
@@ -123,3 +107,12 @@ def confidence_sequence(hits: int, trials: int, alpha: float) -> tuple[float, fl
     lower = optimize.brentq(beaten, 0.0 if hits == 0 else 1e-300, centre) if hits and beaten(1e-300) > 0 else 0.0
     upper = optimize.brentq(beaten, centre, 1 - 1e-16) if misses and beaten(1 - 1e-16) > 0 else 1.0
     return float(lower), float(upper)
+
+
+def _largest(holds: Callable[[float], bool], low: float, high: float) -> float:
+    """The largest number in [low, high) for which `holds`, as it does at `low`; to a thousandth of their distance."""
+    tolerance = (high - low) / 1024
+    while high - low > tolerance:
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low

@@ -106,9 +106,12 @@ def audit_(
     sensitivity: Annotated[float | None, typer.Option(help="Of the answer or the utilities; 1 by default.")] = None,
     lower: Annotated[float | None, typer.Option(help="Lower bound of a record (sum, mean).")] = None,
     upper: Annotated[float | None, typer.Option(help="Upper bound of a record (sum, mean).")] = None,
-    trials: Annotated[int, typer.Option(min=1, help="Outputs of either input to judge an event on.")] = DEFAULT_TRIALS,
+    trials: Annotated[
+        int, typer.Option(min=1, help="Most outputs of either input to judge an event on.")
+    ] = DEFAULT_TRIALS,
     alpha: Annotated[float, typer.Option(help="Probability of any false alarm.")] = DEFAULT_ALPHA,
     seed: Annotated[int, typer.Option(min=0, help="What all randomness is derived from.")] = 0,
+    spend_all: Annotated[bool, typer.Option("--spend-all", help="Use all trials, for closer bounds.")] = False,
     json: Annotated[str | None, typer.Option(help="Write the findings to this file, or - for standard output.")] = None,
 ) -> None:
     """Run every attack that applies against a target."""
@@ -128,7 +131,9 @@ def audit_(
         if Path(json).is_dir():
             raise ValueError(f"cannot write to {json}: it is a folder")
         _require_writable(Path(json).parent)
-    findings = audit(loaded, chosen, trials=trials, alpha=alpha, seed=seed, spec=_spec(target, options))
+    findings = audit(
+        loaded, chosen, trials=trials, alpha=alpha, seed=seed, spend_all=spend_all, spec=_spec(target, options)
+    )
     if json == "-":
         typer.echo(to_text(record(findings)), nl=False)
     else:

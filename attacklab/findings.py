@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attacklab.claims import PrivacyClaim
 from attacklab.neighbours import NeighbouringPair
@@ -60,11 +61,27 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How often the event happened, in how many trials of either input."""
+    """In how many of so many trials the event held the output of the first input, of the second, and of both."""
 
     first: int
     second: int
     trials: int
+    both: int = 0
+
+    @classmethod
+    def of(cls, first: NDArray[np.bool_], second: NDArray[np.bool_]) -> Counts:
+        """Count trials; the arrays say of each whether the event held its two outputs."""
+        return cls(
+            int(np.count_nonzero(first)),
+            int(np.count_nonzero(second)),
+            len(first),
+            int(np.count_nonzero(first & second)),
+        )
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(
+            self.first + other.first, self.second + other.second, self.trials + other.trials, self.both + other.both
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

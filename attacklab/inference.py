@@ -1,6 +1,6 @@
-"""Confidence from counts: bounds on P[E] and Q[E], and what they refute.
+"""Confidence from counts, for a number of trials fixed beforehand: bounds on P[E] and Q[E], and what they refute.
 
-An event is judged on `trials` fresh outputs of either input. Two Clopper–Pearson intervals, each at α/2, hold P[E] and
+An event is counted on `trials` outputs of either input. Two Clopper–Pearson intervals, each at α/2, hold P[E] and
 Q[E] together with probability at least 1 − α whatever the laws are; every bound here is read off that box, so all
 of them, for the event and its complement and in both directions, hold at once at the price of one α.
 
@@ -19,9 +19,6 @@ from scipy import stats
 from attacklab.claims import PrivacyClaim
 from attacklab.findings import Counts, Estimate
 
-POWER = 0.95
-"""The probability with which a smallest detectable advantage is detected."""
-
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
@@ -35,6 +32,7 @@ class Assessment:
             be), over the event and its complement in both directions.
         epsilon_lower: a lower bound on the real ε at the claimed δ.
         delta_lower: a lower bound on the real δ at the claimed ε.
+        violated: whether the claim is refuted.
     """
 
     first: Estimate
@@ -43,11 +41,7 @@ class Assessment:
     excess_lower: float
     epsilon_lower: float
     delta_lower: float
-
-    @property
-    def violated(self) -> bool:
-        """Whether the claim is refuted."""
-        return self.excess_lower > 0
+    violated: bool
 
 
 def clopper_pearson(hits: ArrayLike, trials: int, alpha: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -85,9 +79,22 @@ def assess(claim: PrivacyClaim, counts: Counts, alpha: float) -> Assessment:
     """
     hits = np.array([counts.first, counts.second])
     lower, upper = clopper_pearson(hits, counts.trials, alpha / 2)
-    p_low, q_low = (float(bound) for bound in lower)
-    p_high, q_high = (float(bound) for bound in upper)
-    p, q = (float(rate) for rate in hits / counts.trials)
+    return read_off(claim, counts, (lower[0], upper[0]), (lower[1], upper[1]))
+
+
+def read_off(
+    claim: PrivacyClaim, counts: Counts, first: tuple[float, float], second: tuple[float, float]
+) -> Assessment:
+    """Everything that bounds on P[E] and on Q[E] which hold together imply.
+
+    Args:
+        claim: the claim that is judged.
+        counts: what was seen.
+        first: the bounds on P[E].
+        second: the bounds on Q[E].
+    """
+    (p_low, p_high), (q_low, q_high) = ((float(low), float(high)) for low, high in (first, second))
+    p, q = counts.first / counts.trials, counts.second / counts.trials
     # Each row: a probability that is at least the first number under one input and at most the second under the other.
     cases = ((p_low, q_high), (1 - p_high, 1 - q_low), (q_low, p_high), (1 - q_high, 1 - p_low))
     excess = max(claim.excess(at_least, at_most) for at_least, at_most in cases)
@@ -98,6 +105,7 @@ def assess(claim: PrivacyClaim, counts: Counts, alpha: float) -> Assessment:
         excess_lower=excess,
         epsilon_lower=max(_log_ratio(at_least - claim.delta, at_most) for at_least, at_most in cases),
         delta_lower=max(0.0, excess + claim.delta),
+        violated=excess > 0,
     )
 
 
@@ -112,37 +120,6 @@ def share_of_alpha(alpha: float, parts: int) -> float:
     if parts < 1:
         raise ValueError(f"parts must be at least 1, not {parts}")
     return alpha / parts
-
-
-def smallest_detectable_advantage(claim: PrivacyClaim, trials: int, alpha: float, base_rate: float) -> float | None:
-    """The least advantage found by which `assess` refutes the claim with probability at least `POWER`.
-
-    Both counts are taken at an unlucky end of their own, so that the power is at least `POWER` whatever the counts do
-    together; the smallest such advantage is up to a third below.
-
-    Args:
-        claim: the claim to be refuted.
-        trials: outputs of either input.
-        alpha: as in `assess`.
-        base_rate: the smaller one of P[E] and Q[E]; the rarer the event, the smaller the advantage that shows.
-
-    Returns:
-        The advantage, or None where no event of that base rate can be detected with so few trials.
-    """
-    miss = (1 - POWER) / 2
-    q_unlucky = int(stats.binom.isf(miss, trials, base_rate))
-
-    def detected(advantage: float) -> bool:
-        p_unlucky = int(stats.binom.ppf(miss, trials, base_rate + advantage))
-        return assess(claim, Counts(p_unlucky, q_unlucky, trials), alpha).violated
-
-    missed, found = 0.0, 1.0 - base_rate
-    if not detected(found):
-        return None
-    while found - missed > 1e-3 * found:
-        middle = (missed + found) / 2
-        missed, found = (missed, middle) if detected(middle) else (middle, found)
-    return found
 
 
 def _log_ratio(at_least: float, at_most: float) -> float:

@@ -1,17 +1,19 @@
 """The referee: runs a target against attacks and says what was found. Nothing else runs a target.
 
 One α a run is split evenly over the attacks that apply, and each attack's share over its scenarios. Where a scenario
-has several candidate events, one sample chooses and a fresh one judges. All randomness is derived from the seed, the
-attack's name, the scenario, the role of the sample, the side of the pair and the batch, so that a finding does not
-depend on what else ran.
+has several candidate events, one sample chooses and a fresh one judges. Both samples grow until they have decided: the
+evidence against a claim may be looked at as often as one likes (see `betting`). All randomness is derived from the
+seed, the attack's name, the scenario, the role of the sample, the side of the pair and the batch, so that a finding
+does not depend on what else ran.
 """
 
 from __future__ import annotations
 
 import enum
+import math
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,9 +21,12 @@ from numpy.typing import NDArray
 
 from attacklab.attacks import ATTACKS
 from attacklab.attacks.base import Attack, Event, Scenario
+from attacklab.betting import evidence, judge
+from attacklab.claims import PrivacyClaim
 from attacklab.findings import Counts, Finding, Verdict, described_pair
 from attacklab.floats import require_ieee_arithmetic
-from attacklab.inference import Assessment, assess, share_of_alpha, smallest_detectable_advantage
+from attacklab.inference import Assessment, assess, share_of_alpha
+from attacklab.power import smallest_detectable_advantage
 from attacklab.targets import Outputs, Target, TargetError
 
 DEFAULT_TRIALS = 100_000
@@ -30,10 +35,14 @@ BATCH_OUTPUTS = 1 << 16
 """Outputs drawn at a time: large enough to hide the cost of a call, small enough that memory stays constant."""
 
 CHOOSING_SHARE = 10
-"""One trial is spent on choosing an event for so many spent on judging it."""
+"""At most one trial is spent on choosing an event for so many spent on judging it."""
 
 CHOOSING_ALPHA = 0.05
 """The confidence at which candidates are ranked; it costs no α, because judging uses fresh outputs."""
+
+FIRST_LOOK = 64
+GROWTH = 1.5
+"""The evidence is looked at after so many trials, and then each time that their number has grown by this factor."""
 
 
 class _Role(enum.IntEnum):
@@ -49,6 +58,7 @@ def audit(
     trials: int = DEFAULT_TRIALS,
     alpha: float = DEFAULT_ALPHA,
     seed: int = 0,
+    spend_all: bool = False,
     spec: str | None = None,
 ) -> list[Finding]:
     """Run attacks against a target.
@@ -56,9 +66,10 @@ def audit(
     Args:
         target: the implementation.
         attacks: which attacks, all by default; those that do not apply give a NOT_APPLICABLE finding and cost no α.
-        trials: outputs of either input on which each event is judged.
+        trials: the most outputs of either input on which an event is judged.
         alpha: the probability of any false alarm in the whole run, were the claim true.
         seed: what all randomness is derived from.
+        spend_all: whether to go on to the last trial when a claim has been refuted before, for closer bounds.
         spec: the words after `attacklab audit` that load this target, for the line that replays a finding.
 
     Returns:
@@ -76,7 +87,7 @@ def audit(
     share = share_of_alpha(alpha, max(1, sum(attack.applies_to(target) for attack in attacks)))
     findings: list[Finding] = []
     for attack in attacks:
-        findings += _Trial(target, attack, trials, share, seed, spec).findings()
+        findings += _Trial(target, attack, trials, share, seed, spend_all, spec).findings()
     require_ieee_arithmetic()  # a target may have loaded a library that changed it
     return findings
 
@@ -90,6 +101,7 @@ class _Trial:
     trials: int
     alpha: float
     seed: int
+    spend_all: bool
     spec: str | None
     _probes: int = field(default=0, init=False)
 
@@ -112,23 +124,14 @@ class _Trial:
         except ValueError:
             reason = f"the claim promises nothing of {scenario.answers} answers together"
             return self._finding(Verdict.INCONCLUSIVE, reason, pair=described_pair(scenario.pair))
-        drawn = self.trials
         try:
-            if len(scenario.events) == 1:
-                event = scenario.events[0]
-            else:
-                drawn += max(1, self.trials // CHOOSING_SHARE)
-                event = self._chosen(scenario, number)
-            (counts,) = self._counts(scenario, (event,), number, _Role.JUDGE, self.trials)
+            event, spent = self._chosen(scenario, number, claim)
+            counts, assessment = self._judged_event(scenario, number, event, claim, alpha)
         except TargetError as error:
             return self._finding(
                 Verdict.ERROR, str(error), pair=described_pair(scenario.pair), seconds=time.perf_counter() - started
             )
-        assessment = assess(claim, counts, alpha)
-        # An event and its complement refute the same claims; the rarer of the two says how small an advantage shows.
-        rates = (assessment.first.estimate, assessment.second.estimate)
-        base_rate = min(*rates, *(1 - rate for rate in rates))
-        detectable = smallest_detectable_advantage(claim, self.trials, alpha, base_rate)
+        detectable = None if assessment.violated else self._detectable(claim, assessment, alpha)
         verdict, reason = _verdict(assessment, detectable, claim.ceiling)
         return self._finding(
             verdict,
@@ -146,31 +149,64 @@ class _Trial:
             delta_lower=assessment.delta_lower,
             smallest_detectable=detectable,
             alpha=alpha,
-            trials=2 * drawn * scenario.answers,
+            trials=2 * (spent + counts.trials) * scenario.answers,
             seconds=time.perf_counter() - started,
         )
 
-    def _chosen(self, scenario: Scenario, number: int) -> Event:
-        trials = max(1, self.trials // CHOOSING_SHARE)
-        counts = self._counts(scenario, scenario.events, number, _Role.CHOOSE, trials)
-        claim = self.target.claim.composed(scenario.answers)
-        shown = [assess(claim, count, CHOOSING_ALPHA).excess_lower for count in counts]
-        return scenario.events[int(np.argmax(shown))]
+    def _chosen(self, scenario: Scenario, number: int, claim: PrivacyClaim) -> tuple[Event, int]:
+        """The candidate that looks best, and how many trials it took to see."""
+        if len(scenario.events) == 1:
+            return scenario.events[0], 0
+        most = max(1, self.trials // CHOOSING_SHARE)
+        for counts in self._looks(scenario, number, _Role.CHOOSE, scenario.events, most):
+            shown = [assess(claim, count, CHOOSING_ALPHA).excess_lower for count in counts]
+            if max(shown) > 0:
+                break
+        return scenario.events[int(np.argmax(shown))], counts[0].trials
 
-    def _counts(
-        self, scenario: Scenario, events: Sequence[Event], number: int, role: _Role, trials: int
-    ) -> list[Counts]:
-        hits = np.zeros((len(events), 2), dtype=np.int64)
+    def _judged_event(
+        self, scenario: Scenario, number: int, event: Event, claim: PrivacyClaim, alpha: float
+    ) -> tuple[Counts, Assessment]:
+        for (counts,) in self._looks(scenario, number, _Role.JUDGE, (event,), self.trials):
+            if evidence(claim, counts) >= math.log(2 / alpha):
+                break
+        return counts, judge(claim, counts, alpha)
+
+    def _detectable(self, claim: PrivacyClaim, assessment: Assessment, alpha: float) -> float | None:
+        # An event and its complement refute the same claims; the rarer of the two says how small an advantage shows.
+        rates = (assessment.first.estimate, assessment.second.estimate)
+        base_rate = min(*rates, *(1 - rate for rate in rates))
+        return smallest_detectable_advantage(claim, self.trials, alpha, base_rate)
+
+    def _looks(
+        self, scenario: Scenario, number: int, role: _Role, events: Sequence[Event], most: int
+    ) -> Iterator[list[Counts]]:
+        """The counts of each event after ever more trials, up to `most`; only after all where all are to be spent."""
+        counts = [Counts(0, 0, 0)] * len(events)
         step = max(1, BATCH_OUTPUTS // scenario.answers)
+        done = batch = 0
+        while done < most:
+            look = most if self.spend_all else min(most, max(FIRST_LOOK, math.ceil(done * GROWTH)))
+            while done < look:
+                rows = min(step, look - done)
+                inside = [
+                    [_inside(event, outputs) for event in events]
+                    for outputs in self._batch(scenario, number, role, batch, rows)
+                ]
+                counts = [before + Counts.of(*sides) for before, *sides in zip(counts, *inside, strict=True)]
+                done, batch = done + rows, batch + 1
+            yield counts
+
+    def _batch(self, scenario: Scenario, number: int, role: _Role, batch: int, rows: int) -> Iterator[Outputs]:
+        """Outputs for the first and for the second input, a row a trial."""
         for side, input_ in enumerate((scenario.pair.first, scenario.pair.second)):
-            for batch, start in enumerate(range(0, trials, step)):
-                rows = min(step, trials - start)
-                rng = self._rng(number, role, side, batch)
-                outputs = self.target.outputs(input_, rows * scenario.answers, rng)
-                if scenario.answers > 1:
-                    outputs = outputs.reshape(rows, scenario.answers, *outputs.shape[1:])
-                hits[:, side] += [_hits(event, outputs) for event in events]
-        return [Counts(int(first), int(second), trials) for first, second in hits]
+            outputs = self.target.outputs(
+                input_,
+                rows * scenario.answers,
+                self._rng(number, role, side, batch),
+                sees_failures=scenario.sees_failures,
+            )
+            yield outputs.reshape(rows, scenario.answers, *outputs.shape[1:]) if scenario.answers > 1 else outputs
 
     def _probe(self, input_: object, trials: int) -> Outputs:
         self._probes += 1
@@ -197,16 +233,18 @@ class _Trial:
     def _replay(self) -> str:
         if self.spec is None:
             settings = f"trials={self.trials}, alpha={self.alpha!r}, seed={self.seed}"
+            settings += ", spend_all=True" if self.spend_all else ""
             return f"audit({self.target.name}, [{self.attack!r}], {settings})"
         settings = f"--trials {self.trials} --alpha {self.alpha!r} --seed {self.seed}"
+        settings += " --spend-all" if self.spend_all else ""
         return f"attacklab audit {self.spec} --attack {self.attack.name} {settings}"
 
 
-def _hits(event: Event, outputs: Outputs) -> int:
+def _inside(event: Event, outputs: Outputs) -> NDArray[np.bool_]:
     inside: NDArray[np.bool_] = event.contains(outputs)
     if inside.shape != (len(outputs),) or inside.dtype != np.bool_:
         raise TypeError(f"event {event.description!r} gave {inside.dtype}{inside.shape}, not one bool a trial")
-    return int(np.count_nonzero(inside))
+    return inside
 
 
 def _verdict(assessment: Assessment, detectable: float | None, ceiling: float) -> tuple[Verdict, str]:

@@ -40,6 +40,22 @@ class Kind(enum.StrEnum):
     """Anything that the pair holds."""
 
 
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What stands for each output of a release that raised, where the adversary sees failures.
+
+    Attributes:
+        kind: the name of the exception's type.
+        message: what it said.
+    """
+
+    kind: str
+    message: str
+
+    def __float__(self) -> float:
+        return math.nan
+
+
 class TargetError(Exception):
     """A target did not do what a target must do: it raised, or its outputs are not one valid output a trial."""
 
@@ -165,10 +181,16 @@ class Target:
         """The same target with a `sampler(input, bits)` of one output from random bits, so that it can be proved."""
         return replace(self, sampler=sampler)
 
-    def outputs(self, input_: Any, trials: int, rng: np.random.Generator) -> Outputs:
+    def outputs(self, input_: Any, trials: int, rng: np.random.Generator, *, sees_failures: bool = False) -> Outputs:
         """Run the release and check the form of what it returns, altering no bit of it.
 
         The release gets a copy of the input, so that one that works in place spoils no later call.
+
+        Args:
+            input_: as the kind says.
+            trials: how many outputs.
+            rng: the randomness of a seeded target.
+            sees_failures: whether a release that raises gives `trials` times a `Failure`, and NaN is an output.
 
         Raises:
             TargetError: it raised (or asked the process to exit), or did not return one valid output a trial; the
@@ -178,10 +200,12 @@ class Target:
             with np.errstate(all="ignore"):
                 released = self.release(copy.deepcopy(input_), trials, rng)
         except (Exception, SystemExit) as error:
+            if sees_failures:
+                return np.full(trials, Failure(type(error).__name__, str(error)), dtype=object)
             raise TargetError(f"{self.name} raised {in_one_line(error)}") from error
-        return self._checked(released, input_, trials)
+        return self._checked(released, input_, trials, sees_failures)
 
-    def _checked(self, released: NDArray[Any] | list[Any], input_: Any, trials: int) -> Outputs:
+    def _checked(self, released: NDArray[Any] | list[Any], input_: Any, trials: int, sees_failures: bool) -> Outputs:
         if isinstance(released, list):
             outputs: Outputs = np.fromiter(released, dtype=object, count=len(released))
         elif isinstance(released, np.ndarray) and released.ndim >= 1:
@@ -191,10 +215,10 @@ class Target:
         if len(outputs) != trials:
             raise TargetError(f"{self.name} returned {len(outputs)} outputs for {trials} trials")
         if self.kind is not Kind.DATASET:
-            self._check_numbers(outputs, input_)
+            self._check_numbers(outputs, input_, sees_failures)
         return outputs
 
-    def _check_numbers(self, outputs: Outputs, input_: Any) -> None:
+    def _check_numbers(self, outputs: Outputs, input_: Any, sees_failures: bool) -> None:
         numbers = outputs
         if outputs.dtype == object:
             numbers = _as_vector([output for output in outputs if output is not None])
@@ -205,7 +229,7 @@ class Target:
                 f"{self.name} returned outputs of type {numbers.dtype} and shape {numbers.shape[1:]}, "
                 "not numbers of up to 64 bits"
             )
-        if np.isnan(numbers).any():
+        if not sees_failures and np.isnan(numbers).any():
             raise TargetError(f"{self.name} returned NaN, first at trial {int(np.argmax(np.isnan(numbers)))}")
         if self.kind is Kind.SELECTION:
             if numbers.dtype.kind == "f":

@@ -34,7 +34,7 @@ from mechanisms.gaussian.naive import Sampler, box_muller, inverse_cdf, polar, z
 from mechanisms.gaussian.privacy import classical_sigma, gaussian_delta
 
 SIGMAS = (1.0, 4.844805262605389, 321.7)
-ANSWERS = (0.0, 1.0, -7.3)
+ANSWERS = (0.0, 1.0, -7.3, 1e12)
 ZIGGURAT_CORE = 3.6541
 """The ziggurat's tail begins just above; it is not modelled."""
 
@@ -173,6 +173,18 @@ def test_failures_and_infinities_are_reached_by_no_sampler() -> None:
     for model in MODELS:
         rows = np.stack([outputs, np.full(4, 0.3)], axis=1) if model.answers == 2 else outputs
         assert not model.reachable(rows, 1.0, 2.0)[0]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_an_answer_that_swallows_the_noise_leaves_no_output_out(model: SamplerModel) -> None:
+    outputs = 1e15 + np.random.default_rng(1).integers(-40, 40, 200) / 8.0
+    assert model.reachable(outputs.reshape(-1, model.answers) if model.answers == 2 else outputs, 1e15, 100.0).all()
+
+
+def test_sigma_may_be_a_number_of_numpy() -> None:
+    target = targets.naive_gaussian_box_muller_binary32()
+    findings = audit(target, [LowBitGaussian(sigma=np.float64(targets.sigma_of(1.0)))], trials=4_000)
+    assert findings[1].verdict is Verdict.VIOLATED
 
 
 def _audited(target: Target, trials: int = 20_000) -> dict[int, Finding]:

@@ -60,7 +60,7 @@ def exactly(mechanism: Callable[..., NDArray[Any]], **parameters: Any) -> Callab
 
 
 def judged(target: Target, attack: Any = None) -> Finding:
-    (finding,) = audit(target, [attack or SumSensitivity()], trials=20_000, seed=3)
+    (finding,) = audit(target, [attack or SumSensitivity()], trials=20_000, seed=3, spend_all=True)
     return finding
 
 

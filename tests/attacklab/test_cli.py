@@ -250,7 +250,8 @@ def test_run_writes_data_figures_and_page(checkout: Path) -> None:
     found = sorted(str(path.relative_to(checkout / "out")) for path in (checkout / "out").rglob("*.*"))
     assert found == ["data/low_bits.json", "figures/bits.png", "figures/bits.svg", "index.md"]
     (finding,) = read_record(checkout / "out" / "data" / "low_bits.json")["findings"]
-    assert (finding.verdict, finding.seed, finding.counts.trials) == (Verdict.VIOLATED, 3, 2000)
+    assert (finding.verdict, finding.seed) == (Verdict.VIOLATED, 3)
+    assert 0 < finding.counts.trials <= 2000
     assert "It is seen at once." in (checkout / "out" / "index.md").read_text(encoding="utf-8")
 
 

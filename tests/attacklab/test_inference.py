@@ -13,14 +13,7 @@ from scipy import stats
 
 from attacklab.claims import PrivacyClaim
 from attacklab.findings import Counts
-from attacklab.inference import (
-    POWER,
-    Assessment,
-    assess,
-    clopper_pearson,
-    share_of_alpha,
-    smallest_detectable_advantage,
-)
+from attacklab.inference import Assessment, assess, clopper_pearson, share_of_alpha
 
 
 def at_least(hits: int, trials: int, probability: Fraction) -> Fraction:
@@ -151,61 +144,6 @@ def test_assessment_is_the_same_for_the_complement_and_for_the_swapped_pair(coun
         assert other.excess_lower == pytest.approx(first.excess_lower, abs=1e-12)
         assert other.epsilon_lower == pytest.approx(first.epsilon_lower, abs=1e-12)
         assert other.advantage.estimate == pytest.approx(-first.advantage.estimate)
-
-
-def power(claim: PrivacyClaim, trials: int, alpha: float, p: float, q: float) -> float:
-    """The probability that `assess` refutes the claim, over all counts; what refutes grows with the first count."""
-    total = 0.0
-    for second in range(trials + 1):
-        mass = float(stats.binom.pmf(second, trials, q))
-        if mass < 1e-12:
-            continue
-        missed, found = -1, trials + 1
-        while found - missed > 1:
-            middle = (missed + found) // 2
-            refuted = middle > second and assess(claim, Counts(middle, second, trials), alpha).violated
-            missed, found = (missed, middle) if refuted else (middle, found)
-        total += mass * float(stats.binom.sf(found - 1, trials, p))
-    return total
-
-
-@pytest.mark.parametrize(
-    ("claim", "trials", "alpha", "base_rate"),
-    [
-        (PrivacyClaim(0.1), 400, 1e-3, 0.0),
-        (PrivacyClaim(0.1), 300, 1e-6, 0.3),
-        (PrivacyClaim(1.0, 0.01), 500, 1e-6, 0.05),
-    ],
-)
-def test_smallest_detectable_advantage_is_detected_as_often_as_it_says_and_little_less_is_not(
-    claim: PrivacyClaim, trials: int, alpha: float, base_rate: float
-) -> None:
-    smallest = smallest_detectable_advantage(claim, trials, alpha, base_rate)
-    assert smallest is not None
-    assert power(claim, trials, alpha, base_rate + smallest, base_rate) >= POWER
-    # Both counts are taken at their unlucky ends together, which overshoots by less than a third.
-    assert power(claim, trials, alpha, base_rate + 0.7 * smallest, base_rate) < POWER
-    assert power(claim, trials, alpha, base_rate + 0.5 * smallest, base_rate) < 0.5
-
-
-def test_a_generous_alpha_does_not_make_an_advantage_of_nothing_detectable() -> None:
-    smallest = smallest_detectable_advantage(PrivacyClaim(0.01), 200, 0.6, 0.3)
-    assert smallest is not None
-    assert power(PrivacyClaim(0.01), 200, 0.6, 0.3 + smallest, 0.3) >= POWER
-
-
-def test_rarer_events_and_more_trials_show_smaller_advantages() -> None:
-    claim = PrivacyClaim(0.1)
-    rare, common = (smallest_detectable_advantage(claim, 10_000, 1e-6, rate) for rate in (0.0, 0.3))
-    more = smallest_detectable_advantage(claim, 100_000, 1e-6, 0.3)
-    assert rare is not None
-    assert common is not None
-    assert more is not None
-    assert rare < more < common
-
-
-def test_nothing_is_detectable_with_a_handful_of_trials() -> None:
-    assert smallest_detectable_advantage(PrivacyClaim(1.0), 5, 1e-6, 0.0) is None
 
 
 @pytest.mark.parametrize(

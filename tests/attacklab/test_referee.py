@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import shlex
@@ -19,13 +20,13 @@ from scipy import stats
 from attacklab import cli, referee
 from attacklab.attacks import ATTACKS
 from attacklab.attacks.base import Event, Probe, Scenario
+from attacklab.betting import judge
 from attacklab.claims import PrivacyClaim
 from attacklab.findings import Counts, Finding, Verdict
 from attacklab.floats import ArithmeticModeError
-from attacklab.inference import assess
 from attacklab.neighbours import NeighbouringPair, Relation
-from attacklab.referee import BATCH_OUTPUTS, CHOOSING_SHARE, audit
-from attacklab.targets import Kind, Target
+from attacklab.referee import BATCH_OUTPUTS, CHOOSING_SHARE, FIRST_LOOK, GROWTH, audit
+from attacklab.targets import Failure, Kind, Target
 
 PAIR = NeighbouringPair.records([0], [1], Relation.SUBSTITUTE)
 ZERO = Event("a zero", lambda outputs: np.asarray(outputs == 0, dtype=bool))
@@ -82,7 +83,7 @@ def test_probing_choosing_and_judging_draw_from_generators_of_their_own_on_eithe
     recording = Recording()
     attack = Bets((Scenario(PAIR, (ZERO, ONE, NEVER)), Scenario(PAIR, (ZERO,))), probes=2)
     trials = 2 * BATCH_OUTPUTS
-    audit(target_of(recording), [attack], trials=trials)
+    audit(target_of(recording), [attack], trials=trials, spend_all=True)
     states = [state for _side, _trials, state in recording.calls]
     assert len(set(states)) == len(states)
     choosing = trials // CHOOSING_SHARE
@@ -91,16 +92,36 @@ def test_probing_choosing_and_judging_draw_from_generators_of_their_own_on_eithe
         (0, 10),
         (0, choosing),
         (1, choosing),
-        *[(0, BATCH_OUTPUTS)] * 2,
-        *[(1, BATCH_OUTPUTS)] * 2,
-        *[(0, BATCH_OUTPUTS)] * 2,  # one event alone needs no choosing
-        *[(1, BATCH_OUTPUTS)] * 2,
+        *[(0, BATCH_OUTPUTS), (1, BATCH_OUTPUTS)] * 2,
+        *[(0, BATCH_OUTPUTS), (1, BATCH_OUTPUTS)] * 2,  # one event alone needs no choosing
     ]
+
+
+def test_both_samples_grow_until_they_have_decided() -> None:
+    recording = Recording()
+    attack = Bets((Scenario(PAIR, (NEVER, ZERO)),))
+    (finding,) = audit(target_of(recording, epsilon=0.01), [attack], trials=100_000)
+    assert (finding.verdict, finding.event) == (Verdict.VIOLATED, "a zero")
+    assert finding.counts is not None
+    assert finding.counts.trials < 2_000
+    drawn = [count for side, count, _state in recording.calls if side == 0]
+    assert drawn[0] == FIRST_LOOK
+    assert sum(drawn) == finding.trials // 2
+
+
+def test_a_sample_that_decides_nothing_is_spent_whole() -> None:
+    recording = Recording()
+    (finding,) = audit(target_of(recording, epsilon=5.0), [Bets((Scenario(PAIR, (ZERO,)),))], trials=10_000)
+    looks = np.cumsum([count for side, count, _state in recording.calls if side == 0])
+    assert looks[-1] == 10_000
+    assert all(before < look <= math.ceil(GROWTH * before) for before, look in itertools.pairwise(looks))
+    assert finding.verdict is Verdict.NOT_DETECTED
 
 
 def test_the_event_that_refutes_best_is_chosen_and_its_trials_counted() -> None:
     attack = Bets((Scenario(PAIR, (NEVER, ZERO)),))
-    (finding,) = audit(target_of(randomized_response(9.0), epsilon=0.1), [attack], trials=10_000)
+    target = target_of(randomized_response(9.0), epsilon=0.1)
+    (finding,) = audit(target, [attack], trials=10_000, spend_all=True)
     assert finding.verdict is Verdict.VIOLATED
     assert finding.event == "a zero"
     assert finding.trials == 2 * (10_000 + 1_000)
@@ -110,13 +131,13 @@ def test_the_event_that_refutes_best_is_chosen_and_its_trials_counted() -> None:
 
 def test_counts_are_those_of_the_outputs() -> None:
     """A binomial deviates by 7 standard deviations, 0.035, with probability below 1e-11."""
-    (finding,) = audit(
-        target_of(randomized_response(3.0), epsilon=0.1), [Bets((Scenario(PAIR, (ZERO,)),))], trials=10_000
-    )
+    target, attack = target_of(randomized_response(3.0), epsilon=0.1), Bets((Scenario(PAIR, (ZERO,)),))
+    (finding,) = audit(target, [attack], trials=10_000, spend_all=True)
     assert finding.counts is not None
     assert finding.counts.first / 10_000 == pytest.approx(0.75, abs=0.035)
     assert finding.counts.second / 10_000 == pytest.approx(0.25, abs=0.035)
-    judged = assess(PrivacyClaim(0.1), finding.counts, 1e-6)
+    assert finding.counts.both / 10_000 == pytest.approx(0.75 * 0.25, abs=0.035)
+    judged = judge(PrivacyClaim(0.1), finding.counts, 1e-6)
     assert finding.epsilon_lower == judged.epsilon_lower
     assert finding.advantage == judged.advantage
     assert finding.ceiling == math.tanh(0.05)
@@ -180,8 +201,9 @@ def test_several_answers_a_trial_are_judged_against_their_composition_as_rows() 
 
     attack = Bets((Scenario(PAIR, (Event("all zero", contains),), answers=3),))
     trials = BATCH_OUTPUTS // 3 + 5
-    (finding,) = audit(target_of(randomized_response(2.0), epsilon=0.3, delta=1e-9), [attack], trials=trials)
-    assert shapes == [(BATCH_OUTPUTS // 3, 3), (5, 3)] * 2
+    target = target_of(randomized_response(2.0), epsilon=0.3, delta=1e-9)
+    (finding,) = audit(target, [attack], trials=trials, spend_all=True)
+    assert shapes == [(BATCH_OUTPUTS // 3, 3)] * 2 + [(5, 3)] * 2
     assert finding.claim == PrivacyClaim(0.3, 1e-9).composed(3)
     assert finding.answers == 3
     assert finding.trials == 2 * 3 * trials
@@ -210,8 +232,8 @@ def test_an_event_and_its_complement_have_the_same_power(event: Event) -> None:
 @pytest.mark.parametrize(
     ("released", "message"),
     [
-        (lambda trials: np.zeros(trials - 1), "stub returned 99 outputs for 100 trials"),
-        (lambda trials: [0.0] * (trials + 1), "stub returned 101 outputs for 100 trials"),
+        (lambda trials: np.zeros(trials - 1), "stub returned 63 outputs for 64 trials"),
+        (lambda trials: [0.0] * (trials + 1), "stub returned 65 outputs for 64 trials"),
         (lambda _trials: 0.5, "stub returned a float"),
         (lambda trials: np.full(trials, math.nan), "stub returned NaN, first at trial 0"),
         (lambda trials: ["x"] * trials, "not numbers"),
@@ -260,8 +282,23 @@ def test_outputs_that_are_failures_are_counted_as_outside_or_inside_like_any_oth
     def release(records: np.ndarray, trials: int, _rng: np.random.Generator) -> list[int | None]:
         return [None if records[0] and number % 2 else 0 for number in range(trials)]
 
-    (finding,) = audit(target_of(release), [Bets((Scenario(PAIR, (ZERO,)),))], trials=1_000)
-    assert finding.counts == Counts(1_000, 500, 1_000)
+    (finding,) = audit(target_of(release), [Bets((Scenario(PAIR, (ZERO,)),))], trials=1_000, spend_all=True)
+    assert finding.counts == Counts(1_000, 500, 1_000, both=500)
+
+
+def test_an_adversary_who_sees_failures_can_bet_on_them() -> None:
+    def release(records: np.ndarray, trials: int, _rng: np.random.Generator) -> np.ndarray:
+        if records[0]:
+            raise ZeroDivisionError("one too many")
+        return np.full(trials, math.nan)
+
+    failed = Event("it fails", lambda outputs: np.array([isinstance(output, Failure) for output in outputs]))
+    (finding,) = audit(target_of(release), [Bets((Scenario(PAIR, (failed,), sees_failures=True),))])
+    assert finding.verdict is Verdict.VIOLATED
+    assert finding.counts is not None
+    assert (finding.counts.first, finding.counts.second) == (0, finding.counts.trials)
+    (blind,) = audit(target_of(release), [Bets((Scenario(PAIR, (failed,)),))])
+    assert (blind.verdict, blind.reason) == (Verdict.ERROR, "stub raised ZeroDivisionError: one too many")
 
 
 def test_an_event_that_does_not_decide_every_trial_is_a_mistake_of_the_attack() -> None:
@@ -310,7 +347,7 @@ def test_memory_does_not_grow_with_the_number_of_trials() -> None:
 
     def peak(trials: int) -> int:
         tracemalloc.start()
-        audit(target, [attack], trials=trials)
+        audit(target, [attack], trials=trials, spend_all=True)
         _now, highest = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         return highest

@@ -154,7 +154,7 @@ def judged(release: Release, epsilon: float, *, answers: tuple[float, float] = (
     sensitivity = abs(answers[1] - answers[0])
     bound = partial(release, epsilon=epsilon, sensitivity=sensitivity, **rest)
     target = Target.noise(bound, epsilon=epsilon, sensitivity=sensitivity)
-    (finding,) = audit(target, [LowBitLaplace(answers)], trials=10_000, seed=5)
+    (finding,) = audit(target, [LowBitLaplace(answers)], trials=10_000, seed=5, spend_all=True)
     return finding
 
 

@@ -75,7 +75,7 @@ def test_short_accumulators_are_caught(family: str, form: Format, epsilon: float
     low_precision = partial(naive_exponential_low_precision, dtype=TYPES[form])
     release = accumulating(TYPES[form]) if family == "loop" else low_precision
     attack = TruncatedAddition(formats=(form,))
-    (finding,) = audit(target_of(release, epsilon), [attack], trials=20_000, seed=3)
+    (finding,) = audit(target_of(release, epsilon), [attack], trials=20_000, seed=3, spend_all=True)
     assert finding.verdict is Verdict.VIOLATED
     assert finding.counts is not None
     assert finding.counts.second == 0
@@ -85,7 +85,7 @@ def test_short_accumulators_are_caught(family: str, form: Format, epsilon: float
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
 def test_the_ideal_mechanism_is_not_accused_at_any_format(epsilon: float) -> None:
     """Each of the four findings is a false alarm with probability at most 1e-6/4, at this fixed seed."""
-    findings = audit(target_of(ideal_exponential, epsilon), [TruncatedAddition()], trials=20_000, seed=3)
+    findings = audit(target_of(ideal_exponential, epsilon), [TruncatedAddition()], trials=20_000, seed=3, spend_all=True)
     assert len(findings) == len(FORMATS)
     assert {finding.verdict for finding in findings} == {Verdict.NOT_DETECTED}
 

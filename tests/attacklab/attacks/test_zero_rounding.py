@@ -102,7 +102,7 @@ def test_boundary_below_binary64_is_found_where_the_target_has_a_wider_range() -
 
 
 def judged(release: Release, epsilon: float, sensitivity: float = 1.0) -> list[Finding]:
-    return audit(target_of(release, epsilon, sensitivity), [ZeroRounding()], trials=2_000, seed=7)
+    return audit(target_of(release, epsilon, sensitivity), [ZeroRounding()], trials=2_000, seed=7, spend_all=True)
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 4.0])

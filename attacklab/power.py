@@ -1,0 +1,76 @@
+"""How much an audit can see: the trials that an event takes, and the smallest advantage that a budget shows.
+
+Both counts are taken at an unlucky end of their own, so that the power is at least `POWER` whatever they do together.
+"""
+
+from __future__ import annotations
+
+import math
+
+from scipy import stats
+
+from attacklab.betting import evidence
+from attacklab.claims import PrivacyClaim
+from attacklab.findings import Counts
+
+POWER = 0.95
+"""The probability with which a smallest detectable advantage is detected."""
+
+MOST_TRIALS = 1 << 50
+"""More are not asked for: an event that takes them is as good as invisible."""
+
+
+def detects(claim: PrivacyClaim, p: float, q: float, trials: int, alpha: float) -> bool:
+    """Whether an event of probabilities p > q refutes the claim with probability at least `POWER` in so many trials.
+
+    The α is that of `betting.judge`, which gives half of it to the evidence.
+    """
+    miss = (1 - POWER) / 3
+    first = int(stats.binom.ppf(miss, trials, p))
+    second = int(stats.binom.isf(miss, trials, q))
+    # Trials in which the event holds both outputs are worth less than two in which it holds one each.
+    both = min(first, second, int(stats.binom.isf(miss, trials, p * q)))
+    both = max(both, first + second - trials)
+    return evidence(claim, Counts(first, second, trials, both)) >= math.log(2 / alpha)
+
+
+def smallest_detectable_advantage(claim: PrivacyClaim, trials: int, alpha: float, base_rate: float) -> float | None:
+    """The least advantage found by which the claim is refuted with probability at least `POWER`.
+
+    Args:
+        claim: the claim to be refuted.
+        trials: outputs of either input.
+        alpha: as in `betting.judge`.
+        base_rate: the smaller one of P[E] and Q[E]; the rarer the event, the smaller the advantage that shows.
+
+    Returns:
+        The advantage, or None where no event of that base rate can be detected with so few trials.
+    """
+    missed, found = 0.0, 1.0 - base_rate
+    if not detects(claim, base_rate + found, base_rate, trials, alpha):
+        return None
+    while found - missed > 1e-3 * found:
+        middle = (missed + found) / 2
+        detected = detects(claim, base_rate + middle, base_rate, trials, alpha)
+        missed, found = (missed, middle) if detected else (middle, found)
+    return found
+
+
+def trials_needed(claim: PrivacyClaim, p: float, q: float, alpha: float) -> int | None:
+    """How many trials refute the claim by an event of probabilities p > q with probability at least `POWER`.
+
+    Returns:
+        The number, within 1 %, or None where p and q keep the claim (or all but keep it).
+    """
+    if claim.excess(p, q) <= 0:
+        return None
+    enough = 1
+    while not detects(claim, p, q, enough, alpha):
+        enough *= 2
+        if enough > MOST_TRIALS:
+            return None
+    short = enough // 2
+    while enough - short > max(1, enough // 100):
+        middle = (short + enough) // 2
+        short, enough = (short, middle) if detects(claim, p, q, middle, alpha) else (middle, enough)
+    return enough
