@@ -184,7 +184,7 @@ def exact_smooth_mean(epsilon: float = 1.0) -> Target:
 def exact_sample_aggregate(epsilon: float = 1.0) -> Target:
     """Mean age by sample and aggregate, chunks assigned to people, exact."""
 
-    def prepare(records: NDArray[np.float64], *, domain: Domain, epsilon: Fraction) -> Callable[[RandomBits], float]:
+    def prepare(records: NDArray[np.float64], *, domain: Domain, epsilon: Fraction) -> exact_means.Release:
         return exact_means.prepare_sample_aggregate(
             [(str(person), value) for person, value in enumerate(records)],
             statistic=np.mean,
@@ -203,7 +203,7 @@ def _mean(mechanism: Callable[..., Any], epsilon: float, claimed_delta: float = 
 
 
 def _exact_mean(
-    prepare: Callable[..., Callable[[RandomBits], float | None]],
+    prepare: Callable[..., exact_means.Release],
     epsilon: float,
     name: str,
     claimed_delta: float = 0.0,
@@ -214,12 +214,13 @@ def _exact_mean(
     if claimed_delta:
         parameters["delta"] = claimed_delta
 
-    def release(records: NDArray[np.float64], trials: int, rng: np.random.Generator) -> list[float | None]:
-        draw, bits = prepare(records, **parameters), SeededBits(rng)
-        return [draw(bits) for _ in range(trials)]
+    def release(
+        records: NDArray[np.float64], trials: int, rng: np.random.Generator
+    ) -> NDArray[np.float64] | list[float | None]:
+        return prepare(records, **parameters).many(trials, SeededBits(rng))
 
     def sampler(records: NDArray[np.float64], bits: RandomBits) -> float | None:
-        return prepare(records, **parameters)(bits)
+        return prepare(records, **parameters).one(bits)
 
     target = Target.mean(release, bounds=(0.0, UPPER), epsilon=epsilon, delta=claimed_delta, name=name)
     return target.exact(sampler)

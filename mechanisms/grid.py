@@ -94,6 +94,24 @@ class Grid:
         """
         return math.ceil(positive_rational("sensitivity", sensitivity) / self.step)
 
+    def steps_of(self, name: str, point: float | Fraction) -> int:
+        """Say how many steps a public point of the grid lies above 0.
+
+        Args:
+            name: what an error message calls it.
+            point: a point of the grid.
+
+        Raises:
+            TypeError: `point` is not a number.
+            ValueError: `point` is not a point of the grid.
+        """
+        steps = exact_rational(name, point) / self.step
+        if steps.denominator != 1 or abs(steps) > self.limit:
+            raise ValueError(
+                f"{name} must be a multiple of 2^{self.exponent}, at most 2^53 of them from 0, not {point}"
+            )
+        return int(steps)
+
     def noise_steps(self, scale: Fraction) -> Fraction:
         """Check that noise of a scale, in steps, is one that the grid can show, and return the scale.
 
@@ -112,6 +130,10 @@ class Grid:
     def value(self, steps: int) -> float:
         """Return the double that lies so many steps from 0, or the nearest end of the grid."""
         return math.ldexp(self.clamp(steps), self.exponent)
+
+    def values(self, steps: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the doubles that lie so many steps from 0, elementwise; see `value`."""
+        return np.clip(steps, -self.limit, self.limit).astype(np.float64) * math.ldexp(1.0, self.exponent)
 
     def write_values(self, whole: int, noise: NDArray[np.float64], outputs: NDArray[np.float64]) -> None:
         """Write the doubles that lie `whole` + `noise` steps from 0; see `value`.

@@ -18,6 +18,9 @@ from mechanisms.grid import Grid
 from mechanisms.parameters import positive_rational
 from mechanisms.randomness import RandomBits
 
+INTEGER_LIMIT = 1 << 61
+"""Where noisy integers end, for one draw and for many: far from what is ever counted, and safe in 64 bits."""
+
 
 def discrete_laplace(scale: Fraction, bits: RandomBits) -> int:
     """Draw n with probability proportional to e^(−|n|/scale): Algorithm 2.
@@ -45,6 +48,24 @@ def discrete_laplace(scale: Fraction, bits: RandomBits) -> int:
             if magnitude > 0 or not negative:
                 return -magnitude if negative else magnitude
         bits.restart()
+
+
+def clamp_integer(answer: int) -> int:
+    """Bring an integer into ±`INTEGER_LIMIT`."""
+    return min(max(answer, -INTEGER_LIMIT), INTEGER_LIMIT)
+
+
+def noisy_integer(answer: int, scale: Fraction, bits: RandomBits) -> int:
+    """Add discrete Laplace noise to an integer; what lies beyond ±`INTEGER_LIMIT` counts as the nearest end.
+
+    Clamping an answer adds nothing to its sensitivity, and clamping the sum does not look at the data.
+
+    Args:
+        answer: the true answer; if neighbouring ones are at most d apart, the result has (d/scale)-DP.
+        scale: a rational number, above 0.
+        bits: the source of randomness.
+    """
+    return clamp_integer(clamp_integer(answer) + bits.call(discrete_laplace, scale))
 
 
 def two_sided_geometric(ratio: Fraction, bits: RandomBits) -> int:

@@ -10,20 +10,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.grid import Grid
-from mechanisms.parameters import exact_rational
+from mechanisms.parameters import positive_rational
 
 GREATEST_WIDTH = 1 << 31
-"""Positions of at most this add up in 64 bits for any database that fits a machine."""
+"""Positions of at most this add up in 64 bits for up to 2^32 records."""
+
+Integers = TypeVar("Integers", int, NDArray[np.int64])
 
 
-def nearest_integer(numerator: int, denominator: int) -> int:
-    """Round a quotient, halves upwards, so that adding an integer to it adds that integer to the result."""
-    return (2 * numerator + denominator) // (2 * denominator)
+def nearest_integer(numerator: Integers, denominator: Integers | int) -> Integers:
+    """Round a quotient, halves upwards, so that adding an integer to it adds that integer to the result.
+
+    Args:
+        numerator: an integer, or int64s; nothing is doubled, so that none overflows.
+        denominator: above 0, of the same kind or a single integer.
+    """
+    quotient = numerator // denominator
+    rest = numerator - quotient * denominator
+    return quotient + (rest >= denominator - rest)
 
 
 @dataclass(frozen=True)
@@ -46,9 +56,7 @@ class Domain:
 
     def __post_init__(self) -> None:
         for name, bound in (("lower", self.lower), ("upper", self.upper)):
-            steps = exact_rational(name, bound) / self.grid.step
-            if steps.denominator != 1 or abs(steps) > self.grid.limit:
-                raise ValueError(f"{name} must be a multiple of {self.grid.step} within its grid, not {bound}")
+            self.grid.steps_of(name, bound)
         if not 0 < self.width <= GREATEST_WIDTH:
             raise ValueError(
                 f"upper must lie 1 to 2^31 steps of {self.grid.step} above lower, not {self.upper} above {self.lower}"
@@ -56,17 +64,29 @@ class Domain:
 
     @cached_property
     def _lower_steps(self) -> int:
-        return int(Fraction(self.lower) / self.grid.step)
+        return self.grid.steps_of("lower", self.lower)
 
     @cached_property
     def width(self) -> int:
         """How many steps lead from lower to upper."""
-        return int((Fraction(self.upper) - Fraction(self.lower)) / self.grid.step)
+        return self.grid.steps_of("upper", self.upper) - self._lower_steps
 
     @property
     def middle(self) -> int:
         """The position that stands for an answer that does not exist, such as the mean of nobody."""
         return self.width // 2
+
+    def privacy_loss(self, epsilon: float | Fraction) -> Fraction:
+        """Take the privacy loss of a mechanism whose noise has a scale of 2·`width`/ε steps at most.
+
+        Raises:
+            TypeError: `epsilon` is not a number.
+            ValueError: `epsilon` is not finite and above 0, or the grid is too fine for the noise; see
+                `Grid.noise_steps`. All of that is public.
+        """
+        exact_epsilon = positive_rational("epsilon", epsilon)
+        self.grid.noise_steps(2 * self.width / exact_epsilon)
+        return exact_epsilon
 
     def positions(self, values: Sequence[float] | NDArray[np.float64]) -> NDArray[np.int64]:
         """Round values to the grid; NaN goes to the middle, what lies outside to the nearer end.
@@ -86,10 +106,14 @@ class Domain:
         array = np.asarray(values, dtype=np.float64)
         if array.ndim != 1:
             raise ValueError(f"values must be one-dimensional, not of shape {array.shape}")
-        with np.errstate(over="ignore", under="ignore"):
+        with np.errstate(all="ignore"):  # what a record overflows must be nobody's warning
             steps = np.rint(array / float(self.grid.step)) - float(self._lower_steps)
         return np.where(np.isnan(steps), self.middle, np.clip(steps, 0, self.width)).astype(np.int64)
 
     def value(self, position: int) -> float:
         """The grid point at a position, which may lie outside the range."""
         return self.grid.value(self._lower_steps + position)
+
+    def values(self, positions: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The grid points at positions of at most 2^61 in modulus, shape (n,); see `value`."""
+        return self.grid.values(self._lower_steps + positions)

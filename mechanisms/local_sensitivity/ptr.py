@@ -10,14 +10,15 @@ Source: Dwork and Lei 2009 (the framework); Near and Abuah, section 8.3 (for the
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.laplace.exact import discrete_laplace
+from mechanisms.laplace.exact import noisy_integer
+from mechanisms.laplace.inversion import noisy_integers
 from mechanisms.local_sensitivity.constants import failure_probability, tail_threshold
 from mechanisms.local_sensitivity.domain import Domain
 from mechanisms.local_sensitivity.mean import rounded_mean
@@ -25,12 +26,41 @@ from mechanisms.parameters import positive_rational
 from mechanisms.randomness import RandomBits
 
 
-def _test_and_release(
-    distance: int, threshold: int, mean: int, bound: int, domain: Domain, epsilon: Fraction, bits: RandomBits
-) -> float | None:
-    if distance + bits.call(discrete_laplace, 2 / epsilon) < threshold:
-        return None
-    return domain.value(mean + bits.call(discrete_laplace, 2 * bound / epsilon))
+@dataclass(frozen=True)
+class PtrMean:
+    """Tests a database's distance from those too sensitive for the bound, and releases its mean if it is far enough.
+
+    The mean and the bound on its local sensitivity are counted in grid steps, distance and threshold in people.
+    """
+
+    distance: int
+    threshold: int
+    mean: int
+    bound: int
+    domain: Domain
+    epsilon: Fraction
+
+    def one(self, bits: RandomBits) -> float | None:
+        """Release one answer, with (ε, δ)-DP; None where the test refuses."""
+        if noisy_integer(self.distance, self._test_scale, bits) < self.threshold:
+            return None
+        return self.domain.value(noisy_integer(self.mean, self._release_scale, bits))
+
+    def many(self, trials: int, bits: RandomBits) -> list[float | None]:
+        """Release `trials` independent answers, with (ε, δ)-DP each; None where the test refuses."""
+        passed = noisy_integers(self.distance, self._test_scale, trials, bits) >= self.threshold
+        answers = self.domain.values(noisy_integers(self.mean, self._release_scale, int(passed.sum()), bits))
+        released = np.full(trials, None, dtype=object)
+        released[passed] = answers
+        return released.tolist()
+
+    @property
+    def _test_scale(self) -> Fraction:
+        return 2 / self.epsilon
+
+    @property
+    def _release_scale(self) -> Fraction:
+        return 2 * self.bound / self.epsilon
 
 
 def prepare_ptr_mean(
@@ -40,7 +70,7 @@ def prepare_ptr_mean(
     bound: float | Fraction,
     epsilon: float | Fraction,
     delta: float | Fraction,
-) -> Callable[[RandomBits], float | None]:
+) -> PtrMean:
     """Do once what does not depend on the randomness of `exact_ptr_mean`.
 
     Args:
@@ -51,12 +81,12 @@ def prepare_ptr_mean(
         delta: the failure probability, at most 1/2.
 
     Returns:
-        A function that releases one answer from random bits, None where the test refuses.
+        What releases one answer, or many, from random bits.
 
     Raises:
         ValueError: `records` is not one-dimensional, or a parameter is outside its range.
     """
-    loss = positive_rational("epsilon", epsilon)
+    loss = domain.privacy_loss(epsilon)
     threshold = tail_threshold(loss / 2, failure_probability(delta))
     bound_steps = math.floor(positive_rational("bound", bound) / domain.grid.step)
     if not 0 < bound_steps < domain.width:
@@ -64,7 +94,7 @@ def prepare_ptr_mean(
     positions = domain.positions(records)
     fewest_within_bound = -(-domain.width // bound_steps)
     distance = max(0, len(positions) - fewest_within_bound + 1)
-    return partial(_test_and_release, distance, threshold, rounded_mean(positions, domain), bound_steps, domain, loss)
+    return PtrMean(distance, threshold, rounded_mean(positions, domain), bound_steps, domain, loss)
 
 
 def exact_ptr_mean(
@@ -77,4 +107,4 @@ def exact_ptr_mean(
     delta: float | Fraction,
 ) -> float | None:
     """Propose-test-release a mean, (epsilon, delta)-DP; arguments and errors as in `prepare_ptr_mean`."""
-    return prepare_ptr_mean(records, domain=domain, bound=bound, epsilon=epsilon, delta=delta)(bits)
+    return prepare_ptr_mean(records, domain=domain, bound=bound, epsilon=epsilon, delta=delta).one(bits)

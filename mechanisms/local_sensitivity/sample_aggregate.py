@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.laplace.exact import discrete_laplace
+from mechanisms.laplace.exact import noisy_integer
+from mechanisms.laplace.inversion import noisy_integers
 from mechanisms.local_sensitivity.domain import Domain, nearest_integer
-from mechanisms.parameters import positive_rational
 from mechanisms.randomness import RandomBits
 
 
@@ -38,9 +38,28 @@ def _answer(statistic: Callable[[NDArray[np.float64]], float], values: list[floa
         return float("nan")
 
 
-def _release(total: int, chunks: int, domain: Domain, epsilon: Fraction, bits: RandomBits) -> float:
-    noisy_total = total + bits.call(discrete_laplace, domain.width / epsilon)
-    return domain.value(nearest_integer(noisy_total, chunks))
+@dataclass(frozen=True)
+class SampleAggregate:
+    """Releases the mean of the chunks' answers, of which it knows the sum in grid steps above `lower`."""
+
+    total: int
+    chunks: int
+    domain: Domain
+    epsilon: Fraction
+
+    def one(self, bits: RandomBits) -> float:
+        """Release one answer, with ε-DP."""
+        noisy_total = noisy_integer(self.total, self._noise_scale, bits)
+        return self.domain.value(nearest_integer(noisy_total, self.chunks))
+
+    def many(self, trials: int, bits: RandomBits) -> NDArray[np.float64]:
+        """Release `trials` independent answers, shape (trials,), with ε-DP each."""
+        noisy_totals = noisy_integers(self.total, self._noise_scale, trials, bits)
+        return self.domain.values(nearest_integer(noisy_totals, self.chunks))
+
+    @property
+    def _noise_scale(self) -> Fraction:
+        return self.domain.width / self.epsilon
 
 
 def prepare_sample_aggregate(
@@ -51,7 +70,7 @@ def prepare_sample_aggregate(
     key: bytes,
     domain: Domain,
     epsilon: float | Fraction,
-) -> Callable[[RandomBits], float]:
+) -> SampleAggregate:
     """Do once what does not depend on the randomness of `exact_sample_aggregate`.
 
     Args:
@@ -64,21 +83,22 @@ def prepare_sample_aggregate(
         epsilon: the privacy loss of one release, under addition or removal of a person with all their records.
 
     Returns:
-        A function that releases one answer from random bits.
+        What releases one answer, or many, from random bits.
 
     Raises:
-        ValueError: `chunks` is less than 1, `key` is longer than 64 bytes, or `epsilon` is not positive and finite.
+        ValueError: `chunks` is less than 1, `key` is longer than 64 bytes, or `epsilon` is out of its
+            range; see `Domain.privacy_loss`.
     """
     if chunks < 1:
         raise ValueError(f"chunks must be at least 1, not {chunks}")
     if len(key) > hashlib.blake2b.MAX_KEY_SIZE:
         raise ValueError(f"key must have at most {hashlib.blake2b.MAX_KEY_SIZE} bytes, not {len(key)}")
-    loss = positive_rational("epsilon", epsilon)
+    loss = domain.privacy_loss(epsilon)
     members: list[list[float]] = [[] for _ in range(chunks)]
     for person, value in records:
         members[chunk_of(person, chunks, key)].append(value)
     answers = domain.positions([_answer(statistic, values) for values in members])
-    return partial(_release, int(answers.sum()), chunks, domain, loss)
+    return SampleAggregate(int(answers.sum()), chunks, domain, loss)
 
 
 def exact_sample_aggregate(
@@ -92,7 +112,7 @@ def exact_sample_aggregate(
     epsilon: float | Fraction,
 ) -> float:
     """Sample and aggregate, epsilon-DP; arguments and errors as in `prepare_sample_aggregate`."""
-    release = prepare_sample_aggregate(
+    prepared = prepare_sample_aggregate(
         records, statistic=statistic, chunks=chunks, key=key, domain=domain, epsilon=epsilon
     )
-    return release(bits)
+    return prepared.one(bits)

@@ -9,18 +9,18 @@ Source: Nissim, Raskhodnikova and Smith 2007, sections 2 and 3; Near and Abuah, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.laplace.exact import discrete_laplace
+from mechanisms.laplace.exact import noisy_integer
+from mechanisms.laplace.inversion import noisy_integers
 from mechanisms.local_sensitivity.constants import failure_probability, smoothing_steps
 from mechanisms.local_sensitivity.domain import Domain
 from mechanisms.local_sensitivity.mean import local_sensitivity, rounded_mean
-from mechanisms.parameters import positive_rational
 from mechanisms.randomness import RandomBits
 
 
@@ -41,8 +41,21 @@ def smooth_sensitivity(count: int, width: int, smoothing: int) -> Fraction:
     return Fraction(bound, smoothing)
 
 
-def _release(mean: int, noise_scale: Fraction, domain: Domain, bits: RandomBits) -> float:
-    return domain.value(mean + bits.call(discrete_laplace, noise_scale))
+@dataclass(frozen=True)
+class SmoothMean:
+    """Releases a rounded mean with noise of the scale that its smooth sensitivity asks for, in grid steps."""
+
+    mean: int
+    noise_scale: Fraction
+    domain: Domain
+
+    def one(self, bits: RandomBits) -> float:
+        """Release one answer, with (ε, δ)-DP."""
+        return self.domain.value(noisy_integer(self.mean, self.noise_scale, bits))
+
+    def many(self, trials: int, bits: RandomBits) -> NDArray[np.float64]:
+        """Release `trials` independent answers, shape (trials,), with (ε, δ)-DP each."""
+        return self.domain.values(noisy_integers(self.mean, self.noise_scale, trials, bits))
 
 
 def prepare_smooth_mean(
@@ -51,7 +64,7 @@ def prepare_smooth_mean(
     domain: Domain,
     epsilon: float | Fraction,
     delta: float | Fraction,
-) -> Callable[[RandomBits], float]:
+) -> SmoothMean:
     """Do once what does not depend on the randomness of `exact_smooth_mean`.
 
     Args:
@@ -61,16 +74,16 @@ def prepare_smooth_mean(
         delta: the failure probability, at most 1/2.
 
     Returns:
-        A function that releases one answer from random bits.
+        What releases one answer, or many, from random bits.
 
     Raises:
         ValueError: `records` is not one-dimensional, or a parameter is outside its range.
     """
-    loss = positive_rational("epsilon", epsilon)
+    loss = domain.privacy_loss(epsilon)
     smoothing = smoothing_steps(loss, failure_probability(delta))
     positions = domain.positions(records)
     noise_scale = 2 * smooth_sensitivity(len(positions), domain.width, smoothing) / loss
-    return partial(_release, rounded_mean(positions, domain), noise_scale, domain)
+    return SmoothMean(rounded_mean(positions, domain), noise_scale, domain)
 
 
 def exact_smooth_mean(
@@ -82,4 +95,4 @@ def exact_smooth_mean(
     delta: float | Fraction,
 ) -> float:
     """Release a mean by smooth sensitivity, (epsilon, delta)-DP; arguments and errors as in `prepare_smooth_mean`."""
-    return prepare_smooth_mean(records, domain=domain, epsilon=epsilon, delta=delta)(bits)
+    return prepare_smooth_mean(records, domain=domain, epsilon=epsilon, delta=delta).one(bits)

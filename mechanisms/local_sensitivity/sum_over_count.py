@@ -6,42 +6,57 @@ end, so that one person moves the sum by at most the width of the range. Source:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.laplace.exact import discrete_laplace
+from mechanisms.laplace.exact import noisy_integer
+from mechanisms.laplace.inversion import noisy_integers
 from mechanisms.local_sensitivity.domain import Domain, nearest_integer
-from mechanisms.parameters import positive_rational
 from mechanisms.randomness import RandomBits
 
 
-def noisy_sum_and_count(total: int, count: int, width: int, epsilon: Fraction, bits: RandomBits) -> tuple[int, int]:
-    """Release a sum of records in [0, width] and their number: epsilon-DP, half of it for each.
+@dataclass(frozen=True)
+class SumOverCount:
+    """Releases the mean of records of which it knows the sum, in grid steps above `lower`, and the number."""
 
-    Args:
-        total: the sum of the records.
-        count: the number of records.
-        width: the largest value of a record.
-        epsilon: the privacy loss of both together.
-        bits: the source of randomness.
-    """
-    noisy_total = total + bits.call(discrete_laplace, 2 * width / epsilon)
-    noisy_count = count + bits.call(discrete_laplace, 2 / epsilon)
-    return noisy_total, noisy_count
+    total: int
+    count: int
+    domain: Domain
+    epsilon: Fraction
 
+    def one(self, bits: RandomBits) -> float:
+        """Release one answer, with ε-DP."""
+        noisy_total, noisy_count = self.noisy_sum_and_count(bits)
+        return self.domain.value(min(max(nearest_integer(noisy_total, max(noisy_count, 1)), 0), self.domain.width))
 
-def _release(total: int, count: int, domain: Domain, epsilon: Fraction, bits: RandomBits) -> float:
-    noisy_total, noisy_count = noisy_sum_and_count(total, count, domain.width, epsilon, bits)
-    return domain.value(min(max(nearest_integer(noisy_total, max(noisy_count, 1)), 0), domain.width))
+    def many(self, trials: int, bits: RandomBits) -> NDArray[np.float64]:
+        """Release `trials` independent answers, shape (trials,), with ε-DP each."""
+        noisy_totals = noisy_integers(self.total, self._total_scale, trials, bits)
+        noisy_counts = noisy_integers(self.count, self._count_scale, trials, bits)
+        means = nearest_integer(noisy_totals, np.maximum(noisy_counts, 1))
+        return self.domain.values(np.clip(means, 0, self.domain.width))
+
+    def noisy_sum_and_count(self, bits: RandomBits) -> tuple[int, int]:
+        """Release the sum, in grid steps above `lower`, and the count: ε-DP, half of it for each."""
+        noisy_total = noisy_integer(self.total, self._total_scale, bits)
+        return noisy_total, noisy_integer(self.count, self._count_scale, bits)
+
+    @property
+    def _total_scale(self) -> Fraction:
+        return 2 * self.domain.width / self.epsilon
+
+    @property
+    def _count_scale(self) -> Fraction:
+        return 2 / self.epsilon
 
 
 def prepare_sum_over_count(
     records: Sequence[float] | NDArray[np.float64], *, domain: Domain, epsilon: float | Fraction
-) -> Callable[[RandomBits], float]:
+) -> SumOverCount:
     """Do once what does not depend on the randomness of `exact_sum_over_count`.
 
     Args:
@@ -50,17 +65,17 @@ def prepare_sum_over_count(
         epsilon: the privacy loss of one release, under addition or removal of a person.
 
     Returns:
-        A function that releases one answer from random bits.
+        What releases one answer, or many, from random bits.
 
     Raises:
-        ValueError: `records` is not one-dimensional, or `epsilon` is not positive and finite.
+        ValueError: `records` is not one-dimensional, or `epsilon` is out of its range; see `Domain.privacy_loss`.
     """
     positions = domain.positions(records)
-    return partial(_release, int(positions.sum()), len(positions), domain, positive_rational("epsilon", epsilon))
+    return SumOverCount(int(positions.sum()), len(positions), domain, domain.privacy_loss(epsilon))
 
 
 def exact_sum_over_count(
     records: Sequence[float] | NDArray[np.float64], bits: RandomBits, *, domain: Domain, epsilon: float | Fraction
 ) -> float:
     """Release a mean by noisy sum and noisy count, epsilon-DP; arguments and errors as in `prepare_sum_over_count`."""
-    return prepare_sum_over_count(records, domain=domain, epsilon=epsilon)(bits)
+    return prepare_sum_over_count(records, domain=domain, epsilon=epsilon).one(bits)

@@ -65,6 +65,26 @@ def test_answers_beyond_the_grid_count_as_its_ends_and_nan_as_zero() -> None:
     assert [grid.value(grid.nearest(answer)) for answer in answers] == [end, -end, end, -end, 0]
 
 
+@pytest.mark.parametrize("exponent", [-1022, -14, 0, 970])
+def test_an_array_of_steps_has_the_values_of_its_elements(exponent: int) -> None:
+    grid = Grid(exponent)
+    steps = [0, 1, -1, 2**53 - 1, -(2**53), 2**53 + 1, 2**62, -(2**63)]
+    assert grid.values(np.array(steps)).tolist() == [grid.value(n) for n in steps]
+    assert grid.values(np.array(steps)).tolist()[3:5] == [(2**53 - 1) * 2.0**exponent, -(2.0 ** (53 + exponent))]
+
+
+def test_a_public_point_is_counted_in_steps_or_named_as_none_of_the_grid() -> None:
+    grid = Grid(-2)
+    assert [grid.steps_of("lower", point) for point in (-1.5, 0, Fraction(9, 4), 2**51)] == [-6, 0, 9, 2**53]
+    for point in (0.3, Fraction(1, 8), 2**51 + 1):
+        with pytest.raises(ValueError, match=r"lower must be a multiple of 2\^-2, at most 2\^53 of them from 0"):
+            grid.steps_of("lower", point)
+    with pytest.raises(ValueError, match="lower must be finite"):
+        grid.steps_of("lower", math.inf)
+    with pytest.raises(TypeError, match="lower must be a float or a rational"):
+        grid.steps_of("lower", "0")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("exponent", [-1023, 971, 0.5, "0"])
 def test_a_grid_that_doubles_cannot_hold_is_refused_at_construction(exponent: object) -> None:
     with pytest.raises(ValueError, match="grid exponent"):

@@ -82,6 +82,26 @@ def test_quotients_are_rounded_to_the_nearest_integer_and_halves_upwards(denomin
         quotient = Fraction(numerator, denominator)
         rounded = nearest_integer(numerator, denominator)
         assert -Fraction(1, 2) <= quotient - rounded < Fraction(1, 2)
+    numerators = np.arange(-30, 30)
+    assert nearest_integer(numerators, denominator).tolist() == [
+        nearest_integer(n, denominator) for n in range(-30, 30)
+    ]
+
+
+def test_quotients_of_the_largest_noisy_integers_do_not_overflow() -> None:
+    numerators = np.array([2**61, -(2**61), 2**61 - 1, 1 - 2**61])
+    for denominator in (1, 2, 3, 2**61 - 1, 2**61):
+        expected = [math.floor(Fraction(int(n), denominator) + Fraction(1, 2)) for n in numerators]
+        assert nearest_integer(numerators, denominator).tolist() == expected
+        assert nearest_integer(numerators, np.full(4, denominator)).tolist() == expected
+
+
+def test_a_signalling_nan_and_an_overflow_go_unnoticed() -> None:
+    """What a caller makes of floating-point events must not depend on the records."""
+    signalling = np.array([0x7FF0000000000001], dtype=np.uint64).view(np.float64)
+    with np.errstate(all="raise"):
+        assert Domain(0, 2, Grid(0)).positions(signalling).tolist() == [1]
+        assert Domain(0, Fraction(2) ** -1021, Grid(-1022)).positions([1e300]).tolist() == [2]
 
 
 @pytest.mark.parametrize(
@@ -92,9 +112,9 @@ def test_quotients_are_rounded_to_the_nearest_integer_and_halves_upwards(denomin
         (0, 2, -31, "upper must lie 1 to"),
         (math.nan, 1, 0, "lower must be finite"),
         (0, math.inf, 0, "upper must be finite"),
-        (0.5, 1, 0, "lower must be a multiple of 1 "),
-        (0, 0.1, -10, "upper must be a multiple of 1/1024 "),
-        (2.0**60, 2.0**60 + 2.0**10, 0, "lower must be a multiple of 1 within its grid"),
+        (0.5, 1, 0, r"lower must be a multiple of 2\^0,"),
+        (0, 0.1, -10, r"upper must be a multiple of 2\^-10,"),
+        (2.0**60, 2.0**60 + 2.0**10, 0, r"at most 2\^53 of them from 0"),
     ],
 )
 def test_a_domain_that_is_none_is_refused(lower: float, upper: float, exponent: int, message: str) -> None:

@@ -27,7 +27,7 @@ from mechanisms.local_sensitivity.exact import (
 from mechanisms.local_sensitivity.mean import local_sensitivity, rounded_mean
 from mechanisms.local_sensitivity.sample_aggregate import chunk_of
 from mechanisms.local_sensitivity.smooth import smooth_sensitivity
-from mechanisms.local_sensitivity.sum_over_count import noisy_sum_and_count
+from mechanisms.local_sensitivity.sum_over_count import SumOverCount
 from mechanisms.randomness import RandomBits, SeededBits
 from tests.mechanisms.local_sensitivity.enumeration import Law, ScriptedNoise, hockey_stick, output_law
 
@@ -39,10 +39,12 @@ NEGLIGIBLE = 1e-20
 Release = Callable[[RandomBits], Hashable]
 
 
-def neighbouring_laws(prepare: Callable[[tuple[int, ...]], Release], records: Sequence[int]) -> list[tuple[Law, Law]]:
+def neighbouring_laws(
+    release_of: Callable[[tuple[int, ...]], Release], records: Sequence[int]
+) -> list[tuple[Law, Law]]:
     """The laws on every neighbouring pair of databases of up to three of the records, each pair in both orders."""
     databases = [x for size in range(4) for x in combinations_with_replacement(records, size)]
-    laws = {x: output_law(prepare(x)) for x in databases}
+    laws = {x: output_law(release_of(x)) for x in databases}
     pairs = [(x, tuple(sorted((*x, record)))) for x in databases if len(x) < 3 for record in records]
     return [(laws[x], laws[y]) for pair in pairs for x, y in (pair, pair[::-1])]
 
@@ -53,7 +55,7 @@ def worst_divergence(laws: list[tuple[Law, Law]], epsilon: Fraction) -> gmpy2.mp
 
 def test_the_exact_law_of_noisy_sum_and_count_meets_pure_epsilon_on_all_tiny_pairs() -> None:
     epsilon = Fraction(4)
-    laws = neighbouring_laws(lambda x: partial(noisy_sum_and_count, sum(x), len(x), 2, epsilon), range(3))
+    laws = neighbouring_laws(lambda x: SumOverCount(sum(x), len(x), TINY, epsilon).noisy_sum_and_count, range(3))
     assert worst_divergence(laws, epsilon) < NEGLIGIBLE
     # Less than epsilon is refuted by the same laws, here and below: the enumeration can tell.
     assert worst_divergence(laws, epsilon * Fraction(9, 10)) > 0.01
@@ -61,7 +63,7 @@ def test_the_exact_law_of_noisy_sum_and_count_meets_pure_epsilon_on_all_tiny_pai
 
 def test_the_exact_law_of_sum_over_count_meets_pure_epsilon_on_all_tiny_pairs() -> None:
     epsilon = Fraction(4)
-    laws = neighbouring_laws(partial(prepare_sum_over_count, domain=TINY, epsilon=epsilon), range(3))
+    laws = neighbouring_laws(lambda x: prepare_sum_over_count(x, domain=TINY, epsilon=epsilon).one, range(3))
     assert worst_divergence(laws, epsilon) < NEGLIGIBLE
     assert worst_divergence(laws, epsilon / 4) > 0.01
 
@@ -70,14 +72,15 @@ def test_the_exact_law_of_sum_over_count_meets_pure_epsilon_on_all_tiny_pairs() 
 def test_the_exact_law_of_propose_test_release_meets_its_claim_on_all_tiny_pairs(bound: int) -> None:
     epsilon, delta = Fraction(2), Fraction(1, 20)
     prepare = partial(prepare_ptr_mean, domain=Domain(0, 6, Grid(0)), bound=bound, epsilon=epsilon, delta=delta)
-    laws = neighbouring_laws(prepare, [0, 3, 6])
+    laws = neighbouring_laws(lambda x: prepare(x).one, [0, 3, 6])
     assert worst_divergence(laws, epsilon) <= delta
     assert worst_divergence(laws, epsilon * Fraction(9, 10)) > delta / 5
 
 
 def test_the_exact_law_of_the_smooth_mean_meets_its_claim_on_all_tiny_pairs() -> None:
     epsilon, delta = Fraction(2), Fraction(1, 20)
-    laws = neighbouring_laws(partial(prepare_smooth_mean, domain=TINY, epsilon=epsilon, delta=delta), range(3))
+    prepare = partial(prepare_smooth_mean, domain=TINY, epsilon=epsilon, delta=delta)
+    laws = neighbouring_laws(lambda x: prepare(x).one, range(3))
     assert worst_divergence(laws, epsilon) <= delta
     assert worst_divergence(laws, epsilon / 4) > delta
 
@@ -86,8 +89,8 @@ def test_the_exact_law_of_the_smooth_mean_meets_its_claim_where_the_smoothing_an
     epsilon, delta = Fraction(3), Fraction(1, 20)
     prepare = partial(prepare_smooth_mean, domain=Domain(0, 6, Grid(0)), epsilon=epsilon, delta=delta)
     for size in range(12):
-        smaller = output_law(prepare([0] * size))
-        larger = output_law(prepare([0] * size + [6]))
+        smaller = output_law(prepare([0] * size).one)
+        larger = output_law(prepare([0] * size + [6]).one)
         assert hockey_stick(smaller, larger, epsilon) <= delta
         assert hockey_stick(larger, smaller, epsilon) <= delta
 
@@ -96,7 +99,7 @@ def test_the_exact_law_of_the_smooth_mean_meets_its_claim_where_the_data_set_the
     epsilon, delta, size = Fraction(2), Fraction(1, 10**6), 150
     domain = Domain(0, 2**14, Grid(0))
     prepare = partial(prepare_smooth_mean, domain=domain, epsilon=epsilon, delta=delta)
-    p, q = output_law(prepare([0] * size)), output_law(prepare([0] * size + [2**14]))
+    p, q = output_law(prepare([0] * size).one), output_law(prepare([0] * size + [2**14]).one)
     assert max(hockey_stick(p, q, epsilon), hockey_stick(q, p, epsilon)) <= delta
     assert max(hockey_stick(p, q, epsilon / 2), hockey_stick(q, p, epsilon / 2)) > delta
 
@@ -123,7 +126,7 @@ def test_the_exact_law_of_sample_and_aggregate_meets_pure_epsilon_on_all_tiny_pa
         prepared = prepare_sample_aggregate(
             records, statistic=statistic, chunks=2, key=b"public", domain=TINY, epsilon=epsilon
         )
-        laws[holdings] = output_law(prepared)
+        laws[holdings] = output_law(prepared.one)
     reached = Fraction(0)
     for holdings, position in product(laws, range(3)):
         without = (*holdings[:position], (), *holdings[position + 1 :])
@@ -185,7 +188,7 @@ def test_the_test_of_propose_test_release_measures_the_distance_to_a_sensitive_d
     release = prepare_ptr_mean([50.0] * size, domain=domain, bound=bound, epsilon=1, delta=CENSUS_DELTA)
     # Walk away from the database, one removal at a time, until some database there exceeds the bound.
     distance = next(k for k in range(size + 1) if Fraction(100, max(size - k, 1)) > bound)
-    refused = [release(ScriptedNoise([noise - distance, 0])) is None for noise in range(60)]
+    refused = [release.one(ScriptedNoise([noise - distance, 0])) is None for noise in range(60)]
     threshold = refused.index(False)
     assert refused == [True] * threshold + [False] * (60 - threshold)
     with gmpy2.context(precision=200):
@@ -221,7 +224,7 @@ def test_removing_any_one_row_moves_the_aggregate_by_the_noise_scale_at_most() -
 
     def answer(records: Sequence[tuple[str, float]]) -> float:
         noise = ScriptedNoise([0])
-        released = aggregate(records)(noise)
+        released = aggregate(records).one(noise)
         assert noise.scales == [60 * 2**20]
         return released
 
@@ -272,7 +275,7 @@ def test_the_same_seed_gives_the_same_answers() -> None:
     def answers(seed: int) -> list[float]:
         bits = SeededBits(np.random.default_rng(seed))
         release = prepare_smooth_mean([10.0, 30.0], domain=AGES, epsilon=1, delta=0.01)
-        return [release(bits) for _ in range(20)]
+        return [release.one(bits) for _ in range(20)]
 
     assert answers(1) == answers(1) != answers(2)
 
@@ -301,6 +304,23 @@ def test_an_impossible_epsilon_is_refused_by_every_mechanism(epsilon: float) -> 
         prepare_smooth_mean([], domain=TINY, epsilon=epsilon, delta=0.1)
     with pytest.raises(ValueError, match="epsilon must be"):
         prepare_sample_aggregate([], statistic=np.mean, chunks=1, key=b"", domain=TINY, epsilon=epsilon)
+
+
+def test_noise_too_large_for_the_grid_is_refused_whatever_the_records_are() -> None:
+    widest = Domain(0, 2**31, Grid(0))
+    least = Fraction(1, 2**14)
+    too_small = least * Fraction(1023, 1024)
+    for records in ([], [1.0] * 3000):
+        people = [(str(i), value) for i, value in enumerate(records)]
+        prepare_sum_over_count(records, domain=widest, epsilon=least)
+        with pytest.raises(ValueError, match="grid exponent 0 is too fine"):
+            prepare_sum_over_count(records, domain=widest, epsilon=too_small)
+        with pytest.raises(ValueError, match="grid exponent 0 is too fine"):
+            prepare_smooth_mean(records, domain=widest, epsilon=too_small, delta=0.1)
+        with pytest.raises(ValueError, match="grid exponent 0 is too fine"):
+            prepare_ptr_mean(records, domain=widest, bound=1, epsilon=too_small, delta=0.1)
+        with pytest.raises(ValueError, match="grid exponent 0 is too fine"):
+            prepare_sample_aggregate(people, statistic=np.mean, chunks=1, key=b"", domain=widest, epsilon=too_small)
 
 
 @pytest.mark.parametrize("delta", [0, 0.6, math.nan])
