@@ -54,6 +54,7 @@ def collect(settings: Settings) -> Collected:
             trials=trials,
             alpha=alpha,
             seed=settings.seed,
+            spend_all=True,
             spec=f"experiments.targets:{make.__name__} --epsilon {epsilon}",
         )
     ]

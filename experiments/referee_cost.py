@@ -64,7 +64,9 @@ def collect(settings: Settings) -> Collected:
     overheads = []
     for _ in range(rounds):
         drawing = 0.0
-        whole = seconds(lambda: audit(Target.noise(timed, epsilon=1.0), [attack], trials=trials, seed=settings.seed))
+        whole = seconds(
+            lambda: audit(Target.noise(timed, epsilon=1.0), [attack], trials=trials, seed=settings.seed, spend_all=True)
+        )
         overheads.append(whole / drawing - 1)
     rng = np.random.default_rng(settings.seed)
     outputs = {epsilon: rng.laplace(0.0, 1 / epsilon, trials) for epsilon in EPSILONS}

@@ -59,7 +59,7 @@ def collect(settings: Settings) -> Collected:
     for accumulator, naive, light in cases:
         attack = TruncatedAddition(most_outcomes=light, formats=(accumulator,))
         for make in (naive, targets.exact_exponential):
-            findings += audit(make(EPSILON), [attack], trials=trials, alpha=alpha, seed=settings.seed)
+            findings += audit(make(EPSILON), [attack], trials=trials, alpha=alpha, seed=settings.seed, spend_all=True)
         target = naive(EPSILON)
         pair = TruncatedAddition.scenario(target, accumulator, light).pair
         rows.append({"format": accumulator.name, "light_outcomes": light, **_laws(target, pair), **_ideal(pair)})
