@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from attacklab.wire import LONGEST_LINE, ChildError, Failure, Frame, read_answer
 
-CHUNK = 1 << 18
-"""Bytes read at a time."""
+CHUNK = 1 << 16
+"""Bytes read at a time, as many as a pipe usually holds."""
 
 KEPT_ERROR_TEXT = 4096
 """Bytes of standard error that are kept for messages, the last ones."""
@@ -91,7 +91,9 @@ class ChildProcess:
         self.close = weakref.finalize(self, ends.close)
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         try:
-            process = subprocess.Popen(command, bufsize=0, start_new_session=True, **pipes)  # noqa: S603 - its purpose
+            process = subprocess.Popen(  # noqa: S603 - running it is the purpose
+                command, bufsize=0, start_new_session=True, **pipes
+            )
         except OSError as error:
             raise ChildError(Failure.LOADING, f"{command[0]}: {error.strerror}") from error
         ends.callback(_end, process, self.owner)
