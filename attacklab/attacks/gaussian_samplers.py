@@ -12,8 +12,8 @@ of grid points, wide enough for every rounding on the way, and puts each point t
   below 2, neighbouring products are as many ulps apart as the significand of σ says. That needs σ alone, and no search.
 
 Source: Jin, McMurtry, Rubinstein and Ohrimenko 2022, 'Are We There Yet? Timing and Floating-Point Attacks on
-Differential Privacy Systems', for Box–Muller, polar method and ziggurat. The inverse CDF and the product with σ are not
-in theirs.
+Differential Privacy Systems', for the idea and the samplers of pairs; the inverse CDF, numpy's ziggurat and the product
+with σ are worked out here.
 """
 
 from __future__ import annotations
@@ -28,21 +28,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from attacklab.attacks.grid_points import Bools, Doubles, GridPoints, marked, too_many
+
 Floats: TypeAlias = NDArray[np.floating[Any]]
-Doubles: TypeAlias = NDArray[np.float64]
-Integers: TypeAlias = NDArray[np.int64]
-Bools: TypeAlias = NDArray[np.bool_]
 Membership: TypeAlias = Callable[[Floats, float, float], Bools]
-Window: TypeAlias = tuple[Doubles, Doubles]
-"""The first and the last grid point of each row; none where the first is greater."""
 
 DOUBLE_ROUNDOFF = 2.0**-53
 
-MOST_POINTS = 1 << 10
-"""With more candidates than this that might give an output, one of them is taken to."""
-
 CHUNK = 1 << 9
-"""Rows inverted at a time, so that the work stays in the cache."""
+"""Rows searched at a time, so that all their grid points stay in the cache."""
+
+LARGE_CHUNK = 1 << 14
+"""Rows at a time where each needs little more memory than itself."""
 
 PRODUCT_ULPS = 7
 """How far from (y − f(D))/σ, in ulps, an x with fl(f(D) + fl(σ·x)) = y can be where the sum's rounding is finer."""
@@ -69,24 +66,16 @@ class SamplerModel:
     reachable: Membership
 
 
-def _silently(rows: Membership) -> Membership:
-    """Failures and infinities among the outputs are no numbers that any sampler produces, and nothing to warn of."""
-
-    def reachable(outputs: Floats, answer: float, sigma: float) -> Bools:
-        with np.errstate(all="ignore"):
-            return rows(outputs, answer, sigma)
-
-    return reachable
-
-
-def _in_chunks(rows: Membership) -> Membership:
+def _in_chunks(rows: Membership, size: int) -> Membership:
     def reachable(outputs: Floats, answer: float, sigma: float) -> Bools:
         found = np.empty(len(outputs), dtype=bool)
-        for start in range(0, len(outputs), CHUNK):
-            found[start : start + CHUNK] = rows(outputs[start : start + CHUNK], answer, sigma)
+        # Failures and infinities among the outputs are no numbers that any sampler produces, and nothing to warn of.
+        with np.errstate(all="ignore"):
+            for start in range(0, len(outputs), size):
+                found[start : start + size] = rows(outputs[start : start + size], answer, sigma)
         return found
 
-    return _silently(reachable)
+    return reachable
 
 
 def _product(outputs: Floats, answer: float, sigma: float) -> Bools:
@@ -141,7 +130,7 @@ def ziggurat_steps(dtype: np.dtype[Any]) -> Floats:
     Returns:
         Array of 256 steps of that type.
     """
-    # A small multiple lies in the core of every layer but the last; there it passes the sampler's second test.
+    # A small multiple lies in the core of every layer but the narrowest; there it passes the sampler's second test.
     exponent = np.finfo(dtype).nmant // 2
     source = np.random.SFC64(0)
     generator = np.random.Generator(source)
@@ -162,10 +151,10 @@ def _inverse_cdf(outputs: Floats, answer: float, sigma: float) -> Bools:
     centre = special.ndtr(noise)
     density = np.exp(-noise * noise / 2) / math.sqrt(2 * math.pi)
     width = density * error + centre * DOUBLE_ROUNDOFF * (4 + 4 * noise * noise)
-    points = _Points.of(_window(centre, width, grid, 1 / grid))
+    points = GridPoints.within(centre, width, grid, 1, 1 / grid)
     normals = special.ndtri((points.values * grid).astype(outputs.dtype))
     hits = answer + sigma * normals == outputs[points.rows]
-    return _marked(points.counts > MOST_POINTS, points.rows[hits])
+    return marked(too_many(points.counts), points.rows[hits])
 
 
 def _box_muller(log: Callable[[Floats], Floats], outputs: Floats, answer: float, sigma: float) -> Bools:
@@ -174,40 +163,39 @@ def _box_muller(log: Callable[[Floats], Floats], outputs: Floats, answer: float,
     # Half ulps: two each of logarithm (halved by the root) and trigonometric function, one each of root and product.
     grid, noise, error = _noise(outputs, answer, sigma, 5)
     (x, y), (x_error, y_error) = np.abs(noise).T, error.T
-    depth = (x * x + y * y) / 2
+    depth, depth_error = _half_square(noise, error)
     centre = np.exp(-depth)
-    width = centre * (np.expm1(x * x_error + y * y_error) + DOUBLE_ROUNDOFF * (4 * depth + 2))
+    width = centre * (np.expm1(depth_error) + 2 * DOUBLE_ROUNDOFF)
     angle = np.arctan2(noise[:, 1], noise[:, 0])
     turn = np.where(angle < 0, angle + 2 * math.pi, angle) / float(full_turn)
     turn_width = (x * y_error + y * x_error) / (4 * math.pi * depth) + turn * grid + 2.5 * DOUBLE_ROUNDOFF
-    first = _Points.of(_window(centre, width, grid, 1 / grid))
-    second = _Points.of(_window(turn, turn_width, grid, 1 / grid - 1, least=0))
+    first = GridPoints.within(centre, width, grid, 1, 1 / grid)
+    second = GridPoints.within(turn, turn_width, grid, 0, 1 / grid - 1)
     radii = np.sqrt(-2 * log((first.values * grid).astype(outputs.dtype)))
     angles = full_turn * (second.values * grid).astype(outputs.dtype)
     cosines, sines = np.cos(angles), np.sin(angles)
-    dense = first.counts * second.counts > MOST_POINTS
+    dense = too_many(first.counts * second.counts) | (depth <= depth_error)
     one, other = first.with_each_of(second, ~dense)
     rows = first.rows
     hits = np.flatnonzero(answer + sigma * (radii[one] * cosines[other]) == outputs[rows, 0][one])
     one, other = one[hits], other[hits]
     hits = np.flatnonzero(answer + sigma * (radii[one] * sines[other]) == outputs[rows, 1][one])
-    return _marked(dense, rows[one[hits]])
+    return marked(dense, rows[one[hits]])
 
 
 def _polar(log: Callable[[Floats], Floats], outputs: Floats, answer: float, sigma: float) -> Bools:
     """Whether a pair is the answer plus σ·(V₁, V₂)·√(−2·ln S/S) for V₁ and V₂ on the grid and S = V₁² + V₂²."""
     grid, noise, error = _noise(outputs, answer, sigma, 1)
+    depth, depth_error = _half_square(noise, error)
     # With S as it was computed, |x|² = −2·ln S but for 7 half ulps: 2 of S, 2 of the logarithm, 3 of quotient and root.
-    depth = (noise * noise).sum(axis=1) / 2
-    depth_error = (np.abs(noise) * error).sum(axis=1) + 7 * grid * depth + 4 * DOUBLE_ROUNDOFF * depth
-    centre = noise * np.sqrt(np.exp(-depth) / (2 * depth))[:, np.newaxis]
-    relative = error / np.abs(noise) + ((depth_error / depth + np.expm1(depth_error)) / 2 + 3 * grid)[:, np.newaxis]
-    windows = [
-        _window(centre[:, side], np.abs(centre[:, side]) * relative[:, side], 2 * grid, 0.5 / grid, least=-0.5 / grid)
-        for side in (0, 1)
-    ]
-    first, second = (_Points.of(window) for window in windows)
-    dense = first.counts * second.counts > MOST_POINTS
+    depth_error += 7 * grid * depth
+    unit = np.sqrt(np.exp(-depth) / (2 * depth))[:, np.newaxis]
+    centre = noise * unit
+    unit_error = ((depth_error / depth + np.expm1(depth_error)) / 2 + 3 * grid)[:, np.newaxis]
+    width = error * unit + np.abs(centre) * unit_error
+    limit = 0.5 / grid
+    first, second = (GridPoints.within(centre[:, side], width[:, side], 2 * grid, -limit, limit - 1) for side in (0, 1))
+    dense = too_many(first.counts * second.counts) | (depth <= depth_error)
     one, other = first.with_each_of(second, ~dense)
     rows = first.rows
     v, w = ((points.values * (2 * grid)).astype(outputs.dtype) for points in (first, second))
@@ -216,7 +204,7 @@ def _polar(log: Callable[[Floats], Floats], outputs: Floats, answer: float, sigm
     hits = np.flatnonzero(answer + sigma * (v[one] * factor) == outputs[rows, 0][one])
     one, other = one[hits], other[hits]
     hits = np.flatnonzero(answer + sigma * (w[other] * factor[hits]) == outputs[rows, 1][one])
-    return _marked(dense, rows[one[hits]])
+    return marked(dense, rows[one[hits]])
 
 
 def _second_first(rows: Membership, outputs: Floats, answer: float, sigma: float) -> Bools:
@@ -243,65 +231,26 @@ def _noise(outputs: Floats, answer: float, sigma: float, half_ulps: int) -> tupl
     return grid, noise, added / scale + (half_ulps + 4) * grid * np.abs(noise)
 
 
-def _window(centre: Doubles, width: Doubles, grid: float, greatest: float, *, least: float = 1) -> Window:
-    return np.maximum(np.ceil((centre - width) / grid), least), np.minimum(np.floor((centre + width) / grid), greatest)
-
-
-@dataclass(frozen=True, slots=True)
-class _Points:
-    """The grid points of many windows, one after another.
-
-    Attributes:
-        rows: whose each is.
-        values: as multiples of the grid's spacing.
-        counts: how many each row has.
-    """
-
-    rows: Integers
-    values: Doubles
-    counts: Integers
-
-    @classmethod
-    def of(cls, window: Window) -> _Points:
-        """All points of the windows, but none of those that hold too many."""
-        low, high = window
-        counts = np.where(low <= high, high - low + 1, 0).astype(np.int64)
-        rows, place = _enumerated(np.where(counts > MOST_POINTS, 0, counts))
-        return cls(rows, low[rows] + place, counts)
-
-    def with_each_of(self, other: _Points, wanted: Bools) -> tuple[Integers, Integers]:
-        """Each point with each of the other's points of the same row, for the wanted rows, as two lists of indices."""
-        first_of_row = np.searchsorted(other.rows, np.arange(len(other.counts)))
-        mine, place = _enumerated(np.where(wanted, other.counts, 0)[self.rows])
-        return mine, first_of_row[self.rows][mine] + place
-
-
-def _enumerated(counts: Integers) -> tuple[Integers, Integers]:
-    """0 … count − 1 for each count: whose it is, and the number."""
-    owners = np.repeat(np.arange(len(counts)), counts)
-    return owners, np.arange(len(owners)) - (np.cumsum(counts) - counts)[owners]
-
-
-def _marked(dense: Bools, rows: Integers) -> Bools:
-    found = dense.copy()
-    found[rows] = True
-    return found
+def _half_square(noise: Doubles, error: Doubles) -> tuple[Doubles, Doubles]:
+    """|x|²/2 of pairs, and its greatest error."""
+    depth = (noise * noise).sum(axis=1) / 2
+    return depth, ((np.abs(noise) + error / 2) * error).sum(axis=1) + 4 * DOUBLE_ROUNDOFF * depth
 
 
 _library_log: Callable[[Floats], Floats] = partial(special.xlogy, 1.0)
 """The C library's log, elementwise; numpy's ufunc has an implementation of its own."""
 
-ANY_SAMPLER = SamplerModel("any sampler, times σ", 1, _silently(_product))
-INVERSE_CDF = SamplerModel("inverse CDF by SciPy's ndtri", 1, _in_chunks(_inverse_cdf))
-ZIGGURAT = SamplerModel("numpy's ziggurat", 1, _silently(_ziggurat))
-BOX_MULLER = SamplerModel("Box–Muller with numpy's log", 2, _in_chunks(partial(_box_muller, np.log)))
+ANY_SAMPLER = SamplerModel("any sampler, times σ", 1, _in_chunks(_product, LARGE_CHUNK))
+INVERSE_CDF = SamplerModel("inverse CDF by SciPy's ndtri", 1, _in_chunks(_inverse_cdf, CHUNK))
+ZIGGURAT = SamplerModel("numpy's ziggurat", 1, _in_chunks(_ziggurat, LARGE_CHUNK))
+BOX_MULLER = SamplerModel("Box–Muller with numpy's log", 2, _in_chunks(partial(_box_muller, np.log), CHUNK))
 BOX_MULLER_LIBRARY = SamplerModel(
-    "Box–Muller with the C library's log", 2, _in_chunks(partial(_box_muller, _library_log))
+    "Box–Muller with the C library's log", 2, _in_chunks(partial(_box_muller, _library_log), CHUNK)
 )
-POLAR = SamplerModel("polar method with numpy's log", 2, _in_chunks(partial(_polar, np.log)))
+POLAR = SamplerModel("polar method with numpy's log", 2, _in_chunks(partial(_polar, np.log), CHUNK))
 POLAR_LIBRARY = SamplerModel(
     "polar method of numpy's RandomState, second normal first",
     2,
-    _in_chunks(partial(_second_first, partial(_polar, _library_log))),
+    _in_chunks(partial(_second_first, partial(_polar, _library_log)), CHUNK),
 )
 MODELS = (ANY_SAMPLER, INVERSE_CDF, ZIGGURAT, BOX_MULLER, BOX_MULLER_LIBRARY, POLAR, POLAR_LIBRARY)

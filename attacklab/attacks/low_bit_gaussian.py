@@ -54,8 +54,9 @@ class LowBitGaussian:
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - needs no look at outputs
         """One pair of answers seen once and seen twice, a bet for every model of either kind."""
-        first, second = self.answers or (0.0, target.sensitivity)
-        sigma = textbook_sigma(target.claim, target.sensitivity) if self.sigma is None else self.sigma
+        first, second = map(float, self.answers or (0.0, target.sensitivity))
+        # A numpy number would widen the arithmetic of narrower outputs; a Python float takes their format.
+        sigma = float(textbook_sigma(target.claim, target.sensitivity) if self.sigma is None else self.sigma)
         pair = NeighbouringPair.answers(first, second, sensitivity=target.sensitivity)
         for answers in (1, 2):
             events = (_bet(first, second, sigma, model) for model in MODELS if model.answers == answers)

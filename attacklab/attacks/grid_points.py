@@ -1,0 +1,76 @@
+"""Searching windows of grid points: the part that is common to inverting samplers of uniforms on a grid.
+
+Every row (an output, or a pair) has a window of its own. All their points are listed one after another, so that windows
+of any widths are searched in one go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Doubles: TypeAlias = NDArray[np.float64]
+Integers: TypeAlias = NDArray[np.int64]
+Bools: TypeAlias = NDArray[np.bool_]
+
+MOST_POINTS = 1 << 10
+"""Rows with more candidates than this are not searched."""
+
+
+@dataclass(frozen=True, slots=True)
+class GridPoints:
+    """The grid points of many windows, one after another.
+
+    Attributes:
+        rows: whose each is.
+        values: as multiples of the grid's spacing.
+        counts: how many each row has; where there are too many, one more than allowed, and none of them is listed.
+    """
+
+    rows: Integers
+    values: Doubles
+    counts: Integers
+
+    @classmethod
+    def within(cls, centre: Doubles, width: Doubles, spacing: float, least: float, greatest: float) -> GridPoints:
+        """The multiples of the spacing from centre − width to centre + width.
+
+        Args:
+            centre: one a row; no points where it is NaN.
+            width: one a row.
+            spacing: of the grid.
+            least: the least multiple that the grid has.
+            greatest: the greatest multiple that the grid has.
+        """
+        low = np.maximum(np.ceil((centre - width) / spacing), least)
+        high = np.minimum(np.floor((centre + width) / spacing), greatest)
+        counts = np.where(low <= high, np.minimum(high - low + 1, MOST_POINTS + 1), 0).astype(np.int64)
+        rows, place = _enumerated(np.where(too_many(counts), 0, counts))
+        return cls(rows, low[rows] + place, counts)
+
+    def with_each_of(self, other: GridPoints, wanted: Bools) -> tuple[Integers, Integers]:
+        """Each point with each of the other's points of the same row, for the wanted rows, as two lists of indices."""
+        first_of_row = np.searchsorted(other.rows, np.arange(len(other.counts)))
+        mine, place = _enumerated(np.where(wanted, other.counts, 0)[self.rows])
+        return mine, first_of_row[self.rows][mine] + place
+
+
+def too_many(candidates: Integers) -> Bools:
+    """Which numbers of candidates are not worth a search: one of so many is taken to give the output."""
+    return np.greater(candidates, MOST_POINTS)
+
+
+def marked(certain: Bools, rows: Integers) -> Bools:
+    """The rows that are certain, and those listed."""
+    found = certain.copy()
+    found[rows] = True
+    return found
+
+
+def _enumerated(counts: Integers) -> tuple[Integers, Integers]:
+    """0 … count − 1 for each count: whose it is, and the number."""
+    owners = np.repeat(np.arange(len(counts)), counts)
+    return owners, np.arange(len(owners)) - (np.cumsum(counts) - counts)[owners]
