@@ -145,7 +145,7 @@ def collect(settings: Settings) -> Collected:
         for attack, rows in GROUPS
         for make, _, _ in rows
         for epsilon in EPSILONS
-        for finding in audit(make(epsilon), [attack], trials=trials, alpha=alpha, seed=settings.seed)
+        for finding in audit(make(epsilon), [attack], trials=trials, alpha=alpha, seed=settings.seed, spend_all=True)
     ]
     sizes = [2**power for power in range(2, settings.budget(15, 12))]
     moves = {label: [float(movement(summation, size) / DECLARED) for size in sizes] for label, _, summation in ORDERS}

@@ -1,0 +1,184 @@
+"""The state of a Mersenne Twister, MT19937, from parts of its outputs: linear algebra over GF(2).
+
+Every bit of every output is an exclusive or of bits of the state, so that known bits of outputs are linear equations.
+The unknowns here are the bits of the first 624 outputs that are *not* known. Tempering, which makes an output of a word
+of the state, is a bijection, so those outputs are the state, and only later ones cost an equation a bit. The recurrence
+is the same at every word: it need not be known how many were drawn before the first one seen. Where less than all 32
+bits of an output are known it takes 1248 outputs, however many bits those are: the last unknown bits of output k show
+only in the twist that makes word k + 624.
+
+An affine form in the unknowns is a row of 64-bit words, the last bit of which in use is its constant. Arrays of forms
+have the shape (words of the generator, 32 bits from the least significant on, row).
+
+Source: Matsumoto and Nishimura 1998, 'Mersenne Twister: a 623-dimensionally equidistributed uniform pseudo-random
+number generator'. It is not meant for cryptography, they say in section 1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+WORDS = 624
+MIDDLE = 397
+TWIST = 0x9908B0DF
+BITS = 32
+
+Forms = NDArray[np.uint64]
+
+_CONSTANT = np.uint64(1) << np.uint64(63)
+
+_TIDIED = 512
+"""Equations that hold by those used before are dropped each time so many unknowns are solved for."""
+
+_TEMPERING = ((-11, 0xFFFFFFFF), (7, 0x9D2C5680), (15, 0xEFC60000), (-18, 0xFFFFFFFF))
+"""Shift to the left, and mask, of each y ← y ⊕ (shifted y & mask)."""
+
+
+class StateNotFound(ValueError):
+    """The bits that are known are no outputs of the generator, or too few to tell its state."""
+
+
+def recover_state(outputs: NDArray[np.uint32], known: NDArray[np.uint32]) -> np.random.RandomState:
+    """Recover the generator from consecutive outputs, some of whose bits are known.
+
+    Args:
+        outputs: the outputs, more than 624 of them; bits that are not known are ignored.
+        known: which bits of them are known, as masks.
+
+    Returns:
+        A generator whose first output is the one after the first 624.
+
+    Raises:
+        StateNotFound: the outputs are too few to tell the state, or no state of the generator gives the known bits.
+    """
+    if len(outputs) <= WORDS:
+        raise StateNotFound(f"more than {WORDS} outputs are needed, not {len(outputs)}")
+    values, is_known = _bits(outputs), _bits(known).astype(bool)
+    forms, unknowns = _first_outputs(values[:WORDS], is_known[:WORDS])
+    later = _tempered(_continued(_untempered(forms), len(outputs))[WORDS:])
+    later[..., -1] ^= values[WORDS:] << np.uint64(63)
+    solution, free = _solved(later[is_known[WORDS:]], unknowns)
+    # All but one bit of the first word of the state is used for its own output and nothing else.
+    if any(column < unknowns - np.count_nonzero(~is_known[0]) for column in free):
+        raise StateNotFound(f"{len(outputs)} outputs with so few bits known do not determine the state")
+    values[:WORDS][~is_known[:WORDS]] = solution
+    state = _untempered(values[:WORDS, :, np.newaxis])[..., 0]
+    words = (state << np.arange(BITS, dtype=np.uint64)).sum(axis=1, dtype=np.uint64).astype(np.uint32)
+    recovered = np.random.RandomState()
+    recovered.set_state(("MT19937", words, WORDS, 0, 0.0))
+    return recovered
+
+
+def _bits(words: NDArray[np.uint32]) -> NDArray[np.uint64]:
+    return (words[:, np.newaxis].astype(np.uint64) >> np.arange(BITS, dtype=np.uint64)) & np.uint64(1)
+
+
+def _first_outputs(values: NDArray[np.uint64], known: NDArray[np.bool_]) -> tuple[Forms, int]:
+    """The first outputs as forms: constants where they are known, an unknown each where they are not."""
+    unknowns = int(np.count_nonzero(~known))
+    forms = np.zeros((WORDS, BITS, unknowns // 64 + 1), dtype=np.uint64)
+    number = _numbers(unknowns)
+    word, bit = np.nonzero(~known)
+    forms[word, bit, number // 64] = np.uint64(1) << (number % 64).astype(np.uint64)
+    # The last row word has room for 63 unknowns at the most, and the constant is its top bit.
+    forms[..., -1] |= np.where(known, values, np.uint64(0)) << np.uint64(63)
+    return forms, unknowns
+
+
+def _shifted(forms: Forms, left: int, mask: int) -> Forms:
+    shifted = np.zeros_like(forms)
+    if left > 0:
+        shifted[..., left:, :] = forms[..., :-left, :]
+    else:
+        shifted[..., :left, :] = forms[..., -left:, :]
+    shifted[..., [bit for bit in range(BITS) if not mask >> bit & 1], :] = 0
+    return shifted
+
+
+def _tempered(forms: Forms) -> Forms:
+    for left, mask in _TEMPERING:
+        forms = forms ^ _shifted(forms, left, mask)
+    return forms
+
+
+def _untempered(forms: Forms) -> Forms:
+    """Undo each step: every time it is applied to what is known so far, `shift` more bits come out right."""
+    for left, mask in reversed(_TEMPERING):
+        undone = forms
+        for _ in range(BITS // abs(left)):
+            undone = forms ^ _shifted(undone, left, mask)
+        forms = undone
+    return forms
+
+
+def _continued(state: Forms, length: int) -> Forms:
+    """Extend the words of the state by the recurrence."""
+    words = np.concatenate([state, np.zeros((length - WORDS, *state.shape[1:]), dtype=np.uint64)])
+    # Word k + 624 needs words k, k + 1 and k + 397: so many can be made at a time.
+    block = WORDS - MIDDLE
+    twist = [bit for bit in range(BITS) if TWIST >> bit & 1]
+    for start in range(0, length - WORDS, block):
+        stop = min(start + block, length - WORDS)
+        first, second = words[start:stop], words[start + 1 : stop + 1]
+        made = words[start + MIDDLE : stop + MIDDLE].copy()
+        made[:, 30] ^= first[:, 31]
+        made[:, :30] ^= second[:, 1:31]
+        made[:, twist] ^= second[:, :1]
+        words[start + WORDS : stop + WORDS] = made
+    return words
+
+
+def _solved(equations: Forms, unknowns: int) -> tuple[NDArray[np.uint64], list[int]]:
+    """Solve forms = 0 by elimination, with 0 for unknowns that stay free.
+
+    Args:
+        equations: one form a row, shape (n, row words); overwritten.
+        unknowns: how many there are.
+
+    Returns:
+        A bit an unknown, in their order in the outputs; and the numbers of those that no equation determines.
+
+    Raises:
+        StateNotFound: there is no solution.
+    """
+    pivots: list[tuple[int, NDArray[np.uint64]]] = []
+    free: list[int] = []
+    for column in range(unknowns):
+        word = column // 64
+        if column % _TIDIED == 0:
+            equations = _open(equations, word)
+        holding = np.flatnonzero((equations[:, word] & (np.uint64(1) << np.uint64(column % 64))) != 0)
+        if not holding.size:
+            free.append(column)
+            continue
+        pivot = equations[holding[0]].copy()
+        equations[holding[1:], word:] ^= pivot[word:]
+        equations[holding[0]] = equations[-1]
+        equations = equations[:-1]
+        pivots.append((column, pivot))
+    _open(equations, unknowns // 64)
+    # The constant's place holds a 1, as if it were an unknown.
+    solution = np.zeros(equations.shape[1], dtype=np.uint64)
+    solution[-1] = _CONSTANT
+    for column, row in reversed(pivots):
+        if np.bitwise_count(row & solution).sum() % 2:
+            solution[column // 64] |= np.uint64(1) << np.uint64(column % 64)
+    number = _numbers(unknowns)
+    bits: NDArray[np.uint64] = (solution[number // 64] >> (number % 64).astype(np.uint64)) & np.uint64(1)
+    return bits, free
+
+
+def _open(equations: Forms, word: int) -> Forms:
+    """The equations that still have an unknown in this word of theirs or a later one; the others must hold."""
+    coefficients = equations[:, word:].copy()
+    coefficients[:, -1] &= ~_CONSTANT
+    still_open = coefficients.any(axis=1)
+    if equations[~still_open, -1].any():
+        raise StateNotFound("no state of the generator gives these outputs")
+    return equations[still_open]
+
+
+def _numbers(unknowns: int) -> NDArray[np.intp]:
+    """The numbers of the unknowns, those of the first output last, so that others are solved for before them."""
+    return np.arange(unknowns)[::-1]

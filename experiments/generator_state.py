@@ -1,0 +1,230 @@
+"""Noise from generators that can be predicted (see attacklab.attacks.generator_state)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.attacks.base import Attack
+from attacklab.attacks.generator_state import GeneratorSeed, GeneratorState, recover_mt19937, recover_seed
+from attacklab.attacks.mersenne_twister import StateNotFound
+from attacklab.experiment import Collected, Settings
+from attacklab.figures import Figure, Panel, Role, Series
+from attacklab.inference import share_of_alpha
+from attacklab.referee import DEFAULT_ALPHA, audit
+from attacklab.targets import Target
+from experiments import targets
+from experiments.curves import advantage_series, ceiling_series, findings_of
+from mechanisms.grid import Grid
+from mechanisms.laplace.inversion import exact_discrete_laplace_fast
+from mechanisms.randomness import SeededBits
+
+QUESTION = "How many answers give the noise generator away, and what is that worth?"
+
+EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0)
+SEEDS = range(1 << 16)
+TRUTHS = (0.0, 1e3, 1e6)
+COUNTS = (560, 624, 640, 700, 800, 1000, 1300)
+FEW_COUNTS = (560, 640, 1300)
+PARAGRAPH = """\
+numpy's legacy generator draws its noise from a Mersenne Twister, whose outputs are linear in its state. Of consecutive
+answers whose truth is known and 0, {least} were enough to recover the state, in {seconds:.1f} s at the most; large
+truths round low bits of the noise away and take more answers, {most} at 10^6 times the noise scale. From there on every
+draw is predicted to the last bit: in a histogram of which all counts but one are known the adversary reads that one off
+with advantage {state:.3f} at ε = 1, where the claim allows {ceiling:.3f} and the exact histogram yields
+{exact_state:.3f}. A generator seeded from a clock for every answer has as many first draws as the clock has values: one
+answer told the seed among {seeds} in {enumeration:.1f} s, and neighbours apart with advantage {seed:.3f}
+({exact_seed:.3f} for the exact mechanism). All of numpy's 32-bit seeds would take {all_seeds:.1f} hours on one core."""
+
+
+def naive_laplace_clock_seeded(epsilon: float = 1.0) -> Target:
+    """Laplace mechanism, numpy's legacy generator, seeded for each answer from a clock of 2^16 values."""
+
+    def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        generator = np.random.RandomState()
+        noise = np.empty(trials)
+        for trial, seed in enumerate(rng.integers(SEEDS.start, SEEDS.stop, trials)):
+            generator.seed(seed)
+            noise[trial] = generator.laplace(0.0, 1 / epsilon)
+        return answer + noise
+
+    return Target.noise(release, epsilon=epsilon, name="naive_laplace_clock_seeded")
+
+
+def naive_legacy_histogram(epsilon: float = 1.0) -> Target:
+    """Noisy histogram, numpy's legacy generator."""
+
+    def release(counts: NDArray[np.float64], trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        generator = np.random.RandomState(int(rng.integers(2**32)))
+        return counts + generator.laplace(0.0, 1 / epsilon, (trials, len(counts)))
+
+    return Target.dataset(release, epsilon=epsilon, name="naive_legacy_histogram")
+
+
+def exact_histogram(epsilon: float = 1.0) -> Target:
+    """Noisy histogram, discrete Laplace noise from fair bits, exact."""
+
+    def release(counts: NDArray[np.float64], trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        size = trials * len(counts)
+        noise = exact_discrete_laplace_fast(0, size, SeededBits(rng), epsilon=Fraction(epsilon), grid=Grid(0))
+        # Counts and noise are whole numbers below 2^53: adding them is exact.
+        return counts + noise.reshape(trials, len(counts))
+
+    return Target.dataset(release, epsilon=epsilon, name="exact_histogram")
+
+
+Rows = Sequence[tuple[Callable[[float], Target], str, Role]]
+STATE: Rows = (
+    (naive_legacy_histogram, "naive, np.random, one count of a histogram", Role.NAIVE),
+    (exact_histogram, "exact, one count of a histogram", Role.EXACT),
+)
+SEEDED: Rows = (
+    (naive_laplace_clock_seeded, "naive, seeded from a clock, one answer", Role.NAIVE),
+    (targets.exact_discrete_laplace, "exact, one answer", Role.EXACT),
+)
+
+
+def collect(settings: Settings) -> Collected:
+    """Recover states and seeds, and audit each mechanism at each ε."""
+    alpha = share_of_alpha(DEFAULT_ALPHA, len(EPSILONS) * (len(STATE) + len(SEEDED)))
+    jobs: tuple[tuple[Attack, Rows, int], ...] = (
+        (GeneratorState(), STATE, settings.budget(2_000, 500)),
+        (GeneratorSeed(SEEDS), SEEDED, settings.budget(20_000, 4_000)),
+    )
+    findings = [
+        finding
+        for attack, rows, trials in jobs
+        for make, _, _ in rows
+        for epsilon in EPSILONS
+        for finding in audit(make(epsilon), [attack], trials=trials, alpha=alpha, seed=settings.seed, spend_all=True)
+    ]
+    return Collected(findings, {"state": _recovering(settings), "seed": _enumerating(settings)})
+
+
+def _recovering(settings: Settings) -> dict[str, Any]:
+    """How many of some generators are recovered, by the number of answers and the size of their truths."""
+    answers = FEW_COUNTS if settings.quick else COUNTS
+    generators = settings.budget(3, 1)
+    recovered, slowest = [], 0.0
+    for truth in TRUTHS:
+        rates = []
+        for count in answers:
+            hits = 0
+            for number in range(generators):
+                generator = np.random.RandomState(settings.seed + number)
+                released = truth + generator.laplace(0.0, 1.0, count)
+                started = time.perf_counter()
+                hits += _predicts(released, truth, generator)
+                slowest = max(slowest, time.perf_counter() - started)
+            rates.append(hits / generators)
+        recovered.append(rates)
+    return {"answers": answers, "generators": generators, "recovered": recovered, "seconds": slowest}
+
+
+def _predicts(released: NDArray[np.float64], truth: float, generator: np.random.RandomState) -> bool:
+    """Whether the generator recovered from answers draws what the real one draws next."""
+    try:
+        recovered = recover_mt19937(released, truth, scale=1.0)
+    except StateNotFound:
+        return False
+    return np.array_equal(recovered.laplace(0.0, 1.0, 1000), generator.laplace(0.0, 1.0, 1000))
+
+
+def _enumerating(settings: Settings) -> dict[str, Any]:
+    """How long it takes to find a seed by one answer."""
+    rows = []
+    for power in range(8, settings.budget(18, 16), 2):
+        seed = (1 << power) - 1
+        answer = 5.0 + np.random.RandomState(seed).laplace(0.0, 1.0)
+        started = time.perf_counter()
+        found = recover_seed([answer], [5.0], scale=1.0, seeds=range(1 << power))
+        rows.append({"seeds": 1 << power, "seconds": time.perf_counter() - started, "found": found == [seed]})
+    return {"rows": rows}
+
+
+def figures(data: dict[str, Any]) -> list[Figure]:
+    """What recovers the state, what it is worth, and what enumerating seeds costs."""
+    state, rows = data["measured"]["state"], data["measured"]["seed"]["rows"]
+    recovering = Panel(
+        title=f"np.random: {state['generators']} generators, truths in units of the noise scale",
+        x_label="known answers in a row",
+        y_label="share of generators whose next 1000 draws are predicted",
+        series=[
+            Series(label=f"truths of {truth:g}", role=Role.NAIVE, x=state["answers"], y=rates)
+            for truth, rates in zip(TRUTHS, state["recovered"], strict=True)
+        ],
+    )
+    measured = [
+        advantage_series(findings_of(data, make(1.0).name), lambda one: one.claim.epsilon, label, role)
+        for make, label, role in (*STATE, *SEEDED)
+    ]
+    winning = Panel(
+        title="what the adversary wins",
+        x_label="claimed ε",
+        y_label="distinguishing advantage P[E] − Q[E]",
+        x_scale="log",
+        series=[*measured, ceiling_series(EPSILONS)],
+    )
+    cost = rows[-1]["seconds"] / rows[-1]["seeds"]
+    all_powers = [2.0**power for power in (8, 16, 24, 32)]
+    enumerating = Panel(
+        title="finding the seed by one answer, on one core",
+        x_label="candidates for the seed",
+        y_label="seconds",
+        x_scale="log",
+        y_scale="log",
+        series=[
+            Series(
+                label="measured",
+                role=Role.NAIVE,
+                x=[row["seeds"] for row in rows],
+                y=[row["seconds"] for row in rows],
+                marks_only=True,
+            ),
+            Series(
+                label=f"extrapolated, {cost * 1e6:.1f} µs a seed",
+                role=Role.IDEAL,
+                x=all_powers,
+                y=[cost * seeds for seeds in all_powers],
+            ),
+        ],
+    )
+    return [
+        Figure(
+            name="generator_state",
+            caption="Left: answers that give the state away. Right: its worth. Below: the cost of enumerating seeds.",
+            panels=[recovering, winning, enumerating],
+        )
+    ]
+
+
+def explain(data: dict[str, Any]) -> str:
+    """Say how many answers it took and what is seen at ε = 1."""
+    state, rows = data["measured"]["state"], data["measured"]["seed"]["rows"]
+
+    def enough(rates: Sequence[float]) -> str:
+        return next((str(count) for count, rate in zip(state["answers"], rates, strict=True) if rate == 1), "none")
+
+    def at_one(make: Callable[[float], Target]) -> tuple[float, float]:
+        (finding,) = (one for one in findings_of(data, make(1.0).name) if one.claim.epsilon == 1)
+        assert finding.advantage is not None  # noqa: S101 - `findings_of` keeps only those
+        return finding.advantage.estimate, finding.ceiling
+
+    return PARAGRAPH.format(
+        least=enough(state["recovered"][0]),
+        most=enough(state["recovered"][-1]),
+        seconds=state["seconds"],
+        state=at_one(naive_legacy_histogram)[0],
+        ceiling=at_one(naive_legacy_histogram)[1],
+        exact_state=at_one(exact_histogram)[0],
+        seeds=rows[-1]["seeds"],
+        enumeration=rows[-1]["seconds"],
+        seed=at_one(naive_laplace_clock_seeded)[0],
+        exact_seed=at_one(targets.exact_discrete_laplace)[0],
+        all_seeds=rows[-1]["seconds"] / rows[-1]["seeds"] * 2**32 / 3600,
+    )
