@@ -90,8 +90,8 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     return [
         Figure(
             name="precision",
-            caption="Advantage of the bet on what the other answer leaves out, for two pairs; the ε that 10⁵ answers "
-            "leave; and how fine the answers are at ε = 1.",
+            caption="Advantage of the bet on what the other answer leaves out, for two pairs; the ε that is "
+            "left of the claim; and how fine the answers are at ε = 1.",
             panels=[
                 _advantages(data, FAR, "answers 0 and 1, sensitivity 1", far),
                 _advantages(data, NEAR, "answers 2^k near the noise and the number next below it", near),

@@ -107,7 +107,7 @@ def _pairs(target: Target, probe: Probe) -> Iterator[tuple[float, float]]:
 
 def _bet(here: float, there: float) -> Event:
     return Event(
-        f"the sum of {here!r} and some number, and not of {there!r} and any",
+        f"the sum of {here!r} and some number, but of {there!r} and none",
         partial(_only_from, here=here, there=there),
     )
 
