@@ -31,7 +31,7 @@ UNIT = Fraction(1, 2**53)
 _LOG_TERMS = 10
 
 _SQRT_HALF_BITS = np.int64(0x3FE6A09E667F3BCD)  # of the least binary64 above √½
-_LN_2 = float(gmpy2.const_log2(53))
+_LN_2 = float(gmpy2.context(precision=53).const_log2())
 _ARTANH_COEFFICIENTS = tuple(1.0 / (2 * k + 1) for k in range(_LOG_TERMS))
 
 

@@ -1,0 +1,97 @@
+"""No bound and no draw depends on the MPFR context of whoever asks for it.
+
+Module-level functions and operators of gmpy2 round as the current context says: to 53 bits, to nearest, by default. A
+bound computed with one of them by oversight is no bound, and looks like one. Under a context of 2 bits it shows.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import gmpy2
+import numpy as np
+import pytest
+from gmpy2 import mpq
+
+from attacklab.laws.enclosures import exp_bounds, log_bounds, normalised
+from attacklab.laws.law import Bounds
+from mechanisms.exponential.base_e import enclose_scaled_exp, exact_exponential_base_e
+from mechanisms.exponential.base_two import BaseTwoEta
+from mechanisms.exponential.precision import empirical_precision
+from mechanisms.gaussian.discrete_fast import exact_discrete_gaussian_fast
+from mechanisms.gaussian.law import discrete_tails, normal_tail
+from mechanisms.gaussian.privacy import discrete_gaussian_delta, gaussian_delta
+from mechanisms.gaussian.quantile import normal_quantile
+from mechanisms.grid import Grid
+from mechanisms.laplace.exponential import decide_floor
+from mechanisms.laplace.randomized_response import enclose_logistic
+from mechanisms.laplace.snapping import exact_snapping
+from mechanisms.local_sensitivity.constants import smoothing_steps, tail_threshold
+from mechanisms.randomness import RandomBits, SeededBits
+
+THIRD = Fraction(1, 3)
+
+
+def draws(sampler: Callable[[RandomBits], Any]) -> list[Any]:
+    bits = SeededBits(np.random.default_rng(1))
+    return [sampler(bits) for _ in range(40)]
+
+
+def fresh_caches() -> None:
+    for name, module in list(sys.modules.items()):
+        if name.startswith(("mechanisms.", "attacklab.")):
+            for value in vars(module).values():
+                if hasattr(value, "cache_clear"):
+                    value.cache_clear()
+
+
+RESULTS: dict[str, Callable[[], Any]] = {
+    "the exponential's bounds": lambda: exp_bounds(mpq(-22, 7)),
+    "the logarithm's bounds": lambda: log_bounds(Bounds(mpq(1, 3), mpq(10, 3))),
+    "an ideal law": lambda: dict(normalised({i: exp_bounds(mpq(i, 3)) for i in range(3)}).masses),
+    "the tail's threshold": lambda: tail_threshold(THIRD, Fraction(1, 10**60)),
+    "the smoothing integer": lambda: smoothing_steps(Fraction(1, 10**30), Fraction(1, 10**6)),
+    "the logistic enclosure": lambda: enclose_logistic(THIRD, 192),
+    "the floor of an exponential": lambda: draws(lambda bits: decide_floor(THIRD, Fraction(-(10**40), 7), 1, 1, bits)),
+    "snapping": lambda: draws(lambda bits: exact_snapping(0.1, bits, epsilon=1, bound=100.0)),
+    "the largest eta": lambda: BaseTwoEta.from_epsilon(0.1, y=200),
+    "the epsilon of an eta": lambda: BaseTwoEta(12345, 20, 3).epsilon(),
+    "the epsilon of the eta of 1": lambda: BaseTwoEta(1, 1).epsilon(),
+    "the empirical precision": lambda: empirical_precision(BaseTwoEta(5, 3), 40, 1000),
+    "a scaled exponential": lambda: enclose_scaled_exp(mpq(40, 3), 19, 64),
+    "the exponential mechanism": lambda: draws(
+        lambda bits: exact_exponential_base_e((0.0, 1.25, -3.0), bits, epsilon=THIRD)
+    ),
+    "the normal tail": lambda: normal_tail(mpq(-7, 3), mpq(2, 7), 200),
+    "the discrete Gaussian's tails": lambda: discrete_tails(9, mpq(20, 3), 200),
+    "the discrete Gaussian's tails by Euler and Maclaurin": lambda: discrete_tails(9, mpq(10**8, 3), 200),
+    "the Gaussian's delta": lambda: gaussian_delta(1, sigma=THIRD * 10),
+    "the discrete Gaussian's delta": lambda: discrete_gaussian_delta(1, sigma=THIRD * 10),
+    "the quantile": lambda: normal_quantile(np.arange(1, 2**64, 2**57, dtype=np.uint64)).tolist(),
+    "the discrete Gaussian mechanism": lambda: exact_discrete_gaussian_fast(
+        0.1, 40, SeededBits(np.random.default_rng(2)), sigma=THIRD, grid=Grid(-30)
+    ).tolist(),
+}
+
+
+@pytest.mark.parametrize("result", RESULTS.values(), ids=RESULTS)
+def test_a_result_is_the_same_in_any_context_of_the_caller(result: Callable[[], Any]) -> None:
+    fresh_caches()
+    expected = result()
+    for rounding in (gmpy2.RoundUp, gmpy2.RoundDown, gmpy2.RoundToNearest):
+        fresh_caches()
+        with gmpy2.context(precision=2, round=rounding):
+            found = result()
+        assert found == expected
+
+
+def test_a_number_negated_outside_of_a_context_of_its_own_is_found_out() -> None:
+    def careless() -> Any:
+        return -gmpy2.mpfr(mpq(1, 3), 200)
+
+    with gmpy2.context(precision=2):
+        found = careless()
+    assert found != careless()
