@@ -52,8 +52,8 @@ LABELS = {
 }
 PURE = ("laplace", "response", "geometric")
 PARAGRAPH = """\
-All at ε = {epsilon:g}. *Posteriors*: who believes in one of two neighbours with probability ½ believes in it with
-{posterior:.4f} at most after one answer of the discrete Laplace mechanism; the claim's bound is e^ε/(1 + e^ε) =
+All at ε = {epsilon:g}. *Posteriors*: who believes in one of two neighbours with probability ½ believes in it with up
+to {posterior:.4f} after one answer of the discrete Laplace mechanism; the claim's bound is e^ε/(1 + e^ε) =
 {posterior_claim:.4f}. The discrete Gaussian, whose claim has a δ, keeps no such bound: outcomes of probability at
 least 2^−20 move the belief to {posterior_gaussian:.4f}. *Groups*: for k = 1, …, {largest} records e^ε of the
 geometric mechanism on a range is ({ratio})^k, exactly: k times the ε of one record, as promised. Of the discrete

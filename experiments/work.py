@@ -1,0 +1,246 @@
+"""What the work done tells beside the output, by joint laws of the two.
+
+A mechanism's law is that of its outputs. Who can time it, or count how much randomness it takes from the system, sees
+more: the pair (output, work). Loops that run as long as the noise is large, and rejections whose probability depends on
+the database, make that pair tell more than ε allows. Jin, McMurtry, Rubinstein and Ohrimenko 2022, 'Are We There Yet?
+Timing and Floating-Point Attacks on Differential Privacy Systems', measure the time; here the pair's law is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any, cast
+
+from attacklab.claims import PrivacyClaim
+from attacklab.experiment import Collected, Settings
+from attacklab.figures import Figure, Panel, Role, Series
+from attacklab.laws import Divergence, Law, Limits, advantage, enumerate_law, largest_ratio, log_bounds
+from attacklab.laws.work import Counted
+from experiments.bounds import as_floats, middle
+from mechanisms.exponential.base_e import exact_exponential_base_e
+from mechanisms.exponential.base_two import BaseTwoEta
+from mechanisms.exponential.exact import exact_exponential
+from mechanisms.exponential.weighted_sampling import (
+    sample_by_bisection,
+    sample_by_rejection,
+    sample_by_rejection_rounds,
+)
+from mechanisms.laplace.exact import discrete_laplace, two_sided_geometric
+from mechanisms.laplace.fixed_work import exact_fixed_work_geometric
+from mechanisms.laplace.inversion import discrete_laplace_by_inversion
+from mechanisms.randomness import RandomBits
+
+QUESTION = "What does an adversary learn who sees how much work an exact mechanism did?"
+
+EPSILON = Fraction(1)
+#: Mechanisms in base 2 come as near to ε as 8 bits allow.
+Y = 8
+ETA_OF_NOISE = BaseTwoEta.from_epsilon(EPSILON, y=Y, monotone=True)
+ETA_OF_SELECTION = BaseTwoEta.from_epsilon(EPSILON, y=Y)
+RANGE = 8
+ANSWERS = (RANGE // 2, RANGE // 2 + 1)
+UTILITIES = ((0.0, 0.0, 0.0, 0.0, 0.0), (0.0, -1.0, -1.0, -1.0, -1.0))
+UTILITY_RANGE = (-2, 0)
+ROUNDS = 8
+GREATEST_NOISE = RANGE - ANSWERS[0]
+CEILING = PrivacyClaim(float(EPSILON)).ceiling
+PARAGRAPH = """\
+All mechanisms have exact laws and keep ε = 1, whose ceiling is {ceiling:.3f}, as long as only outputs are seen.
+Discrete Laplace noise by Algorithm 2 has advantage {algorithm_2:.3f} on answers one apart; who also sees how many
+bits were taken has {algorithm_2_bits:.3f}, who sees how many calls were made {algorithm_2_calls:.3f}: its loop is as
+long as the noise is large, {steps:.1f} bits a step on average, and output minus noise is the secret. Geometric noise
+counted in a loop tells all ({geometric_bits:.3f}). By inversion every run makes {inversion_calls} calls, yet the
+reference path takes bits one by one until they decide, and their number tells {inversion_bits:.3f}; the fast path
+takes whole words. In selection between utilities (0, 0, 0, 0, 0) and (0, −1, −1, −1, −1) the output alone has
+{selection:.3f}, with the bits of bisection {bisection_bits:.3f}, of base e {base_e_bits:.3f} and of rejection
+{rejection_bits:.3f}, because the total of the weights takes another number of bits; at least {rounds} rounds do not
+hide that ({rounds_bits:.3f}). Geometric noise of fixed work takes {fixed} bits in every run: {fixed_bits:.6f} with
+the work, {fixed_output:.6f} without, equal as rational numbers."""
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """A mechanism and two neighbouring inputs.
+
+    Attributes:
+        label: its name in figures.
+        release: takes an input and bits.
+        pair: the inputs.
+    """
+
+    label: str
+    release: Callable[[Any, RandomBits], Any]
+    pair: tuple[Any, Any]
+
+    def law(self, side: int, limits: Limits, counted: Counted | None) -> Law:
+        """The law of the output, or of the output and the work, on one input of the pair."""
+        return enumerate_law(lambda bits: self.release(self.pair[side], bits), limits=limits, counted=counted)
+
+
+def _noise(label: str, sampler: Callable[..., int], parameter: Fraction) -> Mechanism:
+    return Mechanism(label, lambda answer, bits: answer + bits.call(sampler, parameter), ANSWERS)
+
+
+def _selection(label: str, release: Callable[..., int]) -> Mechanism:
+    return Mechanism(label, release, UTILITIES)
+
+
+def _base_two(label: str, sampler: Callable[..., int]) -> Mechanism:
+    release = partial(exact_exponential, eta=ETA_OF_SELECTION, utility_range=UTILITY_RANGE, sampler=sampler)
+    return _selection(f"exponential, {label}", release)
+
+
+MECHANISMS = {
+    "algorithm_2": _noise("discrete Laplace, Algorithm 2", discrete_laplace, 1 / EPSILON),
+    "geometric": _noise(
+        "two-sided geometric, by counting", two_sided_geometric, Fraction(int(ETA_OF_NOISE.x), 1 << ETA_OF_NOISE.y)
+    ),
+    "inversion": _noise("discrete Laplace, inversion", discrete_laplace_by_inversion, 1 / EPSILON),
+    "fixed_work": Mechanism(
+        "two-sided geometric, fixed work",
+        partial(exact_fixed_work_geometric, eta=ETA_OF_NOISE, lower=0, upper=RANGE),
+        ANSWERS,
+    ),
+    "base_e": _selection("exponential, base e", partial(exact_exponential_base_e, epsilon=EPSILON)),
+    "rejection": _base_two("rejection", sample_by_rejection),
+    "bisection": _base_two("bisection", sample_by_bisection),
+    "rounds": _base_two(f"at least {ROUNDS} rounds", partial(sample_by_rejection_rounds, rounds=ROUNDS)),
+}
+#: Those that add noise to an answer.
+ADDITIVE = ("algorithm_2", "geometric", "inversion", "fixed_work")
+
+
+_COUNTED: tuple[Counted, ...] = ("bits", "calls")
+
+
+def collect(settings: Settings) -> Collected:
+    """Find each mechanism's law, and its joint laws with either measure of work."""
+    limits = Limits(unresolved=Fraction(1, 1 << settings.budget(40, 20)))
+    return Collected((), {"mechanisms": {name: _measure(name, limits) for name in MECHANISMS}})
+
+
+def _measure(name: str, limits: Limits) -> dict[str, Any]:
+    """The advantage of who sees the output, and of who sees the bits taken or the calls made as well."""
+    mechanism = MECHANISMS[name]
+    own = advantage(*(mechanism.law(side, limits, None) for side in (0, 1)))
+    found: dict[str, Any] = {"output": as_floats(own), "output_exact": _exact(own)}
+    for counted in _COUNTED:
+        joint = [mechanism.law(side, limits, counted) for side in (0, 1)]
+        ratios = largest_ratio(*joint), largest_ratio(*reversed(joint))
+        work = {amount for law in joint for (_, amount), _ in _pairs(law)}
+        seen = advantage(*joint)
+        found[counted] = {
+            "advantage": as_floats(seen),
+            "exact": _exact(seen),
+            "epsilon_lower": log_bounds(max(ratios, key=lambda ratio: ratio.lower))[0],
+            "least_work": min(work),
+            "greatest_work": max(work),
+            "unresolved": float(max(law.unresolved for law in joint)),
+        }
+        if counted == "bits" and name in ADDITIVE:
+            found["mean_bits"] = _mean_bits(joint[0])
+    return found
+
+
+def _exact(found: Divergence) -> str | None:
+    """The advantage as a fraction, where the laws are closed."""
+    return str(found.lower) if found.lower == found.upper else None
+
+
+def _pairs(joint: Law) -> Iterable[tuple[tuple[Any, int], Any]]:
+    """The pairs (output, work) of a joint law, and their masses."""
+    return cast("Iterable[tuple[tuple[Any, int], Any]]", joint.masses.items())
+
+
+def _mean_bits(joint: Law) -> list[float]:
+    """The mean number of bits for noise 0, 1, …, among the runs that were resolved."""
+    mass = [0.0] * (GREATEST_NOISE + 1)
+    bits = [0.0] * (GREATEST_NOISE + 1)
+    for (output, work), probability in _pairs(joint):
+        noise = output - ANSWERS[0]
+        if 0 <= noise <= GREATEST_NOISE:
+            mass[noise] += float(probability)
+            bits[noise] += work * float(probability)
+    return [b / m for b, m in zip(bits, mass, strict=True)]
+
+
+def figures(data: dict[str, Any]) -> list[Figure]:
+    """Advantages by mechanism, and bits by noise."""
+    found = data["measured"]["mechanisms"]
+    return [
+        Figure(
+            name="work",
+            caption=f"What the work done adds to the output of exact mechanisms, at ε = {float(EPSILON):g}.",
+            panels=[_advantage_panel(found), _mean_panel(found)],
+        )
+    ]
+
+
+def _advantage_panel(found: dict[str, Any]) -> Panel:
+    names = list(reversed(MECHANISMS))
+    rows = range(len(names))
+
+    def seen(label: str, role: Role, advantages: Sequence[list[float]]) -> Series:
+        return Series(label=label, role=role, x=[middle(one) for one in advantages], y=rows, marks_only=True)
+
+    return Panel(
+        title="Exact advantage between two neighbours",
+        x_label="distinguishing advantage",
+        y_label="",
+        y_names=[MECHANISMS[name].label for name in names],
+        series=[
+            seen("output and bits taken", Role.NAIVE, [found[name]["bits"]["advantage"] for name in names]),
+            seen("output and calls made", Role.NAIVE, [found[name]["calls"]["advantage"] for name in names]),
+            seen("output alone", Role.EXACT, [found[name]["output"] for name in names]),
+            Series(label="ceiling of the claim", role=Role.CEILING, x=[CEILING] * 2, y=[-0.5, len(names) - 0.5]),
+        ],
+    )
+
+
+def _mean_panel(found: dict[str, Any]) -> Panel:
+    return Panel(
+        title="Bits taken, by the noise drawn",
+        x_label="noise",
+        y_label="mean number of bits",
+        series=[
+            Series(
+                label=MECHANISMS[name].label,
+                role=Role.EXACT,
+                x=range(GREATEST_NOISE + 1),
+                y=found[name]["mean_bits"],
+            )
+            for name in ADDITIVE
+        ],
+    )
+
+
+def explain(data: dict[str, Any]) -> str:
+    """Say which mechanisms leak through their work."""
+    found = data["measured"]["mechanisms"]
+
+    def seen(name: str, counted: Counted) -> float:
+        return middle(found[name][counted]["advantage"])
+
+    fixed = found["fixed_work"]
+    return PARAGRAPH.format(
+        ceiling=CEILING,
+        algorithm_2=middle(found["algorithm_2"]["output"]),
+        algorithm_2_bits=seen("algorithm_2", "bits"),
+        algorithm_2_calls=seen("algorithm_2", "calls"),
+        geometric_bits=seen("geometric", "bits"),
+        steps=found["algorithm_2"]["mean_bits"][-1] - found["algorithm_2"]["mean_bits"][-2],
+        inversion_bits=seen("inversion", "bits"),
+        inversion_calls=found["inversion"]["calls"]["greatest_work"],
+        selection=middle(found["bisection"]["output"]),
+        bisection_bits=seen("bisection", "bits"),
+        rejection_bits=seen("rejection", "bits"),
+        rounds=ROUNDS,
+        rounds_bits=seen("rounds", "bits"),
+        base_e_bits=seen("base_e", "bits"),
+        fixed=fixed["bits"]["least_work"],
+        fixed_output=middle(fixed["output"]),
+        fixed_bits=seen("fixed_work", "bits"),
+    )
