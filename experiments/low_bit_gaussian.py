@@ -47,8 +47,8 @@ DENSITIES: tuple[tuple[SamplerModel, type[Any], str], ...] = (
 BINADES = tuple(range(-14, 2))
 PARAGRAPH = """\
 Every Gaussian sampler maps uniforms on a grid to some floating-point numbers only. Inverting it says whether an output
-can come from a given true answer: the model of the right sampler recognises {own:.4f} of its own outputs or more. At
-ε = 1 and δ = 10⁻⁵ the ideal mechanism lets the best bet win {ideal_one:.3f} on one answer and {ideal_two:.3f} on two. A
+can come from a given true answer: the model of the right sampler recognises {own:.4f} of its own outputs or more. At ε
+= 1 and δ = 10⁻⁵ the ideal mechanism lets the best bet win {ideal_one:.3f} on one answer and {ideal_two:.3f} on two. A
 pair of Box–Muller or polar outputs, Python's random.gauss and numpy's RandomState among them, gives {pairs}; SciPy's
 inverse CDF gives {inverse} on a single answer. numpy's present ziggurat is another matter: above 2⁻⁶ standard
 deviations nearly every number is a multiple of the step of one of its 256 layers, so that membership says nothing

@@ -42,11 +42,12 @@ GRIDS_OF = (
 PARAGRAPH = """\
 The sum of f(D) and noise is rounded to the grid of its larger operand. From f(D) = 1 only multiples of 2^−53 come,
 whatever the noise is; from f(D) = 0 everything does, and a share of {odd:.3f} of all answers is finer at ε = 1. All
-that f(D) = 1 leaves out comes to {far} for Laplace noise, so that its real ε is at least {epsilon:.2f}. More noise
-makes that rarer, but not for answers beside a power of two: two answers that differ in the last bit alone, where the
-ideal mechanism hides everything, are told apart with advantage {near} at ε = {least:g} as at any other ε. The adversary
-needs no knowledge of the sampler. On a public grid, the exact mechanism's outputs are the same multiples whatever f(D)
-is, and nothing shows: {exact} and {exact_near}."""
+that f(D) = 1 leaves out comes to {far} for Laplace noise, so that its real ε is at least {epsilon:.2f}; computed for
+ideal noise that is rounded once, it is {computed:.3f}. (Where 1/ε is not a power of two, the product with it favours
+even multiples and takes a little away.) More noise makes that rarer, but not for answers beside a power of two: two
+answers that differ in the last bit alone, where the ideal mechanism hides everything, are told apart with advantage
+{near} at ε = {least:g} as at any other ε. The adversary needs no knowledge of the sampler. On a public grid, the exact
+mechanism's outputs are the same multiples whatever f(D) is, and nothing shows: {exact} and {exact_near}."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -82,10 +83,41 @@ def ideal_advantage(epsilon: float) -> float:
     return -math.expm1(-epsilon / 2)
 
 
+def left_out(epsilon: float) -> tuple[float, float]:
+    """How often ideal Laplace noise about 0 rounds to a double that the answer 1 leaves out, binade by binade.
+
+    Of the doubles in [2^−(k+1), 2^−k), a share of 2^−k are multiples of 2^−53 and of 2^−(k+1) multiples of 2^−52, which
+    is all that the answer 1 gives above 0 and below. In (−2^j, 1 − 2^j) the noise would be beyond −2^j, where its grid
+    is twice as coarse as that of the sum.
+
+    Samplers whose scale is a power of two do so just as often. Other scales give their products a structure: of
+    neighbouring products with 10 = 8·5/4, ties going to even, 3 in 8 are odd and not half.
+
+    Args:
+        epsilon: of a mechanism of sensitivity 1.
+
+    Returns:
+        The probability of no multiple of 2^−53, and of anything left out.
+    """
+
+    def within(lower: float, upper: float) -> float:
+        return math.exp(-epsilon * lower) - math.exp(-epsilon * upper)
+
+    binades = [within(2.0 ** -(k + 1), 2.0**-k) for k in range(60)]
+    above = sum(share * (1 - 2.0**-k) for k, share in enumerate(binades))
+    below = sum(share * (1 - 2.0 ** -(k + 1)) for k, share in enumerate(binades))
+    beyond = sum(within(2.0**j - 1, 2.0**j) / 2 for j in range(1, 20))
+    return above, (above + below + beyond) / 2
+
+
 def figures(data: dict[str, Any]) -> list[Figure]:
     """Advantage against ε for either pair, the ε that is left, and the grids that outputs lie on."""
     epsilons = data["measured"]["epsilons"]
-    far = Series(label="ideal Laplace, best bet", role=Role.IDEAL, x=epsilons, y=[*map(ideal_advantage, epsilons)])
+    computed = [left_out(epsilon)[1] for epsilon in epsilons]
+    far = (
+        Series(label="left out by 1, ideal Laplace noise rounded", role=Role.OTHER, x=epsilons, y=computed),
+        Series(label="ideal Laplace, best bet", role=Role.IDEAL, x=epsilons, y=[*map(ideal_advantage, epsilons)]),
+    )
     near = Series(label="ideal mechanism, any bet (below 10⁻¹⁵)", role=Role.IDEAL, x=epsilons, y=[0.0] * len(epsilons))
     return [
         Figure(
@@ -93,7 +125,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
             caption="Advantage of the bet on what the other answer leaves out, for two pairs; the ε that is "
             "left of the claim; and how fine the answers are at ε = 1.",
             panels=[
-                _advantages(data, FAR, "answers 0 and 1, sensitivity 1", far),
+                _advantages(data, FAR, "answers 0 and 1, sensitivity 1", *far),
                 _advantages(data, NEAR, "answers 2^k near the noise and the number next below it", near),
                 _epsilon_panel(data),
                 _grids_panel(data),
@@ -102,7 +134,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     ]
 
 
-def _advantages(data: dict[str, Any], pair: int, title: str, ideal: Series) -> Panel:
+def _advantages(data: dict[str, Any], pair: int, title: str, *computed: Series) -> Panel:
     measured = [
         advantage_series(map(_oriented, _of_pair(data, make, pair)), lambda one: one.claim.epsilon, label, role)
         for make, label, role in TARGETS
@@ -112,7 +144,7 @@ def _advantages(data: dict[str, Any], pair: int, title: str, ideal: Series) -> P
         x_label="claimed ε",
         y_label="distinguishing advantage P[E] − Q[E]",
         x_scale="log",
-        series=[*measured, ideal, ceiling_series(data["measured"]["epsilons"])],
+        series=[*measured, *computed, ceiling_series(data["measured"]["epsilons"])],
     )
 
 
@@ -180,6 +212,7 @@ def explain(data: dict[str, Any]) -> str:
         odd=1 - data["measured"]["on_grid"][0][data["measured"]["grid_exponents"].index(-53)],
         far=shown(far),
         epsilon=far.epsilon_lower,
+        computed=left_out(1.0)[1],
         near=shown(at(targets.naive_laplace_numpy, NEAR, EPSILONS[0])),
         least=EPSILONS[0],
         exact=shown(at(targets.exact_rounded_laplace, FAR, 1.0)),

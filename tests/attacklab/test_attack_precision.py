@@ -16,6 +16,7 @@ from attacklab.attacks.precision import Precision, as_released, reachable
 from attacklab.findings import Finding, Verdict
 from attacklab.referee import audit
 from attacklab.targets import Target
+from experiments.precision import left_out
 from mechanisms.grid import Grid
 from mechanisms.laplace.naive import naive_laplace_inverse_cdf, naive_laplace_numpy
 from mechanisms.laplace.rounded_ideal import exact_rounded_laplace_fast
@@ -69,33 +70,22 @@ def _answers(finding: Finding) -> tuple[float, float]:
     return float(finding.pair["first"]["readable"][0]), float(finding.pair["second"]["readable"][0])
 
 
-def _left_out_by_one(epsilon: float) -> tuple[float, float]:
-    """P[y is no multiple of 2^−53] and P[y cannot come from answer 1] for ideal noise about 0, binade by binade."""
-
-    def within(lower: float, upper: float) -> float:
-        return math.exp(-epsilon * lower) - math.exp(-epsilon * upper)
-
-    inner = [within(2.0 ** -(k + 1), 2.0**-k) for k in range(60)]
-    no_multiple = sum(inner[k] * (1 - 2.0**-k) for k in range(60))
-    negative_inside = sum(inner[k] * (1 - 2.0 ** -(k + 1)) for k in range(60))
-    # y in (−2^j, 1 − 2^j) comes from n beyond −2^j, whose grid is twice as coarse as y's.
-    negative_beyond = sum(within(2.0**j - 1, 2.0**j) / 2 for j in range(1, 11))
-    return no_multiple, (no_multiple + negative_inside + negative_beyond) / 2
-
-
 @pytest.mark.parametrize("release", [naive_laplace_inverse_cdf, naive_laplace_numpy])
-def test_naive_laplace_tells_0_from_1_as_often_as_the_sum_over_binades_says(release: Callable[..., Any]) -> None:
+@pytest.mark.parametrize(("epsilon", "least"), [(1.0, 7.5), (0.125, 6.0)])
+def test_naive_laplace_tells_0_from_1_as_often_as_the_sum_over_binades_says(
+    release: Callable[..., Any], epsilon: float, least: float
+) -> None:
     """By Hoeffding's inequality each of the two rates misses its band with probability below 1e-9."""
-    no_multiple, left_out = _left_out_by_one(1.0)
-    outputs = release(0.0, 100_000, np.random.default_rng(9), epsilon=1.0)
+    no_multiple, any_left_out = left_out(epsilon)
+    outputs = release(0.0, 100_000, np.random.default_rng(9), epsilon=epsilon)
     assert np.mean(np.ldexp(outputs, 53) % 1 != 0) == pytest.approx(no_multiple, abs=BAND)
-    (finding,) = _audited(partial(release, epsilon=1.0), 1.0, Precision((0.0, 1.0)))
+    (finding,) = _audited(partial(release, epsilon=epsilon), epsilon, Precision((0.0, 1.0)))
     assert finding.verdict is Verdict.VIOLATED
     assert finding.counts is not None
     assert finding.counts.second == 0
-    assert finding.counts.first / finding.counts.trials == pytest.approx(left_out, abs=BAND)
+    assert finding.counts.first / finding.counts.trials == pytest.approx(any_left_out, abs=BAND)
     assert finding.epsilon_lower is not None
-    assert finding.epsilon_lower > 7.5
+    assert finding.epsilon_lower > least
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 0.05, 3.0])
@@ -108,6 +98,14 @@ def test_two_answers_one_ulp_apart_are_told_apart_at_any_noise(epsilon: float) -
     assert finding.advantage is not None
     # For 2^k within a factor 1.5 of the median, t = 2^k·ε is in [0.46, 1.04], where (e^−t − e^−2t)/2 > 0.113.
     assert abs(finding.advantage.estimate) > 0.113 - BAND
+
+
+@pytest.mark.parametrize("sensitivity", [3.7e-200, 0.3, 1e30])
+def test_the_scale_of_the_answers_does_not_matter(sensitivity: float) -> None:
+    release = partial(naive_laplace_numpy, epsilon=0.5, sensitivity=sensitivity)
+    target = Target.noise(release, epsilon=0.5, sensitivity=sensitivity, name="target")
+    findings = audit(target, [Precision()], trials=20_000)
+    assert [finding.verdict for finding in findings] == [Verdict.VIOLATED] * 2
 
 
 def _in_binary32(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float32]:
