@@ -25,7 +25,7 @@ from mechanisms.exponential.weighted_sampling import (
     sample_by_rejection_rounds,
 )
 from mechanisms.randomness import SeededBits, SystemBits, TapedBits
-from tests.mechanisms.exponential.enumeration import Law, law_of
+from tests.mechanisms.enumeration import Law, law_of
 
 HALF = BaseTwoEta(1, 1)
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from mechanisms.exponential.utilities import UtilityScale, round_at_random
 from mechanisms.randomness import TapedBits
-from tests.mechanisms.exponential.enumeration import law_of
+from tests.mechanisms.enumeration import law_of
 
 
 def test_shortfalls_are_distances_from_the_top_of_the_range_in_units_of_the_sensitivity() -> None:

@@ -19,7 +19,7 @@ from mechanisms.exponential.weighted_sampling import (
     sample_by_rejection_rounds,
 )
 from mechanisms.randomness import RandomBits, SeededBits, TapedBits, TapeEnded
-from tests.mechanisms.exponential.enumeration import law_of
+from tests.mechanisms.enumeration import law_of
 
 TWO_ROUNDS = partial(sample_by_rejection_rounds, rounds=2)
 SAMPLERS = [sample_by_rejection, sample_by_bisection, TWO_ROUNDS]

@@ -17,7 +17,7 @@ from mechanisms.gaussian.privacy import gaussian_delta
 from mechanisms.gaussian.rounded_ideal import exact_rounded_gaussian, exact_rounded_gaussian_fast, rounded_normal
 from mechanisms.grid import Grid
 from mechanisms.randomness import RandomBits, SeededBits
-from tests.mechanisms.laplace.enumeration import law
+from tests.mechanisms.enumeration import law_of
 
 RELEASES = [exact_discrete_gaussian, exact_rounded_gaussian]
 FAST_RELEASES = [exact_discrete_gaussian_fast, exact_rounded_gaussian_fast]
@@ -47,19 +47,19 @@ def assert_is(found: dict[int, Fraction], truth: Callable[[int], float], *, miss
 
 @pytest.mark.parametrize("variance", [Fraction(1), Fraction(1, 5), Fraction(9, 2)])
 def test_rejection_has_the_discrete_gaussian_law(variance: Fraction) -> None:
-    found = law(discrete_gaussian, variance, smallest=Fraction(1, 2**30))
+    found = law_of(discrete_gaussian, variance, smallest=Fraction(1, 2**30))
     assert_is(found, lambda k: discrete_probability(k, variance), missing_at_most=1e-4)
 
 
 @pytest.mark.parametrize("variance", [Fraction(1), Fraction(1, 5), Fraction(9, 2)])
 def test_inversion_has_the_discrete_gaussian_law(variance: Fraction) -> None:
-    found = law(discrete_gaussian_by_inversion, variance, smallest=Fraction(1, 2**40))
+    found = law_of(discrete_gaussian_by_inversion, variance, smallest=Fraction(1, 2**40))
     assert_is(found, lambda k: discrete_probability(k, variance), missing_at_most=1e-10)
 
 
 @pytest.mark.parametrize(("shift", "scale"), [(Fraction(0), Fraction(1)), (Fraction(-2, 5), Fraction(7, 3))])
 def test_the_rounded_normal_has_the_law_of_the_rounded_ideal(shift: Fraction, scale: Fraction) -> None:
-    found = law(rounded_normal, shift, scale, smallest=Fraction(1, 2**40))
+    found = law_of(rounded_normal, shift, scale, smallest=Fraction(1, 2**40))
     assert_is(found, lambda k: rounded_probability(k, shift, scale), missing_at_most=1e-10)
 
 
@@ -67,7 +67,7 @@ def released_law(release: Callable[..., float], answer: float, **parameters: obj
     def sampler(bits: RandomBits) -> float:
         return release(answer, bits, **parameters)
 
-    return law(sampler, smallest=Fraction(1, 2**32))
+    return law_of(sampler, smallest=Fraction(1, 2**32))
 
 
 @pytest.mark.parametrize("epsilon", [0, Fraction(1, 2), 2])

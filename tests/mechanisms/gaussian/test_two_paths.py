@@ -17,7 +17,7 @@ from mechanisms.gaussian.law import SUMMED_UP_TO, discrete_tail, normal_tail
 from mechanisms.gaussian.rounded_ideal import exact_rounded_gaussian, exact_rounded_gaussian_fast, rounded_normal
 from mechanisms.grid import Grid
 from mechanisms.randomness import RandomBits, SeededBits
-from tests.mechanisms.laplace.words import GivenWords, RecordedWords, WordACall
+from tests.mechanisms.words import GivenWords, RecordedWords, WordACall
 
 ROUNDED = [
     {"answer": 0.3, "sigma": 1, "grid": Grid(-4)},

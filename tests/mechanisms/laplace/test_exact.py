@@ -20,8 +20,7 @@ from mechanisms.laplace.exact import (
 )
 from mechanisms.laplace.inversion import discrete_laplace_by_inversion
 from mechanisms.randomness import RandomBits, SeededBits
-
-from .enumeration import law
+from tests.mechanisms.enumeration import law_of
 
 CLOSE = 1e-13
 
@@ -35,7 +34,7 @@ def discrete_laplace_probability(outcome: int, scale: Fraction) -> float:
 
 @pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(1), Fraction(3, 2), Fraction(7, 3), Fraction(4)])
 def test_algorithm_2_has_the_discrete_laplace_law(scale: Fraction) -> None:
-    found = law(discrete_laplace, scale, smallest=Fraction(1, 10**9))
+    found = law_of(discrete_laplace, scale, smallest=Fraction(1, 10**9))
     missing = float(1 - sum(found.values()))
     assert 0 <= missing < 1e-6
     for outcome in range(-8, 9):
@@ -45,7 +44,7 @@ def test_algorithm_2_has_the_discrete_laplace_law(scale: Fraction) -> None:
 
 @pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(3, 2), Fraction(4)])
 def test_inversion_has_the_same_law_as_algorithm_2(scale: Fraction) -> None:
-    found = law(discrete_laplace_by_inversion, scale, smallest=Fraction(1, 2**22))
+    found = law_of(discrete_laplace_by_inversion, scale, smallest=Fraction(1, 2**22))
     missing = float(1 - sum(found.values()))
     assert 0 <= missing < 0.01
     for outcome in range(-4, 5):
@@ -56,7 +55,7 @@ def test_inversion_has_the_same_law_as_algorithm_2(scale: Fraction) -> None:
 @pytest.mark.parametrize("ratio", [Fraction(1, 2), Fraction(2, 3), Fraction(1, 10)])
 def test_the_two_sided_geometric_law_is_rational(ratio: Fraction) -> None:
     """What is dropped is a tail of powers of the ratio, so each inner probability is met to within it."""
-    found = law(two_sided_geometric, ratio, smallest=Fraction(1, 10**12))
+    found = law_of(two_sided_geometric, ratio, smallest=Fraction(1, 10**12))
     missing = 1 - sum(found.values())
     assert 0 <= missing < Fraction(1, 10**10)
     for outcome in range(-5, 6):

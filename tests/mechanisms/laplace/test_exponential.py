@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from mechanisms import certified
 from mechanisms.laplace.exponential import FloorFilter, _minus_log, decide_floor, floor_of_exponential
 from mechanisms.randomness import SeededBits, TapedBits, TapeEnded
-
-from .enumeration import law
+from tests.mechanisms.enumeration import law_of
 
 PRECISE = gmpy2.context(precision=400)
 RATIONALS = st.fractions(min_value=Fraction(1, 50), max_value=2**46, max_denominator=1000)
@@ -123,7 +122,7 @@ def test_a_uniform_of_nothing_but_zeros_is_refined_until_a_one_comes() -> None:
 @pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(1), Fraction(5, 3)])
 def test_the_law_of_the_floor_is_geometric(scale: Fraction) -> None:
     """Every run of up to 24 bits: what is missing is at most a tape or two for each outcome."""
-    found = law(floor_of_exponential, Fraction(0), scale, smallest=Fraction(1, 2**16))
+    found = law_of(floor_of_exponential, Fraction(0), scale, smallest=Fraction(1, 2**16))
     missing = float(1 - sum(found.values()))
     assert missing < 0.01
     for outcome, mass in found.items():

@@ -14,8 +14,7 @@ from mechanisms.grid import Grid
 from mechanisms.laplace.inversion import discrete_laplace_many, exact_discrete_laplace_fast, noisy_integers
 from mechanisms.laplace.rounded_ideal import exact_rounded_laplace_fast, rounded_laplace
 from mechanisms.randomness import SeededBits
-
-from .enumeration import law
+from tests.mechanisms.enumeration import law_of
 
 
 @pytest.mark.parametrize("offset", [Fraction(1, 2), Fraction(9, 10)])
@@ -26,7 +25,7 @@ def test_the_rounded_ideal_law_is_that_of_the_real_laplace_distribution(offset: 
     def cdf(x: float) -> float:
         return math.exp(x / scale) / 2 if x < 0 else 1 - math.exp(-x / scale) / 2
 
-    found = law(rounded_laplace, offset, scale, smallest=Fraction(1, 2**17))
+    found = law_of(rounded_laplace, offset, scale, smallest=Fraction(1, 2**17))
     missing = float(1 - sum(found.values()))
     assert 0 <= missing < 0.01
     for n in range(-6, 7):

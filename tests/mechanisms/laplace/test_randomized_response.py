@@ -17,8 +17,7 @@ from mechanisms.laplace.randomized_response import (
     randomized_response,
 )
 from mechanisms.randomness import SeededBits, TapedBits
-
-from .enumeration import law
+from tests.mechanisms.enumeration import law_of
 
 
 @pytest.mark.parametrize("gamma", [Fraction(1, 100), Fraction(1), Fraction(7, 2), Fraction(40), Fraction(500)])
@@ -33,7 +32,7 @@ def test_the_enclosure_holds_the_logistic_function_and_is_narrow(gamma: Fraction
 
 @pytest.mark.parametrize("gamma", [Fraction(1, 10), Fraction(1), Fraction(5), Fraction(30)])
 def test_the_coin_is_true_with_the_logistic_probability(gamma: Fraction) -> None:
-    found = law(logistic_coin, gamma, smallest=Fraction(1, 2**100))
+    found = law_of(logistic_coin, gamma, smallest=Fraction(1, 2**100))
     missing = 1 - sum(found.values())
     assert missing <= Fraction(1, 2**99)
     with gmpy2.context(precision=300):
@@ -44,7 +43,7 @@ def test_the_coin_is_true_with_the_logistic_probability(gamma: Fraction) -> None
 @pytest.mark.parametrize("keep", [Fraction(1, 2), Fraction(2, 3), Fraction(1023, 1024)])
 @pytest.mark.parametrize("truth", [False, True])
 def test_a_rational_probability_is_met_exactly(keep: Fraction, truth: bool) -> None:
-    found = law(randomized_response, truth, keep, smallest=Fraction(1, 2**40))
+    found = law_of(randomized_response, truth, keep, smallest=Fraction(1, 2**40))
     assert found[truth] == keep
     assert found[not truth] == 1 - keep
 

@@ -18,8 +18,7 @@ from mechanisms.laplace.inversion import discrete_laplace_by_inversion, exact_di
 from mechanisms.laplace.randomized_response import enclose_logistic
 from mechanisms.laplace.rounded_ideal import exact_rounded_laplace, exact_rounded_laplace_fast
 from mechanisms.randomness import RandomBits, SeededBits
-
-from .words import GivenWords, RecordedWords, WordACall
+from tests.mechanisms.words import Endless, GivenWords, RecordedWords, WordACall
 
 MANY = [100_000, pytest.param(1_000_000, marks=pytest.mark.slow)]
 SETTINGS = [
@@ -27,13 +26,6 @@ SETTINGS = [
     {"answer": -1e5, "epsilon": 0.1, "sensitivity": Fraction(5, 3), "grid": Grid(0)},
     {"answer": 2.0**-30, "epsilon": Fraction(1, 3), "sensitivity": 1, "grid": Grid(-36)},
 ]
-
-
-class Endless(RandomBits):
-    """Bits beyond the words, the same each time it is asked: what follows a word matters to no draw but that one."""
-
-    def take(self, count: int) -> int:
-        return (1 << count) // 3
 
 
 def rounded_reference(words: Iterator[int], **setting: object) -> float:

@@ -29,7 +29,7 @@ from mechanisms.local_sensitivity.sample_aggregate import chunk_of
 from mechanisms.local_sensitivity.smooth import smooth_sensitivity
 from mechanisms.local_sensitivity.sum_over_count import SumOverCount
 from mechanisms.randomness import RandomBits, SeededBits
-from tests.mechanisms.local_sensitivity.enumeration import Law, ScriptedNoise, hockey_stick, output_law
+from tests.mechanisms.local_sensitivity.noise import Law, ScriptedNoise, hockey_stick, output_law
 
 TINY = Domain(0, 2, Grid(0))
 AGES = Domain(0, 100, Grid(-14))

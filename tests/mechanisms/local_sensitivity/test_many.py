@@ -25,20 +25,13 @@ from mechanisms.local_sensitivity.sample_aggregate import SampleAggregate
 from mechanisms.local_sensitivity.smooth import SmoothMean
 from mechanisms.local_sensitivity.sum_over_count import SumOverCount
 from mechanisms.randomness import RandomBits, SeededBits
-from tests.mechanisms.laplace.words import GivenWords, RecordedWords, WordACall
-from tests.mechanisms.local_sensitivity.enumeration import NoiseNeeded, ScriptedNoise
+from tests.mechanisms.local_sensitivity.noise import NoiseNeeded, ScriptedNoise
+from tests.mechanisms.words import Endless, GivenWords, RecordedWords, WordACall
 
 AGES = Domain(0, 100, Grid(-14))
 WIDEST = Domain(-(2**31) + 7, 7, Grid(0))
 RECORDS = [20.0, 31.25, 64.5, 80.0]
 END = 2**61
-
-
-class Endless(RandomBits):
-    """Bits beyond the words, the same each time it is asked: what follows a word matters to no draw but that one."""
-
-    def take(self, count: int) -> int:
-        return (1 << count) // 3
 
 
 def noise_of(recorded: list[NDArray[np.uint64]], scale: Fraction) -> Iterator[int]:

@@ -22,7 +22,7 @@ from mechanisms.local_sensitivity.naive import (
     naive_smooth_sensitivity,
     naive_sum_over_count,
 )
-from tests.mechanisms.local_sensitivity.enumeration import ScriptedLaplace
+from tests.mechanisms.local_sensitivity.noise import ScriptedLaplace
 
 CENSUS_SIZE = 32_561
 CENSUS_DELTA = 1 / CENSUS_SIZE**2

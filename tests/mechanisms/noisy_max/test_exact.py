@@ -14,8 +14,9 @@ import pytest
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_gumbel_noisy_max, exact_laplace_noisy_max
 from mechanisms.noisy_max.naive import naive_exponential_noisy_max
 from mechanisms.randomness import SeededBits, TapedBits
-from tests.mechanisms.exponential.enumeration import UNDECIDED, Law, law_of
+from tests.mechanisms.enumeration import Law, law_of
 
+UNDECIDED = "undecided"
 Mechanism = Callable[..., int]
 MECHANISMS = [exact_exponential_noisy_max, exact_laplace_noisy_max, exact_gumbel_noisy_max]
 
@@ -24,7 +25,7 @@ MECHANISMS = [exact_exponential_noisy_max, exact_laplace_noisy_max, exact_gumbel
 def enclosed_law(mechanism: Mechanism, utilities: Sequence[float | Fraction], smallest: float, **public: object) -> Law:
     """The law up to branches of probability below `smallest`; what they hold is under UNDECIDED."""
     law = law_of(partial(mechanism, utilities, **public), smallest=Fraction(smallest))
-    return {UNDECIDED: Fraction(0), **law}
+    return {UNDECIDED: 1 - sum(law.values()), **law}
 
 
 def assert_encloses(law: Law, ideal: Sequence[float], width: float) -> None:

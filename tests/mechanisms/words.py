@@ -11,6 +11,13 @@ from numpy.typing import NDArray
 from mechanisms.randomness import RandomBits, SeededBits
 
 
+class Endless(RandomBits):
+    """Bits beyond the words, the same each time it is asked: what follows a word matters to no draw but that one."""
+
+    def take(self, count: int) -> int:
+        return (1 << count) // 3
+
+
 class RecordedWords(RandomBits):
     """Seeded words that are kept, in order, for a second path to read; single bits come from `continuation`."""
 

@@ -1,4 +1,7 @@
-"""Exact output laws by running a sampler on every bit string up to some depth, for the tests of the samplers."""
+"""Output laws by running a sampler on every bit string, in rational numbers; an instrument of the tests alone.
+
+It shares no code with the instrument that proves claims, whose verdicts these tests are there to doubt.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,9 @@ from typing import Any
 
 from mechanisms.randomness import RandomBits
 
+Law = dict[Any, Fraction]
+"""Outcome → a lower bound of its probability."""
+
 
 class _Fork(Exception):
     """A run needs a choice that its path does not make; holds the choices and their probabilities."""
@@ -20,11 +26,11 @@ class _Restart(Exception):
 
 
 class _Path(RandomBits):
-    def __init__(self, choices: list[Any], law_of: Callable[..., dict[Any, Fraction]]) -> None:
+    def __init__(self, choices: list[Any], law_of: Callable[..., Law]) -> None:
         self._choices = iter(choices)
         self._law_of = law_of
 
-    def _choose(self, law: Callable[[], dict[Any, Fraction]]) -> Any:
+    def _choose(self, law: Callable[[], Law]) -> Any:
         for choice in self._choices:
             return choice
         raise _Fork(law())
@@ -39,22 +45,23 @@ class _Path(RandomBits):
         raise _Restart
 
 
-def law(sampler: Callable[..., Hashable], *arguments: object, smallest: Fraction) -> dict[Any, Fraction]:
+def law_of(sampler: Callable[..., Hashable], *arguments: object, smallest: Fraction = Fraction(0)) -> Law:
     """Find the law of `sampler(*arguments, bits)`, dropping every branch less probable than `smallest`.
 
-    Rejected mass is redistributed in proportion (the run began anew); dropped mass stays missing, so that each
-    probability is a lower bound and 1 minus their sum bounds what any of them lacks.
+    At 0 the law is exact, and the sampler must end or restart after finitely many bits. Rejected mass is redistributed
+    in proportion (the run began anew); dropped mass stays missing, so that each probability is a lower bound and 1
+    minus their sum bounds what any of them lacks.
     """
 
     @cache
-    def law_of(sampler: Callable[..., Hashable], *arguments: object) -> dict[Any, Fraction]:
+    def known_law(sampler: Callable[..., Hashable], *arguments: object) -> Law:
         finished: defaultdict[Any, Fraction] = defaultdict(Fraction)
         rejected = Fraction(0)
         pending: list[tuple[list[Any], Fraction]] = [([], Fraction(1))]
         while pending:
             choices, mass = pending.pop()
             try:
-                finished[sampler(*arguments, _Path(choices, law_of))] += mass
+                finished[sampler(*arguments, _Path(choices, known_law))] += mass
             except _Restart:
                 rejected += mass
             except _Fork as fork:
@@ -65,4 +72,4 @@ def law(sampler: Callable[..., Hashable], *arguments: object, smallest: Fraction
                 )
         return {outcome: mass / (1 - rejected) for outcome, mass in finished.items()}
 
-    return law_of(sampler, *arguments)
+    return known_law(sampler, *arguments)
