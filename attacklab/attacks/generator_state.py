@@ -3,7 +3,7 @@
 Two flaws. **Recoverable state** (`GeneratorState`). numpy's legacy generator, `np.random.*` and `RandomState`, is the
 Mersenne Twister MT19937, whose outputs are linear functions of its state over GF(2). An answer whose truth is known
 tells its noise, the noise its uniform U up to some last bits, and U the leading 27 and 26 bits of two outputs. 624 such
-answers in a row determine the state, and with it all the noise to come. The adversary of differential privacy knows
+answers in a row nearly always determine the state, and with it all the noise to come. The adversary of differential privacy knows
 every record but one, so in a histogram it knows every count but one: that is the scenario. The released vector is
 ε-DP as a whole, since one person is in one count only.
 
@@ -41,8 +41,8 @@ Draws: TypeAlias = Callable[[int, int], Floats]
 UNIFORM_BITS, FIRST_BITS, SECOND_BITS = 53, 27, 26
 """A uniform of 53 bits is made of the leading 27 and 26 bits of two outputs."""
 
-KNOWN_ANSWERS = 640
-"""What determines the state: 624, and a few more for answers that tell few bits."""
+KNOWN_ANSWERS = 720
+"""What determines the state: 624, and some more for those answers that happen to tell few bits."""
 
 
 _RESEEDED = np.random.RandomState()
@@ -124,7 +124,7 @@ def recover_mt19937(answers: ArrayLike, truths: ArrayLike, *, scale: float) -> n
     """Recover a legacy generator of numpy's from Laplace noise that it made.
 
     Args:
-        answers: consecutive answers, shape (m,), each `truth + RandomState.laplace(0, scale)`. 624 to 640 are enough
+        answers: consecutive answers, shape (m,), each `truth + RandomState.laplace(0, scale)`. 624 to 720 are enough
             where truths are 0; some 1000 and 1300 where they are 10^3 and 10^6 times the scale and take bits with them.
         truths: what they are answers to, shape (m,) or one number for all.
         scale: of the noise, in the unit of the answers.

@@ -4,10 +4,10 @@ Every bit of every output is an exclusive or of bits of the state, so that known
 The unknowns here are the bits of the first 624 outputs that are *not* known. Tempering, which makes an output of a word
 of the state, is a bijection, so those outputs are the state, and only later ones cost an equation a bit. The recurrence
 is the same at every word: it need not be known how many were drawn before the first one seen. Where less than all 32
-bits of an output are known it takes 1248 outputs, however many bits those are: the last unknown bits of output k show
-only in the twist that makes word k + 624.
+bits of an output are known it takes 1247 outputs, however many bits those are: the last bits of output k show only in
+the twist that makes word k + 623.
 
-An affine form in the unknowns is a row of 64-bit words, the last bit of which in use is its constant. Arrays of forms
+An affine form in the unknowns is a row of 64-bit words, whose very last bit is its constant. Arrays of forms
 have the shape (words of the generator, 32 bits from the least significant on, row).
 
 Source: Matsumoto and Nishimura 1998, 'Mersenne Twister: a 623-dimensionally equidistributed uniform pseudo-random
