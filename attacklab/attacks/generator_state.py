@@ -3,9 +3,9 @@
 Two flaws. **Recoverable state** (`GeneratorState`). numpy's legacy generator, `np.random.*` and `RandomState`, is the
 Mersenne Twister MT19937, whose outputs are linear functions of its state over GF(2). An answer whose truth is known
 tells its noise, the noise its uniform U up to some last bits, and U the leading 27 and 26 bits of two outputs. 624 such
-answers in a row nearly always determine the state, and with it all the noise to come. The adversary of differential privacy knows
-every record but one, so in a histogram it knows every count but one: that is the scenario. The released vector is
-ε-DP as a whole, since one person is in one count only.
+answers in a row nearly always determine the state, and with it all the noise to come. The adversary of differential
+privacy knows every record but one, so in a histogram it knows every count but one: that is the scenario. The released
+vector is ε-DP as a whole, since one person is in one count only.
 
 **Few seeds** (`GeneratorSeed`). A generator seeded for each answer from a clock, or from anything else of few values,
 has as few first draws. The adversary enumerates the seeds and sees from which of the two answers y comes.
