@@ -66,8 +66,8 @@ class ProcessRelease:
         with self._lock:
             try:
                 process = self._started()
-                request = request_line(self._kind or self._greeting["kind"], input_, trials, seed)
-                return process.ask(request, trials)
+                kind, ours = self._kind or self._greeting["kind"], self._kind is None
+                return process.ask(request_line(kind, input_, trials, seed, arrays_in_binary=ours), trials)
             except ReleaseError:
                 raise
             except BaseException:

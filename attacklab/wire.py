@@ -89,7 +89,7 @@ class Frame:
         return np.frombuffer(content, dtype=f"<{self.code}", count=self.count)
 
 
-def request_line(kind: str, input_: Any, trials: int, seed: int) -> bytes:
+def request_line(kind: str, input_: Any, trials: int, seed: int, *, arrays_in_binary: bool = False) -> bytes:
     """The line that asks for `trials` outputs.
 
     Args:
@@ -97,12 +97,19 @@ def request_line(kind: str, input_: Any, trials: int, seed: int) -> bytes:
         input_: a number, a numpy array of numbers, or sequences of numbers, booleans and None.
         trials: how many outputs.
         seed: an integer in [0, 2^63) from which the program derives all its randomness.
+        arrays_in_binary: whether an input that is an array is only described in the line, and its numbers follow in a
+            frame, as `attacklab.child` can read them.
 
     Raises:
         TargetError: the input holds something that JSON cannot carry with every bit kept.
     """
+    request = {"kind": str(kind), "input": input_, "trials": trials, "seed": seed}
+    if arrays_in_binary and isinstance(input_, np.ndarray) and input_.dtype.str[1:] in BINARY_CODES:
+        code = input_.dtype.str[1:]
+        request["input"] = {"binary": code, "shape": input_.shape}
+        return json.dumps(request).encode() + b"\n" + input_.astype(f"<{code}").tobytes()
     try:
-        request = {"kind": str(kind), "input": encoded(input_), "trials": trials, "seed": seed}
+        request["input"] = encoded(input_)
     except TypeError as error:
         raise TargetError(f"an input for another process must consist of numbers: {error}") from error
     if isinstance(input_, np.ndarray | np.generic) and input_.dtype != object:

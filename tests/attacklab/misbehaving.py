@@ -41,6 +41,12 @@ def half_precision(answer: float, trials: int, rng: Rng) -> NDArray[np.float16]:
     return np.array([6e-8, -0.0, 65504.0], dtype=np.float16)
 
 
+def works_in_place(records: NDArray[np.float64], trials: int, rng: Rng) -> list[float]:  # noqa: ARG001
+    total = float(records.sum())
+    records += 1
+    return [total] * trials
+
+
 def type_of_input(input_: Any, trials: int, rng: Rng) -> list[Any]:  # noqa: ARG001
     return [[ord(letter) for letter in f"{type(input_).__name__} {getattr(input_, 'dtype', '')}"]] * trials
 

@@ -112,11 +112,14 @@ def test_inputs_keep_every_bit_and_their_type(misbehaving: Made) -> None:
     values = np.array([5e-324, -0.0, sys.float_info.max, 0.1, np.inf])
     echo = misbehaving("echo", kind=Kind.SUM, bounds=(0.0, 1.0))
     assert echo.outputs(values, 5, rng()).tobytes() == values.tobytes()
+    assert echo.outputs(np.arange(5)[::-1] - 2, 5, rng()).tolist() == [2, 1, 0, -1, -2]
     types = misbehaving("type_of_input", kind=Kind.DATASET)
     for input_, name in (
         (values, "ndarray float64"),
         (np.zeros(2, dtype=np.float32), "ndarray float32"),
         (np.arange(3), "ndarray int64"),
+        (np.zeros((2, 0, 3)), "ndarray float64"),
+        (np.array([True, False]), "ndarray bool"),
         (np.float32(1), "float32 float32"),
         (1.0, "float "),
         (1, "int "),
@@ -124,6 +127,11 @@ def test_inputs_keep_every_bit_and_their_type(misbehaving: Made) -> None:
     ):
         codes = types.outputs(input_, 1, rng())[0]
         assert "".join(map(chr, codes)) == name
+
+
+def test_a_target_that_works_in_place_spoils_no_later_call(misbehaving: Made) -> None:
+    target = misbehaving("works_in_place", kind=Kind.SUM, bounds=(0.0, 1.0))
+    assert target.outputs(np.ones(3), 1, rng()).tolist() == [3.0]
 
 
 def test_failures_among_the_outputs_come_through(misbehaving: Made) -> None:

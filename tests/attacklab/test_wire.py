@@ -57,6 +57,15 @@ def test_a_numpy_input_says_its_type() -> None:
     assert mixed["input"] == [1, [None, True], "0x1.0000000000000p+1"]
 
 
+def test_an_array_may_follow_its_line_in_binary() -> None:
+    values = np.array([[5e-324, -0.0, 0.1], [np.inf, 1.0, -1.0]])
+    line, _, frame = request_line("sum", values, 1, 0, arrays_in_binary=True).partition(b"\n")
+    assert json.loads(line) == {"kind": "sum", "input": {"binary": "f8", "shape": [2, 3]}, "trials": 1, "seed": 0}
+    assert frame == struct.pack("<6d", *values.ravel().tolist())
+    assert request_line("sum", values.astype(">f8"), 1, 0, arrays_in_binary=True).endswith(b"\n" + frame)
+    assert request_line("noise", 1.0, 1, 0, arrays_in_binary=True) == request_line("noise", 1.0, 1, 0)
+
+
 @pytest.mark.parametrize("input_", ["text", {"a": 1}, np.array(["a"]), np.array([1j]), [object()], 1j])
 def test_inputs_that_json_cannot_carry_are_refused(input_: Any) -> None:
     with pytest.raises(TargetError, match="an input for another process must consist of numbers"):
