@@ -110,6 +110,17 @@ def test_the_advantage_is_half_the_distance_of_closed_laws(p: Law, q: Law) -> No
     assert p.probability(found.event.__contains__).lower - q.probability(found.event.__contains__).lower == half
 
 
+@given(open_laws, open_laws)
+def test_the_advantage_is_the_same_in_both_directions(p: Law, q: Law) -> None:
+    there, back = advantage(p, q), advantage(q, p)
+    assert (there.lower, there.upper) == (back.lower, back.upper)
+
+
+def test_laws_may_deviate_on_an_outcome_that_neither_lists() -> None:
+    nothing, coin = Law({}), Law({"heads": Fraction(1, 2), "tails": Fraction(1, 2)})
+    assert deviation(nothing, coin) == (0, 1)
+
+
 @given(closed_laws, closed_laws)
 def test_the_largest_ratio_is_that_of_one_outcome(p: Law, q: Law) -> None:
     expected = max(p.mass(o) / q.mass(o) if q.mass(o) else math.inf for o in p)

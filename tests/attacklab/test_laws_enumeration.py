@@ -285,6 +285,41 @@ def test_limits_give_an_honest_enclosure() -> None:
     assert all(few.mass(n) <= Fraction(math.comb(12, n), 2**12) <= few[n].upper for n in range(13))
 
 
+def test_a_loop_put_aside_is_taken_up_again() -> None:
+    def geometric(bits: RandomBits) -> int:
+        rounds = 0
+        while not bits.take(1):
+            rounds += 1
+        return rounds
+
+    law = enumerate_law(geometric, limits=Limits(unresolved=Fraction(1, 2**400)))
+    assert law.unresolved == Fraction(1, 2**400)
+    assert law.mass(399) == Fraction(1, 2**400)
+
+
+def test_the_heaviest_of_too_many_runs_are_kept() -> None:
+    def first_one(bits: RandomBits) -> int:
+        return next((i for i in range(40) if bits.take(1)), 40)
+
+    law = enumerate_law(first_one, limits=Limits(tapes=8))
+    assert [law.mass(i) for i in range(4)] == [Fraction(1, 2 ** (i + 1)) for i in range(4)]
+    assert not law.closed
+
+
+def test_called_samplers_see_the_type_of_their_arguments() -> None:
+    def kind(argument: object, bits: RandomBits) -> str:
+        return f"{type(argument).__name__}{bits.take(1)}"
+
+    def kinds(bits: RandomBits) -> tuple[str, ...]:
+        return tuple(bits.call(kind, argument) for argument in (1, True, 1.0, Fraction(1), -0.0, bits.take(2)))
+
+    law = enumerate_law(kinds)
+    assert {tuple(name[:-1] for name in names) for names in law} == {
+        ("int", "bool", "float", "Fraction", "float", "int")
+    }
+    assert set(law.masses.values()) == {mpq(1, 2**6)}
+
+
 def test_what_called_samplers_leave_open_stays_open_in_the_caller() -> None:
     def twice(bits: RandomBits) -> bool:
         return bits.call(bernoulli_exp, Fraction(1)) and bits.call(bernoulli_exp, Fraction(1))
@@ -314,7 +349,11 @@ def test_sampling_that_reads_other_randomness_is_detected() -> None:
     def hides_it_in_a_call(bits: RandomBits) -> int:
         return bits.call(noisy)
 
-    for sampler in (noisy, draws_at_will, hides_it_in_a_call):
+    def after_a_while(bits: RandomBits) -> int:
+        drawn = [bits.take(1) for _ in range(8)]
+        return int(rng.integers(2)) if sum(drawn) > 3 else 0
+
+    for sampler in (noisy, draws_at_will, hides_it_in_a_call, after_a_while):
         with pytest.raises(NotDeterministic, match="again"):
             enumerate_law(sampler)
 
