@@ -108,7 +108,8 @@ class Grid:
         steps = exact_rational(name, point) / self.step
         if steps.denominator != 1 or abs(steps) > self.limit:
             raise ValueError(
-                f"{name} must be a multiple of 2^{self.exponent}, at most 2^53 of them from 0, not {point}"
+                f"{name} must be a multiple of the grid's step 2^{self.exponent}, "
+                f"at most 2^53 steps from 0, not {point}"
             )
         return int(steps)
 

@@ -34,6 +34,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mechanisms.parameters import positive_rational
 from mechanisms.randomness import RandomBits
+from mechanisms.rounding import rounding
 
 WIDEST_RANGE = (-(2.0**1022), 2.0**1022)
 """The widest range of utilities: the difference of any two is a finite double."""
@@ -194,12 +195,13 @@ def bernoulli_scaled_exp(gap: mpq, level: int, bits: RandomBits) -> bool:
 @lru_cache(maxsize=4096)
 def enclose_scaled_exp(gap: mpq, level: int, precision: int) -> tuple[int, int]:
     """Enclose 2^level·e^−gap between two integer multiples of 2^−precision, returned as those integers."""
-    with gmpy2.context(precision=precision + _STEP, round=gmpy2.RoundUp):
+    down, up = rounding(precision + _STEP)
+    with up:
         gap_above = gmpy2.mpfr(gap)
-    with gmpy2.context(precision=precision + _STEP, round=gmpy2.RoundDown):
+    with down:
         gap_below = gmpy2.mpfr(gap)
         lower = gmpy2.floor(gmpy2.mul_2exp(gmpy2.exp(-gap_above), level + precision))
-    with gmpy2.context(precision=precision + _STEP, round=gmpy2.RoundUp):
+    with up:
         upper = gmpy2.ceil(gmpy2.mul_2exp(gmpy2.exp(-gap_below), level + precision))
     return int(lower), int(upper)
 
@@ -217,11 +219,13 @@ def _rate(epsilon: float | Fraction, sensitivity: float | Fraction, monotone: bo
 @lru_cache(maxsize=256)
 def _factor(rate: mpq) -> float:
     """A double c ≤ (1 − 2^−51)·log2(e)·rate, less than 2^−52·(1 + 2^−60)·c below it."""
-    with gmpy2.context(precision=128, round=gmpy2.RoundUp):
+    down, up = rounding(128)
+    with up:
         ln_2 = gmpy2.const_log2()
-    with gmpy2.context(precision=128, round=gmpy2.RoundDown):
+    with down:
         factor = gmpy2.mpfr(rate * (1 - mpq(1, 2**51))) / ln_2
-    with gmpy2.context(precision=53, round=gmpy2.RoundDown):
+    down, _ = rounding(53)
+    with down:
         return float(gmpy2.mpfr(factor))
 
 

@@ -16,6 +16,7 @@ import gmpy2
 from gmpy2 import mpfr, mpq, mpz
 
 from mechanisms.parameters import positive_rational
+from mechanisms.rounding import rounding
 
 
 @dataclass(frozen=True)
@@ -78,12 +79,13 @@ class BaseTwoEta:
         """
         ratio = mpfr(mpq(self.x, mpz(1) << self.y), self.y)
         steps = self.z if monotone else 2 * self.z
-        with gmpy2.context(precision=53, round=gmpy2.RoundDown):
+        down, up = rounding(53)
+        with down:
             log_below = gmpy2.log(ratio)
-        with gmpy2.context(precision=53, round=gmpy2.RoundUp):
+        with up:
             log_above = gmpy2.log(ratio)
             upper = -log_below * steps
-        with gmpy2.context(precision=53, round=gmpy2.RoundDown):
+        with down:
             lower = -log_above * steps
         return lower, upper
 
@@ -103,8 +105,8 @@ def _ceiling_of_scaled_exp(rate: mpq, y: int) -> int:
     precision = y + 64
     while True:
         ends = []
-        for rounding in (gmpy2.RoundDown, gmpy2.RoundUp):
-            with gmpy2.context(precision=precision, round=rounding):
+        for context in rounding(precision):
+            with context:
                 ends.append(max(1, int(gmpy2.ceil(gmpy2.exp(mpfr(-rate)) * (mpz(1) << y)))))
         if ends[0] == ends[1]:
             return ends[0]

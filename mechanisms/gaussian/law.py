@@ -17,6 +17,8 @@ from typing import NamedTuple
 import gmpy2
 from gmpy2 import mpfr, mpq
 
+from mechanisms.rounding import rounding
+
 SUMMED_UP_TO = mpq(32**2)
 """The variance up to which tail sums are added up; above it the Euler–Maclaurin formula is exact enough and faster."""
 
@@ -30,14 +32,6 @@ class Enclosure(NamedTuple):
 
     lower: mpfr
     upper: mpfr
-
-
-def rounding(precision: int) -> tuple[gmpy2.context, gmpy2.context]:
-    """Return fresh MPFR contexts (one can't be entered twice at a time) of `precision` bits that round down and up."""
-    return (
-        gmpy2.context(precision=precision, round=gmpy2.RoundDown),
-        gmpy2.context(precision=precision, round=gmpy2.RoundUp),
-    )
 
 
 @lru_cache(maxsize=_REMEMBERED)

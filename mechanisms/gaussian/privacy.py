@@ -21,8 +21,9 @@ from fractions import Fraction
 import gmpy2
 from gmpy2 import mpfr, mpq
 
-from mechanisms.gaussian.law import Enclosure, discrete_tail, normal_tail, rounding
+from mechanisms.gaussian.law import Enclosure, discrete_tail, normal_tail
 from mechanisms.parameters import exact_rational, positive_rational
+from mechanisms.rounding import rounding
 
 _PRECISIONS = (96, 192, 384, 768)
 _SIGMA_STEPS = 54  # halvings of [σ, 2σ] that reach neighbouring doubles

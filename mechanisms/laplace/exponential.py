@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import cache
 from typing import Any
 
 import gmpy2
@@ -29,6 +28,7 @@ from numpy.typing import NDArray
 from mechanisms import certified
 from mechanisms.certified import UNIT
 from mechanisms.randomness import RandomBits
+from mechanisms.rounding import rounding
 
 FILTER_BITS = 63
 """How many bits of U the filter sees."""
@@ -37,14 +37,10 @@ _GUARD = 64  # bits of precision beyond those drawn, so that rounding widens an 
 _TOP_BIT = np.uint64(1 << 63)
 
 
-@cache
-def _rounding(precision: int, upward: bool) -> Any:
-    return gmpy2.context(precision=precision, round=gmpy2.RoundUp if upward else gmpy2.RoundDown)
-
-
 def _minus_log(numerator: int, length: int, *, upward: bool) -> Any:
     """Round −log(numerator/2^length) to a rational above (`upward`) or below it."""
-    context = _rounding(length + _GUARD, not upward)
+    down, up = rounding(length + _GUARD)
+    context = down if upward else up
     exact = context.div_2exp(gmpy2.mpfr(numerator, length + _GUARD), length)
     return -gmpy2.mpq(context.log(exact))
 

@@ -19,6 +19,7 @@ import gmpy2
 from mechanisms.coins import bernoulli
 from mechanisms.parameters import positive_rational
 from mechanisms.randomness import RandomBits
+from mechanisms.rounding import rounding
 
 _GUARD = 64  # bits of precision beyond those drawn, so that the enclosure is far narrower than U's interval
 
@@ -37,11 +38,10 @@ def enclose_logistic(gamma: Fraction, precision: int) -> tuple[Any, Any]:
     below: Any = gmpy2.mpq(0)
     above: Any = gmpy2.mpq(1, 1 << precision)  # e^−γ < 2^−γ, all that is needed to know once γ > precision
     if gamma <= precision:
-        downward = gmpy2.context(precision=precision, round=gmpy2.RoundDown)
-        upward = gmpy2.context(precision=precision, round=gmpy2.RoundUp)
+        down, up = rounding(precision)
         exponent = -gmpy2.mpq(gamma)
-        below = gmpy2.mpq(downward.exp(downward.div(exponent.numerator, exponent.denominator)))
-        above = gmpy2.mpq(upward.exp(upward.div(exponent.numerator, exponent.denominator)))
+        below = gmpy2.mpq(down.exp(down.div(exponent.numerator, exponent.denominator)))
+        above = gmpy2.mpq(up.exp(up.div(exponent.numerator, exponent.denominator)))
     return 1 / (1 + above), 1 / (1 + below)
 
 

@@ -11,6 +11,7 @@ from fractions import Fraction
 import gmpy2
 
 from mechanisms.parameters import exact_rational
+from mechanisms.rounding import rounding
 
 _PRECISION = 128
 
@@ -39,9 +40,10 @@ def tail_threshold(epsilon: Fraction, delta: Fraction) -> int:
         epsilon: one over the noise's scale, positive.
         delta: a probability in (0, 1/2].
     """
-    with gmpy2.context(precision=_PRECISION, round=gmpy2.RoundDown):
+    down, up = rounding(_PRECISION)
+    with down:
         log_normaliser = gmpy2.log1p(gmpy2.exp(gmpy2.mpfr(-gmpy2.mpq(epsilon))))
-    with gmpy2.context(precision=_PRECISION, round=gmpy2.RoundUp):
+    with up:
         numerator = gmpy2.log(gmpy2.mpfr(1 / gmpy2.mpq(delta))) - log_normaliser
     return math.ceil(exact_rational("numerator", gmpy2.mpq(numerator)) / epsilon)
 
@@ -53,6 +55,7 @@ def smoothing_steps(epsilon: Fraction, delta: Fraction) -> int:
         epsilon: the privacy loss, positive.
         delta: a probability in (0, 1/2].
     """
-    with gmpy2.context(precision=_PRECISION, round=gmpy2.RoundUp):
+    _, up = rounding(_PRECISION)
+    with up:
         logarithm = gmpy2.log(gmpy2.mpfr(2 / gmpy2.mpq(delta)))
     return math.ceil(2 * exact_rational("logarithm", gmpy2.mpq(logarithm)) / epsilon)

@@ -18,7 +18,7 @@ from mechanisms.certified import CHUNK
 from mechanisms.grid import Grid
 from mechanisms.laplace.exact import exact_discrete_laplace
 from mechanisms.laplace.inversion import exact_discrete_laplace_fast
-from mechanisms.parameters import exact_rational, positive_rational
+from mechanisms.parameters import positive_rational
 from mechanisms.randomness import RandomBits
 from mechanisms.summation.relations import Relation, sum_sensitivity
 
@@ -45,12 +45,7 @@ class Bounds:
 
     def __post_init__(self) -> None:
         for name, end in (("lower", self.lower), ("upper", self.upper)):
-            steps = exact_rational(name, end) / self.grid.step
-            if steps.denominator != 1 or abs(steps) > self.grid.limit:
-                raise ValueError(
-                    f"{name} must be a multiple of the grid's step 2^{self.grid.exponent}, "
-                    f"at most 2^53 steps from 0, not {end}"
-                )
+            self.grid.steps_of(name, end)
         self.sensitivity("substitute")
 
     def sensitivity(self, relation: Relation) -> Fraction:

@@ -77,7 +77,9 @@ def test_a_public_point_is_counted_in_steps_or_named_as_none_of_the_grid() -> No
     grid = Grid(-2)
     assert [grid.steps_of("lower", point) for point in (-1.5, 0, Fraction(9, 4), 2**51)] == [-6, 0, 9, 2**53]
     for point in (0.3, Fraction(1, 8), 2**51 + 1):
-        with pytest.raises(ValueError, match=r"lower must be a multiple of 2\^-2, at most 2\^53 of them from 0"):
+        with pytest.raises(
+            ValueError, match=r"lower must be a multiple of the grid's step 2\^-2, at most 2\^53 steps from 0"
+        ):
             grid.steps_of("lower", point)
     with pytest.raises(ValueError, match="lower must be finite"):
         grid.steps_of("lower", math.inf)

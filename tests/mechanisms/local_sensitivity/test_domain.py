@@ -112,9 +112,9 @@ def test_a_signalling_nan_and_an_overflow_go_unnoticed() -> None:
         (0, 2, -31, "upper must lie 1 to"),
         (math.nan, 1, 0, "lower must be finite"),
         (0, math.inf, 0, "upper must be finite"),
-        (0.5, 1, 0, r"lower must be a multiple of 2\^0,"),
-        (0, 0.1, -10, r"upper must be a multiple of 2\^-10,"),
-        (2.0**60, 2.0**60 + 2.0**10, 0, r"at most 2\^53 of them from 0"),
+        (0.5, 1, 0, r"lower must be a multiple of the grid's step 2\^0,"),
+        (0, 0.1, -10, r"upper must be a multiple of the grid's step 2\^-10,"),
+        (2.0**60, 2.0**60 + 2.0**10, 0, r"at most 2\^53 steps from 0"),
     ],
 )
 def test_a_domain_that_is_none_is_refused(lower: float, upper: float, exponent: int, message: str) -> None:
