@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 import math
 import struct
@@ -14,6 +15,7 @@ from gmpy2 import mpq
 from hypothesis import given
 from hypothesis import strategies as st
 
+import attacklab.laws
 from attacklab.laws import Bounds, Law, LawError, MassExceedsOne, UnhashableOutcome, exp_bounds, log_bounds, normalised
 from attacklab.laws.enclosures import float_above, float_below
 
@@ -41,6 +43,10 @@ def taylor_exp(x: Fraction, terms: int = 80) -> Fraction:
     for n in range(1, terms):
         total, term = total + term, term * x / n
     return total
+
+
+def test_the_example_in_the_documentation_runs() -> None:
+    assert doctest.testmod(attacklab.laws) == (0, 5)
 
 
 def test_what_is_missing_from_one_is_unresolved_and_may_lie_on_any_outcome() -> None:
