@@ -67,6 +67,7 @@ def test_the_discrete_gaussian_is_the_same_on_the_same_words(setting: dict[str, 
     assert_paths_agree(exact_discrete_gaussian_fast, discrete_reference, trials, setting)
 
 
+@pytest.mark.slow
 def test_coarse_grids_agree_on_many_words() -> None:
     """10⁵ draws of each mechanism, where thresholds are few and the reference remembers their tails."""
     assert_paths_agree(exact_rounded_gaussian_fast, rounded_reference, 100_000, ROUNDED[1])

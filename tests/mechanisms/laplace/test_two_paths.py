@@ -20,7 +20,7 @@ from mechanisms.laplace.rounded_ideal import exact_rounded_laplace, exact_rounde
 from mechanisms.randomness import RandomBits, SeededBits
 from tests.mechanisms.words import Endless, GivenWords, RecordedWords, WordACall
 
-MANY = [100_000, pytest.param(1_000_000, marks=pytest.mark.slow)]
+MANY = [20_000, pytest.param(1_000_000, marks=pytest.mark.slow)]
 SETTINGS = [
     {"answer": 0.3, "epsilon": 1, "sensitivity": 1, "grid": Grid(-20)},
     {"answer": -1e5, "epsilon": 0.1, "sensitivity": Fraction(5, 3), "grid": Grid(0)},
