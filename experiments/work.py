@@ -40,7 +40,7 @@ EPSILON = Fraction(1)
 Y = 8
 ETA_OF_NOISE = BaseTwoEta.from_epsilon(EPSILON, y=Y, monotone=True)
 ETA_OF_SELECTION = BaseTwoEta.from_epsilon(EPSILON, y=Y)
-RANGE = 8
+RANGE = 7
 ANSWERS = (RANGE // 2, RANGE // 2 + 1)
 UTILITIES = ((0.0, 0.0, 0.0, 0.0, 0.0), (0.0, -1.0, -1.0, -1.0, -1.0))
 UTILITY_RANGE = (-2, 0)
@@ -118,7 +118,7 @@ _COUNTED: tuple[Counted, ...] = ("bits", "calls")
 
 def collect(settings: Settings) -> Collected:
     """Find each mechanism's law, and its joint laws with either measure of work."""
-    limits = Limits(unresolved=Fraction(1, 1 << settings.budget(40, 20)))
+    limits = Limits(unresolved=Fraction(1, 1 << settings.budget(40, 16)))
     return Collected((), {"mechanisms": {name: _measure(name, limits) for name in MECHANISMS}})
 
 

@@ -1,0 +1,257 @@
+"""What it costs to find an exact law: runs, time and memory (see attacklab.laws.enumeration)."""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+import tracemalloc
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from attacklab.experiment import Collected, Settings
+from attacklab.figures import Figure, Panel, Role, Series
+from attacklab.laws import Law, Limits, Progress, enumerate_law
+from mechanisms.exponential.base_e import exact_exponential_base_e
+from mechanisms.exponential.weighted_sampling import IntegerWeights, sample_by_bisection
+from mechanisms.gaussian.exact import discrete_gaussian
+from mechanisms.laplace.exact import discrete_laplace
+from mechanisms.randomness import RandomBits
+
+QUESTION = "What does an exact law cost, against the number of outcomes, the precision and the number of open tapes?"
+
+SCALE = 10
+OUTCOMES = 50
+PRECISION = 60
+#: A sampler that takes so many single bits leaves as many tapes open after its first run.
+BITS_OF_WIDE = 120
+KINDS = {
+    "weights": "weights 2^−u, bisection, until closed",
+    "base_e": "exponential, base e",
+    "laplace": f"discrete Laplace, scale {SCALE}",
+    "gaussian": f"discrete Gaussian, σ = {SCALE}",
+}
+MEGABYTE = 1e6
+PARAGRAPH = """\
+Times are CPU seconds. {weights} outcomes of weights 2^−u: {weights_runs} runs and {weights_seconds:.3f} s until
+nothing is left unresolved. The exponential mechanism in base e with {outcomes} outcomes: {base_e_seconds:.2f} s to
+2^−{base_e_precision}. Discrete Laplace noise of scale {scale} takes {laplace_runs} runs and {laplace_seconds:.2f} s
+to 2^−{precision}, since each coin that it tosses is a law of its own; discrete Gaussian noise of that scale calls it
+and needs {gaussian_runs} runs and {gaussian_seconds:.2f} s, because e^−γ is another coin for every value proposed.
+All of these laws together raised the peak memory of the process by {megabytes:.0f} MB. A path that waits to be run
+shares all but its last decision with others: {tapes} open tapes take {tape_megabytes:.0f} MB of Python's memory."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A law to find.
+
+    Attributes:
+        kind: one of `KINDS`.
+        size: how many outcomes the mechanism has, or the scale of its noise.
+        precision: minus the binary logarithm of the mass that may be left unresolved; 0 to close the law.
+    """
+
+    kind: str
+    size: int
+    precision: int = PRECISION
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What it took.
+
+    Attributes:
+        kind: as in `Case`.
+        size: as in `Case`.
+        precision: as in `Case`.
+        runs: runs, those for the laws of called samplers included.
+        cpu_seconds: CPU time.
+        outcomes: outcomes found.
+        unresolved: mass left unresolved.
+    """
+
+    kind: str
+    size: int
+    precision: int
+    runs: int
+    cpu_seconds: float
+    outcomes: int
+    unresolved: float
+
+
+def collect(settings: Settings) -> Collected:
+    """Find each law, and then leave many tapes open."""
+    precisions = (20, 40) if settings.quick else (20, 40, 60, 80, 100)
+    cases = [
+        *(Case("weights", outcomes, 0) for outcomes in ((10, 87) if settings.quick else (10, 30, 87, 200, 400))),
+        *(
+            Case("base_e", outcomes)
+            for outcomes in ((10, OUTCOMES) if settings.quick else (10, 25, OUTCOMES, 100, 200))
+        ),
+        *(Case("base_e", OUTCOMES, precision) for precision in precisions if precision != PRECISION),
+        *(Case(kind, SCALE, precision) for kind in ("laplace", "gaussian") for precision in precisions),
+    ]
+    memory = _peak_megabytes()
+    costs = [vars(measure(case)) for case in cases]
+    megabytes = _peak_megabytes() - memory
+    tapes = [open_tapes(runs) for runs in ((30, 300) if settings.quick else (100, 1_000, 9_000))]
+    return Collected((), {"costs": costs, "megabytes": megabytes, "open_tapes": tapes})
+
+
+def measure(case: Case) -> Cost:
+    """Find one law."""
+    reports: list[Progress] = []
+    started = time.process_time()
+    law = _find(case, reports)
+    seconds = time.process_time() - started
+    return Cost(
+        **vars(case),
+        runs=reports[-1].runs,
+        cpu_seconds=seconds,
+        outcomes=len(law),
+        unresolved=float(law.unresolved),
+    )
+
+
+def _find(case: Case, reports: list[Progress]) -> Law:
+    limits = Limits(unresolved=Fraction(1, 1 << case.precision) if case.precision else Fraction(0))
+    find = partial(enumerate_law, limits=limits, progress=reports.append)
+    match case.kind:
+        case "weights":
+            return find(sample_by_bisection, IntegerWeights(tuple(1 << u for u in reversed(range(case.size)))))
+        case "base_e":
+            utilities = [-u / 4 for u in range(case.size)]
+            return find(lambda bits: exact_exponential_base_e(utilities, bits, epsilon=1))
+        case "laplace":
+            return find(discrete_laplace, Fraction(SCALE))
+        case _:
+            return find(discrete_gaussian, Fraction(SCALE**2))
+
+
+def open_tapes(runs: int) -> dict[str, float]:
+    """How many tapes so many runs leave open, and the most of Python's memory that was in use, in MB.
+
+    Paths are Python's own objects; what GMP allocates is not counted.
+    """
+    reports: list[Progress] = []
+    tracemalloc.start()
+    try:
+        enumerate_law(sum_of_bits, BITS_OF_WIDE, limits=Limits(runs=runs, tapes=1 << 21), progress=reports.append)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    return {"tapes": reports[-1].tapes, "megabytes": peak / MEGABYTE}
+
+
+def sum_of_bits(count: int, bits: RandomBits) -> int:
+    """Take bits one by one and add them up."""
+    return sum(bits.take(1) for _ in range(count))
+
+
+def _peak_megabytes() -> float:
+    """The largest resident set of this process so far."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / MEGABYTE
+
+
+def figures(data: dict[str, Any]) -> list[Figure]:
+    """Time against outcomes and precision, runs against precision, memory against open tapes."""
+    costs = [Cost(**cost) for cost in data["measured"]["costs"]]
+    by_size = [_of(costs, kind, precision=p) for kind, p in (("weights", 0), ("base_e", PRECISION))]
+    by_precision = [_of(costs, "base_e", size=OUTCOMES), _of(costs, "laplace"), _of(costs, "gaussian")]
+    return [
+        Figure(
+            name="law_cost",
+            caption="What exact laws cost.",
+            panels=[
+                _panel("Time by outcomes", "number of outcomes", "size", "CPU seconds", "cpu_seconds", by_size),
+                _panel("Time by precision", *BY_PRECISION, "CPU seconds", "cpu_seconds", by_precision),
+                _panel("Runs by precision", *BY_PRECISION, "runs", "runs", by_precision),
+                _tapes_panel(data["measured"]["open_tapes"]),
+            ],
+        )
+    ]
+
+
+BY_PRECISION = ("precision, −log2 of the unresolved mass", "precision")
+
+
+def _of(costs: Sequence[Cost], kind: str, *, size: int | None = None, precision: int | None = None) -> list[Cost]:
+    """The costs of one kind, of one size or precision if that is given, in ascending order."""
+    chosen = [one for one in costs if one.kind == kind and size in (None, one.size)]
+    chosen = [one for one in chosen if precision in (None, one.precision)]
+    return sorted(chosen, key=lambda one: (one.precision, one.size))
+
+
+def _panel(title: str, x_label: str, x: str, y_label: str, y: str, groups: Sequence[Sequence[Cost]]) -> Panel:
+    return Panel(
+        title=title,
+        x_label=x_label,
+        y_label=y_label,
+        x_scale="linear" if x == "precision" else "log",
+        y_scale="log",
+        series=[
+            Series(
+                label=_label(group[0], x),
+                role=Role.EXACT,
+                x=[getattr(one, x) for one in group],
+                y=[getattr(one, y) for one in group],
+            )
+            for group in groups
+        ],
+    )
+
+
+def _tapes_panel(open_tapes: Sequence[dict[str, float]]) -> Panel:
+    return Panel(
+        title=f"Memory by open tapes: {BITS_OF_WIDE} single bits and their sum",
+        x_label="runs waiting",
+        y_label="peak of Python's memory, MB",
+        x_scale="log",
+        y_scale="log",
+        series=[
+            Series(
+                label="measured",
+                role=Role.EXACT,
+                x=[one["tapes"] for one in open_tapes],
+                y=[one["megabytes"] for one in open_tapes],
+            )
+        ],
+    )
+
+
+def _label(cost: Cost, x: str) -> str:
+    if cost.kind != "base_e":
+        return KINDS[cost.kind]
+    return f"{KINDS['base_e']}, " + (f"{OUTCOMES} outcomes" if x == "precision" else f"to 2^−{PRECISION}")
+
+
+def explain(data: dict[str, Any]) -> str:
+    """Say what the laws cost."""
+    costs = [Cost(**cost) for cost in data["measured"]["costs"]]
+    (weights,) = _of(costs, "weights", size=87)
+    (base_e,) = _of(costs, "base_e", size=OUTCOMES, precision=PRECISION)
+    precision = min(PRECISION, max(one.precision for one in _of(costs, "laplace")))
+    (laplace,), (gaussian,) = (_of(costs, kind, precision=precision) for kind in ("laplace", "gaussian"))
+    widest = data["measured"]["open_tapes"][-1]
+    return PARAGRAPH.format(
+        weights=weights.size,
+        weights_runs=weights.runs,
+        weights_seconds=weights.cpu_seconds,
+        outcomes=base_e.size,
+        base_e_seconds=base_e.cpu_seconds,
+        base_e_precision=base_e.precision,
+        scale=SCALE,
+        precision=precision,
+        laplace_runs=laplace.runs,
+        laplace_seconds=laplace.cpu_seconds,
+        gaussian_runs=gaussian.runs,
+        gaussian_seconds=gaussian.cpu_seconds,
+        megabytes=data["measured"]["megabytes"],
+        tapes=f"{widest['tapes']:,}".replace(",", " "),
+        tape_megabytes=widest["megabytes"],
+    )
