@@ -4,7 +4,7 @@ One heavy outcome and many light ones. On one input every light weight is at mos
 running sum and is rounded away, so that no light outcome is ever drawn; on the neighbour each one counts. What is lost
 altogether is about (number of light outcomes)·2^−p of the mass in a format of p bits: plain to see where accelerators
 accumulate in binary16 or bfloat16, and invisible to any sample in binary64, where only an exact law shows the support
-breach. So each format has a scenario of its own, and a negative result in binary64 shows nothing.
+breach. So each shorter format has a scenario of its own, and a negative result says nothing of sums in binary64.
 
 The adversary knows ε, Δu and that the heavy outcome comes first.
 
@@ -20,17 +20,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from attacklab.attacks.base import Event, Probe, Scenario, as_floats
-from attacklab.floats import FORMATS, Format
+from attacklab.floats import BFLOAT16, BINARY16, BINARY32, Format
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Kind, Target
 
 
 @dataclass(frozen=True)
 class TruncatedAddition:
-    """The attack; `most_outcomes` bounds the number of light outcomes, and so the cost of setting up one draw."""
+    """The attack.
 
-    most_outcomes: int = 1 << 16
-    formats: tuple[Format, ...] = FORMATS
+    Attributes:
+        most_outcomes: bounds the number of light outcomes, and so the cost of a draw.
+        formats: of the sums that are tried.
+    """
+
+    most_outcomes: int = 1 << 13
+    formats: tuple[Format, ...] = (BINARY32, BINARY16, BFLOAT16)
     name: str = "truncated_addition"
     flaw: str = "light weights vanish when added to a heavy one"
 

@@ -84,8 +84,9 @@ def test_short_accumulators_are_caught(family: str, form: Format, epsilon: float
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
 def test_the_ideal_mechanism_is_not_accused_at_any_format(epsilon: float) -> None:
-    """Each of the four findings is a false alarm with probability at most 1e-6/4, at this fixed seed."""
-    findings = audit(target_of(ideal_exponential, epsilon), [TruncatedAddition()], trials=20_000, seed=3, spend_all=True)
+    """Each of the findings is a false alarm with probability at most 1e-6 / 4, at this fixed seed."""
+    attack = TruncatedAddition(formats=FORMATS)
+    findings = audit(target_of(ideal_exponential, epsilon), [attack], trials=20_000, seed=3, spend_all=True)
     assert len(findings) == len(FORMATS)
     assert {finding.verdict for finding in findings} == {Verdict.NOT_DETECTED}
 
@@ -109,5 +110,5 @@ def test_number_of_light_outcomes_follows_the_format_up_to_the_limit() -> None:
     def never(*_: object) -> np.ndarray:
         raise AssertionError("needs no look at the outputs")
 
-    sizes = [len(scenario.pair.first) - 1 for scenario in TruncatedAddition(1 << 12).scenarios(target, never)]
+    sizes = [len(scenario.pair.first) - 1 for scenario in TruncatedAddition(1 << 12, FORMATS).scenarios(target, never)]
     assert sizes == [1 << 12, 1 << 12, 1 << 12, 1 << 10]
