@@ -1,0 +1,90 @@
+"""A target that nobody wrote an attack for: try many pairs, learn for each how its outputs differ, bet on that.
+
+Nothing is known of the mechanism but its kind, its claim and the sensitivity or bounds. Outputs for both inputs of each
+candidate pair (see `candidate_pairs`) rank candidate events (see `candidate_events`), and those pairs go on whose
+events most plainly break the claim. All this happens on probes: the referee chooses among the events and judges the
+chosen one on outputs of its own, so that the search costs no more α than the pairs that are kept.
+
+Failures and NaN are outputs like any other here.
+
+What a negative result does not show: pairs of another shape, events that are no interval of one of the scores, and
+events so rare that the probes do not hold them. An attack that knows the sampler (`low_bit_laplace`) sees more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from attacklab.attacks.base import Probe, Scenario
+from attacklab.attacks.candidate_events import Candidate, candidate_events
+from attacklab.attacks.candidate_pairs import candidate_pairs, sampled
+from attacklab.neighbours import NeighbouringPair
+from attacklab.targets import Kind, Target
+
+EVENTS = 8
+"""Events of a pair among which the choosing sample picks."""
+
+SCREENING = 16
+LEAST_LEARNING = 4 * SCREENING
+
+
+@dataclass(frozen=True)
+class BlackBox:
+    """The attack.
+
+    Attributes:
+        pairs: the pairs to try; by default those that fit the kind of the target.
+        outcomes: how many utilities a selection is tried with.
+        learning: outputs for either input that the events of a pair are learned from, at least 64; where there are
+            more pairs than are kept, they are compared on a sixteenth of that.
+        kept: how many pairs are judged; α is split over them.
+
+    Raises:
+        ValueError: one of them is out of range.
+    """
+
+    pairs: tuple[NeighbouringPair, ...] = ()
+    outcomes: tuple[int, ...] = (2, 257)
+    learning: int = 1 << 15
+    kept: int = 4
+    name: str = "black_box"
+    flaw: str = "outputs differ between neighbours in some way that can be learned"
+
+    def __post_init__(self) -> None:
+        if self.learning < LEAST_LEARNING:
+            raise ValueError(f"learning must be at least {LEAST_LEARNING}, not {self.learning}")
+        if self.kept < 1:
+            raise ValueError(f"kept must be at least 1, not {self.kept}")
+        if not self.outcomes or min(self.outcomes) < 2:
+            raise ValueError(f"outcomes must be numbers of at least 2, not {self.outcomes}")
+
+    def applies_to(self, target: Target) -> bool:
+        """Every target; one that takes anything as its input only where pairs are given."""
+        return bool(self.pairs) or target.kind is not Kind.DATASET
+
+    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
+        """The most promising pairs with the events learned for them.
+
+        Raises:
+            TargetError: the target raised on both inputs of each of them.
+        """
+        pairs = list(self.pairs or candidate_pairs(target, probe, self.outcomes))
+        if len(pairs) > self.kept:
+            clarity = [_learned(target, probe, pair, self.learning // SCREENING)[0].clarity for pair in pairs]
+            best = sorted(range(len(pairs)), key=lambda number: -clarity[number])
+            pairs = [pairs[number] for number in best[: self.kept]]
+        learned = [_learned(target, probe, pair, self.learning) for pair in pairs]
+        if all(candidates[0].clarity == -math.inf for candidates in learned):
+            for pair in pairs:  # alike in everything: as likely as not, because the target does not work at all
+                probe(pair.first, 1)
+        return [
+            Scenario(pair, tuple(candidate.event for candidate in candidates), sees_failures=True)
+            for pair, candidates in zip(pairs, learned, strict=True)
+        ]
+
+
+def _learned(target: Target, probe: Probe, pair: NeighbouringPair, outputs: int) -> list[Candidate]:
+    first, second = (sampled(probe, input_, outputs) for input_ in (pair.first, pair.second))
+    return candidate_events(first, second, target.claim, EVENTS)

@@ -1,0 +1,169 @@
+"""Candidate neighbouring pairs for a target that nobody wrote an attack for, by its kind.
+
+For answers: 0 and Δ, 0 and tiny ones, large ones, and powers of two beside the number next below. For sums and means:
+records at the bounds, one of them replaced (sums) or one more of them (means; with n public that is no neighbour).
+
+For utilities: pairs from lines. A line is a family of vectors of which consecutive ones are neighbours: all utilities
+sink together, all rise together, one rises while the rest sink or the other way round. On a line one sample each at 1,
+2, 4, 8, … steps shows where the output's law changes by more than group privacy allows to so many steps; if that is
+not chance, some single step among them breaks the claim itself, and bisection finds it. The line goes on to where
+e^−x is 0 in any binary format in use.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.attacks.base import Probe, as_floats
+from attacklab.attacks.sum_sensitivity import ends, on_path
+from attacklab.claims import PrivacyClaim
+from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.targets import Failure, Kind, Outputs, Target, TargetError
+
+DEEPEST_NATS = 2.0**14
+"""How far a line of utilities goes, in ε·u/(2Δu): binary64 ends at 745, x87 extended precision at 11 400."""
+
+LINE_OUTPUTS = 64
+"""Outputs drawn at a point of a line."""
+
+BISECTED = 2
+"""How many of the intervals of a line are bisected."""
+
+SIZES = (1, 2, 16, 256)
+"""Numbers of records."""
+
+
+def candidate_pairs(target: Target, probe: Probe, outcomes: Iterable[int]) -> Iterator[NeighbouringPair]:
+    """Pairs to try on a target of any kind but DATASET.
+
+    Args:
+        target: whose kind, sensitivity, bounds and claim decide.
+        probe: draws outputs.
+        outcomes: how many utilities there are, for selections.
+
+    Returns:
+        The pairs, each a neighbouring one to the last bit.
+    """
+    match target.kind:
+        case Kind.NOISE:
+            return _of_answers(target)
+        case Kind.SELECTION:
+            return _of_utilities(target, probe, outcomes)
+        case Kind.SUM:
+            return _of_replaced_records(target)
+        case Kind.MEAN:
+            return _of_added_records(target)
+        case _:
+            raise ValueError(f"pairs of a {target.kind} target must be given")
+
+
+def sampled(probe: Probe, input_: Any, trials: int) -> Outputs:
+    """Outputs, with a failure in place of each where the target raises."""
+    try:
+        return probe(input_, trials)
+    except TargetError as error:
+        return np.full(trials, Failure(type(error).__name__, str(error)), dtype=object)
+
+
+def _of_answers(target: Target) -> Iterator[NeighbouringPair]:
+    step = target.sensitivity
+    scale = step / target.claim.epsilon
+    power = round(math.log2(scale))
+    powers = [2.0 ** (power + k) for k in (-4, -2, -1, 0, 1, 2, 4)]
+    firsts = [0.0, -step / 2, *(2.0 ** (power + k) for k in (3, 10, 20, 40, 50))]
+    for first in firsts:
+        yield NeighbouringPair.answers(first, _at_most_above(first, step), sensitivity=step)
+    for tiny in (step * 2.0**-10, step * 2.0**-40, 5e-324):
+        yield NeighbouringPair.answers(0.0, tiny, sensitivity=step)
+    for first in powers:
+        if math.ulp(first) <= step:
+            yield NeighbouringPair.answers(first, math.nextafter(first, 0.0), sensitivity=step)
+
+
+def _at_most_above(answer: float, step: float) -> float:
+    """The largest double no further above an answer than a step."""
+    above = answer + step
+    return above if Fraction(above) - Fraction(answer) <= Fraction(step) else math.nextafter(above, -math.inf)
+
+
+def _of_replaced_records(target: Target) -> Iterator[NeighbouringPair]:
+    near, far = ends(target)
+    for size in SIZES:
+        for uppers in sorted({0, size // 2, size - 1}):
+            smaller, larger = (on_path(near, far, size, count) for count in (uppers, uppers + 1))
+            yield NeighbouringPair.records(smaller, larger, Relation.SUBSTITUTE)
+
+
+def _of_added_records(target: Target) -> Iterator[NeighbouringPair]:
+    assert target.bounds is not None  # noqa: S101 - a mean has bounds
+    low, high = target.bounds
+    for size in SIZES:
+        for base, added in itertools.product((low, high), repeat=2):
+            records = np.full(size, base)
+            yield NeighbouringPair.records(records, np.append(records, added), Relation.ADD_REMOVE)
+        # Twos of equal records: with one more in front, every two that are next to each other differ.
+        twos = np.tile([low, low, high, high], -(-size // 4))[:size]
+        yield NeighbouringPair.records(twos, np.concatenate([[high], twos]), Relation.ADD_REMOVE)
+
+
+def _of_utilities(target: Target, probe: Probe, outcomes: Iterable[int]) -> Iterator[NeighbouringPair]:
+    # Multiples of a power of two are exact, so that consecutive vectors are neighbours to the last bit.
+    gap = 2.0 ** math.floor(math.log2(target.sensitivity))
+    nats = target.claim.epsilon / 2 * (gap / target.sensitivity)
+    last = 1 << max(1, math.ceil(math.log2(DEEPEST_NATS / nats)))
+    for count in outcomes:
+        one, all_ = np.zeros(count), np.ones(count)
+        one[0] = 1.0
+        # Where all move together, one that is ahead keeps the outcomes from being all alike.
+        for start, direction in ((one, -all_), (one, all_), (0 * one, 2 * one - all_), (0 * one, all_ - 2 * one)):
+            line = partial(_on_line, gap=gap, start=start, direction=direction)
+            steps = _broken_steps(line, last, target.claim, probe)
+            for step in sorted({0, *steps}):
+                with contextlib.suppress(ValueError):  # from 2^53 steps on, multiples are rounded
+                    yield NeighbouringPair.utilities(line(step), line(step + 1), sensitivity=target.sensitivity)
+
+
+def _on_line(
+    step: int, *, gap: float, start: NDArray[np.float64], direction: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    return gap * (start + step * direction)
+
+
+def _broken_steps(line: Callable[[int], Any], last: int, claim: PrivacyClaim, probe: Probe) -> list[int]:
+    """Steps of a line at which the law seems to change by more than the claim allows."""
+
+    def values(step: int) -> NDArray[np.float64]:
+        return np.nan_to_num(as_floats(sampled(probe, line(step), LINE_OUTPUTS)), nan=-np.inf)
+
+    points = [0, *(1 << power for power in range(last.bit_length()))]
+    seen = {point: values(point) for point in points}
+
+    def excess(low: int, high: int) -> float:
+        return _excess(seen[low], seen[high], claim.epsilon * (high - low))
+
+    intervals = sorted(itertools.pairwise(points), key=lambda ends_: -excess(*ends_))
+    found = []
+    for low, high in intervals[:BISECTED]:
+        while high - low > 1:
+            middle = (low + high) // 2
+            seen.setdefault(middle, values(middle))
+            low, high = (low, middle) if excess(low, middle) >= excess(middle, high) else (middle, high)
+        found.append(low)
+    return found
+
+
+def _excess(first: NDArray[np.float64], second: NDArray[np.float64], epsilon: float) -> float:
+    """The largest p − e^ε·q over the half-lines and their complements, both ways, p and q the observed rates."""
+    ends_ = np.unique(np.concatenate([first, second]))
+    p, q = (np.searchsorted(np.sort(side), ends_, "right") / len(side) for side in (first, second))
+    factor = math.exp(min(epsilon, 700.0))
+    return float(max((here - factor * there).max() for here, there in ((p, q), (q, p), (1 - p, 1 - q), (1 - q, 1 - p))))
