@@ -149,6 +149,8 @@ def isolated(
         raise ValueError(f"target {spec!r} must be written path/file.py:name or package.module:name")
     if place.endswith(".py") and not Path(place).is_file():
         raise ValueError(f"there is no file {place}")
+    if shutil.which(python) is None:
+        raise ValueError(f"there is no program {python!r}")
     if kind is not None and epsilon is None:
         raise ValueError(f"{spec} is taken as a release function, which needs an epsilon")
     said = {**parameters, **({} if epsilon is None else {"epsilon": epsilon})}

@@ -1,8 +1,8 @@
 """A child process that answers lines, and of which nothing is left over, however this process or the child ends.
 
-The child leads a process group of its own, which is killed whole. Should this process be killed itself, a guard (a
-shell that waits for the end of a pipe that this process holds open) kills the group. This contains faults; it is no
-sandbox for code that means harm, which could leave its group.
+The child leads a process group of its own, which is killed whole. Should this process be killed itself, a guard in that
+group, which waits for the end of a pipe that this process holds open, kills the group; it is there before the child's
+program starts. This contains faults; it is no sandbox for code that means harm, which could leave its group.
 """
 
 from __future__ import annotations
@@ -43,7 +43,13 @@ IDLE_SHARE = 0.05
 ENDING_SECONDS = 0.5
 """How long a process that closed its output may take to end."""
 
-_GUARD = 'read -r _; kill -s KILL -- "-$1"'
+_LAUNCHER = """
+((read -r _ </dev/fd/"$1"; kill -s KILL -- -$$) >/dev/null 2>&1 &)
+[ -z "$2" ] || ulimit -v "$2"
+shift 2
+exec "$@"
+"""
+"""Starts the guard, limits memory, and becomes the program. The guard keeps none of the program's pipes open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +58,7 @@ class Limits:
 
     Args:
         seconds: the longest wait for one answer.
-        memory_bytes: its address space; None for no limit.
+        memory_bytes: its address space, in effect a multiple of 1024; None for no limit.
 
     Raises:
         ValueError: one of them is out of range.
@@ -68,8 +74,8 @@ class Limits:
         if sys.platform == "win32":
             raise OSError("targets in another process need a POSIX system, not Windows")
         if self.memory_bytes is not None:
-            if self.memory_bytes < 1:
-                raise ValueError(f"memory_bytes must be at least 1, not {self.memory_bytes}")
+            if self.memory_bytes < 1024:
+                raise ValueError(f"memory_bytes must be at least 1024, not {self.memory_bytes}")
             if sys.platform != "linux":
                 raise OSError(f"a memory limit needs Linux, not {sys.platform}")
 
@@ -80,31 +86,28 @@ class ChildProcess:
     Attributes:
         pid: of the process, and of its process group.
         owner: the process that started it; a fork of that one must not use it.
-
-    Raises:
-        ChildError: it could not be started.
     """
 
     def __init__(self, command: Sequence[str], limits: Limits) -> None:
-        self.owner = os.getpid()
-        ends = contextlib.ExitStack()
-        self.close = weakref.finalize(self, ends.close)
-        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        guarded, held_open = os.pipe()
+        kibibytes = "" if limits.memory_bytes is None else str(limits.memory_bytes >> 10)
         try:
             process = subprocess.Popen(  # noqa: S603 - running it is the purpose
-                command, bufsize=0, start_new_session=True, **pipes
+                ["/bin/sh", "-c", _LAUNCHER, "sh", str(guarded), kibibytes, *command],
+                bufsize=0,
+                pass_fds=(guarded,),
+                start_new_session=True,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
             )
-        except OSError as error:
-            raise ChildError(Failure.LOADING, f"{command[0]}: {error.strerror}") from error
-        ends.callback(_end, process, self.owner)
-        self.pid = process.pid
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        guard = subprocess.Popen(  # noqa: S603
-            ["/bin/sh", "-c", _GUARD, "sh", str(self.pid)], bufsize=0, start_new_session=True, **pipes
-        )
-        ends.callback(_end, guard, self.owner)  # is called before the end of what it guards
-        if limits.memory_bytes is not None:
-            _limit_memory(process.pid, limits.memory_bytes)
+        except BaseException:
+            os.close(held_open)
+            raise
+        finally:
+            os.close(guarded)
+        self.pid, self.owner = process.pid, os.getpid()
+        self.close = weakref.finalize(self, _end, process, held_open, self.owner)
         self._process, self._limits = process, limits
         self._request = memoryview(b"")
         self._answer, self._error_text = bytearray(), b""
@@ -231,22 +234,15 @@ class ChildProcess:
         return ChildError(Failure.TIME_LIMIT, f"still computing after {seconds:g} s")
 
 
-def _end(process: subprocess.Popen[bytes], owner: int) -> None:
+def _end(process: subprocess.Popen[bytes], held_open: int, owner: int) -> None:
     if os.getpid() == owner:
-        with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS refuses to kill a group of zombies
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # the program killed its group, guard included
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+    os.close(held_open)
     for pipe in (process.stdin, process.stdout, process.stderr):
         if pipe is not None:
             pipe.close()
-
-
-def _limit_memory(pid: int, memory_bytes: int) -> None:
-    if sys.platform == "linux":
-        import resource
-
-        with contextlib.suppress(ProcessLookupError):  # it has ended already, and its end will be reported
-            resource.prlimit(pid, resource.RLIMIT_AS, (memory_bytes, memory_bytes))
 
 
 def _processor_seconds(group: int) -> float:

@@ -34,7 +34,7 @@ class Failure(enum.StrEnum):
     """What can go wrong with a process."""
 
     LOADING = "cannot be loaded"
-    """The program or the Python target could not be started."""
+    """The Python target could not be imported, or is none."""
     CRASH = "crash"
     """The process ended without an answer."""
     TIME_LIMIT = "time limit"

@@ -268,6 +268,7 @@ def test_a_crash_under_a_memory_limit_mentions_it(shell: Made) -> None:
         ("""read -r r; printf '{"binary": "i8", "count": 3}\nshort'""", "crash: exited with status 0 before answering"),
         ("""read -r r; printf '{"binary": "i8", "count": 4}\n'""", "wrong number of outputs: 4 outputs for 3 trials"),
         ("read -r r; exec >&-; sleep 9", "garbage: it closed its output without an answer"),
+        ("kill -s KILL 0", "crash: killed by SIGKILL"),
         ("exit 5", "crash: exited with status 5 before answering"),
         ("""read -r r; echo '{"error": "no luck", "failure": "memory limit"}'""", "memory limit: no luck"),
     ],
@@ -439,8 +440,8 @@ def test_a_target_with_a_claim_of_its_own_is_described_as_in_this_process(
         (f"{MISBEHAVING}:sound", {"epsilon": -1.0}, "epsilon must be"),
         (f"{MISBEHAVING}:sound", {"seconds": 0.0}, "seconds must be finite and greater than 0"),
         (f"{MISBEHAVING}:sound", {"seconds": float("nan")}, "seconds must be finite and greater than 0"),
-        (f"{MISBEHAVING}:sound", {"memory_bytes": 0}, "memory_bytes must be at least 1"),
-        (f"{MISBEHAVING}:sound", {"python": "no-such-python"}, "no-such-python: No such file"),
+        (f"{MISBEHAVING}:sound", {"memory_bytes": 1023}, "memory_bytes must be at least 1024, not 1023"),
+        (f"{MISBEHAVING}:sound", {"python": "no-such-python"}, "there is no program 'no-such-python'"),
         ("no.such.module:f", {}, "ModuleNotFoundError"),
     ],
 )
