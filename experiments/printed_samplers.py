@@ -203,7 +203,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
 def _equal_weights_panel(laws: dict[str, list[str]]) -> Panel:
     def series(name: str, label: str, role: Role) -> Series:
         masses = [float(Fraction(mass)) for mass in laws[name]]
-        return Series(label=label, role=role, x=range(len(masses)), y=masses, marks_only=True)
+        return Series(label=label, role=role, x=list(range(len(masses))), y=masses, marks_only=True)
 
     return Panel(
         title="Weights 1, 1, 1",
@@ -214,7 +214,7 @@ def _equal_weights_panel(laws: dict[str, list[str]]) -> Panel:
             series("algorithm_2_printed", "Algorithms 2 and 4 as printed", Role.NAIVE),
             series("algorithm_3_printed", "Algorithm 3 as printed", Role.NAIVE),
             series("algorithm_2", "corrected, all three", Role.EXACT),
-            Series(label="ideal mechanism", role=Role.IDEAL, x=range(len(EQUAL)), y=[1 / len(EQUAL)] * len(EQUAL)),
+            Series(label="ideal mechanism", role=Role.IDEAL, x=[0, len(EQUAL) - 1], y=[1 / len(EQUAL)] * 2),
         ],
     )
 

@@ -181,7 +181,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
 
 def _advantage_panel(found: dict[str, Any]) -> Panel:
     names = list(reversed(MECHANISMS))
-    rows = range(len(names))
+    rows = list(range(len(names)))
 
     def seen(label: str, role: Role, advantages: Sequence[list[float]]) -> Series:
         return Series(label=label, role=role, x=[middle(one) for one in advantages], y=rows, marks_only=True)
@@ -209,7 +209,7 @@ def _mean_panel(found: dict[str, Any]) -> Panel:
             Series(
                 label=MECHANISMS[name].label,
                 role=Role.EXACT,
-                x=range(GREATEST_NOISE + 1),
+                x=list(range(GREATEST_NOISE + 1)),
                 y=found[name]["mean_bits"],
             )
             for name in ADDITIVE
