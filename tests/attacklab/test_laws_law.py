@@ -185,6 +185,12 @@ def test_weights_known_exactly_give_an_ideal_law_up_to_the_last_bit() -> None:
     assert dict(law.masses) == {"a": Fraction(1, 4), "b": Fraction(3, 4)}
 
 
+def test_the_mass_of_an_outcome_is_least_when_it_weighs_least_and_the_others_most() -> None:
+    law = normalised({"a": Bounds(1, 2), "b": Bounds(3, 5)})
+    assert Fraction(1, 6) - Fraction(1, 2**250) < law.mass("a") <= Fraction(1, 6)
+    assert Fraction(3, 5) - Fraction(1, 2**250) < law.mass("b") <= Fraction(3, 5)
+
+
 def test_weight_that_is_not_listed_stays_unresolved() -> None:
     law = normalised({n: Bounds(Fraction(1, 2**n), Fraction(1, 2**n)) for n in range(1, 9)}, rest=Fraction(1, 2**8))
     assert law.mass(1) == HALF
