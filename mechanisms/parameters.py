@@ -40,6 +40,20 @@ def positive_rational(name: str, value: float | Fraction) -> Fraction:
     return exact
 
 
+def positive_integer(name: str, value: int) -> int:
+    """Take a parameter that counts something.
+
+    Raises:
+        TypeError: `value` is not an integer.
+        ValueError: `value` is less than 1.
+    """
+    if not isinstance(value, int):
+        raise TypeError(f"{name} must be an integer, not {value!r}")
+    if value < 1:
+        raise ValueError(f"{name} must be at least 1, not {value}")
+    return value
+
+
 def trial_count(trials: int) -> int:
     """Take a number of trials.
 

@@ -15,7 +15,7 @@ from fractions import Fraction
 import gmpy2
 from gmpy2 import mpfr, mpq, mpz
 
-from mechanisms.parameters import positive_rational
+from mechanisms.parameters import positive_integer, positive_rational
 from mechanisms.rounding import rounding
 
 
@@ -39,7 +39,7 @@ class BaseTwoEta:
 
     def __post_init__(self) -> None:
         for name, value in (("x", self.x), ("y", self.y), ("z", self.z)):
-            _check_positive_integer(name, value)
+            positive_integer(name, value)
         if self.x.bit_length() > self.y:
             raise ValueError(f"x must be less than 2^y, not {self.x} with y = {self.y}")
 
@@ -60,7 +60,7 @@ class BaseTwoEta:
             ValueError: `epsilon` is not positive and finite, or too small for y bits; `y` is less than 1.
         """
         rate = mpq(positive_rational("epsilon", epsilon)) / (1 if monotone else 2)
-        _check_positive_integer("y", y)
+        positive_integer("y", y)
         x = _ceiling_of_scaled_exp(rate, y)
         if x == 1 << y:
             raise ValueError(f"epsilon {epsilon} is too small for y = {y}: the largest η would be 0; take a larger y")
@@ -88,13 +88,6 @@ class BaseTwoEta:
         with down:
             lower = -log_above * steps
         return lower, upper
-
-
-def _check_positive_integer(name: str, value: int) -> None:
-    if not isinstance(value, int):
-        raise TypeError(f"{name} must be an integer, not {value!r}")
-    if value < 1:
-        raise ValueError(f"{name} must be at least 1, not {value}")
 
 
 def _ceiling_of_scaled_exp(rate: mpq, y: int) -> int:

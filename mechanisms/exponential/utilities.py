@@ -88,4 +88,4 @@ def round_at_random(shortfall: mpq, bits: RandomBits) -> int:
     whole, fraction = divmod(shortfall, 1)
     if not fraction:
         return int(whole)
-    return int(whole) + bits.call(bernoulli, Fraction(int(fraction.numerator), int(fraction.denominator)))
+    return int(whole) + bits.call(bernoulli, exact_rational("fraction", fraction))

@@ -21,6 +21,7 @@ from functools import cached_property, lru_cache
 from itertools import accumulate
 
 from mechanisms.exponential.base_two import BaseTwoEta
+from mechanisms.parameters import positive_integer
 from mechanisms.randomness import RandomBits
 
 
@@ -36,6 +37,7 @@ class FixedWorkNoise:
         radius: the largest noise, at least 1.
 
     Raises:
+        TypeError: `radius` is not an integer.
         ValueError: `radius` is less than 1.
     """
 
@@ -43,8 +45,7 @@ class FixedWorkNoise:
     radius: int
 
     def __post_init__(self) -> None:
-        if self.radius < 1:
-            raise ValueError(f"radius must be at least 1, not {self.radius}")
+        positive_integer("radius", self.radius)
 
     @cached_property
     def bits(self) -> int:

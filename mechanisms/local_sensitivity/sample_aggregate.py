@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from mechanisms.laplace.exact import noisy_integer
 from mechanisms.laplace.inversion import noisy_integers
 from mechanisms.local_sensitivity.domain import Domain, nearest_integer
+from mechanisms.parameters import positive_integer
 from mechanisms.randomness import RandomBits
 
 
@@ -86,11 +87,11 @@ def prepare_sample_aggregate(
         What releases one answer, or many, from random bits.
 
     Raises:
+        TypeError: `chunks` is not an integer.
         ValueError: `chunks` is less than 1, `key` is longer than 64 bytes, or `epsilon` is out of its
             range; see `Domain.privacy_loss`.
     """
-    if chunks < 1:
-        raise ValueError(f"chunks must be at least 1, not {chunks}")
+    positive_integer("chunks", chunks)
     if len(key) > hashlib.blake2b.MAX_KEY_SIZE:
         raise ValueError(f"key must have at most {hashlib.blake2b.MAX_KEY_SIZE} bytes, not {len(key)}")
     loss = domain.privacy_loss(epsilon)

@@ -17,13 +17,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from gmpy2 import mpq
-
 from mechanisms.coins import bernoulli_exp, uniform_below
 from mechanisms.exponential.base_e import WIDEST_RANGE, exact_exponential_base_e
 from mechanisms.exponential.utilities import Utilities, UtilityScale, round_at_random
 from mechanisms.laplace.exact import discrete_laplace
-from mechanisms.parameters import positive_rational
+from mechanisms.parameters import exact_rational, positive_rational
 from mechanisms.randomness import RandomBits
 
 exact_gumbel_noisy_max = exact_exponential_base_e
@@ -67,7 +65,7 @@ def exact_exponential_noisy_max(
         position = bits.call(uniform_below, len(waiting))
         waiting[position], waiting[-1] = waiting[-1], waiting[position]
         candidate = waiting.pop()
-        if bits.call(bernoulli_exp, _fraction((shortfalls[candidate] - best) / scale)):
+        if bits.call(bernoulli_exp, exact_rational("gamma", (shortfalls[candidate] - best) / scale)):
             return candidate
 
 
@@ -97,7 +95,3 @@ def exact_laplace_noisy_max(
 def _noise_scale(epsilon: float | Fraction, monotone: bool) -> Fraction:
     """The noise's scale in units of Δu."""
     return (1 if monotone else 2) / positive_rational("epsilon", epsilon)
-
-
-def _fraction(value: mpq) -> Fraction:
-    return Fraction(int(value.numerator), int(value.denominator))

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-import gmpy2
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mechanisms.grid import Grid
-from mechanisms.parameters import exact_rational, positive_rational, trial_count
 
 EXPONENTS = st.integers(min_value=-1022, max_value=970)
 
@@ -91,28 +89,3 @@ def test_a_public_point_is_counted_in_steps_or_named_as_none_of_the_grid() -> No
 def test_a_grid_that_doubles_cannot_hold_is_refused_at_construction(exponent: object) -> None:
     with pytest.raises(ValueError, match="grid exponent"):
         Grid(exponent)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("value", [0, -1, 0.0, -0.0, math.nan, math.inf, -math.inf, Fraction(-1, 3)])
-def test_parameters_not_above_zero_are_named(value: float) -> None:
-    with pytest.raises(ValueError, match="epsilon"):
-        positive_rational("epsilon", value)
-
-
-@pytest.mark.parametrize("value", ["1", None, True, 1j, [1]])
-def test_parameters_that_are_no_numbers_are_named(value: object) -> None:
-    with pytest.raises(TypeError, match="epsilon"):
-        positive_rational("epsilon", value)  # type: ignore[arg-type]
-
-
-def test_numbers_of_other_libraries_are_taken_exactly() -> None:
-    big = np.int64(2**62)
-    assert exact_rational("answer", big) * 4 == 2**64
-    assert exact_rational("answer", gmpy2.mpq(1, 3)) == Fraction(1, 3)
-    assert exact_rational("answer", np.float64(0.1)) == Fraction(0.1)
-
-
-def test_a_negative_number_of_trials_is_refused() -> None:
-    assert trial_count(0) == 0
-    with pytest.raises(ValueError, match="trials"):
-        trial_count(-1)

@@ -290,6 +290,8 @@ def test_impossible_chunks_and_keys_are_refused() -> None:
     aggregate = partial(prepare_sample_aggregate, [], statistic=np.mean, domain=TINY, epsilon=1)
     with pytest.raises(ValueError, match="chunks must be at least 1, not 0"):
         aggregate(chunks=0, key=b"")
+    with pytest.raises(TypeError, match=r"chunks must be an integer, not 2\.5"):
+        aggregate(chunks=2.5, key=b"")
     with pytest.raises(ValueError, match="key must have at most 64 bytes, not 65"):
         aggregate(chunks=1, key=b"x" * 65)
 
