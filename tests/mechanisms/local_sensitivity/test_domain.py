@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import product
 
 import gmpy2
 import numpy as np
@@ -61,6 +62,16 @@ def test_a_position_does_not_depend_on_the_other_values() -> None:
     values = np.random.default_rng(5).standard_cauchy(1003)
     alone = [int(domain.positions(values[i : i + 1])[0]) for i in range(len(values))]
     assert domain.positions(values).tolist() == alone
+
+
+def test_records_half_way_between_grid_points_move_the_sum_by_no_more_than_the_width() -> None:
+    """Halves go to even here, which would not do for an answer; a record only has to go its own way."""
+    domain = Domain(0, 2, Grid(0))
+    assert domain.positions([0.5, 1.5, 2.5]).tolist() == [0, 2, 2]
+    for records in product([-0.5, 0.5, 1.0, 1.5, 2.5, math.nan, math.inf], repeat=3):
+        total = int(domain.positions(records).sum())
+        without = [int(domain.positions(records[:i] + records[i + 1 :]).sum()) for i in range(3)]
+        assert all(0 <= total - rest <= domain.width for rest in without)
 
 
 def test_a_position_and_its_value_are_inverse_on_the_grid() -> None:
