@@ -37,7 +37,7 @@ DEFAULT_SECONDS = 60.0
 IDLE_WINDOW = 0.2
 """Seconds for which a process that is late is watched, to tell a hang from a computation."""
 
-IDLE_SHARE = 0.05
+IDLE_SHARE = 0.02
 """A late process that uses less of one processor hangs."""
 
 ENDING_SECONDS = 0.5
@@ -45,11 +45,12 @@ ENDING_SECONDS = 0.5
 
 _LAUNCHER = """
 ((read -r _ </dev/fd/"$1"; kill -s KILL -- -$$) >/dev/null 2>&1 &)
+ulimit -c 0
 [ -z "$2" ] || ulimit -v "$2"
 shift 2
 exec "$@"
 """
-"""Starts the guard, limits memory, and becomes the program. The guard keeps none of the program's pipes open."""
+"""Starts the guard, limits memory, forbids core files, and becomes the program. The guard keeps none of the program's pipes open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +226,8 @@ class ChildProcess:
         return ChildError(Failure.CRASH, f"{how}; it said: {words[-1]}" if words else how)
 
     def _late(self, seconds: float) -> ChildError:
+        if self._process.poll() is not None:  # a process that it started keeps its output open
+            return self._end_without_answer()
         if sys.platform != "linux":
             return ChildError(Failure.TIME_LIMIT, f"no answer within {seconds:g} s")
         used = _processor_seconds(self.pid)

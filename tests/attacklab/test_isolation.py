@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import platform
+import select
 import shutil
 import signal
 import subprocess
@@ -280,8 +281,15 @@ def test_a_program_that_misbehaves_is_told_in_one_line(shell: Made, script: str,
 def test_an_answer_that_nobody_asked_for_is_not_taken_for_the_next(shell: Made) -> None:
     target = shell("""read -r r; echo '{"outputs": [1]}'; sleep 0.1; echo '{"outputs": [2]}'; cat""")
     assert target.outputs(0.0, 1, rng()).tolist() == [1]
-    time.sleep(0.5)
+    running = release_of(target)._running
+    assert running is not None
+    assert select.select([running._stdout], [], [], 30)[0]
     assert "bytes too many before the request" in str(failure_of(target, trials=1))
+
+
+def test_a_crash_is_told_even_if_another_process_keeps_its_output_open(shell: Made) -> None:
+    error = failure_of(shell("read -r r; sleep 9 & kill -s SEGV $$", seconds=0.3))
+    assert str(error) == "crash: killed by SIGSEGV"
 
 
 def test_a_flood_without_a_line_is_cut_off(shell: Made, monkeypatch: pytest.MonkeyPatch) -> None:
