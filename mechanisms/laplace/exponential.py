@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import gmpy2
@@ -35,11 +36,12 @@ FILTER_BITS = 63
 
 _GUARD = 64  # bits of precision beyond those drawn, so that rounding widens an enclosure by a 2^−64th of its width
 _TOP_BIT = np.uint64(1 << 63)
+_contexts = cache(rounding)  # made once: only their methods are used, so that sharing them is safe
 
 
 def _minus_log(numerator: int, length: int, *, upward: bool) -> Any:
     """Round −log(numerator/2^length) to a rational above (`upward`) or below it."""
-    down, up = rounding(length + _GUARD)
+    down, up = _contexts(length + _GUARD)
     context = down if upward else up
     exact = context.div_2exp(gmpy2.mpfr(numerator, length + _GUARD), length)
     return -gmpy2.mpq(context.log(exact))
