@@ -50,7 +50,7 @@ ulimit -c 0
 shift 2
 exec "$@"
 """
-"""Starts the guard, limits memory, forbids core files, and becomes the program. The guard keeps none of the program's pipes open."""
+"""Starts the guard, which keeps no pipe of the program open, limits memory and core files, and becomes the program."""
 
 
 @dataclass(frozen=True, slots=True)
