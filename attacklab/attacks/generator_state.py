@@ -96,10 +96,10 @@ class GeneratorSeed:
     """The attack on a generator that is seeded anew for every answer.
 
     Attributes:
-        seeds: the candidates, such as the seconds of a day.
+        seeds: the candidates; by default such as people type, while the seconds of a day have to be named.
     """
 
-    seeds: range = range(1 << 16)
+    seeds: range = range(1 << 12)
     name: str = "generator_seed"
     flaw: str = "noise from a generator of few seeds takes few values"
 
