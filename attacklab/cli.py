@@ -1,16 +1,18 @@
 """The command line: `attacklab list`, `run`, `audit`, `prove`.
 
-Exit status: 0 nothing violated, 1 a claim refuted, 2 a usage error or an ERROR finding.
+Exit status: 0 nothing violated, 1 a claim refuted, 2 a usage error or an ERROR finding, 130 interrupted.
 """
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import shlex
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -21,18 +23,21 @@ from rich.text import Text
 
 from attacklab.attacks import ATTACKS
 from attacklab.attacks.base import Attack
+from attacklab.batches import Bench
+from attacklab.execution import DaskWorkers, Here, Load, ProcessWorkers, Runner, WhenLong, processors
 from attacklab.experiment import FOLDER, Settings, load_experiments, run_experiment
 from attacklab.findings import Finding, Verdict, record, to_text, write_whole
 from attacklab.floats import ArithmeticModeError
 from attacklab.laws import Progress
 from attacklab.loading import load_target, targets_of
 from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.progress import progress
 from attacklab.proof import LIMITS, default_pair, prove
 from attacklab.referee import DEFAULT_ALPHA, DEFAULT_TRIALS, audit
 from attacklab.report import write_index
 from attacklab.targets import Kind, Target
 
-OK, REFUTED, FAILED = 0, 1, 2
+OK, REFUTED, FAILED, INTERRUPTED = 0, 1, 2, 130
 COLOURS = {
     Verdict.VIOLATED: "bold red",
     Verdict.PROVED: "bold blue",
@@ -59,7 +64,7 @@ def list_() -> None:
     for attack in ATTACKS:
         attacks.add_row(attack.name, attack.flaw)
     console.print(attacks)
-    if not Path(FOLDER, "targets.py").is_file():
+    if not any(Path(FOLDER).glob("targets*")):
         console.print(
             "\nExperiments and the lab's targets are found in a checkout of the lab, which this folder is not."
         )
@@ -112,6 +117,25 @@ def audit_(
     alpha: Annotated[float, typer.Option(help="Probability of any false alarm.")] = DEFAULT_ALPHA,
     seed: Annotated[int, typer.Option(min=0, help="What all randomness is derived from.")] = 0,
     spend_all: Annotated[bool, typer.Option("--spend-all", help="Use all trials, for closer bounds.")] = False,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Draw outputs in so many processes; 1 for this one alone. By default in this one, and in one for each "
+            "processor as soon as a sample is seen to take long.",
+        ),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Draw outputs in the workers of this Dask scheduler, tcp://host:8786."),
+    ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Keep results in this file as they are drawn; if it holds results of this very run, go on after them.",
+        ),
+    ] = None,
     json: Annotated[str | None, typer.Option(help="Write the findings to this file, or - for standard output.")] = None,
 ) -> None:
     """Run every attack that applies against a target."""
@@ -121,7 +145,9 @@ def audit_(
     if lower is not None:
         parameters["bounds"] = (lower, upper)
     parameters = {name: value for name, value in parameters.items() if value is not None}
-    loaded = load_target(target, kind=kind, epsilon=epsilon, **parameters)
+    settings: dict[str, Any] = {"kind": kind, "epsilon": epsilon, **parameters}
+    loaded = load_target(target, **settings)
+    load = partial(load_target, _absolute(target), **settings)
     by_name = {known.name: known for known in ATTACKS}
     names = dict.fromkeys(attack or by_name)
     chosen: Sequence[Attack] = [_named(name, by_name, "attack") for name in names]
@@ -131,9 +157,30 @@ def audit_(
         if Path(json).is_dir():
             raise ValueError(f"cannot write to {json}: it is a folder")
         _require_writable(Path(json).parent)
-    findings = audit(
-        loaded, chosen, trials=trials, alpha=alpha, seed=seed, spend_all=spend_all, spec=_spec(target, options)
-    )
+    console = Console(stderr=True)
+    try:
+        with _where(workers, scheduler, load) as where, progress(console) as report:
+            findings = audit(
+                loaded,
+                chosen,
+                trials=trials,
+                alpha=alpha,
+                seed=seed,
+                spend_all=spend_all,
+                spec=_spec(target, options),
+                where=where,
+                checkpoint=resume,
+                report=report,
+                say=_say,
+            )
+    except KeyboardInterrupt:
+        again = shlex.join(["attacklab", *sys.argv[1:]])
+        _say(
+            f"interrupted; go on with: {again}"
+            if resume
+            else "interrupted; only a run with --resume can be gone on with"
+        )
+        raise typer.Exit(INTERRUPTED) from None
     if json == "-":
         typer.echo(to_text(record(findings)), nl=False)
     else:
@@ -177,6 +224,31 @@ def prove_(
     raise typer.Exit(REFUTED if finding.verdict is Verdict.VIOLATED else OK)
 
 
+@contextlib.contextmanager
+def _where(workers: int | None, scheduler: str | None, load: Load) -> Iterator[Callable[[Bench], Runner]]:
+    """What the two options say of where trials run."""
+    if scheduler is not None:
+        if workers is not None:
+            raise ValueError("--workers and --scheduler exclude each other")
+        with DaskWorkers(scheduler, load=load, say=_say) as cluster:
+            yield cluster.runner
+    elif workers == 1 or (workers is None and processors() == 1):
+        yield Here
+    else:
+        with ProcessWorkers(workers, load=load, say=_say) as pool:
+            yield pool.runner if workers else WhenLong(pool, say=_say).runner
+
+
+def _absolute(target: str) -> str:
+    """The same target for a process that works in another folder."""
+    place, separator, name = target.rpartition(":")
+    return f"{Path(place).resolve()}{separator}{name}" if Path(place).is_file() else target
+
+
+def _say(line: str) -> None:
+    typer.echo(f"attacklab: {line}", err=True)
+
+
 def _progress(at: Progress) -> str:
     return f"{at.runs} runs, {at.tapes} waiting, {at.unresolved:.2g} of the mass open"
 
@@ -209,7 +281,7 @@ def main() -> None:
     try:
         app()
     except (ValueError, TypeError, OSError, ArithmeticModeError) as error:
-        typer.echo(f"attacklab: {error}", err=True)
+        _say(str(error))
         sys.exit(FAILED)
 
 

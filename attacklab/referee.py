@@ -1,38 +1,38 @@
-"""The referee: runs a target against attacks and says what was found. Nothing else runs a target.
+"""The referee: runs a target against attacks and says what was found.
 
 One α a run is split evenly over the attacks that apply, and each attack's share over its scenarios. Where a scenario
 has several candidate events, one sample chooses and a fresh one judges. Both samples grow until they have decided: the
-evidence against a claim may be looked at as often as one likes (see `betting`). All randomness is derived from the
-seed, the attack's name, the scenario, the role of the sample, the side of the pair and the batch, so that a finding
-does not depend on what else ran.
+evidence against a claim may be looked at as often as one likes (see `betting`). What is drawn, and that it does not
+depend on what else runs or where, is told in `batches`; where it is drawn, in `execution`.
 """
 
 from __future__ import annotations
 
-import enum
+import contextlib
 import math
 import time
-import zlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacklab.attacks import ATTACKS
-from attacklab.attacks.base import Attack, Event, Scenario
+from attacklab.attacks.base import Attack
+from attacklab.batches import Bench, Outline, Role, Sample
 from attacklab.betting import evidence, judge
+from attacklab.checkpoint import Checkpoint, Recorded
 from attacklab.claims import PrivacyClaim
-from attacklab.findings import Counts, Finding, Verdict, described_pair
+from attacklab.execution import Here, Runner, Say
+from attacklab.findings import Counts, Finding, Verdict, environment
 from attacklab.floats import require_ieee_arithmetic
 from attacklab.inference import Assessment, assess, share_of_alpha
 from attacklab.power import smallest_detectable_advantage
-from attacklab.targets import Outputs, Target, TargetError
+from attacklab.targets import Target, TargetError
 
 DEFAULT_TRIALS = 100_000
 DEFAULT_ALPHA = 1e-6
-BATCH_OUTPUTS = 1 << 16
-"""Outputs drawn at a time: large enough to hide the cost of a call, small enough that memory stays constant."""
 
 CHOOSING_SHARE = 10
 """At most one trial is spent on choosing an event for so many spent on judging it."""
@@ -40,15 +40,26 @@ CHOOSING_SHARE = 10
 CHOOSING_ALPHA = 0.05
 """The confidence at which candidates are ranked; it costs no α, because judging uses fresh outputs."""
 
-FIRST_LOOK = 64
-GROWTH = 1.5
-"""The evidence is looked at after so many trials, and then each time that their number has grown by this factor."""
 
+@dataclass(frozen=True, slots=True)
+class Advance:
+    """How far an audit is.
 
-class _Role(enum.IntEnum):
-    PROBE = 0
-    CHOOSE = 1
-    JUDGE = 2
+    Attributes:
+        attack: the name of the attack that runs.
+        scenario: which of its scenarios, from 1.
+        scenarios: how many it has.
+        choosing: whether an event is being chosen, not judged.
+        done: trials drawn of this sample.
+        trials: how many there will be at the most.
+    """
+
+    attack: str
+    scenario: int
+    scenarios: int
+    choosing: bool
+    done: int
+    trials: int
 
 
 def audit(
@@ -60,6 +71,10 @@ def audit(
     seed: int = 0,
     spend_all: bool = False,
     spec: str | None = None,
+    where: Callable[[Bench], Runner] = Here,
+    checkpoint: Path | None = None,
+    report: Callable[[Advance], object] = lambda _: None,
+    say: Say = lambda _: None,
 ) -> list[Finding]:
     """Run attacks against a target.
 
@@ -71,12 +86,16 @@ def audit(
         seed: what all randomness is derived from.
         spend_all: whether to go on to the last trial when a claim has been refuted before, for closer bounds.
         spec: the words after `attacklab audit` that load this target, for the line that replays a finding.
+        where: where trials run, this process by default; the `runner` of any `Workers` runs them there.
+        checkpoint: a file to keep results in, and to go on from if it holds some of this run.
+        report: is told after every batch how far the audit is.
+        say: is told, in one line, what was found in the checkpoint.
 
     Returns:
-        One finding a scenario, in the order of the attacks.
+        One finding a scenario, in the order of the attacks; the same ones wherever they run.
 
     Raises:
-        ValueError: `trials`, `alpha` or `seed` is out of range.
+        ValueError: `trials`, `alpha` or `seed` is out of range, or the checkpoint belongs to another run.
         ArithmeticModeError: this process does not compute as IEEE 754 says.
     """
     require_ieee_arithmetic()
@@ -86,24 +105,46 @@ def audit(
         raise ValueError(f"seed must be at least 0, not {seed}")
     share = share_of_alpha(alpha, max(1, sum(attack.applies_to(target) for attack in attacks)))
     findings: list[Finding] = []
-    for attack in attacks:
-        findings += _Trial(target, attack, trials, share, seed, spend_all, spec).findings()
+    with contextlib.ExitStack() as ends:
+        runner = where(Bench(target, attacks, seed))
+        if checkpoint is not None:
+            run = _identity(target, attacks, trials=trials, alpha=alpha, seed=seed, spend_all=spend_all)
+            runner = Recorded(runner, ends.enter_context(Checkpoint(checkpoint, run, say)))
+        for place, attack in enumerate(attacks):
+            findings += _Trial(target, attack, place, trials, share, seed, spend_all, spec, runner, report).findings()
     require_ieee_arithmetic()  # a target may have loaded a library that changed it
     return findings
 
 
-@dataclass
+def _identity(target: Target, attacks: Sequence[Attack], **settings: float) -> dict[str, Any]:
+    """Whatever the results of an audit depend on."""
+    return {
+        "target": target.name,
+        "target_version": target.version,
+        "kind": target.kind,
+        "claim": asdict(target.claim),
+        "sensitivity": target.sensitivity,
+        "bounds": target.bounds,
+        "attacks": [repr(attack) for attack in attacks],
+        **settings,
+        **environment(),
+    }
+
+
+@dataclass(frozen=True)
 class _Trial:
     """One attack on one target."""
 
     target: Target
     attack: Attack
+    place: int
     trials: int
     alpha: float
     seed: int
     spend_all: bool
     spec: str | None
-    _probes: int = field(default=0, init=False)
+    runner: Runner
+    report: Callable[[Advance], object]
 
     def findings(self) -> list[Finding]:
         if not self.attack.applies_to(self.target):
@@ -111,35 +152,34 @@ class _Trial:
             return [self._finding(Verdict.NOT_APPLICABLE, reason)]
         started = time.perf_counter()
         try:
-            scenarios = tuple(self.attack.scenarios(self.target, self._probe))
+            outlines = self.runner.outlines(self.place)
         except TargetError as error:
             return [self._finding(Verdict.ERROR, str(error), seconds=time.perf_counter() - started)]
-        alpha = share_of_alpha(self.alpha, len(scenarios))
-        return [self._judged(scenario, number, alpha) for number, scenario in enumerate(scenarios)]
+        alpha = share_of_alpha(self.alpha, len(outlines))
+        return [self._judged(outlines, number, alpha) for number in range(len(outlines))]
 
-    def _judged(self, scenario: Scenario, number: int, alpha: float) -> Finding:
+    def _judged(self, outlines: Sequence[Outline], number: int, alpha: float) -> Finding:
         started = time.perf_counter()
+        outline = outlines[number]
         try:
-            claim = self.target.claim.composed(scenario.answers)
+            claim = self.target.claim.composed(outline.answers)
         except ValueError:
-            reason = f"the claim promises nothing of {scenario.answers} answers together"
-            return self._finding(Verdict.INCONCLUSIVE, reason, pair=described_pair(scenario.pair))
+            reason = f"the claim promises nothing of {outline.answers} answers together"
+            return self._finding(Verdict.INCONCLUSIVE, reason, pair=outline.pair)
         try:
-            event, spent = self._chosen(scenario, number, claim)
-            counts, assessment = self._judged_event(scenario, number, event, claim, alpha)
+            event, spent = self._chosen(outlines, number, claim)
+            counts, assessment = self._judged_event(outlines, number, event, claim, alpha)
         except TargetError as error:
-            return self._finding(
-                Verdict.ERROR, str(error), pair=described_pair(scenario.pair), seconds=time.perf_counter() - started
-            )
+            return self._finding(Verdict.ERROR, str(error), pair=outline.pair, seconds=time.perf_counter() - started)
         detectable = None if assessment.violated else self._detectable(claim, assessment, alpha)
         verdict, reason = _verdict(assessment, detectable, claim.ceiling)
         return self._finding(
             verdict,
             reason,
             claim=claim,
-            pair=described_pair(scenario.pair),
-            event=event.description,
-            answers=scenario.answers,
+            pair=outline.pair,
+            event=outline.events[event],
+            answers=outline.answers,
             counts=counts,
             first=assessment.first,
             second=assessment.second,
@@ -149,27 +189,30 @@ class _Trial:
             delta_lower=assessment.delta_lower,
             smallest_detectable=detectable,
             alpha=alpha,
-            trials=2 * (spent + counts.trials) * scenario.answers,
+            trials=2 * (spent + counts.trials) * outline.answers,
             seconds=time.perf_counter() - started,
         )
 
-    def _chosen(self, scenario: Scenario, number: int, claim: PrivacyClaim) -> tuple[Event, int]:
-        """The candidate that looks best, and how many trials it took to see."""
-        if len(scenario.events) == 1:
-            return scenario.events[0], 0
+    def _chosen(self, outlines: Sequence[Outline], number: int, claim: PrivacyClaim) -> tuple[int, int]:
+        """The place of the candidate that looks best, and how many trials it took to see."""
+        events = tuple(range(len(outlines[number].events)))
+        if len(events) == 1:
+            return 0, 0
         most = max(1, self.trials // CHOOSING_SHARE)
-        for counts in self._looks(scenario, number, _Role.CHOOSE, scenario.events, most):
-            shown = [assess(claim, count, CHOOSING_ALPHA).excess_lower for count in counts]
-            if max(shown) > 0:
-                break
-        return scenario.events[int(np.argmax(shown))], counts[0].trials
+        with contextlib.closing(self._looks(outlines, number, Role.CHOOSE, events, most)) as looks:
+            for counts in looks:
+                shown = [assess(claim, count, CHOOSING_ALPHA).excess_lower for count in counts]
+                if max(shown) > 0:
+                    break
+        return int(np.argmax(shown)), counts[0].trials
 
     def _judged_event(
-        self, scenario: Scenario, number: int, event: Event, claim: PrivacyClaim, alpha: float
+        self, outlines: Sequence[Outline], number: int, event: int, claim: PrivacyClaim, alpha: float
     ) -> tuple[Counts, Assessment]:
-        for (counts,) in self._looks(scenario, number, _Role.JUDGE, (event,), self.trials):
-            if evidence(claim, counts) >= math.log(2 / alpha):
-                break
+        with contextlib.closing(self._looks(outlines, number, Role.JUDGE, (event,), self.trials)) as looks:
+            for (counts,) in looks:
+                if evidence(claim, counts) >= math.log(2 / alpha):
+                    break
         return counts, judge(claim, counts, alpha)
 
     def _detectable(self, claim: PrivacyClaim, assessment: Assessment, alpha: float) -> float | None:
@@ -179,42 +222,20 @@ class _Trial:
         return smallest_detectable_advantage(claim, self.trials, alpha, base_rate)
 
     def _looks(
-        self, scenario: Scenario, number: int, role: _Role, events: Sequence[Event], most: int
-    ) -> Iterator[list[Counts]]:
+        self, outlines: Sequence[Outline], number: int, role: Role, events: tuple[int, ...], most: int
+    ) -> Generator[list[Counts], None, None]:
         """The counts of each event after ever more trials, up to `most`; only after all where all are to be spent."""
+        outline = outlines[number]
+        sample = Sample(
+            self.place, number, outline.digest(), role, events, outline.answers, most, spend_all=self.spend_all
+        )
         counts = [Counts(0, 0, 0)] * len(events)
-        step = max(1, BATCH_OUTPUTS // scenario.answers)
-        done = batch = 0
-        while done < most:
-            look = most if self.spend_all else min(most, max(FIRST_LOOK, math.ceil(done * GROWTH)))
-            while done < look:
-                rows = min(step, look - done)
-                inside = [
-                    [_inside(event, outputs) for event in events]
-                    for outputs in self._batch(scenario, number, role, batch, rows)
-                ]
-                counts = [before + Counts.of(*sides) for before, *sides in zip(counts, *inside, strict=True)]
-                done, batch = done + rows, batch + 1
-            yield counts
-
-    def _batch(self, scenario: Scenario, number: int, role: _Role, batch: int, rows: int) -> Iterator[Outputs]:
-        """Outputs for the first and for the second input, a row a trial."""
-        for side, input_ in enumerate((scenario.pair.first, scenario.pair.second)):
-            outputs = self.target.outputs(
-                input_,
-                rows * scenario.answers,
-                self._rng(number, role, side, batch),
-                sees_failures=scenario.sees_failures,
-            )
-            yield outputs.reshape(rows, scenario.answers, *outputs.shape[1:]) if scenario.answers > 1 else outputs
-
-    def _probe(self, input_: object, trials: int) -> Outputs:
-        self._probes += 1
-        return self.target.outputs(input_, trials, self._rng(self._probes, _Role.PROBE, 0, 0))
-
-    def _rng(self, number: int, role: _Role, side: int, batch: int) -> np.random.Generator:
-        key = (zlib.crc32(self.attack.name.encode()), number, int(role), side, batch)
-        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
+        with contextlib.closing(self.runner.counts(sample, sample.batches())) as results:
+            for batch, drawn in zip(sample.batches(), results, strict=True):
+                counts = [before + new for before, new in zip(counts, drawn, strict=True)]
+                self.report(Advance(self.attack.name, number + 1, len(outlines), role is Role.CHOOSE, batch.done, most))
+                if batch.looked_at:
+                    yield counts
 
     def _finding(self, verdict: Verdict, reason: str, **rest: object) -> Finding:
         common: dict[str, object] = {
@@ -238,13 +259,6 @@ class _Trial:
         settings = f"--trials {self.trials} --alpha {self.alpha!r} --seed {self.seed}"
         settings += " --spend-all" if self.spend_all else ""
         return f"attacklab audit {self.spec} --attack {self.attack.name} {settings}"
-
-
-def _inside(event: Event, outputs: Outputs) -> NDArray[np.bool_]:
-    inside: NDArray[np.bool_] = event.contains(outputs)
-    if inside.shape != (len(outputs),) or inside.dtype != np.bool_:
-        raise TypeError(f"event {event.description!r} gave {inside.dtype}{inside.shape}, not one bool a trial")
-    return inside
 
 
 def _verdict(assessment: Assessment, detectable: float | None, ceiling: float) -> tuple[Verdict, str]:

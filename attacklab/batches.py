@@ -1,0 +1,196 @@
+"""What is run, wherever it runs: an attack's scenarios, and the samples drawn for them batch by batch.
+
+All randomness of a batch is derived from the seed, the attack's name, the scenario, the role of the sample, the side of
+the pair and the batch's number, and where a sample is cut into batches depends on its size alone. So a batch has the
+same counts in whichever process it is drawn, and an event leaves its process as counts only: nothing that holds code
+has to travel.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import json
+import math
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.attacks.base import Attack, Event, Scenario
+from attacklab.findings import Counts, described_pair
+from attacklab.targets import Outputs, Target, TargetError
+
+BATCH_OUTPUTS = 1 << 16
+"""Outputs drawn at a time: large enough to hide the cost of a call, small enough that memory stays constant."""
+
+FIRST_LOOK = 64
+GROWTH = 1.5
+"""The evidence is looked at after so many trials, and then each time that their number has grown by this factor."""
+
+
+class Role(enum.IntEnum):
+    """What outputs are drawn for; samples of different roles share no randomness."""
+
+    PROBE = 0
+    CHOOSE = 1
+    JUDGE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A scenario in plain values.
+
+    Attributes:
+        pair: the two inputs, as `described_pair` gives them.
+        events: the candidates in words.
+        answers: how many answers the adversary collects in one trial.
+    """
+
+    pair: dict[str, Any]
+    events: tuple[str, ...]
+    answers: int
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> Outline:
+        """The outline of a scenario."""
+        descriptions = tuple(event.description for event in scenario.events)
+        return cls(described_pair(scenario.pair), descriptions, scenario.answers)
+
+    def digest(self) -> str:
+        """What tells this scenario from another one."""
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A part of a sample.
+
+    Attributes:
+        number: which one, from 0.
+        rows: its trials.
+        done: the sample's trials up to its end.
+        looked_at: whether the evidence is looked at after it.
+    """
+
+    number: int
+    rows: int
+    done: int
+    looked_at: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Trials to be drawn for one role in one scenario.
+
+    Attributes:
+        attack: the attack's place among those that run.
+        scenario: the scenario's place among those of the attack.
+        outline: the digest of the scenario's outline.
+        role: what it is for.
+        events: the places of the events that are counted.
+        answers: outputs of either input a trial.
+        trials: how many at the most.
+        spend_all: whether the evidence is looked at after the last trial only.
+    """
+
+    attack: int
+    scenario: int
+    outline: str
+    role: Role
+    events: tuple[int, ...]
+    answers: int
+    trials: int
+    spend_all: bool
+
+    def batches(self) -> Iterator[Batch]:
+        """All of it, in order."""
+        step = max(1, BATCH_OUTPUTS // self.answers)
+        done = number = 0
+        while done < self.trials:
+            look = self.trials if self.spend_all else min(self.trials, max(FIRST_LOOK, math.ceil(done * GROWTH)))
+            while done < look:
+                rows = min(step, look - done)
+                done += rows
+                yield Batch(number, rows, done, done == look)
+                number += 1
+
+
+class Bench:
+    """A target, attacks and a seed: all that scenarios and counts derive from.
+
+    Args:
+        target: the implementation; nothing but this class runs its release.
+        attacks: the attacks, named by their places from here on.
+        seed: what all randomness is derived from.
+    """
+
+    def __init__(self, target: Target, attacks: Sequence[Attack], seed: int) -> None:
+        self.target, self.attacks, self.seed = target, tuple(attacks), seed
+        self._scenarios: dict[int, tuple[Scenario, ...]] = {}
+        self._digests: dict[int, tuple[str, ...]] = {}
+
+    def outlines(self, attack: int) -> tuple[Outline, ...]:
+        """The scenarios of an attack, found anew.
+
+        Raises:
+            TargetError: the target failed while it was probed.
+        """
+        probes = 0
+
+        def probe(input_: object, trials: int) -> Outputs:
+            nonlocal probes
+            probes += 1
+            return self.target.outputs(input_, trials, self._rng(attack, probes, Role.PROBE, 0, 0))
+
+        scenarios = tuple(self.attacks[attack].scenarios(self.target, probe))
+        outlines = tuple(map(Outline.of, scenarios))
+        self._scenarios[attack] = scenarios
+        self._digests[attack] = tuple(outline.digest() for outline in outlines)
+        return outlines
+
+    def counts(self, sample: Sample, batch: Batch) -> tuple[Counts, ...]:
+        """Draw one batch and count each event of the sample in it.
+
+        Raises:
+            TargetError: the target failed, or its scenarios are others here than where the sample was planned.
+        """
+        if sample.attack not in self._scenarios:
+            self.outlines(sample.attack)
+        if self._digests[sample.attack][sample.scenario : sample.scenario + 1] != (sample.outline,):
+            raise TargetError(
+                f"{self.target.name} gave other outputs when it was probed again with the same seed, so that "
+                f"{self.attacks[sample.attack].name} takes another pair: it can be audited in one process and in one "
+                "go only"
+            )
+        scenario = self._scenarios[sample.attack][sample.scenario]
+        events = [scenario.events[place] for place in sample.events]
+        inside = [[_inside(event, outputs) for event in events] for outputs in self._outputs(scenario, sample, batch)]
+        return tuple(Counts.of(*sides) for sides in zip(*inside, strict=True))
+
+    def _outputs(self, scenario: Scenario, sample: Sample, batch: Batch) -> Iterator[Outputs]:
+        """Outputs for the first and for the second input, a row a trial."""
+        for side, input_ in enumerate((scenario.pair.first, scenario.pair.second)):
+            outputs = self.target.outputs(
+                input_,
+                batch.rows * scenario.answers,
+                self._rng(sample.attack, sample.scenario, sample.role, side, batch.number),
+                sees_failures=scenario.sees_failures,
+            )
+            rows = (batch.rows, scenario.answers, *outputs.shape[1:])
+            yield outputs.reshape(rows) if scenario.answers > 1 else outputs
+
+    def _rng(self, attack: int, number: int, role: Role, side: int, batch: int) -> np.random.Generator:
+        # By its name, so that a finding does not depend on which other attacks run.
+        key = (zlib.crc32(self.attacks[attack].name.encode()), number, int(role), side, batch)
+        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
+
+
+def _inside(event: Event, outputs: Outputs) -> NDArray[np.bool_]:
+    inside: NDArray[np.bool_] = event.contains(outputs)
+    if inside.shape != (len(outputs),) or inside.dtype != np.bool_:
+        raise TypeError(f"event {event.description!r} gave {inside.dtype}{inside.shape}, not one bool a trial")
+    return inside

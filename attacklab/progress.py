@@ -1,0 +1,83 @@
+"""How far an audit is: a bar on a terminal, now and then a line elsewhere; always on standard error."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+from attacklab.referee import Advance
+
+Report: TypeAlias = Callable[[Advance], None]
+
+LINE_SECONDS = 10.0
+"""Between two lines, and before the first: a short audit says nothing."""
+
+
+@contextlib.contextmanager
+def progress(console: Console) -> Iterator[Report]:
+    """Something to report advances to while the context lasts."""
+    if console.is_terminal:
+        columns = (TextColumn("{task.description}"), BarColumn(), _Rate(), TimeRemainingColumn())
+        with Progress(*columns, console=console, transient=True) as bars:
+            yield _Bar(bars)
+    else:
+        yield _Lines(console)
+
+
+class _Bar:
+    def __init__(self, bars: Progress) -> None:
+        self._bars = bars
+        self._shown = ""
+
+    def __call__(self, at: Advance) -> None:
+        if _sample(at) != self._shown:  # the rate and the time left are those of one sample
+            for task in self._bars.task_ids:
+                self._bars.remove_task(task)
+            self._shown = _sample(at)
+            self._bars.add_task(self._shown, total=at.trials)
+        self._bars.update(self._bars.task_ids[0], completed=at.done)
+
+
+class _Rate(ProgressColumn):
+    def render(self, task: Task) -> Text:
+        return Text(f"{task.speed:,.0f} trials a second" if task.speed else "")
+
+
+class _Lines:
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._told = time.monotonic()
+        self._before: Advance | None = None
+
+    def __call__(self, at: Advance) -> None:
+        # What a checkpoint holds is read, not drawn, and must not count: the rate is that since the last line.
+        if self._before is None or _sample(at) != _sample(self._before):
+            self._before, self._since = at, time.monotonic()
+        now = time.monotonic()
+        if now - self._told < LINE_SECONDS:
+            return
+        line = f"{_sample(at)}: {at.done:,} of {at.trials:,} trials"
+        rate = (at.done - self._before.done) / max(now - self._since, 1e-9)
+        if rate:
+            line += f", {rate:,.0f} a second, at most {_duration((at.trials - at.done) / rate)} left"
+        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+        self._told = self._since = now
+        self._before = at
+
+
+def _sample(at: Advance) -> str:
+    doing = "choosing" if at.choosing else "judging"
+    return f"{at.attack} {at.scenario}/{at.scenarios}, {doing}"
+
+
+def _duration(seconds: float) -> str:
+    for unit, length in (("h", 3600.0), ("min", 60.0)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} s"
