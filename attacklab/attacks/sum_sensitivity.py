@@ -9,7 +9,7 @@ outputs alone. Where the bounds are too wide for that, it bisects for the change
 for: the step at which a machine integer wraps around or a double overflows.
 
 **Casts** (`IntegerCast`). An integer answer above 2^53 is rounded on its way through a double: 2^60 + 128 goes down to
-2^60, its neighbour 2^60 + 129 goes up to 2^60 + 256.
+2^60, its neighbour 2^60 + 129 goes up to 2^60 + 256. In binary32 that begins at 2^24.
 
 The adversary knows the bounds and ε. The event is a half-line: beyond the middle of the two answers as they come out.
 Every step replaces one record and moves the real sum by no more than either relation's sensitivity, max(|l|, |u|) or
@@ -37,6 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import Event, Probe, Scenario, as_floats
+from attacklab.floats import BINARY64
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Kind, Outputs, Target
 
@@ -49,7 +50,7 @@ EXCESS = 64.0
 """How many noise scales apart the two answers should be, where n can be chosen for that."""
 
 ROUNDED_EXCESS = 256.0
-"""How many noise scales apart the doubles on either side of an integer answer should be."""
+"""How many noise scales apart the floats on either side of an integer answer should be."""
 
 LARGEST_POWER = 62
 """Integer answers stay below 2^63."""
@@ -103,11 +104,14 @@ class IntegerCast:
         """Additive noise on answers that neighbours move by whole numbers."""
         return target.kind is Kind.NOISE and target.sensitivity >= 1
 
-    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - needs no look at outputs
-        """A tie between two doubles, and the integer above it."""
+    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
+        """A tie between two floats of the outputs' format (or doubles), and the integer above it."""
+        released, bits = probe(0, 1).dtype, BINARY64.significand_bits
+        if released.kind == "f":
+            bits = min(bits, np.finfo(released).nmant + 1)
         wanted = ROUNDED_EXCESS * target.sensitivity / min(target.claim.epsilon, 1.0)
-        power = min(max(54, 52 + math.ceil(math.log2(wanted))), LARGEST_POWER)
-        tie = 2**power + 2 ** (power - 53)
+        power = min(max(bits + 1, bits - 1 + math.ceil(math.log2(wanted))), LARGEST_POWER)
+        tie = 2**power + 2 ** (power - bits)
         # `NeighbouringPair.answers` holds doubles, and these integers are none.
         pair = NeighbouringPair(tie + 1, tie, None)
         yield Scenario(pair, (Event(f"the answer exceeds {tie}", partial(_exceeds, threshold=tie)),))

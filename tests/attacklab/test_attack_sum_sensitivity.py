@@ -212,6 +212,16 @@ def test_integer_answers_cast_to_doubles_are_caught(epsilon: float) -> None:
     assert float(larger) - float(smaller) >= EXCESS / epsilon
 
 
+def test_integer_answers_cast_to_binary32_are_caught_at_a_tie_of_its_own() -> None:
+    def release(answer: int, trials: int, rng: np.random.Generator) -> NDArray[np.float32]:
+        return np.float32(answer) + rng.laplace(size=trials).astype(np.float32)
+
+    finding = judged(Target.noise(release, epsilon=1, name="binary32"), IntegerCast())
+    assert finding.verdict is Verdict.VIOLATED
+    assert finding.pair is not None
+    assert finding.pair["second"]["readable"] == [str(2**31 + 2**7)]
+
+
 def test_integer_answers_rounded_with_their_noise_leave_the_ideal_advantage() -> None:
     """At ε = 1 the tie 2^60 + 128 lies midway between grid points: P[noise ≥ −1] − P[noise ≥ 0] = (1 − e^−1)/2."""
     release = exactly(exact_rounded_laplace_fast, epsilon=1, grid=Grid(8))
