@@ -193,9 +193,10 @@ def _of_cell(values: Floats, *, known: NDArray[np.int64], log_ratios: Floats) ->
 def _linear_rule(first: Outputs, second: Outputs) -> Score:
     bits = np.concatenate([encoded(first), encoded(second)]).astype(np.float64)
     labels = np.repeat([1.0, -1.0], [len(first), len(second)])
-    centred = bits - bits.mean(axis=0)
-    gram = centred.T @ centred + PENALTY * np.eye(bits.shape[1])
-    weights = np.linalg.solve(gram, centred.T @ (labels - labels.mean()))
+    # Sums of zeros and ones are exact, in whatever order a matrix product adds them.
+    ones = bits.sum(axis=0)
+    gram = bits.T @ bits - np.outer(ones, ones) / len(bits) + PENALTY * np.eye(bits.shape[1])
+    weights = np.linalg.solve(gram, bits.T @ labels - ones * labels.mean())
     return Score("linear rule over all bits", partial(_weighed_bits, weights=weights))
 
 
