@@ -1,0 +1,200 @@
+"""What the textbook's flaws amount to, computed exactly: laws, privacy losses, and how far one person moves what.
+
+`mechanisms/local_sensitivity/README.md` and `mechanisms/exponential/README.md` derive the closed forms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.laws import Law, enumerate_law, smallest_epsilon, step_law
+from experiments import targets
+from experiments.adult import ages
+from mechanisms.exponential.base_two import BaseTwoEta
+from mechanisms.exponential.utilities import round_at_random
+from mechanisms.local_sensitivity.constants import tail_threshold
+from mechanisms.local_sensitivity.domain import Domain
+from mechanisms.local_sensitivity.exact import prepare_sample_aggregate, prepare_sum_over_count
+from mechanisms.local_sensitivity.naive import naive_sample_aggregate, naive_sum_over_count
+from mechanisms.randomness import RandomBits
+
+Statistic: TypeAlias = Callable[[NDArray[np.float64]], float]
+
+OUTLIER = -1e6
+NO_NOISE = 2.0**80
+"""An ε at which the noise is lost in the rounding of the answer."""
+
+AGES = Domain(0, Fraction(targets.UPPER), targets.AGE_GRID)
+
+
+def passing_probabilities(delta: float, epsilon: float) -> dict[str, float]:
+    """With which probability propose-test-release's test passes at distance 0.
+
+    Returns:
+        What is claimed; what the textbook's threshold gives, as derived, and as its code computes it from one uniform
+        of 53 bits; and what the repaired threshold gives under discrete Laplace noise.
+    """
+    threshold = math.log(2 / delta) / (2 * epsilon)
+
+    def passes(uniform: NDArray[np.float64]) -> NDArray[np.int64]:
+        with np.errstate(divide="ignore"):
+            noise = np.where(uniform < 0.5, np.log(uniform + uniform), -np.log((2.0 - uniform) - uniform)) / epsilon
+        return (noise >= threshold).astype(np.int64)
+
+    tail = math.exp(-epsilon / 2)
+    return {
+        "claimed": delta,
+        "derived": math.sqrt(delta / 2) / 2,
+        "computed": float(step_law(passes).mass(1)),
+        "repaired": tail ** tail_threshold(Fraction(epsilon) / 2, Fraction(delta)) / (1 + tail),
+    }
+
+
+def sum_over_count_loss(size: int, epsilon: float) -> float:
+    """The privacy loss at y = −u between n and n + 1 records at u, sum and count with noise of ε each."""
+    fewer, more = (n * n + n / epsilon + 1 / (2 * epsilon**2) for n in (size, size + 1))
+    return 2 * epsilon + math.log(fewer / more)
+
+
+def moves_of_one_person(seed: int) -> dict[str, Any]:
+    """How far one person moves what noise is added to, in units of what the noise is scaled to.
+
+    Args:
+        seed: of the order of the Adult table's rows, where that is random.
+
+    Returns:
+        Names of pairs, the moves of the naive and of the repaired mechanism in their order, and the number of chunks
+        that the naive one makes of the Adult table.
+    """
+    people = np.random.default_rng(seed).permutation(ages())
+    by_age = np.sort(people)
+    chunk = math.ceil(len(people) / targets.CHUNKS)
+    half = len(people) // (2 * chunk) * chunk
+    alternating = np.stack([by_age[:half].reshape(-1, chunk), by_age[-half:].reshape(-1, chunk)], axis=1).ravel()
+    ordered = np.concatenate([alternating, by_age[half:-half]])
+    blocks = np.tile([20.0, 20.0, 80.0, 80.0], targets.CHUNKS // 2)
+    young = np.zeros(targets.CHUNKS)
+    one_more = np.append(young, targets.UPPER)
+    outlier = people.copy()
+    outlier[0] = OUTLIER
+    total = abs(_naive_mean(outlier) - _naive_mean(people)) * len(people) / targets.UPPER
+    clipped = abs(_exact_total(outlier) - _exact_total(people)) / AGES.width
+    return {
+        "names": [
+            "Adult, shuffled,\nmaxima",
+            "Adult, alternating,\nmaxima",
+            "1200 rows,\nmaxima",
+            "600 → 601 rows,\nmeans",
+            "an age of −10^6,\nsum",
+        ],
+        "naive": [
+            _naive_move(people, people[1:], np.max),
+            _naive_move(ordered, ordered[1:], np.max),
+            _naive_move(blocks, blocks[1:], np.max),
+            _naive_move(one_more, young, np.mean),
+            total,
+        ],
+        "exact": [
+            _exact_move(people, 0, np.max),
+            _exact_move(ordered, 0, np.max),
+            _exact_move(blocks, 0, np.max),
+            _exact_move(one_more, len(young), np.mean),
+            clipped,
+        ],
+        "chunks": math.ceil(len(people) / chunk),
+    }
+
+
+def _naive_move(one: NDArray[np.float64], other: NDArray[np.float64], statistic: Statistic) -> float:
+    def aggregate(records: NDArray[np.float64]) -> float:
+        (answer,) = naive_sample_aggregate(
+            records,
+            1,
+            np.random.default_rng(0),
+            chunks=targets.CHUNKS,
+            lower=0.0,
+            upper=targets.UPPER,
+            epsilon=NO_NOISE,
+            statistic=statistic,
+        )
+        return float(answer)
+
+    return abs(aggregate(one) - aggregate(other)) * targets.CHUNKS / targets.UPPER
+
+
+def _exact_move(records: NDArray[np.float64], leaving: int, statistic: Statistic) -> float:
+    """The move of the repaired aggregate where the person in that row leaves and everybody else stays who they are."""
+    everybody = [(str(person), float(value)) for person, value in enumerate(records)]
+
+    def total(present: list[tuple[str, float]]) -> int:
+        return prepare_sample_aggregate(
+            present, statistic=statistic, chunks=targets.CHUNKS, key=b"public", domain=AGES, epsilon=1
+        ).total
+
+    return abs(total(everybody) - total(everybody[:leaving] + everybody[leaving + 1 :])) / AGES.width
+
+
+def _naive_mean(records: NDArray[np.float64]) -> float:
+    (answer,) = naive_sum_over_count(records, 1, np.random.default_rng(0), upper=targets.UPPER, epsilon=NO_NOISE)
+    return float(answer)
+
+
+def _exact_total(records: NDArray[np.float64]) -> int:
+    return prepare_sum_over_count(records, domain=AGES, epsilon=1).total
+
+
+def rounding_losses(others: int) -> dict[str, float]:
+    """Base-2 losses for a claim of 1: one outcome at ½ and the others at 0, against 0 and the others at ½.
+
+    Weights are 2^u. With u rounded first, B of the others, binomial, have weight 2; with u divided by ½ first, weights
+    are 2^−η with 2η as close to 1 from below as 32 bits allow.
+    """
+    chosen = Fraction(1, 2) / (1 + others) + Fraction(2, 2) / (2 + others)
+    not_chosen = sum(
+        (Fraction(math.comb(others, up), 2**others) / (1 + others + up) for up in range(others + 1)), Fraction(0)
+    )
+    eta = BaseTwoEta.from_epsilon(Fraction(math.log(2)), y=32)
+    decay = Fraction(int(eta.decay.numerator), int(eta.decay.denominator))
+    return {
+        "naive": _loss(_first_and_others(chosen, others), _first_and_others(not_chosen, others)),
+        "exact": _loss(
+            _first_and_others(1 / (1 + others * decay), others), _first_and_others(decay / (decay + others), others)
+        ),
+    }
+
+
+def _first_and_others(first: Fraction, others: int) -> Law:
+    return Law({0: first, **dict.fromkeys(range(1, others + 1), (1 - first) / others)})
+
+
+def _loss(one: Law, other: Law) -> float:
+    return smallest_epsilon(one, other)[1] / math.log(2)
+
+
+def enumerated_loss(others: int) -> float:
+    """The loss of the rounded mechanism from its law, found by running it on all random bits."""
+    half, zero = Fraction(1, 2), Fraction(0)
+    laws = [
+        enumerate_law(lambda bits, utilities=utilities: _rounded_choice(utilities, bits))
+        for utilities in ((half, *[zero] * others), (zero, *[half] * others))
+    ]
+    return _loss(*laws)
+
+
+def _rounded_choice(utilities: Sequence[Fraction], bits: RandomBits) -> int:
+    """Draw an outcome in proportion to 2^u, every u rounded to an integer at random."""
+    rounded = [bits.call(round_at_random, utility) for utility in utilities]
+    outcomes = [outcome for outcome, power in enumerate(rounded) for _ in range(1 << power)]
+    return outcomes[bits.call(_below, len(outcomes))]
+
+
+def _below(bound: int, bits: RandomBits) -> int:
+    while (drawn := bits.take((bound - 1).bit_length())) >= bound:
+        bits.restart()
+    return drawn
