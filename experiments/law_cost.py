@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import resource
-import sys
 import time
 import tracemalloc
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -26,6 +24,7 @@ QUESTION = "What does an exact law cost, against the number of outcomes, the pre
 SCALE = 10
 OUTCOMES = 50
 PRECISION = 60
+TRACED_RUNS = 20_000
 #: A sampler that takes so many single bits leaves as many tapes open after its first run.
 BITS_OF_WIDE = 120
 KINDS = {
@@ -41,8 +40,9 @@ nothing is left unresolved. The exponential mechanism in base e with {outcomes} 
 2^−{base_e_precision}. Discrete Laplace noise of scale {scale} takes {laplace_runs} runs and {laplace_seconds:.2f} s
 to 2^−{precision}, since each coin that it tosses is a law of its own; discrete Gaussian noise of that scale calls it
 and needs {gaussian_runs} runs and {gaussian_seconds:.2f} s, because e^−γ is another coin for every value proposed.
-All of these laws together raised the peak memory of the process by {megabytes:.0f} MB. A path that waits to be run
-shares all but its last decision with others: {tapes} open tapes take {tape_megabytes:.0f} MB of Python's memory."""
+Python's memory peaks at {megabytes:.1f} MB for the largest of the laws that took {traced} runs or less. It is open
+tapes that take memory: a path that waits to be run shares all but its last decision with others, and {tapes} of them
+take {tape_megabytes:.0f} MB."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,7 @@ class Cost:
         precision: as in `Case`.
         runs: runs, those for the laws of called samplers included.
         cpu_seconds: CPU time.
+        megabytes: the most of Python's memory in use, where it was traced.
         outcomes: outcomes found.
         unresolved: mass left unresolved.
     """
@@ -79,13 +80,14 @@ class Cost:
     precision: int
     runs: int
     cpu_seconds: float
+    megabytes: float | None
     outcomes: int
     unresolved: float
 
 
 def collect(settings: Settings) -> Collected:
     """Find each law, and then leave many tapes open."""
-    precisions = (20, 40) if settings.quick else (20, 40, 60, 80, 100)
+    precisions = (10, 20) if settings.quick else (20, 40, 60, 80, 100)
     cases = [
         *(Case("weights", outcomes, 0) for outcomes in ((10, 87) if settings.quick else (10, 30, 87, 200, 400))),
         *(
@@ -95,15 +97,13 @@ def collect(settings: Settings) -> Collected:
         *(Case("base_e", OUTCOMES, precision) for precision in precisions if precision != PRECISION),
         *(Case(kind, SCALE, precision) for kind in ("laplace", "gaussian") for precision in precisions),
     ]
-    memory = _peak_megabytes()
     costs = [vars(measure(case)) for case in cases]
-    megabytes = _peak_megabytes() - memory
-    tapes = [open_tapes(runs) for runs in ((30, 300) if settings.quick else (100, 1_000, 9_000))]
-    return Collected((), {"costs": costs, "megabytes": megabytes, "open_tapes": tapes})
+    tapes = [open_tapes(runs) for runs in ((10, 100) if settings.quick else (100, 1_000, 9_000))]
+    return Collected((), {"costs": costs, "open_tapes": tapes})
 
 
 def measure(case: Case) -> Cost:
-    """Find one law."""
+    """Find one law; and again with Python's memory traced, which takes four times as long, unless it is large."""
     reports: list[Progress] = []
     started = time.process_time()
     law = _find(case, reports)
@@ -112,9 +112,21 @@ def measure(case: Case) -> Cost:
         **vars(case),
         runs=reports[-1].runs,
         cpu_seconds=seconds,
+        megabytes=_traced_megabytes(lambda: _find(case, [])) if reports[-1].runs <= TRACED_RUNS else None,
         outcomes=len(law),
         unresolved=float(law.unresolved),
     )
+
+
+def _traced_megabytes(work: Callable[[], Any]) -> float:
+    """The most of Python's memory in use while it runs, in MB; what GMP allocates is not counted."""
+    tracemalloc.start()
+    try:
+        work()
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    return peak / MEGABYTE
 
 
 def _find(case: Case, reports: list[Progress]) -> Law:
@@ -133,29 +145,18 @@ def _find(case: Case, reports: list[Progress]) -> Law:
 
 
 def open_tapes(runs: int) -> dict[str, float]:
-    """How many tapes so many runs leave open, and the most of Python's memory that was in use, in MB.
-
-    Paths are Python's own objects; what GMP allocates is not counted.
-    """
+    """How many tapes so many runs leave open, and the memory that they take, in MB."""
     reports: list[Progress] = []
-    tracemalloc.start()
-    try:
-        enumerate_law(sum_of_bits, BITS_OF_WIDE, limits=Limits(runs=runs, tapes=1 << 21), progress=reports.append)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    return {"tapes": reports[-1].tapes, "megabytes": peak / MEGABYTE}
+    limits = Limits(runs=runs, tapes=1 << 21)
+    megabytes = _traced_megabytes(
+        lambda: enumerate_law(sum_of_bits, BITS_OF_WIDE, limits=limits, progress=reports.append)
+    )
+    return {"tapes": reports[-1].tapes, "megabytes": megabytes}
 
 
 def sum_of_bits(count: int, bits: RandomBits) -> int:
     """Take bits one by one and add them up."""
     return sum(bits.take(1) for _ in range(count))
-
-
-def _peak_megabytes() -> float:
-    """The largest resident set of this process so far."""
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / MEGABYTE
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
@@ -166,18 +167,23 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     return [
         Figure(
             name="law_cost",
-            caption="What exact laws cost.",
+            caption="What exact laws cost: time, runs and Python's memory, by the number of outcomes and by precision.",
             panels=[
-                _panel("Time by outcomes", "number of outcomes", "size", "CPU seconds", "cpu_seconds", by_size),
-                _panel("Time by precision", *BY_PRECISION, "CPU seconds", "cpu_seconds", by_precision),
-                _panel("Runs by precision", *BY_PRECISION, "runs", "runs", by_precision),
-                _tapes_panel(data["measured"]["open_tapes"]),
+                _panel(quantity, x, groups)
+                for quantity in QUANTITIES
+                for x, groups in (("size", by_size), ("precision", by_precision))
             ],
-        )
+        ),
+        Figure(
+            name="law_cost_tapes",
+            caption="What runs that wait cost.",
+            panels=[_tapes_panel(data["measured"]["open_tapes"])],
+        ),
     ]
 
 
-BY_PRECISION = ("precision, −log2 of the unresolved mass", "precision")
+QUANTITIES = {"cpu_seconds": "CPU seconds", "runs": "runs", "megabytes": "peak of Python's memory, MB"}
+X_LABELS = {"size": "number of outcomes", "precision": "precision, −log2 of the unresolved mass"}
 
 
 def _of(costs: Sequence[Cost], kind: str, *, size: int | None = None, precision: int | None = None) -> list[Cost]:
@@ -187,21 +193,22 @@ def _of(costs: Sequence[Cost], kind: str, *, size: int | None = None, precision:
     return sorted(chosen, key=lambda one: (one.precision, one.size))
 
 
-def _panel(title: str, x_label: str, x: str, y_label: str, y: str, groups: Sequence[Sequence[Cost]]) -> Panel:
+def _panel(quantity: str, x: str, groups: Sequence[Sequence[Cost]]) -> Panel:
+    measured = [[one for one in group if getattr(one, quantity) is not None] for group in groups]
     return Panel(
-        title=title,
-        x_label=x_label,
-        y_label=y_label,
-        x_scale="linear" if x == "precision" else "log",
+        title=f"{QUANTITIES[quantity]}, by {'outcomes' if x == 'size' else 'precision'}",
+        x_label=X_LABELS[x],
+        y_label=QUANTITIES[quantity],
+        x_scale="log" if x == "size" else "linear",
         y_scale="log",
         series=[
             Series(
                 label=_label(group[0], x),
                 role=Role.EXACT,
                 x=[getattr(one, x) for one in group],
-                y=[getattr(one, y) for one in group],
+                y=[getattr(one, quantity) for one in group],
             )
-            for group in groups
+            for group in measured
         ],
     )
 
@@ -251,7 +258,8 @@ def explain(data: dict[str, Any]) -> str:
         laplace_seconds=laplace.cpu_seconds,
         gaussian_runs=gaussian.runs,
         gaussian_seconds=gaussian.cpu_seconds,
-        megabytes=data["measured"]["megabytes"],
+        megabytes=max(one.megabytes for one in costs if one.megabytes is not None),
+        traced=TRACED_RUNS,
         tapes=f"{widest['tapes']:,}".replace(",", " "),
         tape_megabytes=widest["megabytes"],
     )
