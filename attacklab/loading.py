@@ -108,11 +108,15 @@ def _module(place: str) -> ModuleType:
 
 
 def _targets_in(module: ModuleType) -> list[str]:
+    exported = getattr(module, "__all__", None)
     return [
         name
         for name, value in vars(module).items()
         if isinstance(value, Target)
-        or (inspect.isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_"))
+        or (
+            inspect.isfunction(value)
+            and (name in exported if exported else value.__module__ == module.__name__ and not name.startswith("_"))
+        )
     ]
 
 

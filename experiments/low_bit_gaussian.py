@@ -19,8 +19,8 @@ from attacklab.findings import Estimate, Finding
 from attacklab.inference import share_of_alpha
 from attacklab.referee import DEFAULT_ALPHA, audit
 from attacklab.targets import Target
-from experiments import gaussian_targets as targets
 from experiments.curves import advantage_series, findings_of
+from experiments.targets import gaussians as targets
 
 QUESTION = "Which samplers of Gaussian noise can be recognised by the low bits of their outputs?"
 
@@ -34,7 +34,7 @@ TARGETS: tuple[tuple[Callable[[float], Target], str, Role, SamplerModel], ...] =
     (targets.naive_gaussian_inverse_cdf, "SciPy inverse CDF", Role.NAIVE, samplers.INVERSE_CDF),
     (targets.naive_gaussian_ziggurat, "numpy Generator (ziggurat)", Role.NAIVE, samplers.ZIGGURAT),
     (targets.naive_gaussian_ziggurat_binary32, "numpy Generator, binary32", Role.NAIVE, samplers.ZIGGURAT),
-    (targets.exact_rounded_gaussian_target, "exact, rounded ideal Gaussian", Role.EXACT, samplers.ANY_SAMPLER),
+    (targets.exact_rounded_gaussian, "exact, rounded ideal Gaussian", Role.EXACT, samplers.ANY_SAMPLER),
 )
 RECOGNISED_AT = 1.0
 DENSITIES: tuple[tuple[SamplerModel, type[Any], str], ...] = (
@@ -205,6 +205,6 @@ def explain(data: dict[str, Any]) -> str:
         least=f"{at(targets.naive_gaussian_ziggurat, 1, EPSILONS[0]).estimate:.3f}",
         epsilon=EPSILONS[0],
         ideal_least=ideal_advantage(EPSILONS[0], 1),
-        exact_one=f"{at(targets.exact_rounded_gaussian_target, 1).estimate:.4f}",
-        exact_two=f"{at(targets.exact_rounded_gaussian_target, 2).estimate:.4f}",
+        exact_one=f"{at(targets.exact_rounded_gaussian, 1).estimate:.4f}",
+        exact_two=f"{at(targets.exact_rounded_gaussian, 2).estimate:.4f}",
     )

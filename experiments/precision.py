@@ -16,7 +16,7 @@ from attacklab.findings import Estimate, Finding
 from attacklab.inference import share_of_alpha
 from attacklab.referee import DEFAULT_ALPHA, audit
 from attacklab.targets import Target
-from experiments import gaussian_targets, targets
+from experiments import targets
 from experiments.curves import advantage_series, ceiling_series, findings_of
 
 QUESTION = "Does the addition of f(D) and noise tell f(D), whatever sampler the noise comes from?"
@@ -25,8 +25,8 @@ EPSILONS = (0.01, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 TARGETS: tuple[tuple[Callable[[float], Target], str, Role], ...] = (
     (targets.naive_laplace_inverse_cdf, "naive Laplace, textbook inverse CDF", Role.NAIVE),
     (targets.naive_laplace_numpy, "naive Laplace, numpy", Role.NAIVE),
-    (gaussian_targets.naive_gaussian_ziggurat, "naive Gaussian, numpy", Role.NAIVE),
-    (gaussian_targets.naive_gaussian_ziggurat_binary32, "naive Gaussian, numpy in binary32", Role.NAIVE),
+    (targets.naive_gaussian_ziggurat, "naive Gaussian, numpy", Role.NAIVE),
+    (targets.naive_gaussian_ziggurat_binary32, "naive Gaussian, numpy in binary32", Role.NAIVE),
     (targets.exact_rounded_laplace, "exact, rounded ideal Laplace", Role.EXACT),
 )
 FAR, NEAR = 0, 1

@@ -12,7 +12,7 @@ import numpy as np
 
 from attacklab.experiment import Collected, Settings
 from attacklab.figures import Figure, Panel, Role, Series
-from experiments.targets import GRID
+from experiments.targets.making import GRID
 from experiments.timing import Work, in_turns, seconds
 from mechanisms.exponential.base_two import BaseTwoEta
 from mechanisms.exponential.exact import exact_exponential

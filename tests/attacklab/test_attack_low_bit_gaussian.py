@@ -29,7 +29,7 @@ from attacklab.claims import PrivacyClaim
 from attacklab.findings import Finding, Verdict
 from attacklab.referee import audit
 from attacklab.targets import Target
-from experiments import gaussian_targets as targets
+from experiments.targets import gaussians as targets
 from mechanisms.gaussian.naive import Sampler, box_muller, inverse_cdf, polar, ziggurat
 from mechanisms.gaussian.privacy import classical_sigma, gaussian_delta
 
@@ -229,7 +229,7 @@ def test_the_holes_of_sigma_times_anything_break_the_ziggurat(make: Callable[[fl
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
 def test_the_rounded_ideal_gaussian_is_not_broken(epsilon: float) -> None:
     """A verdict of violation would be a false alarm, of probability 1e-9 at the most."""
-    for finding in _audited(targets.exact_rounded_gaussian_target(epsilon)).values():
+    for finding in _audited(targets.exact_rounded_gaussian(epsilon)).values():
         assert finding.verdict is Verdict.NOT_DETECTED
         assert finding.smallest_detectable is not None
 

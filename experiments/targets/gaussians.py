@@ -6,7 +6,6 @@ That σ is proved for ε < 1 only; `mechanisms.gaussian.privacy.gaussian_delta` 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -16,11 +15,10 @@ from attacklab.attacks.low_bit_gaussian import textbook_sigma
 from attacklab.claims import PrivacyClaim
 from attacklab.targets import Target
 from mechanisms.gaussian.naive import Sampler, box_muller, inverse_cdf, polar, ziggurat
-from mechanisms.gaussian.rounded_ideal import exact_rounded_gaussian, exact_rounded_gaussian_fast
+from mechanisms.gaussian.rounded_ideal import exact_rounded_gaussian as rounded_gaussian_reference
+from mechanisms.gaussian.rounded_ideal import exact_rounded_gaussian_fast
 from mechanisms.grid import Grid
 from mechanisms.randomness import SeededBits
-
-__version__ = "0.1.0"
 
 DELTA = 1e-5
 GRID = Grid(-20)
@@ -80,15 +78,15 @@ def naive_gaussian_python(epsilon: float = 1.0) -> Target:
     return _naive(gauss, epsilon, "naive_gaussian_python")
 
 
-def exact_rounded_gaussian_target(epsilon: float = 1.0) -> Target:
+def exact_rounded_gaussian(epsilon: float = 1.0) -> Target:
     """Gaussian mechanism, ideal noise rounded to a public grid, exact."""
     sigma = sigma_of(epsilon)
 
     def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
         return exact_rounded_gaussian_fast(answer, trials, SeededBits(rng), sigma=sigma, grid=GRID)
 
-    target = Target.noise(release, epsilon=epsilon, delta=DELTA, name="exact_rounded_gaussian_target")
-    return target.exact(partial(exact_rounded_gaussian, sigma=sigma, grid=GRID))
+    target = Target.noise(release, epsilon=epsilon, delta=DELTA, name="exact_rounded_gaussian")
+    return target.exact(partial(rounded_gaussian_reference, sigma=sigma, grid=GRID))
 
 
 def _naive(sampler: Sampler, epsilon: float, name: str) -> Target:
@@ -98,16 +96,3 @@ def _naive(sampler: Sampler, epsilon: float, name: str) -> Target:
         return answer + sigma * sampler(trials, rng)
 
     return Target.noise(release, epsilon=epsilon, delta=DELTA, name=name)
-
-
-TARGETS: tuple[Callable[[float], Target], ...] = (
-    naive_gaussian_box_muller,
-    naive_gaussian_box_muller_binary32,
-    naive_gaussian_polar,
-    naive_gaussian_inverse_cdf,
-    naive_gaussian_ziggurat,
-    naive_gaussian_ziggurat_binary32,
-    naive_gaussian_numpy_legacy,
-    naive_gaussian_python,
-    exact_rounded_gaussian_target,
-)

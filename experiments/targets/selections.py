@@ -1,0 +1,110 @@
+"""Selection mechanisms as targets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.targets import Target
+from experiments.targets.making import exactly, selection
+from mechanisms.exponential import naive as naive_exponential_family
+from mechanisms.exponential.base_e import exact_exponential_base_e
+from mechanisms.exponential.base_two import BaseTwoEta
+from mechanisms.exponential.exact import exact_exponential as exact_exponential_base_two
+from mechanisms.exponential.levels import exact_exponential_fast
+from mechanisms.noisy_max import exact as exact_noisy_max
+from mechanisms.noisy_max import naive as naive_noisy_max
+from mechanisms.randomness import SeededBits
+
+UTILITY_RANGE = (-4096, 4096)
+"""The public range of utilities of the base-2 mechanism, whose weights get longer with it."""
+
+
+def naive_exponential(epsilon: float = 1.0) -> Target:
+    """Exponential mechanism, weights by np.exp as they come."""
+    return selection(naive_exponential_family.naive_exponential, epsilon)
+
+
+def naive_exponential_stabilised(epsilon: float = 1.0) -> Target:
+    """Exponential mechanism, the largest utility subtracted first."""
+    return selection(naive_exponential_family.naive_exponential_stabilised, epsilon)
+
+
+def naive_exponential_binary32(epsilon: float = 1.0) -> Target:
+    """Exponential mechanism, weights and their sums in binary32."""
+    return _low_precision(np.float32, epsilon, "naive_exponential_binary32")
+
+
+def naive_exponential_binary16(epsilon: float = 1.0) -> Target:
+    """Exponential mechanism, weights and their sums in binary16."""
+    return _low_precision(np.float16, epsilon, "naive_exponential_binary16")
+
+
+def naive_exponential_bfloat16(epsilon: float = 1.0) -> Target:
+    """Exponential mechanism, weights and their sums in bfloat16."""
+    return _low_precision(ml_dtypes.bfloat16, epsilon, "naive_exponential_bfloat16")
+
+
+def exact_exponential(epsilon: float = 1.0) -> Target:
+    """Exponential mechanism in base e, exact, by levels."""
+    target = Target.selection(
+        exactly(exact_exponential_fast, epsilon=Fraction(epsilon)), epsilon=epsilon, name="exact_exponential"
+    )
+    return target.exact(partial(exact_exponential_base_e, epsilon=Fraction(epsilon)))
+
+
+def exact_exponential_base2(epsilon: float = 1.0) -> Target:
+    """Exponential mechanism in base 2, exact, bit by bit; its ε is rounded down."""
+    eta = BaseTwoEta.from_epsilon(epsilon, y=16)
+    mechanism = partial(exact_exponential_base_two, eta=eta, utility_range=UTILITY_RANGE)
+    return _one_by_one(mechanism, epsilon, "exact_exponential_base2")
+
+
+def naive_laplace_noisy_max(epsilon: float = 1.0) -> Target:
+    """Report noisy max with Laplace noise, in doubles."""
+    return selection(naive_noisy_max.naive_laplace_noisy_max, epsilon)
+
+
+def naive_gumbel_noisy_max(epsilon: float = 1.0) -> Target:
+    """Report noisy max with Gumbel noise, in doubles."""
+    return selection(naive_noisy_max.naive_gumbel_noisy_max, epsilon)
+
+
+def naive_exponential_noisy_max(epsilon: float = 1.0) -> Target:
+    """Report noisy max with one-sided exponential noise, in doubles."""
+    return selection(naive_noisy_max.naive_exponential_noisy_max, epsilon)
+
+
+def exact_laplace_noisy_max(epsilon: float = 1.0) -> Target:
+    """Report noisy max with discrete Laplace noise, exact."""
+    return _reference(exact_noisy_max.exact_laplace_noisy_max, epsilon)
+
+
+def exact_exponential_noisy_max(epsilon: float = 1.0) -> Target:
+    """Report noisy max with one-sided exponential noise (permute and flip), exact."""
+    return _reference(exact_noisy_max.exact_exponential_noisy_max, epsilon)
+
+
+def _reference(mechanism: Callable[..., int], epsilon: float) -> Target:
+    return _one_by_one(partial(mechanism, epsilon=Fraction(epsilon)), epsilon, mechanism.__name__)
+
+
+def _one_by_one(sampler: Callable[..., int], epsilon: float, name: str) -> Target:
+    """A selection whose only path is the reference: one draw at a time."""
+
+    def release(utilities: NDArray[np.float64], trials: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        bits = SeededBits(rng)
+        return np.array([sampler(utilities, bits) for _ in range(trials)])
+
+    return Target.selection(release, epsilon=epsilon, name=name).exact(sampler)
+
+
+def _low_precision(dtype: Any, epsilon: float, name: str) -> Target:
+    mechanism = partial(naive_exponential_family.naive_exponential_low_precision, epsilon=epsilon, dtype=dtype)
+    return Target.selection(mechanism, epsilon=epsilon, name=name)
