@@ -9,9 +9,9 @@ fresh outputs with an α of its own, and only that is a finding.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -23,17 +23,12 @@ from attacklab.findings import Finding
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.referee import DEFAULT_ALPHA, DEFAULT_TRIALS, audit
 from attacklab.targets import Target
-
-Column: TypeAlias = tuple[float | None, float | None]
-"""One outcome's utilities, or one person's record, in the first and in the second input; None where it is not there."""
+from attacklab.variations import changed, simplified
 
 SEARCH_TRIALS = 2_000
 SEARCH_LEARNING = 2_048
 PROMISING = math.log(1_000)
 """The evidence that makes a pair worth shrinking, and that a smaller one has to keep."""
-
-KEPT_BITS = (0, 1, 2, 4, 8, 16, 32)
-"""To how many leading bits numbers are cut."""
 
 MOST_CHANGES = 32
 """Improvements before the search stops."""
@@ -150,7 +145,7 @@ def _evidence(finding: Finding) -> float:
 
 def _improved(pair: NeighbouringPair, target: Target, looks: _Looks) -> NeighbouringPair:
     for _ in range(MOST_CHANGES):
-        better = max(_rebuilt(pair, _changes(pair, target), target), key=looks.at, default=pair)
+        better = max(changed(pair, target), key=looks.at, default=pair)
         if looks.at(better) <= looks.at(pair):
             break
         pair = better
@@ -159,138 +154,10 @@ def _improved(pair: NeighbouringPair, target: Target, looks: _Looks) -> Neighbou
 
 def _shrunk(pair: NeighbouringPair, target: Target, looks: _Looks) -> NeighbouringPair:
     while True:
-        smaller = (
-            one
-            for one in _rebuilt(pair, _simplifications(_columns(pair)), target)
-            if _size(_columns(one)) < _size(_columns(pair)) and looks.at(one) >= PROMISING
-        )
-        simpler = next(smaller, None)
+        simpler = next((one for one in simplified(pair, target) if looks.at(one) >= PROMISING), None)
         if simpler is None:
             return pair
         pair = simpler
-
-
-def _columns(pair: NeighbouringPair) -> list[Column]:
-    """The two inputs side by side; empty for graphs and for what is no vector, which are not changed."""
-    if pair.relation in (Relation.NODE, Relation.EDGE):
-        return []
-    first, second = (np.atleast_1d(np.asarray(side)) for side in (pair.first, pair.second))
-    if first.dtype.kind not in "iuf" or second.dtype.kind not in "iuf" or max(first.ndim, second.ndim) > 1:
-        return []
-    one, other = first.tolist(), second.tolist()
-    if pair.relation is Relation.ADD_REMOVE:
-        shorter, longer = sorted((one, other), key=len)
-        place = next((i for i, value in enumerate(shorter) if value != longer[i]), len(shorter))
-        (one if shorter is one else other).insert(place, None)
-    return list(zip(one, other, strict=True))
-
-
-def _rebuilt(pair: NeighbouringPair, versions: Iterable[list[Column]], target: Target) -> Iterator[NeighbouringPair]:
-    """Pairs like this one from other columns, where they are neighbours still."""
-    for columns in versions:
-        if not columns:
-            continue
-        first, second = ([value for value in side if value is not None] for side in zip(*columns, strict=True))
-        try:
-            if pair.relation is not None:
-                yield NeighbouringPair.records(first, second, pair.relation)
-            elif np.ndim(pair.first):
-                yield NeighbouringPair.utilities(first, second, sensitivity=target.sensitivity)
-            else:
-                yield NeighbouringPair.answers(first[0], second[0], sensitivity=target.sensitivity)
-        except ValueError:
-            continue
-
-
-def _changes(pair: NeighbouringPair, target: Target) -> Iterator[list[Column]]:
-    """Larger and smaller numbers, further apart; records at the bounds and more of them."""
-    columns = _columns(pair)
-    if pair.relation is None:
-        for factor in (0.5, 2.0, -1.0):
-            yield [_each(column, lambda y: factor * y) for column in columns]  # noqa: B023 - called at once
-            yield [_moved(column, lambda y: factor * y) for column in columns]  # noqa: B023 - called at once
-        for apart in (target.sensitivity, -target.sensitivity):
-            widened = [_apart(column, apart) for column in columns]
-            yield widened
-            for place in range(len(columns)):
-                yield [*columns[:place], widened[place], *columns[place + 1 :]]
-        return
-    for bound in target.bounds or ():
-        at_bound = [_each(column, lambda _: bound) for column in columns]  # noqa: B023 - called at once
-        for moves_shared in (True, False):
-            yield [
-                moved if _is_shared(column) is moves_shared else column
-                for column, moved in zip(columns, at_bound, strict=True)
-            ]
-    yield columns + [column for column in columns if _is_shared(column)]
-
-
-def _simplifications(columns: list[Column]) -> Iterator[list[Column]]:
-    """Fewer columns first, then simpler numbers: together, and one by one."""
-    length = len(columns)
-    step = length // 2
-    while step:
-        for start in range(0, length, step):
-            yield columns[:start] + columns[start + step :]
-        step //= 2
-    yield from _simpler(columns)
-    for place in range(length):
-        for (column,) in _simpler(columns[place : place + 1]):
-            yield [*columns[:place], column, *columns[place + 1 :]]
-
-
-def _simpler(columns: list[Column]) -> Iterator[list[Column]]:
-    """The same columns moved, with fewer bits to each number, and without a difference."""
-    numbers = {value for column in columns for value in column if value is not None}
-    for origin in sorted(numbers, key=abs, reverse=True):
-        yield [_each(column, lambda y: y - origin) for column in columns]  # noqa: B023 - called at once
-    for bits in KEPT_BITS:
-        yield [_each(column, lambda y: _with_bits(y, bits)) for column in columns]  # noqa: B023 - called at once
-        yield [_moved(column, lambda y: _with_bits(y, bits)) for column in columns]  # noqa: B023 - called at once
-    yield [_apart(column, 0.0) for column in columns]
-
-
-def _is_shared(column: Column) -> bool:
-    return column[0] == column[1]
-
-
-def _each(column: Column, change: Callable[[float], float]) -> Column:
-    one, other = column
-    return None if one is None else change(one), None if other is None else change(other)
-
-
-def _moved(column: Column, change: Callable[[float], float]) -> Column:
-    """Change the first number and keep the distance of the second."""
-    one, other = column
-    return column if one is None or other is None else (change(one), change(one) + (other - one))
-
-
-def _apart(column: Column, distance: float) -> Column:
-    one, other = column
-    return column if one is None or other is None else (one, one + distance)
-
-
-def _with_bits(value: float, bits: int) -> float:
-    """The number with so many leading bits only; 0 for none."""
-    if bits == 0 or not math.isfinite(value):
-        return 0.0
-    significand, power = math.frexp(value)
-    return math.ldexp(math.trunc(math.ldexp(significand, bits)), power - bits)
-
-
-def _size(columns: list[Column]) -> tuple[int, int, int]:
-    """What shrinks: the number of columns, the differences between the inputs, the bits that their numbers take."""
-    numbers = [value for column in columns for value in column if value is not None]
-    return len(columns), sum(one != other for one, other in columns), sum(map(_bits, numbers))
-
-
-def _bits(value: float) -> int:
-    """Significant bits, and those of the exponent's distance from 0; 0 for 0, one more for a negative number."""
-    if value == 0:
-        return 0
-    numerator, denominator = float(value).as_integer_ratio()
-    trailing = (numerator & -numerator).bit_length() - 1
-    return abs(numerator).bit_length() - trailing + (trailing + denominator.bit_length() - 1) + (value < 0)
 
 
 def input_code(value: Any) -> str:
