@@ -40,9 +40,9 @@ nothing is left unresolved. The exponential mechanism in base e with {outcomes} 
 2^−{base_e_precision}. Discrete Laplace noise of scale {scale} takes {laplace_runs} runs and {laplace_seconds:.2f} s
 to 2^−{precision}, since each coin that it tosses is a law of its own; discrete Gaussian noise of that scale calls it
 and needs {gaussian_runs} runs and {gaussian_seconds:.2f} s, because e^−γ is another coin for every value proposed.
-Python's memory peaks at {megabytes:.1f} MB for the largest of the laws that took {traced} runs or less. It is open
-tapes that take memory: a path that waits to be run shares all but its last decision with others, and {tapes} of them
-take {tape_megabytes:.0f} MB."""
+Python's memory, GMP's numbers not counted, peaks at {megabytes:.1f} MB for the largest of the laws that took
+{traced} runs or less. It is open tapes that take memory: a path that waits to be run shares all but its last
+decision with others, and {tapes} of them take {tape_megabytes:.0f} MB."""
 
 
 @dataclass(frozen=True)
