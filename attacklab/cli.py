@@ -28,6 +28,7 @@ from attacklab.execution import DaskWorkers, Here, Load, ProcessWorkers, Runner,
 from attacklab.experiment import FOLDER, Settings, load_experiments, run_experiment
 from attacklab.findings import Finding, Verdict, record, to_text, write_whole
 from attacklab.floats import ArithmeticModeError
+from attacklab.isolation import external, isolated
 from attacklab.laws import Progress
 from attacklab.loading import load_target, targets_of
 from attacklab.neighbours import NeighbouringPair, Relation
@@ -103,8 +104,16 @@ def run(
 
 @app.command("audit")
 def audit_(
-    target: Annotated[str, typer.Argument(help="path/file.py:name or package.module:name")],
+    target: Annotated[
+        str | None, typer.Argument(help="path/file.py:name or package.module:name; none with --exec")
+    ] = None,
     attack: Annotated[list[str] | None, typer.Option(help="Only this attack; may be repeated.")] = None,
+    command: Annotated[
+        str | None, typer.Option("--exec", metavar="COMMAND", help="A program that answers requests: the target.")
+    ] = None,
+    isolate: Annotated[bool, typer.Option("--isolate", help="Run TARGET in a process of its own.")] = False,
+    seconds: Annotated[float | None, typer.Option(help="Longest wait for an answer of its process; 60.")] = None,
+    memory: Annotated[int | None, typer.Option(min=1, help="Address space of its process, in MiB; no limit.")] = None,
     kind: Annotated[Kind | None, typer.Option(help="Take TARGET as a release function of this kind.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="The claimed ε.")] = None,
     delta: Annotated[float | None, typer.Option(help="The claimed δ; 0 by default.")] = None,
@@ -145,13 +154,20 @@ def audit_(
     if lower is not None:
         parameters["bounds"] = (lower, upper)
     parameters = {name: value for name, value in parameters.items() if value is not None}
-    settings: dict[str, Any] = {"kind": kind, "epsilon": epsilon, **parameters}
-    loaded = load_target(target, **settings)
-    load = partial(load_target, _absolute(target), **settings)
+    parameters |= {"kind": kind, "epsilon": epsilon}
+    limits: dict[str, Any] = {}
+    if seconds is not None:
+        limits["seconds"] = seconds
+    if memory is not None:
+        limits["memory_bytes"] = memory << 20
+    loaded = _loaded(target, command, isolate, parameters, limits)
+    load = partial(_loaded, target and _absolute(target), command, isolate, parameters, limits)
     by_name = {known.name: known for known in ATTACKS}
     names = dict.fromkeys(attack or by_name)
     chosen: Sequence[Attack] = [_named(name, by_name, "attack") for name in names]
-    options = {"--kind": kind, "--epsilon": epsilon, "--delta": delta, "--sensitivity": sensitivity}
+    options: dict[str, object] = {"--exec": command, "--isolate": isolate or None}
+    options |= {"--seconds": seconds, "--memory": memory}
+    options |= {"--kind": kind, "--epsilon": epsilon, "--delta": delta, "--sensitivity": sensitivity}
     options |= {"--lower": lower, "--upper": upper}
     if json is not None and json != "-":
         if Path(json).is_dir():
@@ -271,9 +287,30 @@ def _pair(target: Target, first: list[float], second: list[float]) -> Neighbouri
     return NeighbouringPair.records(first, second, relation)
 
 
-def _spec(target: str, options: Mapping[str, object]) -> str:
-    said = [f"{option} {shlex.quote(str(value))}" for option, value in options.items() if value is not None]
-    return " ".join([shlex.quote(target), *said])
+def _loaded(
+    target: str | None, command: str | None, isolate: bool, parameters: dict[str, Any], limits: dict[str, Any]
+) -> Target:
+    if (target is None) == (command is None):
+        raise typer.BadParameter("give the name of a target, or a program after --exec", param_hint="TARGET")
+    if command is not None:
+        if isolate:
+            raise ValueError("a program after --exec always runs in a process of its own; leave --isolate out")
+        if parameters["kind"] is None or parameters["epsilon"] is None:
+            raise ValueError("a program after --exec needs --kind and --epsilon")
+        return external(shlex.split(command), **parameters, **limits)
+    if isolate:
+        return isolated(str(target), **parameters, **limits)
+    if limits:
+        raise ValueError("--seconds and --memory limit another process; they need --isolate or --exec")
+    return load_target(str(target), **parameters)
+
+
+def _spec(target: str | None, options: Mapping[str, object]) -> str:
+    said = [] if target is None else [shlex.quote(target)]
+    for option, value in options.items():
+        if value is not None:
+            said += [option] if value is True else [option, shlex.quote(str(value))]
+    return " ".join(said)
 
 
 def main() -> None:

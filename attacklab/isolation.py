@@ -8,7 +8,6 @@ from the generator that the referee hands to the release, so that findings are r
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 import os
 import shlex
@@ -25,6 +24,7 @@ from numpy.typing import NDArray
 
 from attacklab import child
 from attacklab.claims import PrivacyClaim
+from attacklab.loading import made_target
 from attacklab.process import DEFAULT_SECONDS, ChildProcess, Limits
 from attacklab.targets import Kind, Target
 from attacklab.wire import ChildError, Failure, ReleaseError, announced_failure, read_object, request_line
@@ -163,7 +163,7 @@ def isolated(
     except (ChildError, ReleaseError) as error:
         raise ValueError(str(error)) from error
     if kind is not None:
-        return replace(_made(kind, release, name=name, **said), version=greeting["version"])
+        return replace(made_target(kind, release, name=name, **said), version=greeting["version"])
     found = {key: child.decoded(value) for key, value in greeting["target"].items()}
     return Target(
         name=greeting["name"],
@@ -203,18 +203,8 @@ def external(
     name = " ".join(shlex.join(command).split())
     if not command or shutil.which(command[0]) is None:
         raise ValueError(f"there is no program {name!r}")
-    target = _made(kind, release, name=name, epsilon=epsilon, **parameters)
+    target = made_target(kind, release, name=name, epsilon=epsilon, **parameters)
     return replace(target, version=_digest(command))
-
-
-def _made(kind: Kind, release: ProcessRelease, **parameters: Any) -> Target:
-    constructor = getattr(Target, kind.value)
-    try:
-        inspect.signature(constructor).bind(release, **parameters)
-    except TypeError as error:
-        raise ValueError(f"parameters of a {kind} target: {error}") from error
-    target: Target = constructor(release, **parameters)
-    return target
 
 
 def _digest(command: Sequence[str]) -> str:

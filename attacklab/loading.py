@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from attacklab.targets import Kind, Target, described, in_one_line
+from attacklab.targets import Kind, Release, Target, described, in_one_line
 
 
 def load_target(spec: str, *, kind: Kind | None = None, epsilon: float | None = None, **parameters: Any) -> Target:
@@ -40,12 +40,7 @@ def load_target(spec: str, *, kind: Kind | None = None, epsilon: float | None = 
     if kind is not None:
         if epsilon is None:
             raise ValueError(f"{spec} is taken as a release function, which needs an epsilon")
-        constructor = getattr(Target, kind.value)
-        try:
-            inspect.signature(constructor).bind(found, epsilon=epsilon, name=name, **parameters)
-        except TypeError as error:
-            raise ValueError(f"parameters of a {kind} target: {error}") from error
-        target: Target = constructor(found, epsilon=epsilon, name=name, **parameters)
+        target = made_target(kind, found, epsilon=epsilon, name=name, **parameters)
     elif isinstance(found, Target):
         if epsilon is not None or parameters:
             raise ValueError(f"{spec} is a target with a claim of its own; leave the parameters out")
@@ -55,6 +50,21 @@ def load_target(spec: str, *, kind: Kind | None = None, epsilon: float | None = 
     else:
         raise ValueError(f"{spec} is {described(found)}, neither a Target nor a function")
     return replace(target, version=_version(module)) if target.version == "unknown" else target
+
+
+def made_target(kind: Kind, release: Release, **parameters: Any) -> Target:
+    """The target that the constructor of a kind makes of a release.
+
+    Raises:
+        ValueError: that constructor does not take these parameters, or one is out of range.
+    """
+    constructor = getattr(Target, kind.value)
+    try:
+        inspect.signature(constructor).bind(release, **parameters)
+    except TypeError as error:
+        raise ValueError(f"parameters of a {kind} target: {error}") from error
+    target: Target = constructor(release, **parameters)
+    return target
 
 
 def targets_of(place: str) -> dict[str, str]:

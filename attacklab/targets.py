@@ -42,7 +42,7 @@ class Kind(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What stands for each output of a release that raised, where the adversary sees failures.
+    """What stands for the output of a release that raised, where the adversary sees failures.
 
     Attributes:
         kind: the name of the exception's type.
@@ -54,6 +54,10 @@ class Failure:
 
     def __float__(self) -> float:
         return math.nan
+
+
+class _Raised(Exception):
+    """A release raised the exception that is the cause of this one."""
 
 
 class TargetError(Exception):
@@ -190,20 +194,36 @@ class Target:
             input_: as the kind says.
             trials: how many outputs.
             rng: the randomness of a seeded target.
-            sees_failures: whether a release that raises gives `trials` times a `Failure`, and NaN is an output.
+            sees_failures: whether NaN, and a `Failure` for a call that raises, are outputs like others. The release
+                is then called once a trial, so that one failure is one output and trials stay independent.
 
         Raises:
             TargetError: it raised (or asked the process to exit), or did not return one valid output a trial; the
                 message says which, in one line.
         """
+        if not sees_failures:
+            try:
+                return self._checked(self._released(input_, trials, rng), input_, trials, sees_failures)
+            except _Raised as failure:
+                raise TargetError(f"{self.name} raised {failure}") from failure.__cause__
+        outputs = np.empty(trials, dtype=object)
+        for trial in range(trials):
+            try:
+                released = self._released(input_, 1, rng)
+            except _Raised as failure:
+                outputs[trial] = Failure(type(failure.__cause__).__name__, str(failure.__cause__))
+            else:
+                outputs[trial] = self._checked(released, input_, 1, sees_failures)[0]
+        return outputs
+
+    def _released(self, input_: Any, trials: int, rng: np.random.Generator) -> NDArray[Any] | list[Any]:
         try:
             with np.errstate(all="ignore"):
-                released = self.release(copy.deepcopy(input_), trials, rng)
+                return self.release(copy.deepcopy(input_), trials, rng)
+        except TargetError as error:  # what runs the release failed, not the release: nothing that an adversary sees
+            raise TargetError(f"{self.name}: {error}") from error
         except (Exception, SystemExit) as error:
-            if sees_failures:
-                return np.full(trials, Failure(type(error).__name__, str(error)), dtype=object)
-            raise TargetError(f"{self.name} raised {in_one_line(error)}") from error
-        return self._checked(released, input_, trials, sees_failures)
+            raise _Raised(in_one_line(error)) from error
 
     def _checked(self, released: NDArray[Any] | list[Any], input_: Any, trials: int, sees_failures: bool) -> Outputs:
         if isinstance(released, list):

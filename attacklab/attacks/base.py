@@ -41,8 +41,8 @@ class Scenario:
         pair: the two inputs.
         events: candidates; where there are several, the one that looks best on a first sample is judged on a second.
         answers: how many answers the adversary collects before it decides; an event then sees rows of that many.
-        sees_failures: whether the adversary also sees how the target failed: then outputs may be NaN, and a `Failure`
-            stands for every output of a release that raised. Otherwise either ends the attack with an ERROR finding.
+        sees_failures: whether the adversary also sees how the target failed: then an output may be NaN, or the
+            `Failure` of a release that raised. Otherwise either ends the attack with an ERROR finding.
     """
 
     pair: NeighbouringPair

@@ -26,7 +26,8 @@ def leaking(answer, trials, rng):
 
 def sound(answer, trials, rng):
     stay = 1 - math.exp(-2.0 ** -10)
-    return answer + (rng.geometric(stay, trials) - rng.geometric(stay, trials)) * 2.0 ** -10
+    steps = rng.geometric(stay, trials) - rng.geometric(stay, trials)
+    return (round(answer * 2 ** 10) + steps) / 2 ** 10
 
 def few(answer, trials, rng):
     return np.zeros(trials - 1)
@@ -42,6 +43,10 @@ def raising(answer, trials, rng):
 
 def leaving(answer, trials, rng):
     raise SystemExit(0)
+
+def crashing(answer, trials, rng):
+    import os
+    os.abort()
 
 def selected(utilities, trials, rng):
     return np.full(trials, len(utilities))
@@ -142,6 +147,30 @@ def test_only_the_attacks_that_were_named_run_and_each_once(attacklab: Any) -> N
     assert [finding["attack"] for finding in findings] == ["low_bit_laplace"]
 
 
+def test_a_target_in_a_process_of_its_own_is_audited_and_replayed_as_one(attacklab: Any) -> None:
+    line = f"some_targets.py:leaking --isolate --seconds 30.0 --memory 4096 {NOISE}"
+    status, out, err = attacklab(f"audit {line}")
+    assert (status, err) == (1, "")
+    replay = re.search(r"replay: attacklab (.*--attack low_bit_laplace .*)", out)
+    assert replay is not None
+    assert "some_targets.py:leaking --isolate --seconds 30.0 --memory 4096 --kind noise --epsilon 1.0 " in replay[1]
+    status, again, err = attacklab(replay[1])
+    assert (status, err) == (1, "")
+    assert f"replay: attacklab {replay[1]}" in again
+
+
+def test_a_program_in_another_language_is_audited(attacklab: Any, folder: Path) -> None:
+    (folder / "answer").write_text("""#!/bin/sh
+while read -r request; do echo '{"error": "out of paper"}'; done
+""")
+    (folder / "answer").chmod(0o755)
+    status, out, err = attacklab("audit --exec ./answer --kind noise --epsilon 1 --attack low_bit_laplace --json -")
+    assert (status, err) == (2, "")
+    (finding,) = json.loads(out)["findings"]
+    assert finding["reason"] == "./answer raised ReleaseError: out of paper"
+    assert "attacklab audit --exec ./answer --kind noise --epsilon 1.0 --attack" in finding["replay"]
+
+
 MISTAKES = [
     ("audit some_targets.py:sound --kind noise --epsilon 0", "epsilon must be greater than 0, not 0.0"),
     ("audit some_targets.py:sound --kind noise --epsilon -1", "epsilon must be finite and at least 0, not -1.0"),
@@ -169,6 +198,16 @@ MISTAKES = [
     ("audit some_targets.py:target --attack xyzzy", "no attack 'xyzzy'; there are zero_rounding, "),
     ("audit some_targets.py:target --json some_targets.py/out.json", "cannot write to some_targets.py"),
     ("audit some_targets.py:target --json .", "cannot write to .: it is a folder"),
+    ("audit some_targets.py:target --seconds 5", "--seconds and --memory limit another process; they need --isolate"),
+    ("audit some_targets.py:target --memory 5", "--seconds and --memory limit another process; they need --isolate"),
+    ("audit some_targets.py:target --isolate --seconds nan", "seconds must be finite and greater than 0, not nan"),
+    ("audit some_targets.py:targt --isolate", "has no 'targt'"),
+    ("audit nowhere.py:target --isolate", "there is no file nowhere.py"),
+    ("audit --exec nowhere --kind noise --epsilon 1", "there is no program 'nowhere'"),
+    ("audit --exec true --kind noise", "a program after --exec needs --kind and --epsilon"),
+    ("audit --exec true --epsilon 1", "a program after --exec needs --kind and --epsilon"),
+    ("audit --exec true --kind noise --epsilon 1 --isolate", "leave --isolate out"),
+    ("audit --exec true --kind mean --epsilon 1", "parameters of a mean target: missing"),
     ("run", "no experiments/ in this folder; run it from a checkout of the lab"),
 ]
 
@@ -195,6 +234,7 @@ def test_a_mistake_is_told_in_one_line_on_standard_error(line: str, message: str
         ("raising", "noise", "raising raised RuntimeError: disk on fire"),
         ("leaving", "noise", "leaving raised SystemExit: 0"),
         ("selected", "selection", "indices from 2 to 2 of 2 outcomes"),
+        ("crashing", "noise --isolate", "crashing: crash: killed by SIGABRT"),
     ],
 )
 def test_a_target_that_misbehaves_ends_in_error_findings_and_status_two(
@@ -212,7 +252,8 @@ def test_a_target_that_misbehaves_ends_in_error_findings_and_status_two(
 
 
 @pytest.mark.parametrize(
-    "line", ["audit x.py:y --trials 0", "audit x.py:y --epsilon much", "audit", "audit a b", "nonsense"]
+    "line",
+    ["audit x.py:y --trials 0", "audit x.py:y --epsilon much", "audit", "audit a b", "audit a --exec b", "nonsense"],
 )
 def test_a_line_that_cannot_be_parsed_is_a_usage_error(line: str, attacklab: Any) -> None:
     status, out, err = attacklab(line)

@@ -186,6 +186,13 @@ def test_an_exception_of_the_release_is_handed_on_and_the_process_goes_on(
     assert release_of(target).pid == pid is not None
 
 
+def test_an_adversary_that_sees_failures_sees_those_of_the_release_and_not_of_its_process(misbehaving: Made) -> None:
+    seen = misbehaving("raises").outputs(0.0, 2, rng(), sees_failures=True).tolist()
+    assert [failure.message for failure in seen] == ["ZeroDivisionError: of all things"] * 2
+    with pytest.raises(TargetError, match="vanishes: crash: exited with status 3"):
+        misbehaving("vanishes").outputs(0.0, 2, rng(), sees_failures=True)
+
+
 @pytest.mark.parametrize("name", ["not_a_number", "not_a_number_in_a_list"])
 def test_nan_is_refused_as_from_a_target_in_this_process(misbehaving: Made, name: str) -> None:
     with pytest.raises(TargetError, match="returned NaN"):
