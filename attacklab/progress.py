@@ -52,19 +52,19 @@ class _Rate(ProgressColumn):
 class _Lines:
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._told = time.monotonic()
+        self._told = self._since = time.monotonic()
         self._before: Advance | None = None
 
     def __call__(self, at: Advance) -> None:
+        now = time.monotonic()
         # What a checkpoint holds is read, not drawn, and must not count: the rate is that since the last line.
         if self._before is None or _sample(at) != _sample(self._before):
-            self._before, self._since = at, time.monotonic()
-        now = time.monotonic()
+            self._before, self._since = at, now
         if now - self._told < LINE_SECONDS:
             return
         line = f"{_sample(at)}: {at.done:,} of {at.trials:,} trials"
-        rate = (at.done - self._before.done) / max(now - self._since, 1e-9)
-        if rate:
+        if at.done > self._before.done:
+            rate = (at.done - self._before.done) / (now - self._since)
             line += f", {rate:,.0f} a second, at most {_duration((at.trials - at.done) / rate)} left"
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
         self._told = self._since = now
