@@ -1,0 +1,257 @@
+"""What the black-box attack finds with no hint, beside the attacks written for each flaw."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from attacklab.attacks.base import Attack
+from attacklab.attacks.black_box import BlackBox
+from attacklab.attacks.local_sensitivity import LocalSensitivity
+from attacklab.attacks.low_bit_gaussian import LowBitGaussian
+from attacklab.attacks.low_bit_laplace import LowBitLaplace
+from attacklab.attacks.truncated_addition import TruncatedAddition
+from attacklab.attacks.zero_rounding import ZeroRounding
+from attacklab.betting import judge
+from attacklab.experiment import Collected, Settings
+from attacklab.figures import Figure, Panel, Role, Series
+from attacklab.findings import Counts, Finding, Verdict
+from attacklab.floats import BFLOAT16, BINARY16, BINARY32
+from attacklab.inference import share_of_alpha
+from attacklab.neighbours import NeighbouringPair
+from attacklab.referee import DEFAULT_ALPHA, audit
+from attacklab.targets import Outputs, Target
+from experiments import targets
+
+QUESTION = "What does a black-box search find with no hint, beside the attacks written for each flaw?"
+
+EPSILON = 1.0
+ALPHA_OF_CURVES = 0.05
+CURVE_TRIALS = (1_000, 10_000, 100_000, 1_000_000)
+PARAGRAPH = """\
+Told nothing but a target's kind, claim and sensitivity or bounds, the black-box attack refutes {found} of the {naive}
+naive targets: {named}. The hand-written attacks shown beside it refute {by_hand}. Of the {exact} exact twins it
+refutes {exact_found}. What it misses is too rare for {trials} trials, or needs a pair of a shape that it does not try.
+It draws {fewest} to {most} outputs of a target and takes {fastest:.1f} to {slowest:.1f} s. On numpy's Laplace, answers
+0 and 1, {curve_trials} trials and 95 % confidence, it proves ε ≥ {learned:.2f} after learning from {learning} outputs
+of either, with no model of the sampler; the attack that has one proves {modelled:.2f}; if the outputs of the two inputs
+had nothing in common, the bound would be {most_possible:.2f}."""
+
+
+FAST = BlackBox()
+SLOW = BlackBox(outcomes=(2, 5), learning=512)
+"""For targets that draw one output at a time."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A target and the attack that was written for it; what a slow target is tried with."""
+
+    make: Callable[[float], Target]
+    attack: Attack
+    black_box: BlackBox = FAST
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether there is time for few trials only."""
+        return self.black_box is SLOW
+
+    @property
+    def role(self) -> Role:
+        """Which twin the target is."""
+        return Role.EXACT if self.make.__name__.startswith("exact") else Role.NAIVE
+
+
+def _truncated(*formats: Any) -> TruncatedAddition:
+    return TruncatedAddition(formats=formats)
+
+
+GROUPS: dict[str, Sequence[Case]] = {
+    "selection": (
+        Case(targets.naive_exponential, ZeroRounding()),
+        Case(targets.naive_exponential_stabilised, ZeroRounding()),
+        Case(targets.naive_exponential_binary32, _truncated(BINARY32)),
+        Case(targets.naive_exponential_binary16, _truncated(BINARY16)),
+        Case(targets.naive_exponential_bfloat16, _truncated(BFLOAT16)),
+        Case(targets.naive_laplace_noisy_max, ZeroRounding(), BlackBox(outcomes=(2, 17))),
+        Case(targets.naive_gumbel_noisy_max, ZeroRounding(), BlackBox(outcomes=(2, 17))),
+        Case(targets.naive_exponential_noisy_max, ZeroRounding(), BlackBox(outcomes=(2, 17))),
+        Case(targets.exact_exponential, ZeroRounding()),
+        Case(targets.exact_exponential_base2, ZeroRounding(2), SLOW),
+        Case(targets.exact_laplace_noisy_max, ZeroRounding(2), SLOW),
+        Case(targets.exact_exponential_noisy_max, ZeroRounding(2), SLOW),
+    ),
+    "additive noise": (
+        Case(targets.naive_laplace_inverse_cdf, LowBitLaplace()),
+        Case(targets.naive_laplace_numpy, LowBitLaplace()),
+        Case(targets.naive_laplace_numpy_legacy, LowBitLaplace()),
+        Case(targets.exact_rounded_laplace, LowBitLaplace()),
+        Case(targets.exact_discrete_laplace, LowBitLaplace()),
+        Case(targets.naive_gaussian_box_muller, LowBitGaussian()),
+        Case(targets.naive_gaussian_box_muller_binary32, LowBitGaussian()),
+        Case(targets.naive_gaussian_polar, LowBitGaussian()),
+        Case(targets.naive_gaussian_inverse_cdf, LowBitGaussian()),
+        Case(targets.naive_gaussian_ziggurat, LowBitGaussian()),
+        Case(targets.exact_rounded_gaussian, LowBitGaussian()),
+    ),
+    "means": tuple(
+        Case(make, LocalSensitivity())
+        for make in (
+            targets.naive_local_sensitivity_mean,
+            targets.naive_ptr_mean,
+            targets.naive_smooth_mean,
+            targets.naive_sample_aggregate,
+            targets.naive_sum_over_count,
+            targets.exact_sum_over_count,
+            targets.exact_ptr_mean,
+            targets.exact_smooth_mean,
+            targets.exact_sample_aggregate,
+        )
+    ),
+}
+
+
+def collect(settings: Settings) -> Collected:
+    """Audit every target by both attacks; then the bound on numpy's Laplace against the number of trials."""
+    cases = [case for group in GROUPS.values() for case in group]
+    alpha = share_of_alpha(DEFAULT_ALPHA, 2 * len(cases))
+    trials, slow_trials = settings.budget(20_000, 2_000), settings.budget(1_000, 64)
+    findings: list[Finding] = []
+    rows = []
+    for case in cases:
+        row: dict[str, Any] = {"target": case.make.__name__, "role": case.role}
+        for by, attack in (("black_box", _scaled(case.black_box, settings)), ("by_hand", case.attack)):
+            drawn, target = _counting(case.make(EPSILON))
+            started = time.perf_counter()
+            found = audit(
+                target,
+                [attack],
+                trials=slow_trials if case.is_slow else trials,
+                alpha=alpha,
+                seed=settings.seed,
+                spend_all=True,
+            )
+            findings += found
+            row[by] = {
+                "violated": any(finding.verdict is Verdict.VIOLATED for finding in found),
+                "epsilon_lower": max((finding.epsilon_lower or 0.0) / finding.answers for finding in found),
+                "outputs": sum(drawn),
+                "seconds": time.perf_counter() - started,
+            }
+        rows.append(row)
+    return Collected(findings, {"rows": rows, "trials": trials, "curves": list(_curves(settings))})
+
+
+def _scaled(attack: BlackBox, settings: Settings) -> BlackBox:
+    return replace(attack, learning=settings.budget(attack.learning, max(64, attack.learning // 8)))
+
+
+def _counting(target: Target) -> tuple[list[int], Target]:
+    """The target, and a list that is told how many outputs each call drew."""
+    drawn: list[int] = []
+
+    def release(input_: Any, trials: int, rng: np.random.Generator) -> Outputs | list[Any]:
+        drawn.append(trials)
+        return target.release(input_, trials, rng)
+
+    return drawn, replace(target, release=release)
+
+
+def _curves(settings: Settings) -> Iterator[dict[str, Any]]:
+    pair = NeighbouringPair.answers(0.0, 1.0, sensitivity=1.0)
+    target = targets.naive_laplace_numpy(EPSILON)
+    for trials in CURVE_TRIALS[: settings.budget(4, 3)]:
+        bounds = {}
+        learned = _scaled(BlackBox(pairs=(pair,)), settings)
+        for by, attack in (("black_box", learned), ("by_hand", LowBitLaplace((0.0, 1.0)))):
+            (finding,) = audit(
+                target, [attack], trials=trials, alpha=ALPHA_OF_CURVES, seed=settings.seed, spend_all=True
+            )
+            bounds[by] = finding.epsilon_lower
+        apart = judge(target.claim, Counts(trials, 0, trials), ALPHA_OF_CURVES)
+        yield {"trials": trials, "learning": learned.learning, "most_possible": apart.epsilon_lower, **bounds}
+
+
+def figures(data: dict[str, Any]) -> list[Figure]:
+    """What was found, target by target, and how the bound grows with the trials."""
+    rows = {row["target"]: row for row in data["measured"]["rows"]}
+    panels = [_panel(name, [rows[case.make.__name__] for case in group]) for name, group in GROUPS.items()]
+    caption = (
+        "What a search without any hint proves of each target, and what the attack proves that was written for it."
+    )
+    return [Figure(name="black_box", caption=caption, panels=[*panels, _curve_panel(data["measured"]["curves"])])]
+
+
+def _panel(name: str, rows: Sequence[dict[str, Any]]) -> Panel:
+    rows = rows[::-1]
+
+    def marks(label: str, by: str, role: Role, of: Role | None = None) -> Series:
+        points = [(row[by]["epsilon_lower"], place) for place, row in enumerate(rows) if of in (None, row["role"])]
+        return Series(
+            label=label, role=role, x=[x for x, _ in points], y=[float(y) for _, y in points], marks_only=True
+        )
+
+    return Panel(
+        title=f"{name}, claim ε = {EPSILON:g}",
+        x_label="ε that is proved (0: nothing found)",
+        y_label="",
+        y_names=[row["target"] for row in rows],
+        series=[
+            marks("black box, naive twin", "black_box", Role.NAIVE, Role.NAIVE),
+            marks("black box, exact twin", "black_box", Role.EXACT, Role.EXACT),
+            marks("the attack written for the flaw", "by_hand", Role.OTHER),
+            Series(label="claim", role=Role.CEILING, x=[EPSILON] * 2, y=[-0.6, len(rows) - 0.4]),
+        ],
+    )
+
+
+def _curve_panel(curves: Sequence[dict[str, Any]]) -> Panel:
+    trials = [point["trials"] for point in curves]
+
+    def line(label: str, key: str, role: Role) -> Series:
+        return Series(label=label, role=role, x=trials, y=[point[key] for point in curves])
+
+    return Panel(
+        title="numpy's Laplace, answers 0 and 1, confidence 95 %",
+        x_label="trials",
+        y_label="ε that is proved",
+        x_scale="log",
+        series=[
+            line("black box", "black_box", Role.NAIVE),
+            line("model of the sampler", "by_hand", Role.OTHER),
+            line("nothing in common: the most possible", "most_possible", Role.IDEAL),
+            Series(label="claim", role=Role.CEILING, x=trials, y=[EPSILON] * len(trials)),
+        ],
+    )
+
+
+def explain(data: dict[str, Any]) -> str:
+    """Say what was found, what was missed and what it took."""
+    measured = data["measured"]
+    rows = measured["rows"]
+    naive, exact = ([row for row in rows if row["role"] == role] for role in (Role.NAIVE, Role.EXACT))
+    found = [row for row in naive if row["black_box"]["violated"]]
+    searches = [row["black_box"] for row in rows]
+    last = measured["curves"][-1]
+    return PARAGRAPH.format(
+        found=len(found),
+        naive=len(naive),
+        named=", ".join(f"`{row['target']}`" for row in found),
+        by_hand=sum(row["by_hand"]["violated"] for row in naive),
+        exact=len(exact),
+        exact_found=sum(row["black_box"]["violated"] for row in exact) or "none",
+        trials=measured["trials"],
+        fewest=min(search["outputs"] for search in searches),
+        most=max(search["outputs"] for search in searches),
+        fastest=min(search["seconds"] for search in searches),
+        slowest=max(search["seconds"] for search in searches),
+        curve_trials=last["trials"],
+        learning=last["learning"],
+        learned=last["black_box"],
+        modelled=last["by_hand"],
+        most_possible=last["most_possible"],
+    )
