@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
@@ -75,7 +76,7 @@ def exact_sample_aggregate(epsilon: float = 1.0) -> Target:
 
     def prepare(records: NDArray[np.float64], *, domain: Domain, epsilon: Fraction) -> exact_means.Release:
         return exact_means.prepare_sample_aggregate(
-            [(str(person), value) for person, value in enumerate(records)],
+            _people(records),
             statistic=np.mean,
             chunks=CHUNKS,
             key=b"public",
@@ -84,6 +85,16 @@ def exact_sample_aggregate(epsilon: float = 1.0) -> Target:
         )
 
     return _exact_mean(prepare, epsilon, "exact_sample_aggregate")
+
+
+def _people(records: NDArray[np.float64]) -> list[tuple[str, float]]:
+    """Records with an identity each that does not depend on their order: the value, and how many had it before."""
+    seen: Counter[float] = Counter()
+    people = []
+    for value in records.tolist():
+        people.append((f"{value}, number {seen[value]}", value))
+        seen[value] += 1
+    return people
 
 
 def _mean(mechanism: Callable[..., Any], epsilon: float, claimed_delta: float = 0.0, **parameters: Any) -> Target:
