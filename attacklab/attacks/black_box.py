@@ -5,7 +5,7 @@ candidate pair (see `candidate_pairs`) rank candidate events (see `candidate_eve
 events most plainly break the claim. All this happens on probes: the referee chooses among the events and judges the
 chosen one on outputs of its own, so that the search costs no more α than the pairs that are kept.
 
-Failures and NaN are outputs like any other here.
+Where the probes fail, failures and NaN are outputs like any other.
 
 What a negative result does not show: pairs of another shape, events that are no interval of one of the scores, and
 events so rare that the probes do not hold them. An attack that knows the sampler (`low_bit_laplace`) sees more.
@@ -18,10 +18,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from attacklab.attacks.base import Probe, Scenario
-from attacklab.attacks.candidate_events import Candidate, candidate_events
+from attacklab.attacks.candidate_events import candidate_events
 from attacklab.attacks.candidate_pairs import candidate_pairs, sampled
 from attacklab.neighbours import NeighbouringPair
-from attacklab.targets import Kind, Target
+from attacklab.targets import Failure, Kind, Target
 
 EVENTS = 8
 """Events of a pair among which the choosing sample picks."""
@@ -72,19 +72,22 @@ class BlackBox:
         """
         pairs = list(self.pairs or candidate_pairs(target, probe, self.outcomes))
         if len(pairs) > self.kept:
-            clarity = [_learned(target, probe, pair, self.learning // SCREENING)[0].clarity for pair in pairs]
+            clarity = [_learned(target, probe, pair, self.learning // SCREENING)[0] for pair in pairs]
             best = sorted(range(len(pairs)), key=lambda number: -clarity[number])
             pairs = [pairs[number] for number in best[: self.kept]]
         learned = [_learned(target, probe, pair, self.learning) for pair in pairs]
-        if all(candidates[0].clarity == -math.inf for candidates in learned):
+        if all(clarity == -math.inf for clarity, _ in learned):
             for pair in pairs:  # alike in everything: as likely as not, because the target does not work at all
                 probe(pair.first, 1)
-        return [
-            Scenario(pair, tuple(candidate.event for candidate in candidates), sees_failures=True)
-            for pair, candidates in zip(pairs, learned, strict=True)
-        ]
+        return [scenario for _, scenario in learned]
 
 
-def _learned(target: Target, probe: Probe, pair: NeighbouringPair, outputs: int) -> list[Candidate]:
+def _learned(target: Target, probe: Probe, pair: NeighbouringPair, outputs: int) -> tuple[float, Scenario]:
+    """The events for a pair, and how plainly the best of them breaks the claim."""
     first, second = (sampled(probe, input_, outputs) for input_ in (pair.first, pair.second))
-    return candidate_events(first, second, target.claim, EVENTS)
+    drawn = min(len(first), len(second))
+    candidates = candidate_events(first[:drawn], second[:drawn], target.claim, EVENTS)
+    failed = any(isinstance(output, Failure) for side in (first, second) if side.dtype == object for output in side)
+    events = tuple(candidate.event for candidate in candidates)
+    # Only where it must be: failures are seen one output at a time, which is slow and keeps no outputs' format.
+    return candidates[0].clarity, Scenario(pair, events, sees_failures=failed)

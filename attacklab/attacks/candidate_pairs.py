@@ -1,7 +1,8 @@
 """Candidate neighbouring pairs for a target that nobody wrote an attack for, by its kind.
 
 For answers: 0 and Δ, 0 and tiny ones, large ones, and powers of two beside the number next below. For sums and means:
-records at the bounds, one of them replaced (sums) or one more of them (means; with n public that is no neighbour).
+records at the bounds, one of them replaced (sums), or one more of them,
+or of ones far outside (means; with n public that is no neighbour).
 
 For utilities: pairs from lines. A line is a family of vectors of which consecutive ones are neighbours: all utilities
 sink together, all rise together, one rises while the rest sink or the other way round. On a line one sample each at 1,
@@ -24,7 +25,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import Probe, as_floats
-from attacklab.attacks.sum_sensitivity import ends, on_path
 from attacklab.claims import PrivacyClaim
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Failure, Kind, Outputs, Target, TargetError
@@ -35,8 +35,14 @@ DEEPEST_NATS = 2.0**14
 LINE_OUTPUTS = 64
 """Outputs drawn at a point of a line."""
 
+ONE_BY_ONE = 256
+"""Outputs that are drawn each by itself where drawing them together fails."""
+
 BISECTED = 2
 """How many of the intervals of a line are bisected."""
+
+FAR_OUTSIDE = 2.0**20
+"""How many widths of the range a record lies outside it that should count as its bound."""
 
 SIZES = (1, 2, 16, 256)
 """Numbers of records."""
@@ -67,11 +73,18 @@ def candidate_pairs(target: Target, probe: Probe, outcomes: Iterable[int]) -> It
 
 
 def sampled(probe: Probe, input_: Any, trials: int) -> Outputs:
-    """Outputs, with a failure in place of each where the target raises."""
+    """Outputs; where the target fails, fewer of them, each drawn by itself, with a `Failure` for each that failed."""
     try:
         return probe(input_, trials)
+    except TargetError:
+        return np.fromiter((_one(probe, input_) for _ in range(min(trials, ONE_BY_ONE))), dtype=object)
+
+
+def _one(probe: Probe, input_: Any) -> Any:
+    try:
+        return probe(input_, 1)[0]
     except TargetError as error:
-        return np.full(trials, Failure(type(error).__name__, str(error)), dtype=object)
+        return Failure(type(error).__name__, str(error))
 
 
 def _of_answers(target: Target) -> Iterator[NeighbouringPair]:
@@ -96,23 +109,30 @@ def _at_most_above(answer: float, step: float) -> float:
 
 
 def _of_replaced_records(target: Target) -> Iterator[NeighbouringPair]:
-    near, far = ends(target)
+    near, far = sorted(_bounds(target), key=abs)
+    # A record that goes from 0 to the far bound is no larger a step by either relation.
+    near = near if near * far > 0 else 0.0
     for size in SIZES:
-        for uppers in sorted({0, size // 2, size - 1}):
-            smaller, larger = (on_path(near, far, size, count) for count in (uppers, uppers + 1))
+        for at_far in sorted({0, size // 2, size - 1}):
+            smaller, larger = (np.repeat([far, near], [count, size - count]) for count in (at_far, at_far + 1))
             yield NeighbouringPair.records(smaller, larger, Relation.SUBSTITUTE)
 
 
 def _of_added_records(target: Target) -> Iterator[NeighbouringPair]:
-    assert target.bounds is not None  # noqa: S101 - a mean has bounds
-    low, high = target.bounds
+    low, high = _bounds(target)
     for size in SIZES:
-        for base, added in itertools.product((low, high), repeat=2):
+        outside = FAR_OUTSIDE * (high - low)
+        for base, added in itertools.product((low, high), (low, high, low - outside, high + outside)):
             records = np.full(size, base)
             yield NeighbouringPair.records(records, np.append(records, added), Relation.ADD_REMOVE)
         # Twos of equal records: with one more in front, every two that are next to each other differ.
         twos = np.tile([low, low, high, high], -(-size // 4))[:size]
         yield NeighbouringPair.records(twos, np.concatenate([[high], twos]), Relation.ADD_REMOVE)
+
+
+def _bounds(target: Target) -> tuple[float, float]:
+    assert target.bounds is not None  # noqa: S101 - sums and means have bounds
+    return target.bounds
 
 
 def _of_utilities(target: Target, probe: Probe, outcomes: Iterable[int]) -> Iterator[NeighbouringPair]:

@@ -1,0 +1,98 @@
+"""Audits of one event without a target: counts drawn from known probabilities, judged at the referee's own looks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import optimize, special
+
+from attacklab.batches import Role, Sample
+from attacklab.betting import evidence, judge
+from attacklab.claims import PrivacyClaim
+from attacklab.findings import Counts
+from attacklab.inference import assess, share_of_alpha
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """How an audit ended: after how many trials, and whether the claim was refuted."""
+
+    trials: int
+    violated: bool
+
+
+def looks(trials: int) -> list[int]:
+    """After how many trials the referee looks, in an audit of so many at the most."""
+    sample = Sample(0, 0, "", Role.JUDGE, (0,), 1, trials, spend_all=False)
+    return [batch.done for batch in sample.batches() if batch.looked_at]
+
+
+def counts_at_looks(p: float, q: float, trials: int, rng: np.random.Generator) -> Iterator[Counts]:
+    """The counts of an event of probabilities p and q at each look."""
+    cells = [p * q, p * (1 - q), (1 - p) * q, (1 - p) * (1 - q)]
+    counts, done = Counts(0, 0, 0), 0
+    for look in looks(trials):
+        both, first, second, _ = (int(count) for count in rng.multinomial(look - done, cells))
+        counts, done = counts + Counts(both + first, both + second, look - done, both), look
+        yield counts
+
+
+def by_betting(claim: PrivacyClaim, counts: Iterator[Counts], alpha: float) -> Decision:
+    """The referee's decision: refuted once the evidence suffices, or by the bounds at the end."""
+    for seen in counts:
+        if evidence(claim, seen) >= math.log(2 / alpha):
+            return Decision(seen.trials, violated=True)
+    return Decision(seen.trials, judge(claim, seen, alpha).violated)
+
+
+def by_clopper_pearson(claim: PrivacyClaim, counts: Iterator[Counts], alpha: float, trials: int) -> Decision:
+    """The decision by Clopper–Pearson bounds whose α is spent evenly over the same looks."""
+    share = share_of_alpha(alpha, len(looks(trials)))
+    for seen in counts:
+        if assess(claim, seen, share).violated:
+            return Decision(seen.trials, violated=True)
+    return Decision(seen.trials, violated=False)
+
+
+def fewest_trials(claim: PrivacyClaim, p: float, q: float, alpha: float) -> float:
+    """How many trials any test needs on average that refutes the claim by this event, however much it knows.
+
+    A trial is an output of either input. A test that ends with probability 1, and that errs with probability at most α
+    whatever probabilities p′, q′ keep the claim, has E[trials]·KL(p, q ‖ p′, q′) ≥ ln(1/α) for each of them (Wald 1945,
+    through the likelihood ratio that knows p, q, p′ and q′): the nearest p′, q′ demand the most. KL is convex and what
+    keeps the claim is a polygon, so that the nearest ones lie on one of its edges.
+
+    Args:
+        claim: what is to be refuted.
+        p: P[E].
+        q: Q[E]; less than P[E], and with it breaking the claim.
+        alpha: the probability of a false alarm.
+
+    Raises:
+        ValueError: p and q keep the claim.
+    """
+    if claim.excess(p, q) <= 0 or p <= q:
+        raise ValueError(f"p = {p} and q = {q} do not break ({claim.epsilon}, {claim.delta})-DP")
+    factor, delta = math.exp(claim.epsilon), claim.delta
+    # p′ ≤ e^ε·q′ + δ and 1 − q′ ≤ e^ε·(1 − p′) + δ meet where both are equalities.
+    corner = (1 - delta) / (1 + factor)
+
+    def beside_0(share: float) -> float:
+        return _divergence(p, factor * share * corner + delta) + _divergence(q, share * corner)
+
+    def beside_1(share: float) -> float:
+        return _divergence(p, 1 - share * corner) + _divergence(q, 1 - factor * share * corner - delta)
+
+    least = min(
+        optimize.minimize_scalar(edge, bounds=(0, 1), method="bounded", options={"xatol": 1e-12}).fun
+        for edge in (beside_0, beside_1)
+    )
+    return float(math.log(1 / alpha) / least)
+
+
+def _divergence(p: float, other: float) -> float:
+    """Of two coins."""
+    return float(special.rel_entr(p, other) + special.rel_entr(1 - p, 1 - other))
