@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from scipy import stats
+from scipy import special
 
 from attacklab.betting import evidence
 from attacklab.claims import PrivacyClaim
@@ -26,10 +26,10 @@ def detects(claim: PrivacyClaim, p: float, q: float, trials: int, alpha: float) 
     The α is that of `betting.judge`, which gives half of it to the evidence.
     """
     miss = (1 - POWER) / 3
-    first = int(stats.binom.ppf(miss, trials, p))
-    second = int(stats.binom.isf(miss, trials, q))
+    first = math.floor(_quantile(miss, trials, p))
+    second = math.ceil(_quantile(1 - miss, trials, q))
     # Trials in which the event holds both outputs are worth less than two in which it holds one each.
-    both = min(first, second, int(stats.binom.isf(miss, trials, p * q)))
+    both = min(first, second, math.ceil(_quantile(1 - miss, trials, p * q)))
     both = max(both, first + second - trials)
     return evidence(claim, Counts(first, second, trials, both)) >= math.log(2 / alpha)
 
@@ -44,12 +44,12 @@ def smallest_detectable_advantage(claim: PrivacyClaim, trials: int, alpha: float
         base_rate: the smaller one of P[E] and Q[E]; the rarer the event, the smaller the advantage that shows.
 
     Returns:
-        The advantage, or None where no event of that base rate can be detected with so few trials.
+        The advantage, within 1 %, or None where no event of that base rate can be detected with so few trials.
     """
     missed, found = 0.0, 1.0 - base_rate
     if not detects(claim, base_rate + found, base_rate, trials, alpha):
         return None
-    while found - missed > 1e-3 * found:
+    while found - missed > 0.01 * found:
         middle = (missed + found) / 2
         detected = detects(claim, base_rate + middle, base_rate, trials, alpha)
         missed, found = (missed, middle) if detected else (middle, found)
@@ -74,3 +74,10 @@ def trials_needed(claim: PrivacyClaim, p: float, q: float, alpha: float) -> int 
         middle = (short + enough) // 2
         short, enough = (short, middle) if detects(claim, p, q, middle, alpha) else (middle, enough)
     return enough
+
+
+def _quantile(probability: float, trials: int, chance: float) -> float:
+    """Where the distribution function of the binomial law, taken as continuous, has a value."""
+    if chance <= 0:
+        return 0.0
+    return float(trials) if chance >= 1 else min(max(float(special.bdtrik(probability, trials, chance)), 0.0), trials)
