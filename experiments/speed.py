@@ -45,13 +45,13 @@ logarithm (or a quantile) with a proven error bound. All ratios are medians of r
 
 
 def utilities_of(outcomes: int, shape: str, rng: np.random.Generator) -> np.ndarray:
-    """Utilities 0, 1, 2, …, or random reals over the same range."""
+    """Utilities 0, 1, 2, …, or random reals."""
     if shape == "u(o) = o":
         return np.arange(outcomes, dtype=np.float64)
-    return rng.random(outcomes) * outcomes
+    return rng.normal(0.0, 10.0, outcomes)
 
 
-SHAPES = ("u(o) = o", "random")
+SHAPES = ("u(o) = o", "normal of σ = 10")
 
 
 def collect(settings: Settings) -> Collected:
@@ -76,10 +76,15 @@ def collect(settings: Settings) -> Collected:
         for utilities in [utilities_of(outcomes, shape, rng)]
     ]
     repeated = [
-        {"outcomes": outcomes, **in_turns(fast(utilities, trials), naive(utilities, trials), budget=3 * budget)}
+        {
+            "outcomes": outcomes,
+            "shape": shape,
+            **in_turns(fast(utilities, trials), naive(utilities, trials), budget=3 * budget),
+        }
+        for shape in SHAPES
         for outcomes in REPEATED_OUTCOMES
         if outcomes <= largest
-        for utilities in [utilities_of(outcomes, SHAPES[0], rng)]
+        for utilities in [utilities_of(outcomes, shape, rng)]
     ]
     against_trials = [
         {"trials": count, **in_turns(fast(utilities, count), naive(utilities, count), budget=budget)}
@@ -229,17 +234,18 @@ def figures(data: dict[str, Any]) -> list[Figure]:
 def explain(data: dict[str, Any]) -> str:
     """List the ratios."""
     measured = data["measured"]
-    one_draw = "; ".join(
-        f"{shape}: "
-        + ", ".join(
-            f"{row['ratio']:.2f} × at {row['outcomes']}" for row in measured["one_draw"] if row["shape"] == shape
+
+    def ratios(rows: list[dict[str, Any]]) -> str:
+        return "; ".join(
+            f"{shape}: "
+            + ", ".join(f"{row['ratio']:.2f} × at {row['outcomes']}" for row in rows if row["shape"] == shape)
+            for shape in SHAPES
         )
-        for shape in SHAPES
-    )
+
     reference = measured["reference"][-1]
     return PARAGRAPH.format(
-        one_draw=one_draw,
-        repeated=", ".join(f"{row['ratio']:.2f} × at {row['outcomes']} outcomes" for row in measured["repeated"]),
+        one_draw=ratios(measured["one_draw"]),
+        repeated=ratios(measured["repeated"]),
         reference_seconds=reference["seconds"],
         reference_megabytes=reference["megabytes"],
         reference_outcomes=reference["outcomes"],
