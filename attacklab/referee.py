@@ -1,9 +1,9 @@
 """The referee: runs a target against attacks and says what was found.
 
-One α a run is split evenly over the attacks that apply, and each attack's share over its scenarios. Where a scenario
-has several candidate events, one sample chooses and a fresh one judges. Both samples grow until they have decided: the
-evidence against a claim may be looked at as often as one likes (see `betting`). What is drawn, and that it does not
-depend on what else runs or where, is told in `batches`; where it is drawn, in `execution`.
+One α a run is split evenly over the attacks that have something to try, and each attack's share over its scenarios.
+Where a scenario has several candidate events, one sample chooses and a fresh one judges. Both samples grow until they
+have decided: the evidence against a claim may be looked at as often as one likes (see `betting`). What is drawn, and
+that it does not depend on what else runs or where, is told in `batches`; where it is drawn, in `execution`.
 """
 
 from __future__ import annotations
@@ -80,7 +80,8 @@ def audit(
 
     Args:
         target: the implementation.
-        attacks: which attacks, all by default; those that do not apply give a NOT_APPLICABLE finding and cost no α.
+        attacks: which attacks, all by default; those that do not apply, or find nothing to try on this target, give a
+            NOT_APPLICABLE finding and cost no α.
         trials: the most outputs of either input on which an event is judged.
         alpha: the probability of any false alarm in the whole run, were the claim true.
         seed: what all randomness is derived from.
@@ -103,15 +104,18 @@ def audit(
         raise ValueError(f"trials must be at least 1, not {trials}")
     if seed < 0:
         raise ValueError(f"seed must be at least 0, not {seed}")
-    share = share_of_alpha(alpha, max(1, sum(attack.applies_to(target) for attack in attacks)))
+    share_of_alpha(alpha, 1)  # refuses one out of range before anything runs
     findings: list[Finding] = []
     with contextlib.ExitStack() as ends:
         runner = where(Bench(target, attacks, seed))
         if checkpoint is not None:
             run = _identity(target, attacks, trials=trials, alpha=alpha, seed=seed, spend_all=spend_all)
             runner = Recorded(runner, ends.enter_context(Checkpoint(checkpoint, run, say)))
-        for place, attack in enumerate(attacks):
-            findings += _Trial(target, attack, place, trials, share, seed, spend_all, spec, runner, report).findings()
+        plans = [_planned(target, attack, place, runner) for place, attack in enumerate(attacks)]
+        share = share_of_alpha(alpha, max(1, sum(bool(plan.outlines) for plan in plans)))
+        for place, (attack, plan) in enumerate(zip(attacks, plans, strict=True)):
+            trial = _Trial(target, attack, place, trials, share, seed, spend_all, spec, runner, report)
+            findings += trial.findings(plan)
     require_ieee_arithmetic()  # a target may have loaded a library that changed it
     return findings
 
@@ -132,6 +136,27 @@ def _identity(target: Target, attacks: Sequence[Attack], **settings: float) -> d
 
 
 @dataclass(frozen=True)
+class _Plan:
+    """The scenarios that an attack wants judged, or what is found instead where there are none."""
+
+    outlines: tuple[Outline, ...]
+    seconds: float = 0.0
+    verdict: Verdict = Verdict.NOT_APPLICABLE
+    reason: str = ""
+
+
+def _planned(target: Target, attack: Attack, place: int, runner: Runner) -> _Plan:
+    if not attack.applies_to(target):
+        return _Plan((), reason=f"{attack.name} does not apply to a {target.kind} target")
+    started = time.perf_counter()
+    try:
+        outlines = runner.outlines(place)
+    except TargetError as error:
+        return _Plan((), time.perf_counter() - started, Verdict.ERROR, str(error))
+    return _Plan(outlines, time.perf_counter() - started, reason=f"{attack.name} found nothing to try on this target")
+
+
+@dataclass(frozen=True)
 class _Trial:
     """One attack on one target."""
 
@@ -146,17 +171,11 @@ class _Trial:
     runner: Runner
     report: Callable[[Advance], object]
 
-    def findings(self) -> list[Finding]:
-        if not self.attack.applies_to(self.target):
-            reason = f"{self.attack.name} does not apply to a {self.target.kind} target"
-            return [self._finding(Verdict.NOT_APPLICABLE, reason)]
-        started = time.perf_counter()
-        try:
-            outlines = self.runner.outlines(self.place)
-        except TargetError as error:
-            return [self._finding(Verdict.ERROR, str(error), seconds=time.perf_counter() - started)]
-        alpha = share_of_alpha(self.alpha, len(outlines))
-        return [self._judged(outlines, number, alpha) for number in range(len(outlines))]
+    def findings(self, plan: _Plan) -> list[Finding]:
+        if not plan.outlines:
+            return [self._finding(plan.verdict, plan.reason, seconds=plan.seconds)]
+        alpha = share_of_alpha(self.alpha, len(plan.outlines))
+        return [self._judged(plan.outlines, number, alpha) for number in range(len(plan.outlines))]
 
     def _judged(self, outlines: Sequence[Outline], number: int, alpha: float) -> Finding:
         started = time.perf_counter()

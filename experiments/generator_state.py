@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import Attack
-from attacklab.attacks.generator_state import GeneratorSeed, GeneratorState, recover_mt19937, recover_seed
+from attacklab.attacks.generator_seed import GeneratorSeed, recover_seed
+from attacklab.attacks.generator_state import GeneratorState, recover_mt19937
 from attacklab.attacks.mersenne_twister import StateNotFound
 from attacklab.experiment import Collected, Settings
 from attacklab.figures import Figure, Panel, Role, Series

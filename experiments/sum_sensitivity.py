@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import Attack
-from attacklab.attacks.sum_sensitivity import IntegerCast, SumSensitivity, on_path, steepest_step
+from attacklab.attacks.integer_cast import IntegerCast
+from attacklab.attacks.sum_sensitivity import SumSensitivity, on_path, steepest_step
 from attacklab.experiment import Collected, Settings
 from attacklab.figures import Figure, Panel, Role, Series
 from attacklab.inference import share_of_alpha

@@ -1,6 +1,6 @@
 """The textbook's own flaws: by exact computation where samples see nothing, and as attacks where they do.
 
-See attacklab.attacks.textbook for the attacks, experiments.textbook_laws for the computations.
+See attacklab.attacks: position_chunks, missing_clip and double_budget; experiments.textbook_laws for the computations.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from attacklab.attacks.base import Attack
-from attacklab.attacks.textbook import DoubleBudget, MissingClip, PositionChunks
+from attacklab.attacks.double_budget import DoubleBudget
+from attacklab.attacks.missing_clip import MissingClip
+from attacklab.attacks.position_chunks import PositionChunks
 from attacklab.experiment import Collected, Settings
 from attacklab.figures import Figure, Panel, Role, Series
 from attacklab.findings import Finding

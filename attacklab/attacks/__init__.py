@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from attacklab.attacks.base import Attack
-from attacklab.attacks.generator_state import GeneratorSeed
+from attacklab.attacks.double_budget import DoubleBudget
+from attacklab.attacks.generator_seed import GeneratorSeed
+from attacklab.attacks.generator_state import GeneratorState
+from attacklab.attacks.integer_cast import IntegerCast
 from attacklab.attacks.local_sensitivity import LocalSensitivity
 from attacklab.attacks.low_bit_gaussian import LowBitGaussian
 from attacklab.attacks.low_bit_laplace import LowBitLaplace
+from attacklab.attacks.missing_clip import MissingClip
+from attacklab.attacks.position_chunks import PositionChunks
 from attacklab.attacks.precision import Precision
-from attacklab.attacks.sum_sensitivity import IntegerCast, SumSensitivity
-from attacklab.attacks.textbook import DoubleBudget, MissingClip, PositionChunks
+from attacklab.attacks.sum_sensitivity import SumSensitivity
 from attacklab.attacks.truncated_addition import TruncatedAddition
 from attacklab.attacks.zero_rounding import ZeroRounding
 
@@ -18,6 +22,7 @@ __all__ = [
     "Attack",
     "DoubleBudget",
     "GeneratorSeed",
+    "GeneratorState",
     "IntegerCast",
     "LocalSensitivity",
     "LowBitGaussian",
@@ -38,6 +43,7 @@ ATTACKS: tuple[Attack, ...] = (
     Precision(),
     IntegerCast(),
     GeneratorSeed(),
+    GeneratorState(),
     SumSensitivity(),
     LocalSensitivity(),
     PositionChunks(),

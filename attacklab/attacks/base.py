@@ -80,3 +80,9 @@ class Attack(Protocol):
 def as_floats(outputs: Outputs) -> NDArray[np.float64]:
     """Outputs that may be failures as doubles, every bit kept, with NaN for a failure."""
     return outputs.astype(np.float64)
+
+
+def bounds_of(target: Target) -> tuple[float, float]:
+    """The bounds of a record of a sum or mean."""
+    assert target.bounds is not None  # noqa: S101 - sums and means have bounds
+    return target.bounds

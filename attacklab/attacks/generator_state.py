@@ -1,18 +1,16 @@
 """Generator state: noise from a generator that was not made for secrets can be predicted, and so removed.
 
-Two flaws. **Recoverable state** (`GeneratorState`). numpy's legacy generator, `np.random.*` and `RandomState`, is the
-Mersenne Twister MT19937, whose outputs are linear functions of its state over GF(2). An answer whose truth is known
-tells its noise, the noise its uniform U up to some last bits, and U the leading 27 and 26 bits of two outputs. 624 such
-answers in a row nearly always determine the state, and with it all the noise to come. The adversary of differential
-privacy knows every record but one, so in a histogram it knows every count but one: that is the scenario. The released
-vector is ε-DP as a whole, since one person is in one count only.
+numpy's legacy generator, `np.random.*` and `RandomState`, is the Mersenne Twister MT19937, whose outputs are linear
+functions of its state over GF(2). An answer whose truth is known tells its noise, the noise its uniform U up to some
+last bits, and U the leading 27 and 26 bits of two outputs. 624 such answers in a row nearly always determine the state,
+and with it all the noise to come. The adversary of differential privacy knows every record but one, so in a histogram
+it knows every count but one: that is the scenario. The released vector is ε-DP as a whole, since one person is in one
+count only.
 
-**Few seeds** (`GeneratorSeed`). A generator seeded for each answer from a clock, or from anything else of few values,
-has as few first draws. The adversary enumerates the seeds and sees from which of the two answers y comes.
-
-The adversary knows ε, the sampler (numpy's Laplace) and the candidates for the seed. A negative result shows only that
-the noise is not a draw of these generators, in this order, undisturbed by others; nothing is said of any other
-generator, and the samplers of C libraries and of the Mersenne Twister's other ports take their bits differently.
+The adversary knows ε and the sampler (numpy's Laplace). A negative result shows only that the noise is not a draw of
+this generator, in this order, undisturbed by others; nothing is said of any other generator, and the samplers of C
+libraries and of the Mersenne Twister's other ports take their bits differently. Targets that do not turn a vector of
+counts into one as long get no scenario.
 
 Source: Garfinkel and Leclerc 2020, 'Randomness Concerns When Deploying Differential Privacy'; the linear algebra is in
 `attacklab.attacks.mersenne_twister`.
@@ -20,47 +18,27 @@ Source: Garfinkel and Leclerc 2020, 'Randomness Concerns When Deploying Differen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attacklab.attacks.base import Event, Probe, Scenario, as_floats
+from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.attacks.mersenne_twister import WORDS, StateNotFound, recover_state
 from attacklab.floats import half_ulp
 from attacklab.neighbours import NeighbouringPair
-from attacklab.targets import Kind, Outputs, Target
+from attacklab.targets import Kind, Outputs, Target, TargetError
 
 Floats: TypeAlias = NDArray[np.float64]
-Draws: TypeAlias = Callable[[int, int], Floats]
-"""`draws(seed, count)`: the first Laplace draws of scale 1 from a generator so seeded."""
 
 UNIFORM_BITS, FIRST_BITS, SECOND_BITS = 53, 27, 26
 """A uniform of 53 bits is made of the leading 27 and 26 bits of two outputs."""
 
 KNOWN_ANSWERS = 720
 """What determines the state: 624, and some more for those answers that happen to tell few bits."""
-
-
-_RESEEDED = np.random.RandomState()
-"""One generator for all seeds: making one costs twenty times as much as seeding it."""
-
-
-def legacy_draws(seed: int, count: int) -> Floats:
-    """Draw from the legacy generator, `np.random.seed` and `RandomState`."""
-    _RESEEDED.seed(seed)
-    return _RESEEDED.laplace(size=count)
-
-
-def modern_draws(seed: int, count: int) -> Floats:
-    """Draw from a `default_rng`."""
-    return np.random.default_rng(seed).laplace(size=count)
-
-
-SEEDED = (("np.random.seed", legacy_draws), ("np.random.default_rng", modern_draws))
 
 
 @dataclass(frozen=True)
@@ -76,12 +54,18 @@ class GeneratorState:
     flaw: str = "the generator's state follows from known noise, and the noise to come from the state"
 
     def applies_to(self, target: Target) -> bool:
-        """Targets that take a dataset; the caller sees to it that this is a vector of counts."""
+        """Targets that take a dataset."""
         return target.kind is Kind.DATASET
 
-    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - needs no look at outputs
-        """Empty counts, and one person in the last of them."""
+    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
+        """Empty counts, and one person in the last of them, if it is counts that the target takes and gives."""
         without = np.zeros(self.known + 1)
+        try:
+            released = probe(without, 1)
+        except TargetError:
+            return
+        if released.shape != (1, self.known + 1):
+            return
         person = without.copy()
         person[-1] = 1
         event = Event(
@@ -89,35 +73,6 @@ class GeneratorState:
             partial(_is_predicted, counts=person, scale=1 / target.claim.epsilon),
         )
         yield Scenario(NeighbouringPair(person, without, None), (event,))
-
-
-@dataclass(frozen=True)
-class GeneratorSeed:
-    """The attack on a generator that is seeded anew for every answer.
-
-    Attributes:
-        seeds: the candidates; by default such as people type, while the seconds of a day have to be named.
-    """
-
-    seeds: range = range(1 << 12)
-    name: str = "generator_seed"
-    flaw: str = "noise from a generator of few seeds takes few values"
-
-    def applies_to(self, target: Target) -> bool:
-        """Additive noise only."""
-        return target.kind is Kind.NOISE
-
-    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - needs no look at outputs
-        """The answers 0 and Δ, a bet for either generator of numpy's."""
-        scale = target.sensitivity / target.claim.epsilon
-        events = tuple(
-            Event(
-                f"{target.sensitivity!r} and not 0.0 with the noise of {seeding}(s) for an s in {self.seeds}",
-                partial(_only_from, here=target.sensitivity, there=0.0, noise=scale * _first_draws(draws, self.seeds)),
-            )
-            for seeding, draws in SEEDED
-        )
-        yield Scenario(NeighbouringPair.answers(target.sensitivity, 0.0, sensitivity=target.sensitivity), events)
 
 
 def recover_mt19937(answers: ArrayLike, truths: ArrayLike, *, scale: float) -> np.random.RandomState:
@@ -178,43 +133,6 @@ def _two_words(uniforms: NDArray[np.int64]) -> NDArray[np.uint32]:
     first = uniforms >> SECOND_BITS << (32 - FIRST_BITS)
     second = (uniforms & ((1 << SECOND_BITS) - 1)) << (32 - SECOND_BITS)
     return np.stack([first, second], axis=1).ravel().astype(np.uint32)
-
-
-def recover_seed(
-    answers: Sequence[float],
-    truths: Sequence[float],
-    *,
-    scale: float,
-    seeds: Iterable[int],
-    draws: Draws = legacy_draws,
-) -> list[int]:
-    """Find the seeds that give all of a generator's first answers; one answer is nearly always enough.
-
-    Args:
-        answers: the first answers after seeding.
-        truths: what they are answers to, as many.
-        scale: of the noise, in the unit of the answers.
-        seeds: the candidates.
-        draws: the generator and its sampler.
-
-    Returns:
-        Those of the candidates with which every answer comes out, to the last bit.
-    """
-    return [
-        seed
-        for seed in seeds
-        if np.array_equal(np.asarray(truths) + scale * draws(seed, len(answers)), np.asarray(answers))
-    ]
-
-
-@cache
-def _first_draws(draws: Draws, seeds: range) -> Floats:
-    return np.array([draws(seed, 1)[0] for seed in seeds])
-
-
-def _only_from(outputs: Outputs, *, here: float, there: float, noise: Floats) -> NDArray[np.bool_]:
-    values = as_floats(outputs)
-    return np.isin(values, here + noise) & ~np.isin(values, there + noise)
 
 
 def _is_predicted(outputs: Outputs, *, counts: Floats, scale: float) -> NDArray[np.bool_]:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attacklab.attacks.base import Event, Probe, Scenario, as_floats
+from attacklab.attacks.base import Event, Probe, Scenario, as_floats, bounds_of
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Kind, Outputs, Target
 
@@ -54,8 +54,7 @@ class LocalSensitivity:
     @staticmethod
     def scenario(target: Target, size: int, answers: int) -> Scenario:
         """The pair of `size` records against one more, and the bets on what is read off `answers` answers."""
-        assert target.bounds is not None  # noqa: S101 - a mean has bounds
-        lower, upper = target.bounds
+        lower, upper = bounds_of(target)
         epsilon = target.claim.epsilon
         between = (upper - lower) / (epsilon * (size + 1.5))
 

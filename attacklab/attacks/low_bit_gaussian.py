@@ -40,7 +40,7 @@ class LowBitGaussian:
 
     Attributes:
         answers: the two true answers; 0 and the sensitivity by default.
-        sigma: standard deviation of the noise; the textbook's by default, which needs a claim with δ > 0.
+        sigma: standard deviation of the noise; the textbook's by default, which a claim of δ = 0 does not have.
     """
 
     answers: tuple[float, float] | None = None
@@ -49,11 +49,13 @@ class LowBitGaussian:
     flaw: str = "some numbers can be reached by a Gaussian sampler from one true answer only"
 
     def applies_to(self, target: Target) -> bool:
-        """Additive noise only, and a σ that is known."""
-        return target.kind is Kind.NOISE and (self.sigma is not None or target.claim.delta > 0)
+        """Additive noise only."""
+        return target.kind is Kind.NOISE
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - needs no look at outputs
-        """One pair of answers seen once and seen twice, a bet for every model of either kind."""
+        """One pair of answers seen once and twice, a bet for every model of either kind; none where σ is not known."""
+        if self.sigma is None and target.claim.delta == 0:
+            return
         first, second = map(float, self.answers or (0.0, target.sensitivity))
         # A numpy number would widen the arithmetic of narrower outputs; a Python float takes their format.
         sigma = float(textbook_sigma(target.claim, target.sensitivity) if self.sigma is None else self.sigma)

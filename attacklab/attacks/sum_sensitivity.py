@@ -1,15 +1,12 @@
-"""Sum sensitivity: computed answers that move further between neighbours than the sensitivity the noise is scaled to.
+"""Sum sensitivity: sums and means that move further between neighbours than the sensitivity the noise is scaled to.
 
-Two forms. **Sums and means** (`SumSensitivity`). A path of datasets leads from n records at one end of the bounds to n
-at the other, one record at a time. However the sum is rounded, its value is a double, and doubles near it are U apart:
-if all of the path moves it by U or more, then *some single step* moves it by a whole U, though in real arithmetic every
-step moves it by u − l only. With bounds (1, 1 + 2^−48) and 1024 records that is 64 times the sensitivity, in whatever
-order the records are added. The adversary bisects the path for the half with the larger change, looking at noisy
-outputs alone. Where the bounds are too wide for that, it bisects for the change that real arithmetic does not account
-for: the step at which a machine integer wraps around or a double overflows.
-
-**Casts** (`IntegerCast`). An integer answer above 2^53 is rounded on its way through a double: 2^60 + 128 goes down to
-2^60, its neighbour 2^60 + 129 goes up to 2^60 + 256. In binary32 that begins at 2^24.
+A path of datasets leads from n records at one end of the bounds to n at the other, one record at a time. However the
+sum is rounded, its value is a double, and doubles near it are U apart: if all of the path moves it by U or more, then
+*some single step* moves it by a whole U, though in real arithmetic every step moves it by u − l only. With bounds
+(1, 1 + 2^−48) and 1024 records that is 64 times the sensitivity, in whatever order the records are added. The adversary
+bisects the path for the half with the larger change, looking at noisy outputs alone. Where the bounds are too wide for
+that, it bisects for the change that real arithmetic does not account for: the step at which a machine integer wraps
+around or a double overflows.
 
 The adversary knows the bounds and ε. The event is a half-line: beyond the middle of the two answers as they come out.
 Every step replaces one record and moves the real sum by no more than either relation's sensitivity, max(|l|, |u|) or
@@ -28,18 +25,16 @@ Private Libraries and How to Fix It'. They give pairs for given orders of summat
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import Event, Probe, Scenario, as_floats
-from attacklab.floats import BINARY64
-from attacklab.neighbours import NeighbouringPair, Relation
-from attacklab.targets import Kind, Outputs, Target
+from attacklab.attacks.base import Probe, Scenario, bounds_of
+from attacklab.attacks.half_lines import half_line_scenario, typical
+from attacklab.neighbours import Relation
+from attacklab.targets import Kind, Target
 
 PROBED = 31
 """Outputs whose median stands for the answer."""
@@ -48,12 +43,6 @@ MOST_RECORDS = 1 << 14
 
 EXCESS = 64.0
 """How many noise scales apart the two answers should be, where n can be chosen for that."""
-
-ROUNDED_EXCESS = 256.0
-"""How many noise scales apart the floats on either side of an integer answer should be."""
-
-LARGEST_POWER = 62
-"""Integer answers stay below 2^63."""
 
 
 @dataclass(frozen=True)
@@ -80,9 +69,8 @@ class SumSensitivity:
             return typical(probe(on_path(near, far, size, uppers), PROBED))
 
         step = steepest_step(answer, size, slope)
-        sides = [(answer(uppers), on_path(near, far, size, uppers)) for uppers in (step, step + 1)]
-        (low, smaller), (high, larger) = sorted(sides, key=lambda side: side[0])
-        yield Scenario(NeighbouringPair.records(larger, smaller, Relation.SUBSTITUTE), half_lines(low, high))
+        before, after = (on_path(near, far, size, uppers) for uppers in (step, step + 1))
+        yield half_line_scenario(before, after, Relation.SUBSTITUTE, probe, probed=PROBED)
 
     def _size(self, target: Target, near: float, far: float) -> int:
         """The least power of two for which doubles at the sum are far enough apart; the largest where none is."""
@@ -93,38 +81,13 @@ class SumSensitivity:
         return size
 
 
-@dataclass(frozen=True)
-class IntegerCast:
-    """The attack on integer answers."""
-
-    name: str = "integer_cast"
-    flaw: str = "an integer answer is rounded to a double before the noise is added"
-
-    def applies_to(self, target: Target) -> bool:
-        """Additive noise on answers that neighbours move by whole numbers."""
-        return target.kind is Kind.NOISE and target.sensitivity >= 1
-
-    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """A tie between two floats of the outputs' format (or doubles), and the integer above it."""
-        released, bits = probe(0, 1).dtype, BINARY64.significand_bits
-        if released.kind == "f":
-            bits = min(bits, np.finfo(released).nmant + 1)
-        wanted = ROUNDED_EXCESS * target.sensitivity / min(target.claim.epsilon, 1.0)
-        power = min(max(bits + 1, bits - 1 + math.ceil(math.log2(wanted))), LARGEST_POWER)
-        tie = 2**power + 2 ** (power - bits)
-        # `NeighbouringPair.answers` holds doubles, and these integers are none.
-        pair = NeighbouringPair(tie + 1, tie, None)
-        yield Scenario(pair, (Event(f"the answer exceeds {tie}", partial(_exceeds, threshold=tie)),))
-
-
 def ends(target: Target) -> tuple[float, float]:
     """The ends of the path: the bound of larger magnitude, and the other or, where the signs differ, 0.
 
     Returns:
         The end near 0 and the one far from it; they are no further apart than either relation's sensitivity.
     """
-    assert target.bounds is not None  # noqa: S101 - sums and means have bounds
-    near, far = sorted(target.bounds, key=abs)
+    near, far = sorted(bounds_of(target), key=abs)
     return (near, far) if near * far > 0 else (0.0, far)
 
 
@@ -166,28 +129,3 @@ def steepest_step(answer: Callable[[int], float], size: int, slope: float) -> in
         else:
             low, at_low = middle, at_middle
     return low
-
-
-def typical(outputs: Outputs) -> float:
-    """The median output, of those that are no failures; 0 where all are."""
-    values = as_floats(outputs)
-    values = values[~np.isnan(values)]
-    return float(np.quantile(values, 0.5, method="lower")) if values.size else 0.0
-
-
-def half_lines(low: float, high: float) -> tuple[Event, ...]:
-    """The bets on the higher of two answers: outputs beyond the middle between them, it included or not.
-
-    The middle of equal or adjacent doubles rounds to one of them, that of a number and infinity is infinite.
-    """
-    middle = low / 2 + high / 2
-    below = float(np.nextafter(high, -math.inf))
-    thresholds = (middle,) if middle < high else (below, min(middle, sys.float_info.max))
-    return tuple(
-        Event(f"the answer exceeds {threshold!r}", partial(_exceeds, threshold=threshold)) for threshold in thresholds
-    )
-
-
-def _exceeds(outputs: Outputs, *, threshold: float) -> NDArray[np.bool_]:
-    values = outputs if outputs.dtype.kind in "iu" else as_floats(outputs)
-    return np.asarray(values > threshold)

@@ -1,0 +1,58 @@
+"""Double budget: a noisy sum over a noisy count, each with all of ε.
+
+For n records at the bound u, y near −u needs noise in both that drives sum and count apart, each against its own
+record: the losses add up to nearly 2ε. The likelihood ratio is (`mechanisms/local_sensitivity/README.md` derives it at
+y = −u) e^(2ε)·(n² + n/ε + 1/(2ε²))/((n + 1)² + (n + 1)/ε + 1/(2ε²)), and at n = 2/ε the event is common enough to be
+seen.
+
+The adversary knows the bounds and ε. What a negative result does not show: other divisions of ε than noisy sum over
+noisy count, and this one behind a clamp to the bounds.
+
+Source: Near and Abuah, 'Programming Differential Privacy', chapter 8, the mean with global sensitivity; the event is
+ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.attacks.base import Event, Probe, Scenario, as_floats, bounds_of
+from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.targets import Kind, Outputs, Target
+
+COMMON_EXPONENT = 2.0
+"""The n·ε at which the claim is overstepped most, for ε up to 2: n goes with 1/ε."""
+
+NEGATIVE_WINDOW = (-2.8, -0.36)
+"""The answers over u whose likelihood ratio exceeds e^ε there."""
+
+
+@dataclass(frozen=True)
+class DoubleBudget:
+    """The attack on a noisy sum over a noisy count."""
+
+    name: str = "double_budget"
+    flaw: str = "a noisy sum and a noisy count spend all of ε each"
+
+    def applies_to(self, target: Target) -> bool:
+        """Means only."""
+        return target.kind is Kind.MEAN
+
+    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - needs no look at outputs
+        """Some records at the bound of larger magnitude, and one more."""
+        largest = max(bounds_of(target), key=abs)
+        size = max(1, round(COMMON_EXPONENT / target.claim.epsilon))
+        low, high = sorted(largest * end for end in NEGATIVE_WINDOW)
+        event = Event(f"the answer lies in [{low!r}, {high!r}]", partial(_between, low=low, high=high))
+        fewer, more = np.full(size, largest), np.full(size + 1, largest)
+        yield Scenario(NeighbouringPair.records(fewer, more, Relation.ADD_REMOVE), (event,))
+
+
+def _between(outputs: Outputs, *, low: float, high: float) -> NDArray[np.bool_]:
+    values = as_floats(outputs)
+    return (low <= values) & (values <= high)

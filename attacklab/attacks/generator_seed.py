@@ -1,0 +1,111 @@
+"""Generator seed: noise from a generator that is seeded anew from few values takes few values itself.
+
+A generator seeded for each answer from a clock, or from anything else of few values, has as few first draws. The
+adversary enumerates the seeds and sees from which of the two answers y comes.
+
+The adversary knows ε, the sampler (numpy's Laplace) and the candidates for the seed. A negative result shows only that
+the noise is not the first draw of these generators from one of these seeds.
+
+Source: Garfinkel and Leclerc 2020, 'Randomness Concerns When Deploying Differential Privacy'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.attacks.base import Event, Probe, Scenario, as_floats
+from attacklab.neighbours import NeighbouringPair
+from attacklab.targets import Kind, Outputs, Target
+
+Floats: TypeAlias = NDArray[np.float64]
+Draws: TypeAlias = Callable[[int, int], Floats]
+"""`draws(seed, count)`: the first Laplace draws of scale 1 from a generator so seeded."""
+
+_RESEEDED = np.random.RandomState()
+"""One generator for all seeds: making one costs twenty times as much as seeding it."""
+
+
+def legacy_draws(seed: int, count: int) -> Floats:
+    """Draw from the legacy generator, `np.random.seed` and `RandomState`."""
+    _RESEEDED.seed(seed)
+    return _RESEEDED.laplace(size=count)
+
+
+def modern_draws(seed: int, count: int) -> Floats:
+    """Draw from a `default_rng`."""
+    return np.random.default_rng(seed).laplace(size=count)
+
+
+SEEDED = (("np.random.seed", legacy_draws), ("np.random.default_rng", modern_draws))
+
+
+@dataclass(frozen=True)
+class GeneratorSeed:
+    """The attack on a generator that is seeded anew for every answer.
+
+    Attributes:
+        seeds: the candidates; by default such as people type, while the seconds of a day have to be named.
+    """
+
+    seeds: range = range(1 << 12)
+    name: str = "generator_seed"
+    flaw: str = "noise from a generator of few seeds takes few values"
+
+    def applies_to(self, target: Target) -> bool:
+        """Additive noise only."""
+        return target.kind is Kind.NOISE
+
+    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - needs no look at outputs
+        """The answers 0 and Δ, a bet for either generator of numpy's."""
+        scale = target.sensitivity / target.claim.epsilon
+        events = tuple(
+            Event(
+                f"{target.sensitivity!r} and not 0.0 with the noise of {seeding}(s) for an s in {self.seeds}",
+                partial(_only_from, here=target.sensitivity, there=0.0, noise=scale * _first_draws(draws, self.seeds)),
+            )
+            for seeding, draws in SEEDED
+        )
+        yield Scenario(NeighbouringPair.answers(target.sensitivity, 0.0, sensitivity=target.sensitivity), events)
+
+
+def recover_seed(
+    answers: Sequence[float],
+    truths: Sequence[float],
+    *,
+    scale: float,
+    seeds: Iterable[int],
+    draws: Draws = legacy_draws,
+) -> list[int]:
+    """Find the seeds that give all of a generator's first answers; one answer is nearly always enough.
+
+    Args:
+        answers: the first answers after seeding.
+        truths: what they are answers to, as many.
+        scale: of the noise, in the unit of the answers.
+        seeds: the candidates.
+        draws: the generator and its sampler.
+
+    Returns:
+        Those of the candidates with which every answer comes out, to the last bit.
+    """
+    return [
+        seed
+        for seed in seeds
+        if np.array_equal(np.asarray(truths) + scale * draws(seed, len(answers)), np.asarray(answers))
+    ]
+
+
+@cache
+def _first_draws(draws: Draws, seeds: range) -> Floats:
+    return np.array([draws(seed, 1)[0] for seed in seeds])
+
+
+def _only_from(outputs: Outputs, *, here: float, there: float, noise: Floats) -> NDArray[np.bool_]:
+    values = as_floats(outputs)
+    return np.isin(values, here + noise) & ~np.isin(values, there + noise)

@@ -1,0 +1,97 @@
+"""Integer cast: answers that are rounded before the noise are told apart; those that are not, or cannot be, are not."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from attacklab.attacks.integer_cast import IntegerCast
+from attacklab.findings import Finding, Verdict
+from attacklab.referee import audit
+from attacklab.targets import Target
+from mechanisms.grid import Grid
+from mechanisms.laplace.naive import naive_laplace_numpy
+from mechanisms.laplace.rounded_ideal import exact_rounded_laplace_fast
+from mechanisms.randomness import SeededBits
+
+
+def judged(target: Target) -> Finding:
+    (finding,) = audit(target, [IntegerCast()], trials=20_000, seed=3, spend_all=True)
+    return finding
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+def test_integer_answers_cast_to_doubles_are_caught(epsilon: float) -> None:
+    target = Target.noise(partial(naive_laplace_numpy, epsilon=epsilon), epsilon=epsilon)
+    finding = judged(target)
+    assert finding.verdict is Verdict.VIOLATED
+    assert finding.advantage is not None
+    assert finding.advantage.estimate == 1
+    assert finding.pair is not None
+    larger, smaller = (int(finding.pair[side]["readable"][0]) for side in ("first", "second"))
+    assert larger - smaller == 1
+    # 64 noise scales.
+    assert float(larger) - float(smaller) >= 64 / epsilon
+
+
+def test_integer_answers_cast_to_binary32_are_caught_at_a_tie_of_its_own() -> None:
+    def release(answer: int, trials: int, rng: np.random.Generator) -> NDArray[np.float32]:
+        return np.float32(answer) + rng.laplace(size=trials).astype(np.float32)
+
+    finding = judged(Target.noise(release, epsilon=1, name="binary32"))
+    assert finding.verdict is Verdict.VIOLATED
+    assert finding.pair is not None
+    assert finding.pair["second"]["readable"] == [str(2**31 + 2**7)]
+
+
+def test_integer_answers_rounded_with_their_noise_leave_the_ideal_advantage() -> None:
+    """At ε = 1 the tie 2^60 + 128 lies midway between grid points: P[noise ≥ −1] − P[noise ≥ 0] = (1 − e^−1)/2."""
+
+    def release(answer: int, trials: int, rng: np.random.Generator) -> NDArray[Any]:
+        return exact_rounded_laplace_fast(answer, trials, SeededBits(rng), epsilon=1, grid=Grid(8))
+
+    finding = judged(Target.noise(release, epsilon=1, name="rounded"))
+    assert finding.verdict is Verdict.NOT_DETECTED
+    assert finding.advantage is not None
+    assert finding.advantage.estimate == pytest.approx((1 - math.exp(-1)) / 2, abs=0.03)
+
+
+def test_integer_noise_in_integers_is_not_accused_and_compared_exactly() -> None:
+    def release(answer: int, trials: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        stay = -math.expm1(-1)
+        return np.int64(answer) + rng.geometric(stay, trials) - rng.geometric(stay, trials)
+
+    finding = judged(Target.noise(release, epsilon=1, name="integers"))
+    assert finding.verdict is Verdict.NOT_DETECTED
+    assert finding.advantage is not None
+    # P[Y = 0] of the discrete Laplace law is tanh(1/2).
+    assert finding.advantage.estimate == pytest.approx(math.tanh(0.5), abs=0.03)
+
+
+def test_a_target_that_takes_no_integers_so_large_has_nothing_to_try() -> None:
+    def release(answer: int, trials: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        if answer > 2**40:
+            raise OverflowError("too large")
+        return np.int64(answer) + rng.geometric(0.5, trials) - rng.geometric(0.5, trials)
+
+    finding = judged(Target.noise(release, epsilon=1, name="small integers"))
+    assert finding.verdict is Verdict.NOT_APPLICABLE
+    assert "nothing to try" in finding.reason
+
+
+def test_a_target_that_fails_on_small_integers_too_is_an_error() -> None:
+    def release(*_: Any) -> NDArray[np.int64]:
+        raise OverflowError("too large")
+
+    assert judged(Target.noise(release, epsilon=1, name="broken")).verdict is Verdict.ERROR
+
+
+def test_it_applies_to_additive_noise_on_whole_numbers() -> None:
+    assert IntegerCast().applies_to(Target.noise(naive_laplace_numpy, epsilon=1))
+    assert not IntegerCast().applies_to(Target.noise(naive_laplace_numpy, epsilon=1, sensitivity=0.5))
+    assert not IntegerCast().applies_to(Target.sum(naive_laplace_numpy, bounds=(0.0, 1.0), epsilon=1))
