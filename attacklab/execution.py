@@ -9,7 +9,6 @@ Source of the executors' interface: PEP 3148.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import itertools
 import multiprocessing
@@ -26,6 +25,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from multiprocessing import forkserver, resource_tracker
 from multiprocessing.context import ForkServerContext, SpawnContext
 from multiprocessing.process import BaseProcess
 from typing import Any, Protocol, TypeAlias
@@ -181,11 +181,13 @@ class ProcessWorkers(Workers):
     def close(self) -> None:
         """Kill the processes: what they still do is not wanted any more."""
         for process in self._context.started:
-            process.kill()
+            if process.pid is not None:  # else it was interrupted before it started
+                process.kill()
         self._shut_down()
 
     def _running(self) -> Executor:
         if self._executor is None:
+            self._context.prepare()
             self._executor = ProcessPoolExecutor(self.count, mp_context=self._context, initializer=_start_worker)
         return self._executor
 
@@ -370,6 +372,10 @@ def _itself(target: Target) -> Target:
     return target
 
 
+def _nothing() -> None:
+    pass
+
+
 def _start_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides what ends
     parent = multiprocessing.parent_process()
@@ -394,8 +400,21 @@ class _Context(_Start):  # type: ignore[misc] # one of two classes
     def __init__(self) -> None:
         super().__init__()
         self.started: list[BaseProcess] = []
-        with contextlib.suppress(AttributeError):
+
+    def prepare(self) -> None:
+        """Start the server, if there is to be one, deaf to Ctrl-C from the first moment, as are all that it forks."""
+        if sys.platform == "linux":
             self.set_forkserver_preload([__name__])
+            resource_tracker.ensure_running()  # is called by the next one otherwise, and lets Ctrl-C through again
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            try:
+                forkserver.ensure_running()
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            # Until it has imported the package, Ctrl-C would leave workers that start without their parent.
+            first: BaseProcess = super().Process(target=_nothing)
+            first.start()
+            first.join()
 
     def Process(self, *arguments: Any, **named: Any) -> BaseProcess:  # noqa: N802 - overrides the class of this name
         process: BaseProcess = super().Process(*arguments, **named)
