@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import sys
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from typing import TypeVar
 
 import numpy as np
@@ -45,11 +45,7 @@ def floats(lower: float = -LARGEST, upper: float = LARGEST) -> st.SearchStrategy
     """
     if not (math.isfinite(lower) and math.isfinite(upper) and lower <= upper):
         raise ValueError(f"lower and upper must be finite and lower <= upper, not {lower} and {upper}")
-    whole = range(math.ceil(max(lower, -SIMPLEST)), math.floor(min(upper, SIMPLEST)) + 1)
-    simplest = sorted(map(float, whole), key=abs)
-    awkward = [value for value in _landmarks() if lower <= value <= upper]
-    kinds = [st.sampled_from(values) for values in (simplest, awkward) if values]
-    return st.one_of(*kinds, st.floats(lower, upper))
+    return _floats(lower, upper)
 
 
 def scales() -> st.SearchStrategy[float]:
@@ -200,6 +196,15 @@ def _moved(number: float, move: float, sensitivity: float) -> float:
     if abs(Fraction(there) - Fraction(number)) > Fraction(sensitivity):
         return math.nextafter(there, number)
     return there
+
+
+@lru_cache(maxsize=64)
+def _floats(lower: float, upper: float) -> st.SearchStrategy[float]:
+    whole = range(math.ceil(max(lower, -SIMPLEST)), math.floor(min(upper, SIMPLEST)) + 1)
+    simplest = sorted(map(float, whole), key=abs)
+    awkward = [value for value in _landmarks() if lower <= value <= upper]
+    kinds = [st.sampled_from(values) for values in (simplest, awkward) if values]
+    return st.one_of(*kinds, st.floats(lower, upper))
 
 
 @cache

@@ -3,41 +3,31 @@
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks import (
-    DoubleBudget,
-    GeneratorSeed,
-    IntegerCast,
-    LocalSensitivity,
-    LowBitGaussian,
-    LowBitLaplace,
-    MissingClip,
-    PositionChunks,
-    Precision,
-    SumSensitivity,
-    TruncatedAddition,
-    ZeroRounding,
-)
-from attacklab.attacks.base import Attack, Event, Probe, Scenario
 from attacklab.claims import PrivacyClaim
 from attacklab.experiment import Collected, Settings
 from attacklab.figures import Figure, Panel, Role, Series
-from attacklab.findings import Counts, Finding, Verdict
-from attacklab.floats import BFLOAT16, BINARY16, BINARY32
+from attacklab.findings import Counts, Verdict
 from attacklab.inference import clopper_pearson
-from attacklab.neighbours import NeighbouringPair
 from attacklab.referee import audit
-from attacklab.targets import Outputs, Target
-from experiments import generator_state, sum_sensitivity, targets
-from experiments.simulated_audits import Decision, by_betting, by_clopper_pearson, counts_at_looks, fewest_trials, looks
+from attacklab.targets import Target
+from experiments import targets
+from experiments.known_flaws import audit_known_flaws
+from experiments.simulated_audits import (
+    Decision,
+    OneEvent,
+    by_betting,
+    by_clopper_pearson,
+    counts_at_looks,
+    fewest_trials,
+    looks,
+)
 from experiments.targets.making import GRID
 from mechanisms.laplace.naive import naive_randomized_response
 
@@ -67,41 +57,9 @@ Clopper–Pearson bounds at the same looks take {clopper:.0f}. Over all alternat
 to {latest} outputs; deciding takes {quickest:.3f} to {slowest:.2f} s{undecided}."""
 
 
-@dataclass(frozen=True)
-class OneEvent:
-    """An attack that is one bet; it keeps the event's decisions, so that they can be judged a second time."""
-
-    first: Any
-    second: Any
-    contains: Callable[[Outputs], NDArray[np.bool_]]
-    decisions: list[NDArray[np.bool_]] = field(default_factory=list, repr=False)
-    name: str = "one_event"
-    flaw: str = "none"
-
-    def applies_to(self, target: Target) -> bool:  # noqa: ARG002 - applies to the targets of this module
-        """Any target of this module."""
-        return True
-
-    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - needs neither
-        """The pair and the bet."""
-
-        def contains(outputs: Outputs) -> NDArray[np.bool_]:
-            self.decisions.append(self.contains(outputs))
-            return self.decisions[-1]
-
-        yield Scenario(NeighbouringPair(self.first, self.second, None), (Event("the bet", contains),))
-
-    def counts(self) -> Iterator[Counts]:
-        """The counts at each look, from the decisions that were kept: those on either input in turns."""
-        counts = Counts(0, 0, 0)
-        for first, second in zip(self.decisions[::2], self.decisions[1::2], strict=True):
-            counts += Counts.of(first, second)
-            yield counts
-
-
 def collect(settings: Settings) -> Collected:
     """False alarms, then power, then the known flaws."""
-    findings, flaws = _known_flaws(settings)
+    findings, flaws = audit_known_flaws(settings)
     measured = {
         "false_alarms": _false_alarms(settings),
         "real": _real_audits(settings),
@@ -196,55 +154,6 @@ def _power(settings: Settings) -> list[dict[str, Any]]:
 
 def _seen(p: float, q: float, rng: np.random.Generator) -> Iterator[Counts]:
     return counts_at_looks(p, q, POWER_TRIALS, rng)
-
-
-FLAWS: Sequence[tuple[Callable[[float], Target], Attack]] = (
-    (targets.naive_exponential, ZeroRounding()),
-    (targets.naive_exponential_binary32, TruncatedAddition(formats=(BINARY32,))),
-    (targets.naive_exponential_binary16, TruncatedAddition(formats=(BINARY16,))),
-    (targets.naive_exponential_bfloat16, TruncatedAddition(formats=(BFLOAT16,))),
-    (targets.naive_laplace_inverse_cdf, LowBitLaplace()),
-    (targets.naive_laplace_numpy, LowBitLaplace()),
-    (targets.naive_laplace_numpy_legacy, LowBitLaplace()),
-    (targets.naive_gaussian_box_muller, LowBitGaussian()),
-    (targets.naive_gaussian_polar, LowBitGaussian()),
-    (targets.naive_gaussian_inverse_cdf, LowBitGaussian()),
-    (targets.naive_gaussian_ziggurat, LowBitGaussian()),
-    (targets.naive_laplace_numpy, Precision()),
-    (targets.naive_local_sensitivity_mean, LocalSensitivity()),
-    (targets.naive_sum_over_count, DoubleBudget()),
-    (targets.naive_ptr_mean, MissingClip()),
-    (targets.naive_sample_aggregate, PositionChunks()),
-    (generator_state.naive_laplace_clock_seeded, GeneratorSeed()),
-    (sum_sensitivity.naive_numpy_sum, SumSensitivity()),
-    (sum_sensitivity.naive_correctly_rounded_sum, SumSensitivity()),
-    (sum_sensitivity.naive_int16_sum, SumSensitivity()),
-    (targets.naive_laplace_numpy, IntegerCast()),
-)
-"""Naive targets and the attack on the flaw that is known of each."""
-
-
-def _known_flaws(settings: Settings) -> tuple[list[Finding], list[dict[str, Any]]]:
-    """Each known flaw audited at default settings: the trials and seconds until the claim is refuted."""
-    kept, measured = [], []
-    for make, attack in FLAWS:
-        started = time.perf_counter()
-        findings = audit(make(EPSILON), [attack], seed=settings.seed)
-        seconds = time.perf_counter() - started
-        refuted = [one for one in findings if one.verdict is Verdict.VIOLATED]
-        best = min(refuted or findings, key=lambda one: one.trials)
-        kept.append(best)
-        measured.append(
-            {
-                "target": make.__name__,
-                "attack": attack.name,
-                "violated": bool(refuted),
-                "trials": best.trials,
-                "decision_seconds": best.seconds,
-                "audit_seconds": seconds,
-            }
-        )
-    return kept, measured
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:

@@ -1,19 +1,24 @@
-"""Audits of one event without a target: counts drawn from known probabilities, judged at the referee's own looks."""
+"""Audits of one event, by the referee or of counts from known probabilities, judged at the referee's own looks."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import optimize, special
 
+from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.batches import Role, Sample
 from attacklab.betting import evidence, judge
 from attacklab.claims import PrivacyClaim
 from attacklab.findings import Counts
 from attacklab.inference import assess, share_of_alpha
+from attacklab.neighbours import NeighbouringPair
+from attacklab.targets import Outputs, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +27,38 @@ class Decision:
 
     trials: int
     violated: bool
+
+
+@dataclass(frozen=True)
+class OneEvent:
+    """An attack that is one bet; it keeps the event's decisions, so that they can be judged a second time."""
+
+    first: Any
+    second: Any
+    contains: Callable[[Outputs], NDArray[np.bool_]]
+    decisions: list[NDArray[np.bool_]] = field(default_factory=list, repr=False)
+    name: str = "one_event"
+    flaw: str = "none"
+
+    def applies_to(self, target: Target) -> bool:  # noqa: ARG002 - applies to the targets of this module
+        """Any target of this module."""
+        return True
+
+    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - needs neither
+        """The pair and the bet."""
+
+        def contains(outputs: Outputs) -> NDArray[np.bool_]:
+            self.decisions.append(self.contains(outputs))
+            return self.decisions[-1]
+
+        yield Scenario(NeighbouringPair(self.first, self.second, None), (Event("the bet", contains),))
+
+    def counts(self) -> Iterator[Counts]:
+        """The counts at each look, from the decisions that were kept: those on either input in turns."""
+        counts = Counts(0, 0, 0)
+        for first, second in zip(self.decisions[::2], self.decisions[1::2], strict=True):
+            counts += Counts.of(first, second)
+            yield counts
 
 
 def looks(trials: int) -> list[int]:
@@ -58,7 +95,7 @@ def by_clopper_pearson(claim: PrivacyClaim, counts: Iterator[Counts], alpha: flo
 
 
 def fewest_trials(claim: PrivacyClaim, p: float, q: float, alpha: float) -> float:
-    """How many trials any test needs on average that refutes the claim by this event, however much it knows.
+    """How many trials any test needs on average that refutes the claim by this event (or its complement).
 
     A trial is an output of either input. A test that ends with probability 1, and that errs with probability at most α
     whatever probabilities p′, q′ keep the claim, has E[trials]·KL(p, q ‖ p′, q′) ≥ ln(1/α) for each of them (Wald 1945,
@@ -68,13 +105,13 @@ def fewest_trials(claim: PrivacyClaim, p: float, q: float, alpha: float) -> floa
     Args:
         claim: what is to be refuted.
         p: P[E].
-        q: Q[E]; less than P[E], and with it breaking the claim.
+        q: Q[E]; with P[E] it breaks the claim, for the event or for its complement.
         alpha: the probability of a false alarm.
 
     Raises:
         ValueError: p and q keep the claim.
     """
-    if claim.excess(p, q) <= 0 or p <= q:
+    if max(claim.excess(p, q), claim.excess(1 - q, 1 - p)) <= 0:
         raise ValueError(f"p = {p} and q = {q} do not break ({claim.epsilon}, {claim.delta})-DP")
     factor, delta = math.exp(claim.epsilon), claim.delta
     # p′ ≤ e^ε·q′ + δ and 1 − q′ ≤ e^ε·(1 − p′) + δ meet where both are equalities.

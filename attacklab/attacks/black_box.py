@@ -13,7 +13,7 @@ events so rare that the probes do not hold them. An attack that knows the sample
 
 from __future__ import annotations
 
-import math
+import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ from attacklab.attacks.base import Probe, Scenario
 from attacklab.attacks.candidate_events import candidate_events
 from attacklab.attacks.candidate_pairs import candidate_pairs, sampled
 from attacklab.neighbours import NeighbouringPair
-from attacklab.targets import Failure, Kind, Target
+from attacklab.targets import Failure, Kind, Target, TargetError
 
 EVENTS = 8
 """Events of a pair among which the choosing sample picks."""
@@ -68,7 +68,7 @@ class BlackBox:
         """The most promising pairs with the events learned for them.
 
         Raises:
-            TargetError: the target raised on both inputs of each of them.
+            TargetError: the target fails on both inputs of each of them.
         """
         pairs = list(self.pairs or candidate_pairs(target, probe, self.outcomes))
         if len(pairs) > self.kept:
@@ -76,10 +76,19 @@ class BlackBox:
             best = sorted(range(len(pairs)), key=lambda number: -clarity[number])
             pairs = [pairs[number] for number in best[: self.kept]]
         learned = [_learned(target, probe, pair, self.learning) for pair in pairs]
-        if all(clarity == -math.inf for clarity, _ in learned):
-            for pair in pairs:  # alike in everything: as likely as not, because the target does not work at all
-                probe(pair.first, 1)
+        if all(scenario.sees_failures for _, scenario in learned):
+            _require_output(probe, pairs)
         return [scenario for _, scenario in learned]
+
+
+def _require_output(probe: Probe, pairs: list[NeighbouringPair]) -> None:
+    """Let the target's failure through unless it gives an output for some input."""
+    for pair in pairs:
+        for input_ in (pair.first, pair.second):
+            with contextlib.suppress(TargetError):
+                probe(input_, 1)
+                return
+    probe(pairs[0].first, 1)
 
 
 def _learned(target: Target, probe: Probe, pair: NeighbouringPair, outputs: int) -> tuple[float, Scenario]:

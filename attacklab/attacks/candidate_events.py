@@ -1,15 +1,8 @@
 """Candidate events for a target that nobody wrote an attack for: bets on the bits, the size and the kind of an output.
 
-Every candidate is an interval of a *score*, a number read off each output: the output itself, its distance from the
-median, its exponent, the largest power of two that it is a multiple of (which grids hold it), its sign and low bits,
-whether it is a failure, and two rules that are learned:
-
-- *cells*: the logarithm of how much likelier an output of the same sign, exponent and grid is from one input than from
-  the other;
-- *bits*: a linear rule over all bits of the output, the ridge regression of which input it came from.
-
-Rules are learned on one half of the outputs that are given, and intervals are ranked on the other half. What comes out
-is a handful of fixed events, to be judged on outputs that had no part in it.
+Every candidate is a half-line of a score (see `scores`), or one value of it that is likely. Rules are learned on one
+half of the outputs that are given, and intervals are ranked on the other half. What comes out is a handful of fixed
+events, to be judged on outputs that had no part in it.
 
 Sources: events from the bits of outputs, in another form, in Bichsel, Steffen, Bogunovic and Vechev 2021, 'DP-Sniper:
 Black-Box Discovery of Differential Privacy Violations using Classifiers'; the ranking and the cells are not in theirs.
@@ -19,53 +12,23 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import Event, as_floats
+from attacklab.attacks.base import Event
+from attacklab.attacks.scores import IS_FAILURE, Floats, Score, learned_scores
 from attacklab.claims import PrivacyClaim
-from attacklab.targets import Failure, Outputs
-
-Floats: TypeAlias = NDArray[np.float64]
+from attacklab.targets import Outputs
 
 QUANTILES = np.unique(np.concatenate([np.arange(1, 16) / 16, 2.0 ** -np.arange(4, 12), 1 - 2.0 ** -np.arange(4, 12)]))
 """Where half-lines may end, besides at the largest and least value."""
 
 LIKELY_VALUES = 16
 """How many of the most frequent values are candidates by themselves."""
-
-FINEST, COARSEST = -1100, 1100
-"""Stand for the exponent of 0 and of what is not finite, and for the grid that 0 lies on."""
-
-FINITE_BITS = 1024
-"""Integers of fewer bits are finite as doubles."""
-
-LOW_BITS = 4
-"""How many of the lowest bits of the encoding as a double are candidates one by one."""
-
-PENALTY = 1.0
-"""Of the ridge regression, in outputs: what a bit weighs that is hardly ever seen."""
-
-CHUNK = 1 << 13
-"""Outputs unpacked into bits at a time."""
-
-
-@dataclass(frozen=True, slots=True)
-class Score:
-    """A number read off each output.
-
-    Attributes:
-        description: in words.
-        of: the scores of outputs; NaN where there is none.
-    """
-
-    description: str
-    of: Callable[[Outputs], Floats]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,134 +53,12 @@ def candidate_events(first: Outputs, second: Outputs, claim: PrivacyClaim, most:
     """
     half = len(first) // 2
     learning, ranking = (first[:half], second[:half]), (first[half:], second[half:])
-    best = [_best_likely_value(learning, ranking, claim), _best_interval(_IS_FAILURE, learning, ranking, claim)]
-    best += [_best_interval(score, learning, ranking, claim) for score in _scores(*learning)]
+    best = [_best_likely_value(learning, ranking, claim), _best_interval(IS_FAILURE, learning, ranking, claim)]
+    best += [_best_interval(score, learning, ranking, claim) for score in learned_scores(*learning)]
     found = [candidate for candidate in best if candidate is not None]
     if not found:  # all outputs are alike: nothing to bet on but that
-        return [Candidate(_interval(_IS_FAILURE, 0.0, 0.0), -math.inf)]
+        return [Candidate(_interval(IS_FAILURE, 0.0, 0.0), -math.inf)]
     return sorted(found, key=lambda candidate: -candidate.clarity)[:most]
-
-
-def exponent(values: Floats) -> Floats:
-    """The e with 2^e ≤ |y| < 2^(e+1); FINEST for 0, NaN and infinities.
-
-    Args:
-        values: any shape.
-    """
-    regular = np.isfinite(values) & (values != 0)
-    return np.where(regular, np.frexp(np.where(regular, values, 1.0))[1] - 1.0, FINEST)
-
-
-def grid_exponent(values: Floats) -> Floats:
-    """The largest k for which y is a multiple of 2^k; COARSEST for 0, NaN and infinities.
-
-    Args:
-        values: any shape.
-    """
-    regular = np.isfinite(values) & (values != 0)
-    significand, power = np.frexp(np.where(regular, values, 1.0))
-    whole = (significand * 2.0**53).astype(np.int64)
-    lowest = np.frexp((whole & -whole).astype(np.float64))[1] - 1
-    return np.where(regular, power - 53.0 + lowest, COARSEST)
-
-
-def encoded(outputs: Outputs) -> NDArray[np.uint8]:
-    """The bits of each output as it came, most significant first: shape (n, bits), each 0 or 1."""
-    values = outputs if outputs.dtype.kind in "iuf" else as_floats(outputs)
-    big_endian = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder(">"))
-    return np.unpackbits(big_endian.view(np.uint8).reshape(len(values), -1), axis=1)
-
-
-def _scores(first: Outputs, second: Outputs) -> Iterator[Score]:
-    """Everything that is read off an output, learned on these where it is learned."""
-    if not all(_are_numbers(outputs) for outputs in (first, second)):
-        return
-    columns = first[0].size if first.ndim > 1 else 1
-    for column in range(columns):
-        prefix = f"number {column}'s " if first.ndim > 1 else ""
-        sides = [_column(outputs, column) for outputs in (first, second)]
-        for score in _number_scores(*sides):
-            yield Score(prefix + score.description, partial(_of_column, column=column, of=score.of))
-    yield _linear_rule(first, second)
-
-
-def _number_scores(first: Floats, second: Floats) -> Iterator[Score]:
-    pooled = np.concatenate([first, second])
-    finite = pooled[np.isfinite(pooled)]
-    centre = float(np.median(finite)) if finite.size else 0.0
-    yield Score("value", as_floats)
-    yield Score(f"distance from {centre!r}", partial(_distance, centre=centre))
-    yield Score("exponent", exponent)
-    yield Score("grid exponent", grid_exponent)
-    yield Score("trailing zeros", _trailing_zeros)
-    yield Score("sign bit", lambda values: np.signbit(values).astype(np.float64))
-    for bit in range(LOW_BITS):
-        yield Score(f"bit {bit}", partial(_bit, place=bit))
-    yield _cell_rule(first, second)
-
-
-def _distance(values: Floats, *, centre: float) -> Floats:
-    return np.abs(values - centre)
-
-
-def _trailing_zeros(values: Floats) -> Floats:
-    return 52.0 + grid_exponent(values) - exponent(values)
-
-
-def _bit(values: Floats, *, place: int) -> Floats:
-    return (values.view(np.uint64) >> np.uint64(place) & np.uint64(1)).astype(np.float64)
-
-
-def _cells(values: Floats) -> NDArray[np.int64]:
-    """One number for each sign, exponent and grid."""
-    numbers = (exponent(values) - FINEST) * (COARSEST - FINEST + 1) + grid_exponent(values) - FINEST
-    return numbers.astype(np.int64) * 2 + np.signbit(values)
-
-
-def _cell_rule(first: Floats, second: Floats) -> Score:
-    sides = [_cells(values) for values in (first, second)]
-    known = np.unique(np.concatenate(sides))
-    counts = [np.bincount(np.searchsorted(known, side), minlength=len(known)) for side in sides]
-    log_ratios = np.log((counts[0] + 0.5) / (counts[1] + 0.5))
-    return Score(
-        "log likelihood ratio of its sign, exponent and grid", partial(_of_cell, known=known, log_ratios=log_ratios)
-    )
-
-
-def _of_cell(values: Floats, *, known: NDArray[np.int64], log_ratios: Floats) -> Floats:
-    cells = _cells(values)
-    place = np.minimum(np.searchsorted(known, cells), len(known) - 1)
-    return np.where(known[place] == cells, log_ratios[place], 0.0)
-
-
-def _linear_rule(first: Outputs, second: Outputs) -> Score:
-    bits = np.concatenate([encoded(first), encoded(second)]).astype(np.float64)
-    labels = np.repeat([1.0, -1.0], [len(first), len(second)])
-    # Sums of zeros and ones are exact, in whatever order a matrix product adds them.
-    ones = bits.sum(axis=0)
-    gram = bits.T @ bits - np.outer(ones, ones) / len(bits) + PENALTY * np.eye(bits.shape[1])
-    weights = np.linalg.solve(gram, bits.T @ labels - ones * labels.mean())
-    return Score("linear rule over all bits", partial(_weighed_bits, weights=weights))
-
-
-def _weighed_bits(outputs: Outputs, *, weights: Floats) -> Floats:
-    chunks = (outputs[start : start + CHUNK] for start in range(0, len(outputs), CHUNK))
-    # Rounded, so that the same bits give the same score however the matrix product is carried out.
-    return np.concatenate([np.round(encoded(chunk) @ weights, 9) for chunk in chunks])
-
-
-def _failures(outputs: Outputs) -> Floats:
-    if outputs.dtype.kind == "O":
-        return np.array([_failed(output) for output in outputs], dtype=np.float64)
-    failed = np.isnan(outputs).reshape(len(outputs), -1).any(axis=1) if outputs.dtype.kind == "f" else False
-    return np.full(len(outputs), failed, dtype=np.float64)
-
-
-_IS_FAILURE = Score("failure", _failures)
-
-
-def _failed(output: object) -> bool:
-    return output is None or isinstance(output, Failure) or (isinstance(output, float) and math.isnan(output))
 
 
 def _best_interval(
@@ -286,23 +127,3 @@ def _lies_within(outputs: Outputs, *, of: Callable[[Outputs], Floats], low: floa
 
 def _equals(outputs: Outputs, *, value: object) -> NDArray[np.bool_]:
     return np.fromiter((output == value for output in outputs), dtype=bool, count=len(outputs))
-
-
-def _are_numbers(outputs: Outputs) -> bool:
-    if outputs.dtype.kind in "biuf":
-        return outputs.size > 0
-    return outputs.dtype.kind == "O" and all(_failed(output) or _is_number(output) for output in outputs)
-
-
-def _is_number(output: object) -> bool:
-    fits = not isinstance(output, int) or output.bit_length() < FINITE_BITS
-    return fits and isinstance(output, int | float | np.number | np.bool_)
-
-
-def _column(outputs: Outputs, column: int) -> Floats:
-    values = as_floats(outputs)
-    return values if values.ndim == 1 else values.reshape(len(values), -1)[:, column].copy()
-
-
-def _of_column(outputs: Outputs, *, column: int, of: Callable[[Floats], Floats]) -> Floats:
-    return of(_column(outputs, column))
