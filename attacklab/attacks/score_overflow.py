@@ -1,0 +1,150 @@
+"""Score overflow: utilities at the end of a number format, where their differences, weights or doubles go wrong.
+
+Four forms, each a pair of neighbours astride the point where the target's arithmetic breaks.
+
+- **Weights.** exp(ε·u/(2Δu)) of a large utility overflows to infinity, and the target fails on one neighbour only.
+- **Differences.** In a machine integer u − max u wraps around: in eight bits −65 − 65 is +126, so that the worst
+  outcome becomes the best. The pair is (x, −x) against (x − Δ, −x + Δ), the one that wraps and the one that does not.
+- **Doubles.** Integer utilities above 2^53 are rounded: 2^60 + 128 goes down to 2^60, 2^60 + 129 goes up to 2^60 + 256.
+  The pair is (t + Δ, t) against (t, t + Δ), t half way between two doubles.
+- **Scale.** ε/(2Δu), or the noise of a noisy max, over- or underflows: the pair is the smallest step, (Δ, 0) against
+  (0, Δ), and the target answers it with certainty.
+
+The adversary knows ε and Δu, picks the utilities, and finds the points of the first two forms by looking at outputs
+alone: where two equal outcomes are no longer both drawn without failure, and where the worse of two is drawn more often
+than the better. A target that has no such point is judged where binary64 overflows and where 64-bit integers wrap.
+
+What a negative result does not show. Differences are sought at x = 3·2^j in units of the integer step, and beyond the
+first one that breaks nothing is sought; formats without the values that are tried, or more than two outcomes, may break
+elsewhere. Weights are sought up to 2^14 in the exponent. For ε/Δu below 1/8 the doubles below 2^63 are too near each
+other for certainty.
+
+Source: Ilvento 2020, section 2 (weights out of range); Casacuberta et al. 2022 (wrapping integers, casts). The
+searches are ours.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.attacks.base import Event, Probe, Scenario
+from attacklab.attacks.failures import failed, probed, scenario_on
+from attacklab.floats import BINARY64
+from attacklab.neighbours import NeighbouringPair
+from attacklab.targets import Kind, Outputs, Target
+
+HIGHEST_NATS = 2.0**14
+"""How far up weights are looked at, in ε·u/(2Δu): binary64 ends at 709.8, x87 extended precision at 11 356."""
+
+LARGEST_INTEGER = 2**63 - 1
+"""Of the widest machine integers that utilities are given in."""
+
+EXACT_INTEGERS = 2**53
+"""Up to here every integer is a double."""
+
+LARGEST_POWER = 62
+"""Rounded integers stay below 2^63."""
+
+ROUNDED_NATS = 64.0
+"""How far apart, in ε·u/(2Δu), the doubles around an integer utility should be."""
+
+OUTCOME_0 = Event("outcome 0", lambda outputs: np.asarray(outputs == 0, dtype=bool))
+
+
+@dataclass(frozen=True)
+class ScoreOverflow:
+    """The attack."""
+
+    name: str = "score_overflow"
+    flaw: str = "utilities, their differences or their weights overflow on one database only"
+
+    def applies_to(self, target: Target) -> bool:
+        """Selection targets only."""
+        return target.kind is Kind.SELECTION
+
+    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
+        """One scenario a form; those on integers need a sensitivity of 1 or more."""
+        pairs = [_smallest_step(target), _overflowing_weights(target, probe)]
+        if target.sensitivity >= 1:
+            pairs += [_wrapping_difference(target, probe), _rounded_integers(target)]
+        for pair in pairs:
+            sides = [probed(probe, side) for side in (pair.first, pair.second)]
+            yield scenario_on(pair, sides, (OUTCOME_0,))
+
+
+def _smallest_step(target: Target) -> NeighbouringPair:
+    step = np.array([target.sensitivity, 0.0])
+    return NeighbouringPair.utilities(step, step[::-1], sensitivity=target.sensitivity)
+
+
+def _overflowing_weights(target: Target, probe: Probe) -> NeighbouringPair:
+    """Two equal utilities at the height where weights overflow, against two a little lower."""
+    # Small multiples of a power of two are exact, so the pair is neighbouring to the last bit.
+    step = max(2.0 ** (math.frexp(target.sensitivity)[1] - 1) / 4, math.ulp(0.0))
+    nats = target.claim.epsilon / 2 * (step / target.sensitivity)
+    most = int(min(HIGHEST_NATS / nats, EXACT_INTEGERS, sys.float_info.max / step))
+
+    def breaks(height: int) -> bool:
+        outputs = probed(probe, np.full(2, height * step))
+        return outputs is None or not ((outputs == 0).any() and (outputs == 1).any())
+
+    whole, tried = 0, 1
+    while tried < most and not breaks(tried):
+        whole, tried = tried, 2 * tried
+    if tried < most:
+        height = _first(breaks, whole, tried)
+    else:
+        height = max(1, min(math.ceil(math.log(sys.float_info.max) / nats), most))
+    broken, sound = (np.full(2, number * step) for number in (height, height - 1))
+    return NeighbouringPair.utilities(broken, sound, sensitivity=target.sensitivity)
+
+
+def _wrapping_difference(target: Target, probe: Probe) -> NeighbouringPair:
+    """The least x for which −x is drawn more often than x, against the integer step before it."""
+    step = math.floor(target.sensitivity)
+
+    def opposite(units: int) -> NDArray[np.int64]:
+        return np.array([units * step, -units * step])
+
+    def breaks(units: int) -> bool:
+        outputs = probed(probe, opposite(units))
+        return outputs is not None and _worse_is_favoured(outputs)
+
+    whole, tried = 1, 3
+    while tried * step <= LARGEST_INTEGER and not breaks(tried):
+        whole, tried = tried, 2 * tried
+    units = _first(breaks, whole, tried) if tried * step <= LARGEST_INTEGER else LARGEST_INTEGER // (2 * step) + 1
+    # `NeighbouringPair.utilities` holds doubles, and these integers may be none.
+    return NeighbouringPair(opposite(units), opposite(units - 1), None)
+
+
+def _worse_is_favoured(outputs: Outputs) -> bool:
+    """Whether outcome 1 leads by more than 4 standard deviations of a fair coin, of those that are no failures."""
+    drawn = outputs[~failed(outputs)]
+    lead = int((drawn == 1).sum()) - int((drawn == 0).sum())
+    return lead > 4 * math.sqrt(len(outputs))
+
+
+def _rounded_integers(target: Target) -> NeighbouringPair:
+    """Integers around the middle of two doubles that are many noise scales apart."""
+    step = math.floor(target.sensitivity)
+    bits = BINARY64.significand_bits
+    wanted = 2 * target.sensitivity * ROUNDED_NATS / target.claim.epsilon
+    power = min(max(bits + 1, bits - 1 + math.ceil(math.log2(wanted))), LARGEST_POWER)
+    tie = 2**power + 2 ** (power - bits)
+    # `NeighbouringPair.utilities` holds doubles, and these integers are none.
+    return NeighbouringPair(np.array([tie + step, tie]), np.array([tie, tie + step]), None)
+
+
+def _first(breaks: Callable[[int], bool], whole: int, broken: int) -> int:
+    """Bisect for the least number that breaks."""
+    while broken - whole > 1:
+        middle = (whole + broken) // 2
+        whole, broken = (whole, middle) if breaks(middle) else (middle, broken)
+    return broken

@@ -1,0 +1,137 @@
+"""Special values: NaN, infinities, −0.0, subnormals and the largest doubles, in records, answers and utilities.
+
+One NaN among the records passes through `np.clip` and makes the sum NaN in every trial; one infinite utility makes
+every weight NaN. A sensitivity or a bound so small that the scale of the noise rounds to 0 leaves the bare answer, one
+so large that it overflows makes the noise infinite. What a target does with such a value may be anything, failing
+included, provided that it does so on neighbours alike.
+
+Pairs, by kind. **Answers**: finite ones no further apart than the sensitivity: 0 against the sensitivity, 0 against
+the least subnormal, 0.0 against −0.0, and two as large as doubles that resolve the sensitivity can be. **Records** of
+sums and means: all at the bound of smaller magnitude (0 where the signs differ), one of them replaced by NaN, ±∞, ±the
+largest double, the least subnormal, −0.0 or the other bound; and all at that one, one replaced by the first. Whatever
+record between the bounds a target makes of the new one, the sum moves by no more than either relation's sensitivity, so
+that a target that clips, and gives NaN some value of its own, keeps its claim.
+**Utilities**: NaN or ±∞ in one of them.
+
+The adversary knows the bounds and the sensitivity. It bets on a failure, on the larger half of the outputs, and on one
+exact output, bit for bit. In selection only on a failure: which outcome a target that defines NaN may favour depends
+on what it takes NaN for, and two utilities so far apart are no neighbours.
+
+What a negative result does not show. Parameters are the target's own: only the ε, sensitivity and bounds that it was
+made with are tried. Failures rarer than one in some dozens are not sought. Empty databases are left out, because their
+size is public under one of the two relations.
+
+Source: Casacuberta, Shoemate, Vadhan and Wagaman 2022, 'Widespread Underestimation of Sensitivity in Differentially
+Private Libraries and How to Fix It' (sums that overflow); IEEE 754-2019, sections 6 and 7 (infinities, NaN, signs of
+zero, underflow). The pairs are ours.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.attacks.base import Event, Probe, Scenario, as_floats
+from attacklab.attacks.failures import probed, scenario_on
+from attacklab.attacks.sum_sensitivity import ends
+from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.targets import Kind, Outputs, Target
+
+RECORDS = 4
+"""How many records a sum or a mean has: few, so that one of them matters."""
+
+LARGEST = sys.float_info.max
+LEAST = math.ulp(0.0)
+
+SPECIAL_RECORDS = (math.nan, math.inf, -math.inf, LARGEST, -LARGEST, LEAST, -0.0)
+SPECIAL_UTILITIES = (math.nan, math.inf, -math.inf)
+
+
+@dataclass(frozen=True)
+class SpecialValues:
+    """The attack."""
+
+    name: str = "special_values"
+    flaw: str = "NaN, an infinity or an extreme value makes the target fail or its noise vanish on one database only"
+
+    def applies_to(self, target: Target) -> bool:
+        """Every kind whose inputs are numbers."""
+        return target.kind is not Kind.DATASET
+
+    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
+        """One scenario a pair."""
+        for pair in _pairs(target):
+            sides = [probed(probe, side) for side in (pair.first, pair.second)]
+            bets = () if target.kind is Kind.SELECTION else tuple(_bets_on_values(sides))
+            yield scenario_on(pair, sides, bets)
+
+
+def _pairs(target: Target) -> Iterator[NeighbouringPair]:
+    if target.kind is Kind.NOISE:
+        yield from _answers(target.sensitivity)
+    elif target.kind is Kind.SELECTION:
+        yield from _utilities()
+    else:
+        yield from _records(target)
+
+
+def _answers(sensitivity: float) -> Iterator[NeighbouringPair]:
+    # Below the largest answer at which doubles resolve the sensitivity, they are this power of two apart.
+    step = 2.0 ** (math.frexp(sensitivity)[1] - 1)
+    large = min(2.0**53 * step, LARGEST)
+    candidates = ((sensitivity, 0.0), (LEAST, 0.0), (0.0, -0.0), (large, math.nextafter(large, 0.0)))
+    for first, second in candidates:
+        yield NeighbouringPair.answers(first, second, sensitivity=sensitivity)
+
+
+def _records(target: Target) -> Iterator[NeighbouringPair]:
+    near, far = ends(target)
+    base = np.full(RECORDS, near)
+    for value in SPECIAL_RECORDS:
+        if value != near or math.copysign(1.0, value) != math.copysign(1.0, near):
+            yield _replaced(base, value)
+    yield _replaced(base, far)
+    yield _replaced(np.full(RECORDS, far), near)
+
+
+def _replaced(records: NDArray[np.float64], value: float) -> NeighbouringPair:
+    changed = records.copy()
+    changed[0] = value
+    # 0.0 and −0.0 are two records that compare equal, so `NeighbouringPair.records` would not take them for a pair.
+    return NeighbouringPair(changed, records, Relation.SUBSTITUTE)
+
+
+def _utilities() -> Iterator[NeighbouringPair]:
+    for value in SPECIAL_UTILITIES:
+        # No sensitivity bounds these: it is the datasets behind them that are neighbours, and only failing is judged.
+        yield NeighbouringPair(np.array([0.0, value]), np.zeros(2), None)
+
+
+def _bets_on_values(sides: Sequence[Outputs | None]) -> Iterator[Event]:
+    values = [as_floats(outputs) for outputs in sides if outputs is not None]
+    values = [numbers[~np.isnan(numbers)] for numbers in values]
+    medians = [float(np.quantile(numbers, 0.5, method="lower")) for numbers in values if numbers.size]
+    if medians:
+        larger = max(medians)
+        yield Event(f"the answer is at least {larger!r}", partial(_at_least, threshold=larger))
+    atoms = {}
+    for numbers in values:
+        patterns, seen = np.unique(numbers.view(np.int64), return_counts=True)
+        if seen.size and seen.max() > 1:
+            atoms[int(patterns[seen.argmax()])] = float(patterns[seen.argmax()].view(np.float64))
+    for pattern, value in atoms.items():
+        yield Event(f"the answer is {value!r}, bit for bit", partial(_is_exactly, pattern=pattern))
+
+
+def _at_least(outputs: Outputs, *, threshold: float) -> NDArray[np.bool_]:
+    return np.asarray(as_floats(outputs) >= threshold)
+
+
+def _is_exactly(outputs: Outputs, *, pattern: int) -> NDArray[np.bool_]:
+    return np.asarray(as_floats(outputs).view(np.int64) == pattern)

@@ -1,0 +1,179 @@
+"""Targets whose outputs come with the work that each one took: bits of randomness, or nanoseconds.
+
+An observed target has the claim of the one that it observes, and each of its outputs is a record of two fields, the
+`output` itself, every bit kept, and the `work`. The claim says nothing of work: that a mechanism breaks it together
+with its work is a finding about an adversary who sees both.
+
+Counted work depends on nothing but the seed. Measured time depends on the machine, and drifts: the referee draws one
+side of a pair after the other, so time is to be judged on trials that are interleaved (`interleaved`).
+
+Sources: Jin, McMurtry, Rubinstein and Ohrimenko 2022, 'Are We There Yet? Timing and Floating-Point Attacks on
+Differential Privacy Systems'; O'Neill 2014, 'PCG: A Family of Simple Fast Space-Efficient Statistically Good Algorithms
+for Random Number Generation', section 4.3.1 (the distance of two states of a linear congruential generator).
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.neighbours import NeighbouringPair
+from attacklab.targets import Kind, Outputs, Target
+
+Outcome = TypeVar("Outcome")
+Observe = Callable[[Any, np.random.Generator], tuple[Any, int]]
+
+_MULTIPLIER = 0x2360ED051FC65DA44385DF649FCCF645
+_MODULUS = 1 << 128
+_WORD = 64
+_POOL_BYTES = 128
+
+
+class CountedBits:
+    """A source of random bits that counts those that are taken; it has what a sampler asks of one.
+
+    Args:
+        rng: where the bits come from.
+    """
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.taken = 0
+        self._rng = rng
+        self._pool = self._pooled = 0
+
+    def take(self, count: int) -> int:
+        """Draw an integer of so many bits.
+
+        Raises:
+            ValueError: `count` is negative.
+        """
+        if count < 0:
+            raise ValueError(f"count must be at least 0, not {count}")
+        self.taken += count
+        while self._pooled < count:
+            self._pool = self._pool << 8 * _POOL_BYTES | int.from_bytes(self._rng.bytes(_POOL_BYTES), "big")
+            self._pooled += 8 * _POOL_BYTES
+        self._pooled -= count
+        drawn, self._pool = divmod(self._pool, 1 << self._pooled)
+        return drawn
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """Draw so many words of 64 bits."""
+        return np.array([self.take(_WORD) for _ in range(count)], dtype=np.uint64)
+
+    def restart(self) -> None:
+        """A sampler is back in the state in which it was called: of no meaning here."""
+
+    def call(self, sampler: Callable[..., Outcome], *arguments: object) -> Outcome:
+        """Run `sampler(*arguments, self)`."""
+        return sampler(*arguments, self)
+
+
+def with_bits_taken(target: Target) -> Target:
+    """Observe how many random bits the target's sampler takes.
+
+    Raises:
+        ValueError: the target has no sampler.
+    """
+    sampler = target.sampler
+    if sampler is None:
+        raise ValueError(f"{target.name} has no sampler that takes random bits")
+
+    def observe(input_: Any, rng: np.random.Generator) -> tuple[Any, int]:
+        bits = CountedBits(rng)
+        return sampler(input_, bits), bits.taken
+
+    return _observed(target, "bits taken", observe)
+
+
+def with_bits_drawn(target: Target) -> Target:
+    """Observe how many bits the target's release draws from its generator, which is numpy's default one."""
+
+    def observe(input_: Any, rng: np.random.Generator) -> tuple[Any, int]:
+        before = rng.bit_generator.state
+        output = target.release(input_, 1, rng)[0]
+        return output, bits_between(before, rng.bit_generator.state)
+
+    return _observed(target, "bits drawn", observe)
+
+
+def with_time(target: Target) -> Target:
+    """Observe how many nanoseconds the target's release takes for one output."""
+
+    def observe(input_: Any, rng: np.random.Generator) -> tuple[Any, int]:
+        started = time.perf_counter_ns()
+        output = target.release(input_, 1, rng)[0]
+        return output, time.perf_counter_ns() - started
+
+    return _observed(target, "time", observe)
+
+
+def bits_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> int:
+    """How many bits a PCG64 generator gave between two of its states, fewer than 2^128 words apart.
+
+    The state is s ← a·s + c mod 2^128, and bit i of the number of steps is the one that sets bit i of s right.
+
+    Args:
+        before: `bit_generator.state`, earlier.
+        after: the same, later.
+
+    Raises:
+        ValueError: it is not a state of PCG64, or not of the same generator.
+    """
+    if before["bit_generator"] != "PCG64" or after["bit_generator"] != "PCG64":
+        raise ValueError(f"bits are counted for PCG64 only, not for {before['bit_generator']}")
+    if before["state"]["inc"] != after["state"]["inc"]:
+        raise ValueError("the states must be those of one generator")
+    state, goal = before["state"]["state"], after["state"]["state"]
+    factor, summand = _MULTIPLIER, before["state"]["inc"]
+    words, bit = 0, 1
+    while state != goal:
+        if (state ^ goal) & bit:
+            state = (state * factor + summand) % _MODULUS
+            words |= bit
+        summand = (factor + 1) * summand % _MODULUS
+        factor = factor * factor % _MODULUS
+        bit <<= 1
+    # Half a word may be left over from either side's last draw of 32 bits.
+    halves: int = before["has_uint32"] - after["has_uint32"]
+    return _WORD * words + _WORD // 2 * halves
+
+
+def interleaved(
+    target: Target, pair: NeighbouringPair, trials: int, rng: np.random.Generator
+) -> tuple[Outputs, Outputs]:
+    """Outputs of a target on both inputs of a pair, in turns, which side goes first being random.
+
+    Whatever slows the machine down then slows both sides down.
+
+    Args:
+        target: the implementation.
+        pair: the inputs.
+        trials: outputs of either.
+        rng: all randomness.
+
+    Raises:
+        TargetError: the target failed.
+    """
+    sides: tuple[list[Outputs], list[Outputs]] = [], []
+    for second_first in rng.random(trials) < 0.5:
+        for side in (1, 0) if second_first else (0, 1):
+            sides[side].append(target.outputs((pair.first, pair.second)[side], 1, rng))
+    return np.concatenate(sides[0]), np.concatenate(sides[1])
+
+
+def _observed(target: Target, work: str, observe: Observe) -> Target:
+    def release(input_: Any, trials: int, rng: np.random.Generator) -> NDArray[Any]:
+        seen = [observe(copy.deepcopy(input_), rng) for _ in range(trials)]
+        values = np.array([output for output, _ in seen])
+        records = np.empty(trials, dtype=[("output", values.dtype), ("work", np.int64)])
+        records["output"], records["work"] = values, [amount for _, amount in seen]
+        return records
+
+    return replace(target, name=f"{target.name} with {work}", kind=Kind.DATASET, release=release, sampler=None)

@@ -1,0 +1,180 @@
+"""Special values: what fails or goes silent on one database only is caught, what is total is not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attacklab.attacks.base import Scenario
+from attacklab.attacks.special_values import SPECIAL_RECORDS, SpecialValues
+from attacklab.findings import Finding, Verdict
+from attacklab.neighbours import Relation
+from attacklab.referee import audit
+from attacklab.targets import Outputs, Target
+from mechanisms.exponential.levels import exact_exponential_fast
+from mechanisms.exponential.naive import naive_exponential_stabilised
+from mechanisms.grid import Grid
+from mechanisms.laplace.naive import naive_laplace_numpy
+from mechanisms.laplace.rounded_ideal import exact_rounded_laplace_fast
+from mechanisms.randomness import SeededBits
+from mechanisms.summation.exact import Bounds, exact_bounded_mean_fast, exact_bounded_sum_fast
+from mechanisms.summation.naive import naive_bounded_mean, naive_bounded_sum
+
+Release = Callable[..., Any]
+TINY = math.ulp(0.0)
+
+
+def exactly(mechanism: Release, **parameters: Any) -> Release:
+    return lambda input_, trials, rng: mechanism(input_, trials, SeededBits(rng), **parameters)
+
+
+def scenarios_of(target: Target) -> list[Scenario]:
+    def probe(input_: Any, trials: int) -> Outputs:
+        return target.outputs(input_, trials, np.random.default_rng(5))
+
+    return list(SpecialValues().scenarios(target, probe))
+
+
+def judged(target: Target, trials: int = 2_000) -> list[Finding]:
+    return audit(target, [SpecialValues()], trials=trials, seed=3)
+
+
+def verdicts(findings: list[Finding]) -> list[Verdict]:
+    return [finding.verdict for finding in findings]
+
+
+def naive_sum(lower: float, upper: float, epsilon: float = 1.0) -> Target:
+    release = partial(naive_bounded_sum, epsilon=epsilon, lower=lower, upper=upper)
+    return Target.sum(release, epsilon=epsilon, bounds=(lower, upper))
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(0.0, 1.0), (-1.0, 2.0), (3.0, 5.0), (-5.0, -3.0)])
+def test_a_sum_that_one_nan_makes_nan_is_caught_by_its_failing(lower: float, upper: float) -> None:
+    findings = judged(naive_sum(lower, upper))
+    assert verdicts(findings)[0] is Verdict.VIOLATED
+    assert set(verdicts(findings)[1:]) == {Verdict.NOT_DETECTED}
+    assert findings[0].event == "the target fails"
+    assert findings[0].advantage is not None
+    assert findings[0].advantage.estimate == 1.0
+
+
+def test_a_sum_that_raises_for_what_is_not_finite_is_caught_on_each_such_record() -> None:
+    def release(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
+        if not np.isfinite(records).all():
+            raise ValueError("records must be finite")
+        return np.clip(records, 0.0, 1.0).sum() + rng.laplace(0.0, 1.0, trials)
+
+    findings = judged(Target.sum(release, epsilon=1.0, bounds=(0.0, 1.0)))
+    caught = [verdict is Verdict.VIOLATED for verdict in verdicts(findings)]
+    assert caught[: len(SPECIAL_RECORDS)] == [not math.isfinite(value) for value in SPECIAL_RECORDS]
+    assert not any(caught[len(SPECIAL_RECORDS) :])
+
+
+def test_a_sum_without_clipping_is_caught_on_what_is_infinite_or_large() -> None:
+    def release(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
+        return records.sum() + rng.laplace(0.0, 1.0, trials)
+
+    findings = judged(Target.sum(release, epsilon=1.0, bounds=(0.0, 1.0)))
+    caught = [verdict is Verdict.VIOLATED for verdict in verdicts(findings)]
+    assert caught == [True] * 5 + [False] * 4
+
+
+def test_a_sign_of_zero_that_shows_is_caught() -> None:
+    def release(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
+        return np.where(rng.random(trials) < 0.5, records[0], 1.0)
+
+    findings = judged(Target.sum(release, epsilon=0.1, bounds=(0.0, 1.0)))
+    minus_zero = findings[SPECIAL_RECORDS.index(-0.0)]
+    assert minus_zero.verdict is Verdict.VIOLATED
+    assert minus_zero.event in ("the answer is -0.0, bit for bit", "the answer is 0.0, bit for bit")
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(0.0, 1.0), (-1.0, 2.0), (3.0, 5.0), (-5.0, -3.0)])
+def test_exact_sums_and_means_are_not_accused(lower: float, upper: float) -> None:
+    """Each finding is a false alarm with probability at most 1e-6/9, at this fixed seed."""
+    parameters: dict[str, Any] = {"epsilon": Fraction(1), "bounds": Bounds(lower, upper, Grid(-10))}
+    bounds = (lower, upper)
+    for target in (
+        Target.sum(exactly(exact_bounded_sum_fast, **parameters), epsilon=1.0, bounds=bounds),
+        Target.sum(exactly(exact_bounded_sum_fast, relation="substitute", **parameters), epsilon=1.0, bounds=bounds),
+        Target.mean(exactly(exact_bounded_mean_fast, **parameters), epsilon=1.0, bounds=bounds),
+    ):
+        assert set(verdicts(judged(target))) == {Verdict.NOT_DETECTED}
+
+
+def test_naive_means_are_caught_on_nan() -> None:
+    release = partial(naive_bounded_mean, epsilon=1.0, lower=0.0, upper=1.0)
+    assert verdicts(judged(Target.mean(release, epsilon=1.0, bounds=(0.0, 1.0))))[0] is Verdict.VIOLATED
+
+
+def test_bounds_so_close_that_the_scale_of_the_noise_rounds_to_zero_are_caught() -> None:
+    findings = judged(naive_sum(0.0, TINY, epsilon=4.0))
+    assert TINY / 4.0 == 0.0
+    assert verdicts(findings)[-2:] == [Verdict.VIOLATED] * 2
+
+
+@pytest.mark.parametrize("sensitivity", [TINY, 2.0**-1060, 1.0, 3.7, 1e300])
+@pytest.mark.parametrize("epsilon", [0.1, 4.0])
+def test_answers_are_caught_where_the_noise_vanishes_and_only_there(sensitivity: float, epsilon: float) -> None:
+    """A false alarm on one of the scenarios has probability at most 1e-6, at this fixed seed."""
+    release = partial(naive_laplace_numpy, epsilon=epsilon, sensitivity=sensitivity)
+    caught = Verdict.VIOLATED in verdicts(judged(Target.noise(release, epsilon=epsilon, sensitivity=sensitivity)))
+    assert caught == (sensitivity / epsilon == 0.0)
+
+
+@pytest.mark.parametrize("sensitivity", [TINY, 1.0, 2.0**900])
+def test_exact_noise_is_not_accused_at_any_sensitivity(sensitivity: float) -> None:
+    """A false alarm on one of the scenarios has probability at most 1e-6, at this fixed seed."""
+    grid = Grid(max(-1022, math.frexp(sensitivity)[1] - 4))
+    release = exactly(exact_rounded_laplace_fast, epsilon=Fraction(4), sensitivity=Fraction(sensitivity), grid=grid)
+    findings = judged(Target.noise(release, epsilon=4.0, sensitivity=sensitivity))
+    assert Verdict.VIOLATED not in verdicts(findings)
+    assert Verdict.ERROR not in verdicts(findings)
+
+
+def test_selection_is_caught_where_a_utility_makes_it_fail() -> None:
+    target = Target.selection(partial(naive_exponential_stabilised, epsilon=1.0), epsilon=1.0)
+    # exp(−∞) = 0 is a weight like any other, and only that outcome is lost.
+    assert verdicts(judged(target)) == [Verdict.VIOLATED, Verdict.VIOLATED, Verdict.NOT_DETECTED]
+
+
+def test_selection_that_takes_nan_for_the_lowest_utility_is_not_accused() -> None:
+    target = Target.selection(exactly(exact_exponential_fast, epsilon=Fraction(1)), epsilon=1.0)
+    assert set(verdicts(judged(target))) == {Verdict.NOT_DETECTED}
+
+
+@pytest.mark.parametrize("bounds", [(0.0, 1.0), (-1.0, 2.0), (-3.0, 2.0), (3.0, 5.0), (-5.0, -3.0)])
+@pytest.mark.parametrize("nan_is", ["lower", "upper", "zero"])
+def test_whatever_clipping_makes_of_a_record_the_sum_stays_within_either_sensitivity(
+    bounds: tuple[float, float], nan_is: str
+) -> None:
+    lower, upper = bounds
+    stand_in = {"lower": lower, "upper": upper, "zero": min(max(0.0, lower), upper)}[nan_is]
+    allowed = min(max(abs(lower), abs(upper)), upper - lower)
+    for scenario in scenarios_of(naive_sum(lower, upper)):
+        sums = [
+            sum(Fraction(min(max(stand_in if math.isnan(value) else value, lower), upper)) for value in records)
+            for records in (scenario.pair.first.tolist(), scenario.pair.second.tolist())
+        ]
+        assert scenario.pair.relation is Relation.SUBSTITUTE
+        assert abs(sums[0] - sums[1]) <= allowed
+
+
+@pytest.mark.parametrize("sensitivity", [TINY, 1e-310, 0.3, 1.0, 1e17, 1e300, 1.7e308])
+def test_answers_of_a_pair_differ_by_no_more_than_the_sensitivity(sensitivity: float) -> None:
+    release = partial(naive_laplace_numpy, epsilon=1.0, sensitivity=sensitivity)
+    scenarios = scenarios_of(Target.noise(release, epsilon=1.0, sensitivity=sensitivity))
+    assert len(scenarios) == 4
+    for scenario in scenarios:
+        assert abs(Fraction(scenario.pair.first) - Fraction(scenario.pair.second)) <= Fraction(sensitivity)
+
+
+def test_applies_to_whatever_takes_numbers() -> None:
+    assert not SpecialValues().applies_to(Target.dataset(naive_laplace_numpy, epsilon=1.0))
+    assert SpecialValues().applies_to(naive_sum(0.0, 1.0))

@@ -1,0 +1,128 @@
+"""Observed work: what is counted is what was done, and outputs keep every bit."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attacklab.neighbours import NeighbouringPair
+from attacklab.observed_work import CountedBits, bits_between, interleaved, with_bits_drawn, with_bits_taken, with_time
+from attacklab.targets import Kind, Target, TargetError
+from mechanisms.laplace.exact import discrete_laplace, two_sided_geometric
+
+LOOPED = Target.noise(lambda answer, trials, _rng: np.full(trials, answer), epsilon=1.0, name="looped")
+
+
+@pytest.mark.parametrize("draws", [0, 1, 2, 3, 1000, 65_537])
+def test_words_drawn_are_counted_from_the_states_alone(draws: int) -> None:
+    rng = np.random.default_rng(11)
+    rng.random(17)
+    before = rng.bit_generator.state
+    rng.random(draws)
+    assert bits_between(before, rng.bit_generator.state) == 64 * draws
+
+
+def test_halves_of_a_word_are_counted_singly() -> None:
+    rng = np.random.default_rng(12)
+    for halves in (1, 2, 3, 4, 7):
+        before = rng.bit_generator.state
+        rng.integers(0, 2**32, halves, dtype=np.uint32)
+        assert bits_between(before, rng.bit_generator.state) == 32 * halves
+
+
+def test_a_jump_of_any_length_is_counted() -> None:
+    bits = np.random.PCG64(1)
+    before = bits.state
+    bits.advance(2**100 + 12_345)
+    assert bits_between(before, bits.state) == 64 * (2**100 + 12_345)
+
+
+def test_other_generators_are_refused() -> None:
+    mine, others = np.random.PCG64(1).state, np.random.PCG64(2).state
+    twister: Any = np.random.MT19937(1).state
+    with pytest.raises(ValueError, match="PCG64 only, not for MT19937"):
+        bits_between(twister, twister)
+    with pytest.raises(ValueError, match="one generator"):
+        bits_between(mine, others)
+
+
+def test_counted_bits_are_fair_and_add_up() -> None:
+    """Of 64 000 fair bits fewer than 31 000 or more than 33 000 are set with probability below 1e-14."""
+    bits = CountedBits(np.random.default_rng(3))
+    drawn = [bits.take(count) for count in range(1, 64)] + [bits.take(0)]
+    assert bits.taken == sum(range(1, 64))
+    assert all(value >> count == 0 for count, value in zip(range(1, 64), drawn, strict=False))
+    ones = sum(bits.take(64).bit_count() for _ in range(1000))
+    assert 31_000 <= ones <= 33_000
+    assert bits.words(3).dtype == np.uint64
+    with pytest.raises(ValueError, match="at least 0, not -1"):
+        bits.take(-1)
+
+
+def test_a_release_is_observed_with_the_bits_that_it_draws() -> None:
+    def release(answer: float, trials: int, rng: np.random.Generator) -> np.ndarray:
+        return np.array([answer + len(rng.random(int(answer))) for _ in range(trials)])
+
+    observed = with_bits_drawn(Target.noise(release, epsilon=0.5, name="mine"))
+    outputs = observed.outputs(5, 4, np.random.default_rng(0))
+    assert outputs["work"].tolist() == [5 * 64] * 4
+    assert outputs["output"].tolist() == [10] * 4
+    assert (observed.kind, observed.claim.epsilon, observed.name) == (Kind.DATASET, 0.5, "mine with bits drawn")
+
+
+def test_a_sampler_is_observed_with_the_bits_that_it_takes() -> None:
+    def sampler(answer: int, bits: Any) -> int:
+        noise: int = bits.call(two_sided_geometric, Fraction(1, 2))
+        return answer + noise
+
+    outputs = with_bits_taken(LOOPED.exact(sampler)).outputs(0, 500, np.random.default_rng(0))
+    # A coin of probability 1/2 takes one bit: |n| successes, a failure and a sign, again whenever it comes to −0.
+    assert (outputs["work"] >= np.abs(outputs["output"]) + 2).all()
+    assert (outputs["work"][outputs["output"] == 3] % 2 == 5 % 2).all()
+    with pytest.raises(ValueError, match="looped has no sampler"):
+        with_bits_taken(LOOPED)
+
+
+def test_outputs_keep_their_type_and_failures() -> None:
+    def release(answer: float, trials: int, rng: np.random.Generator) -> list[Any]:
+        return [None if rng.random() < 0.5 else answer for _ in range(trials)]
+
+    outputs = with_bits_drawn(Target.noise(release, epsilon=1.0)).outputs(-0.0, 20, np.random.default_rng(1))
+    assert {type(output) for output in outputs["output"]} == {type(None), float}
+    floats = with_time(LOOPED).outputs(np.float32(0.1), 3, np.random.default_rng(1))
+    assert floats["output"].dtype == np.float32
+    assert (floats["work"] > 0).all()
+
+
+def test_both_sides_are_drawn_in_turns_and_in_random_order() -> None:
+    order: list[float] = []
+
+    def release(answer: float, trials: int, _rng: np.random.Generator) -> np.ndarray:
+        order.append(answer)
+        return np.full(trials, answer)
+
+    pair = NeighbouringPair.answers(1.0, 0.0, sensitivity=1.0)
+    first, second = interleaved(with_time(Target.noise(release, epsilon=1.0)), pair, 50, np.random.default_rng(2))
+    assert set(first["output"]) == {1.0}
+    assert set(second["output"]) == {0.0}
+    assert {frozenset(order[at : at + 2]) for at in range(0, 100, 2)} == {frozenset({0.0, 1.0})}
+    assert len({tuple(order[at : at + 2]) for at in range(0, 100, 2)}) == 2
+
+
+def test_a_release_that_raises_is_an_error() -> None:
+    def release(*_: object) -> None:
+        raise RuntimeError("no")
+
+    observed = with_bits_drawn(Target.noise(release, epsilon=1.0))
+    with pytest.raises(TargetError, match="RuntimeError: no"):
+        observed.outputs(0.0, 1, np.random.default_rng(0))
+
+
+def test_a_sampler_of_the_project_runs_on_counted_bits() -> None:
+    bits = CountedBits(np.random.default_rng(5))
+    drawn = [discrete_laplace(Fraction(1), bits) for _ in range(200)]
+    assert {type(noise) for noise in drawn} == {int}
+    assert bits.taken > 200
