@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attacklab.attacks import LocalSensitivity
 from attacklab.attacks.local_sensitivity import estimated_scale, size_of_scale
@@ -31,6 +31,10 @@ READ_OFF = (
     (targets.exact_sum_over_count, "exact, noisy sum over noisy count", Role.EXACT),
     (targets.exact_smooth_mean, "exact, smooth sensitivity", Role.EXACT),
 )
+BET_ON = (
+    (NAIVE, "naive, local sensitivity", Role.NAIVE),
+    (targets.exact_sum_over_count, "exact, noisy sum over noisy count", Role.EXACT),
+)
 AUDITED = (
     NAIVE,
     targets.naive_ptr_mean,
@@ -54,7 +58,7 @@ allows {one_ceiling:.3f}, and on {most_shown} answers {most_advantage:.3f} where
 def collect(settings: Settings) -> Collected:
     """Read n off many answers, bet on neighbours from few, and audit every mean on the worst pair."""
     trials = settings.budget(50_000, 4_000)
-    alpha = share_of_alpha(DEFAULT_ALPHA, len(AUDITED) + len(FEW_ANSWERS))
+    alpha = share_of_alpha(DEFAULT_ALPHA, len(AUDITED) + len(BET_ON) * len(FEW_ANSWERS))
     findings = [
         finding
         for make in AUDITED
@@ -68,9 +72,7 @@ def collect(settings: Settings) -> Collected:
             spec=f"experiments.targets:{make.__name__} --epsilon {EPSILON}",
         )
     ]
-    return Collected(
-        findings, {"everybody": _reading(settings), "small_group": _betting(settings, share_of_alpha(alpha, 1))}
-    )
+    return Collected(findings, {"everybody": _reading(settings), "small_group": _betting(settings, alpha)})
 
 
 def _rng(settings: Settings, *key: int) -> np.random.Generator:
@@ -105,28 +107,44 @@ def _bounds(target: Target) -> tuple[float, float]:
 def _betting(settings: Settings, alpha: float) -> dict[str, Any]:
     """Advantage of telling n from n − 1 by the n read off m answers about a small group, its true mean known."""
     group = ages(SMALL_GROUP)
-    trials = settings.budget(100_000, 5_000)
-    target = NAIVE(SMALL_EPSILON)
-    rows = []
-    for answers in FEW_ANSWERS:
-        claim = target.claim.composed(answers)
-        hits = []
-        for side, people in enumerate((group[:-1], group)):
-            drawn = target.outputs(people, trials * answers, _rng(settings, 1, answers, side)).reshape(trials, answers)
+    outputs = settings.budget(4_000_000, 50_000)
+    least = settings.budget(40_000, 2_000)
+    rows = {}
+    for row, (make, _, _) in enumerate(BET_ON):
+        target = make(SMALL_EPSILON)
+        rows[make.__name__] = [
+            _bet(target, group, answers, max(least, outputs // answers), alpha, _rng(settings, 1, row, answers))
+            for answers in FEW_ANSWERS
+        ]
+    return {"people": len(group), "rows": rows}
+
+
+def _bet(
+    target: Target,
+    group: NDArray[np.float64],
+    answers: int,
+    trials: int,
+    alpha: float,
+    rng: np.random.Generator,
+) -> dict[str, float]:
+    claim = target.claim.composed(answers)
+    step = max(1, (1 << 20) // answers)
+    hits = [0, 0]
+    for side, people in enumerate((group[:-1], group)):
+        for start in range(0, trials, step):
+            rows = min(step, trials - start)
+            drawn = target.outputs(people, rows * answers, rng).reshape(rows, answers)
             scales = estimated_scale(drawn, float(people.mean()))
             read = size_of_scale(scales, *_bounds(target), SMALL_EPSILON)
-            hits.append(int(np.count_nonzero(read < len(group) - 0.5)))
-        found = assess(claim, Counts(hits[0], hits[1], trials), alpha / len(FEW_ANSWERS))
-        rows.append(
-            {
-                "answers": answers,
-                "advantage": found.advantage.estimate,
-                "lower": found.advantage.lower,
-                "upper": found.advantage.upper,
-                "ceiling": claim.ceiling,
-            }
-        )
-    return {"people": len(group), "rows": rows}
+            hits[side] += int(np.count_nonzero(read < len(group) - 0.5))
+    found = assess(claim, Counts(hits[0], hits[1], trials), alpha)
+    return {
+        "answers": answers,
+        "advantage": found.advantage.estimate,
+        "lower": found.advantage.lower,
+        "upper": found.advantage.upper,
+        "ceiling": claim.ceiling,
+    }
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
@@ -143,23 +161,31 @@ def figures(data: dict[str, Any]) -> list[Figure]:
             for make, label, role in READ_OFF
         ],
     )
-    column: Callable[[str], list[float]] = lambda name: [row[name] for row in small["rows"]]  # noqa: E731
+    bets = [
+        Series(
+            label=label,
+            role=role,
+            x=_column(small, make.__name__, "answers"),
+            y=_column(small, make.__name__, "advantage"),
+            lower=_column(small, make.__name__, "lower"),
+            upper=_column(small, make.__name__, "upper"),
+        )
+        for make, label, role in BET_ON
+    ]
     betting = Panel(
         title=f"{small['people'] - 1} or {small['people']} people ({SMALL_GROUP}), ε = {SMALL_EPSILON:g} an answer",
         x_label="number of answers",
         y_label="distinguishing advantage P[E] − Q[E]",
         x_scale="log",
-        y_scale="log",
+        y_scale="symlog",
         series=[
+            *bets,
             Series(
-                label="naive, local sensitivity",
-                role=Role.NAIVE,
-                x=column("answers"),
-                y=column("advantage"),
-                lower=column("lower"),
-                upper=column("upper"),
+                label="ceiling of the composed claim",
+                role=Role.CEILING,
+                x=_column(small, NAIVE.__name__, "answers"),
+                y=_column(small, NAIVE.__name__, "ceiling"),
             ),
-            Series(label="ceiling of the composed claim", role=Role.CEILING, x=column("answers"), y=column("ceiling")),
         ],
     )
     return [
@@ -171,11 +197,16 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     ]
 
 
+def _column(small: dict[str, Any], target: str, name: str) -> list[float]:
+    return [row[name] for row in small["rows"][target]]
+
+
 def explain(data: dict[str, Any]) -> str:
     """Say how well n is read and what that is worth."""
     everybody, small = data["measured"]["everybody"], data["measured"]["small_group"]
-    above = [row for row in small["rows"] if row["advantage"] > row["ceiling"]]
-    most = above[-1] if above else small["rows"][-1]
+    rows = small["rows"][NAIVE.__name__]
+    above = [row for row in rows if row["lower"] > row["ceiling"]]
+    most = above[-1] if above else rows[-1]
     return PARAGRAPH.format(
         upper=_bounds(NAIVE(EPSILON))[1],
         many=everybody["answers"][-1],
@@ -184,8 +215,8 @@ def explain(data: dict[str, Any]) -> str:
         group=small["people"],
         status=SMALL_GROUP,
         epsilon=SMALL_EPSILON,
-        one_advantage=small["rows"][0]["advantage"],
-        one_ceiling=small["rows"][0]["ceiling"],
+        one_advantage=rows[0]["advantage"],
+        one_ceiling=rows[0]["ceiling"],
         most_shown=most["answers"],
         most_advantage=most["advantage"],
         most_ceiling=most["ceiling"],
