@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from attacklab.attacks.base import Attack, Event, Probe, Scenario
+from attacklab.attacks.base import Attack, Probe, Scenario
 from attacklab.attacks.black_box import BlackBox
 from attacklab.attacks.candidate_pairs import candidate_pairs
 from attacklab.betting import evidence
@@ -97,7 +97,7 @@ def search(
 
 @dataclass(frozen=True)
 class _Proposals:
-    """Keeps the pairs that the black-box attack would try; only the referee runs a target, so this is an attack too."""
+    """Keeps the pairs that the black-box attack would try; an attack too, because only the referee runs a target."""
 
     pairs: list[NeighbouringPair] = field(default_factory=list)
     name: str = "proposals"
@@ -108,8 +108,7 @@ class _Proposals:
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         self.pairs.extend(candidate_pairs(target, probe, BlackBox().outcomes))
-        nothing = Event("nothing", lambda outputs: np.zeros(len(outputs), dtype=bool))
-        return [Scenario(self.pairs[0], (nothing,), sees_failures=True)]
+        return []
 
 
 def _proposed(target: Target, seed: int) -> tuple[NeighbouringPair, ...]:

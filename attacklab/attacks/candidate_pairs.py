@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import Probe, as_floats
+from attacklab.attacks.base import Probe, as_floats, bounds_of
 from attacklab.claims import PrivacyClaim
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Failure, Kind, Outputs, Target, TargetError
@@ -109,7 +109,7 @@ def _at_most_above(answer: float, step: float) -> float:
 
 
 def _of_replaced_records(target: Target) -> Iterator[NeighbouringPair]:
-    near, far = sorted(_bounds(target), key=abs)
+    near, far = sorted(bounds_of(target), key=abs)
     # A record that goes from 0 to the far bound is no larger a step by either relation.
     near = near if near * far > 0 else 0.0
     for size in SIZES:
@@ -119,7 +119,7 @@ def _of_replaced_records(target: Target) -> Iterator[NeighbouringPair]:
 
 
 def _of_added_records(target: Target) -> Iterator[NeighbouringPair]:
-    low, high = _bounds(target)
+    low, high = bounds_of(target)
     for size in SIZES:
         outside = FAR_OUTSIDE * (high - low)
         for base, added in itertools.product((low, high), (low, high, low - outside, high + outside)):
@@ -128,11 +128,6 @@ def _of_added_records(target: Target) -> Iterator[NeighbouringPair]:
         # Twos of equal records: with one more in front, every two that are next to each other differ.
         twos = np.tile([low, low, high, high], -(-size // 4))[:size]
         yield NeighbouringPair.records(twos, np.concatenate([[high], twos]), Relation.ADD_REMOVE)
-
-
-def _bounds(target: Target) -> tuple[float, float]:
-    assert target.bounds is not None  # noqa: S101 - sums and means have bounds
-    return target.bounds
 
 
 def _of_utilities(target: Target, probe: Probe, outcomes: Iterable[int]) -> Iterator[NeighbouringPair]:
