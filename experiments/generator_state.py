@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -21,15 +20,12 @@ from attacklab.referee import DEFAULT_ALPHA, audit
 from attacklab.targets import Target
 from experiments import targets
 from experiments.curves import advantage_series, ceiling_series, findings_of
-from mechanisms.grid import Grid
-from mechanisms.laplace.inversion import exact_discrete_laplace_fast
-from mechanisms.randomness import SeededBits
+from experiments.targets.generators import CLOCK_VALUES
 
 QUESTION = "How many answers give the noise generator away, and what is that worth?"
 
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0)
 FEW_EPSILONS = (0.5, 1.0)
-SEEDS = range(1 << 16)
 TRUTHS = (0.0, 1e3, 1e6)
 FEW_TRUTHS = (0.0, 1e3)
 COUNTS = (560, 624, 640, 700, 800, 1000, 1300)
@@ -45,49 +41,13 @@ values: one answer told the seed among {seeds} in {enumeration:.1f} s, and neigh
 ({exact_seed:.3f} for the exact mechanism). All of numpy's 32-bit seeds would take {all_seeds:.1f} hours on one core."""
 
 
-def naive_laplace_clock_seeded(epsilon: float = 1.0) -> Target:
-    """Laplace mechanism, numpy's legacy generator, seeded for each answer from a clock of 2^16 values."""
-
-    def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        generator = np.random.RandomState()
-        noise = np.empty(trials)
-        for trial, seed in enumerate(rng.integers(SEEDS.start, SEEDS.stop, trials)):
-            generator.seed(seed)
-            noise[trial] = generator.laplace(0.0, 1 / epsilon)
-        return answer + noise
-
-    return Target.noise(release, epsilon=epsilon, name="naive_laplace_clock_seeded")
-
-
-def naive_legacy_histogram(epsilon: float = 1.0) -> Target:
-    """Noisy histogram, numpy's legacy generator."""
-
-    def release(counts: NDArray[np.float64], trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        generator = np.random.RandomState(int(rng.integers(2**32)))
-        return counts + generator.laplace(0.0, 1 / epsilon, (trials, len(counts)))
-
-    return Target.dataset(release, epsilon=epsilon, name="naive_legacy_histogram")
-
-
-def exact_histogram(epsilon: float = 1.0) -> Target:
-    """Noisy histogram, discrete Laplace noise from fair bits, exact."""
-
-    def release(counts: NDArray[np.float64], trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        size = trials * len(counts)
-        noise = exact_discrete_laplace_fast(0, size, SeededBits(rng), epsilon=Fraction(epsilon), grid=Grid(0))
-        # Counts and noise are whole numbers below 2^53: adding them is exact.
-        return counts + noise.reshape(trials, len(counts))
-
-    return Target.dataset(release, epsilon=epsilon, name="exact_histogram")
-
-
 Rows = Sequence[tuple[Callable[[float], Target], str, Role]]
 STATE: Rows = (
-    (naive_legacy_histogram, "naive, np.random, one count of a histogram", Role.NAIVE),
-    (exact_histogram, "exact, one count of a histogram", Role.EXACT),
+    (targets.naive_legacy_histogram, "naive, np.random, one count of a histogram", Role.NAIVE),
+    (targets.exact_histogram, "exact, one count of a histogram", Role.EXACT),
 )
 SEEDED: Rows = (
-    (naive_laplace_clock_seeded, "naive, seeded from a clock, one answer", Role.NAIVE),
+    (targets.naive_laplace_clock_seeded, "naive, seeded from a clock, one answer", Role.NAIVE),
     (targets.exact_discrete_laplace, "exact, one answer", Role.EXACT),
 )
 
@@ -98,7 +58,7 @@ def collect(settings: Settings) -> Collected:
     alpha = share_of_alpha(DEFAULT_ALPHA, len(epsilons) * (len(STATE) + len(SEEDED)))
     jobs: tuple[tuple[Attack, Rows, int], ...] = (
         (GeneratorState(), STATE, settings.budget(2_000, 500)),
-        (GeneratorSeed(SEEDS), SEEDED, settings.budget(20_000, 4_000)),
+        (GeneratorSeed(CLOCK_VALUES), SEEDED, settings.budget(20_000, 4_000)),
     )
     findings = [
         finding
@@ -224,12 +184,12 @@ def explain(data: dict[str, Any]) -> str:
         largest=state["truths"][-1],
         most=enough(state["recovered"][-1]),
         seconds=state["seconds"],
-        state=at_one(naive_legacy_histogram)[0],
-        ceiling=at_one(naive_legacy_histogram)[1],
-        exact_state=at_one(exact_histogram)[0],
+        state=at_one(targets.naive_legacy_histogram)[0],
+        ceiling=at_one(targets.naive_legacy_histogram)[1],
+        exact_state=at_one(targets.exact_histogram)[0],
         seeds=rows[-1]["seeds"],
         enumeration=rows[-1]["seconds"],
-        seed=at_one(naive_laplace_clock_seeded)[0],
+        seed=at_one(targets.naive_laplace_clock_seeded)[0],
         exact_seed=at_one(targets.exact_discrete_laplace)[0],
         all_seeds=rows[-1]["seconds"] / rows[-1]["seeds"] * 2**32 / 3600,
     )

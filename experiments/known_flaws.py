@@ -26,7 +26,7 @@ from attacklab.findings import Finding, Verdict
 from attacklab.floats import BFLOAT16, BINARY16, BINARY32
 from attacklab.referee import audit
 from attacklab.targets import Target
-from experiments import generator_state, sum_sensitivity, targets
+from experiments import targets
 
 EPSILON = 1.0
 
@@ -47,10 +47,10 @@ FLAWS: Sequence[tuple[Callable[[float], Target], Attack]] = (
     (targets.naive_sum_over_count, DoubleBudget()),
     (targets.naive_ptr_mean, MissingClip()),
     (targets.naive_sample_aggregate, PositionChunks()),
-    (generator_state.naive_laplace_clock_seeded, GeneratorSeed()),
-    (sum_sensitivity.naive_numpy_sum, SumSensitivity()),
-    (sum_sensitivity.naive_correctly_rounded_sum, SumSensitivity()),
-    (sum_sensitivity.naive_int16_sum, SumSensitivity()),
+    (targets.naive_laplace_clock_seeded, GeneratorSeed()),
+    (targets.naive_numpy_sum, SumSensitivity()),
+    (targets.naive_correctly_rounded_sum, SumSensitivity()),
+    (targets.naive_int16_sum, SumSensitivity()),
     (targets.naive_laplace_numpy, IntegerCast()),
 )
 """Naive targets and the attack on the flaw that is known of each."""

@@ -5,11 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import partial
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from attacklab.attacks.base import Attack
 from attacklab.attacks.integer_cast import IntegerCast
@@ -21,28 +17,10 @@ from attacklab.referee import DEFAULT_ALPHA, audit
 from attacklab.targets import Target
 from experiments import targets
 from experiments.curves import advantage_series, ceiling_series, findings_of
-from mechanisms.grid import Grid
-from mechanisms.laplace.rounded_ideal import exact_rounded_laplace_fast
-from mechanisms.randomness import SeededBits
-from mechanisms.summation.exact import Bounds, exact_bounded_sum_fast
-from mechanisms.summation.naive import (
-    Summation,
-    correctly_rounded_sum,
-    naive_bounded_sum,
-    numpy_sum,
-    pairwise_sum,
-    sequential_sum,
-    wrapping_sum,
-)
+from experiments.targets.sums import ABOVE_LOWER, DECLARED, LOWER, UPPER
+from mechanisms.summation.naive import Summation, correctly_rounded_sum, numpy_sum, pairwise_sum, sequential_sum
 
 QUESTION = "How far does one record move a sum of doubles, and what is that worth?"
-
-LOWER, UPPER = 1.0, 1 + 2.0**-48
-DECLARED = Fraction(UPPER) - Fraction(LOWER)
-ABOVE_LOWER = Bounds(0, DECLARED, Grid(-56))
-AGE_BOUNDS = (0.0, 100.0)
-WIDE_GRID = Grid(8)
-"""The public grid of answers of up to 2^61."""
 
 ORDERS: tuple[tuple[str, Role, Summation], ...] = (
     ("naive, first to last", Role.NAIVE, sequential_sum),
@@ -64,75 +42,19 @@ of the integer answers 2^60 + 128 and 2^60 + 129 to doubles rounds them 256 apar
 {uncast:.3f})."""
 
 
-def naive_numpy_sum(epsilon: float = 1.0) -> Target:
-    """Sum of records in [1, 1 + 2^−48], numpy's order, noise scaled to the real sum's sensitivity."""
-    return _naive_sum(numpy_sum, (LOWER, UPPER), epsilon, "naive_numpy_sum")
-
-
-def naive_correctly_rounded_sum(epsilon: float = 1.0) -> Target:
-    """Sum of records in [1, 1 + 2^−48], rounded once, noise scaled to the real sum's sensitivity."""
-    return _naive_sum(correctly_rounded_sum, (LOWER, UPPER), epsilon, "naive_correctly_rounded_sum")
-
-
-def naive_int16_sum(epsilon: float = 1.0) -> Target:
-    """Sum of ages in 16-bit integers."""
-    return _naive_sum(partial(wrapping_sum, dtype=np.int16), AGE_BOUNDS, epsilon, "naive_int16_sum")
-
-
-def exact_fixed_point_sum(epsilon: float = 1.0) -> Target:
-    """Sum of records in [1, 1 + 2^−48], counted from the lower bound in fixed point, exact."""
-
-    def release(records: NDArray[np.float64], trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        # Each difference is a double, and a function of its own record. The number of records is public.
-        above = np.clip(records, LOWER, UPPER) - LOWER
-        noisy = exact_bounded_sum_fast(
-            above, trials, SeededBits(rng), epsilon=Fraction(epsilon), bounds=ABOVE_LOWER, relation="substitute"
-        )
-        return len(records) * LOWER + noisy
-
-    return Target.sum(release, bounds=(LOWER, UPPER), epsilon=epsilon, name="exact_fixed_point_sum")
-
-
-def exact_fixed_point_age_sum(epsilon: float = 1.0) -> Target:
-    """Sum of ages in fixed point, exact."""
-    bounds = Bounds(*AGE_BOUNDS, Grid(-20))
-
-    def release(records: NDArray[np.float64], trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        return exact_bounded_sum_fast(records, trials, SeededBits(rng), epsilon=Fraction(epsilon), bounds=bounds)
-
-    return Target.sum(release, bounds=AGE_BOUNDS, epsilon=epsilon, name="exact_fixed_point_age_sum")
-
-
-def exact_rounded_laplace_wide(epsilon: float = 1.0) -> Target:
-    """Laplace mechanism, ideal noise rounded to a public grid of step 256, exact."""
-
-    def release(answer: int, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        return exact_rounded_laplace_fast(
-            Fraction(answer), trials, SeededBits(rng), epsilon=Fraction(epsilon), grid=WIDE_GRID
-        )
-
-    return Target.noise(release, epsilon=epsilon, name="exact_rounded_laplace_wide")
-
-
-def _naive_sum(summation: Summation, bounds: tuple[float, float], epsilon: float, name: str) -> Target:
-    parameters: dict[str, Any] = {"lower": bounds[0], "upper": bounds[1], "relation": "substitute"}
-    release = partial(naive_bounded_sum, epsilon=epsilon, summation=summation, **parameters)
-    return Target.sum(release, bounds=bounds, epsilon=epsilon, name=name)
-
-
 Rows = Sequence[tuple[Callable[[float], Target], str, Role]]
 ROUNDED: Rows = (
-    (naive_numpy_sum, "naive, numpy", Role.NAIVE),
-    (naive_correctly_rounded_sum, "naive, correctly rounded (fsum)", Role.NAIVE),
-    (exact_fixed_point_sum, "exact, fixed point", Role.EXACT),
+    (targets.naive_numpy_sum, "naive, numpy", Role.NAIVE),
+    (targets.naive_correctly_rounded_sum, "naive, correctly rounded (fsum)", Role.NAIVE),
+    (targets.exact_fixed_point_sum, "exact, fixed point", Role.EXACT),
 )
 WRAPPED: Rows = (
-    (naive_int16_sum, "naive, ages in 16-bit integers", Role.NAIVE),
-    (exact_fixed_point_age_sum, "exact, ages in fixed point", Role.EXACT),
+    (targets.naive_int16_sum, "naive, ages in 16-bit integers", Role.NAIVE),
+    (targets.exact_fixed_point_age_sum, "exact, ages in fixed point", Role.EXACT),
 )
 CAST: Rows = (
     (targets.naive_laplace_numpy, "naive, integers near 2^60 cast", Role.NAIVE),
-    (exact_rounded_laplace_wide, "exact, integers near 2^60", Role.EXACT),
+    (targets.exact_rounded_laplace_wide, "exact, integers near 2^60", Role.EXACT),
 )
 GROUPS: Sequence[tuple[Attack, Rows]] = ((SumSensitivity(), (*ROUNDED, *WRAPPED)), (IntegerCast(), CAST))
 
@@ -228,15 +150,15 @@ def explain(data: dict[str, Any]) -> str:
 
     measured = data["measured"]
     at = measured["sizes"].index(1024)
-    naive, ceiling = at_one(naive_numpy_sum)
+    naive, ceiling = at_one(targets.naive_numpy_sum)
     return PARAGRAPH.format(
         size=measured["sizes"][at],
         moved=min(measured["moves"][label][at] for label, _, _ in ORDERS),
         naive=naive,
         ceiling=ceiling,
-        exact=at_one(exact_fixed_point_sum)[0],
+        exact=at_one(targets.exact_fixed_point_sum)[0],
         ideal=_ideal(1.0),
-        wrapped=at_one(naive_int16_sum)[0],
+        wrapped=at_one(targets.naive_int16_sum)[0],
         cast=at_one(targets.naive_laplace_numpy)[0],
-        uncast=at_one(exact_rounded_laplace_wide)[0],
+        uncast=at_one(targets.exact_rounded_laplace_wide)[0],
     )

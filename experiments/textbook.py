@@ -19,6 +19,7 @@ from attacklab.inference import share_of_alpha
 from attacklab.referee import DEFAULT_ALPHA, audit
 from attacklab.targets import Target
 from experiments import targets
+from experiments.targets import means
 from experiments.textbook_laws import (
     enumerated_loss,
     moves_of_one_person,
@@ -80,8 +81,8 @@ def collect(settings: Settings) -> Collected:
         )
     ]
     measured = {
-        "test": [passing_probabilities(delta, EPSILON) for delta in (*DELTAS, targets.DELTA)],
-        "budget": [sum_over_count_loss(size, EPSILON) / EPSILON for size in (*SIZES, targets.PEOPLE)],
+        "test": [passing_probabilities(delta, EPSILON) for delta in (*DELTAS, means.DELTA)],
+        "budget": [sum_over_count_loss(size, EPSILON) / EPSILON for size in (*SIZES, means.PEOPLE)],
         "halved": [sum_over_count_loss(size, EPSILON / 2) / EPSILON for size in SIZES],
         "moves": moves_of_one_person(settings.seed),
         "rounding": [rounding_losses(others) for others in OTHERS],
@@ -221,9 +222,9 @@ def explain(data: dict[str, Any]) -> str:
         times=test["computed"] / test["claimed"],
         repaired=test["repaired"],
         loss=measured["budget"][-1],
-        people=targets.PEOPLE,
+        people=means.PEOPLE,
         made=moves["chunks"],
-        wanted=targets.CHUNKS,
+        wanted=means.CHUNKS,
         adult=moves["naive"][0],
         ordered=moves["naive"][1],
         worst=moves["naive"][2],

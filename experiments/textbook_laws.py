@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.laws import Law, enumerate_law, smallest_epsilon, step_law
-from experiments import targets
 from experiments.adult import ages
+from experiments.targets import means
 from mechanisms.exponential.base_two import BaseTwoEta
 from mechanisms.exponential.utilities import round_at_random
 from mechanisms.local_sensitivity.constants import tail_threshold
@@ -30,7 +30,7 @@ OUTLIER = -1e6
 NO_NOISE = 2.0**80
 """An ε at which the noise is lost in the rounding of the answer."""
 
-AGES = Domain(0, Fraction(targets.UPPER), targets.AGE_GRID)
+AGES = Domain(0, Fraction(means.UPPER), means.AGE_GRID)
 
 
 def passing_probabilities(delta: float, epsilon: float) -> dict[str, float]:
@@ -74,16 +74,16 @@ def moves_of_one_person(seed: int) -> dict[str, Any]:
     """
     people = np.random.default_rng(seed).permutation(ages())
     by_age = np.sort(people)
-    chunk = math.ceil(len(people) / targets.CHUNKS)
+    chunk = math.ceil(len(people) / means.CHUNKS)
     half = len(people) // (2 * chunk) * chunk
     alternating = np.stack([by_age[:half].reshape(-1, chunk), by_age[-half:].reshape(-1, chunk)], axis=1).ravel()
     ordered = np.concatenate([alternating, by_age[half:-half]])
-    blocks = np.tile([20.0, 20.0, 80.0, 80.0], targets.CHUNKS // 2)
-    young = np.zeros(targets.CHUNKS)
-    one_more = np.append(young, targets.UPPER)
+    blocks = np.tile([20.0, 20.0, 80.0, 80.0], means.CHUNKS // 2)
+    young = np.zeros(means.CHUNKS)
+    one_more = np.append(young, means.UPPER)
     outlier = people.copy()
     outlier[0] = OUTLIER
-    total = abs(_naive_mean(outlier) - _naive_mean(people)) * len(people) / targets.UPPER
+    total = abs(_naive_mean(outlier) - _naive_mean(people)) * len(people) / means.UPPER
     clipped = abs(_exact_total(outlier) - _exact_total(people)) / AGES.width
     return {
         "names": [
@@ -117,15 +117,15 @@ def _naive_move(one: NDArray[np.float64], other: NDArray[np.float64], statistic:
             records,
             1,
             np.random.default_rng(0),
-            chunks=targets.CHUNKS,
+            chunks=means.CHUNKS,
             lower=0.0,
-            upper=targets.UPPER,
+            upper=means.UPPER,
             epsilon=NO_NOISE,
             statistic=statistic,
         )
         return float(answer)
 
-    return abs(aggregate(one) - aggregate(other)) * targets.CHUNKS / targets.UPPER
+    return abs(aggregate(one) - aggregate(other)) * means.CHUNKS / means.UPPER
 
 
 def _exact_move(records: NDArray[np.float64], leaving: int, statistic: Statistic) -> float:
@@ -134,14 +134,14 @@ def _exact_move(records: NDArray[np.float64], leaving: int, statistic: Statistic
 
     def total(present: list[tuple[str, float]]) -> int:
         return prepare_sample_aggregate(
-            present, statistic=statistic, chunks=targets.CHUNKS, key=b"public", domain=AGES, epsilon=1
+            present, statistic=statistic, chunks=means.CHUNKS, key=b"public", domain=AGES, epsilon=1
         ).total
 
     return abs(total(everybody) - total(everybody[:leaving] + everybody[leaving + 1 :])) / AGES.width
 
 
 def _naive_mean(records: NDArray[np.float64]) -> float:
-    (answer,) = naive_sum_over_count(records, 1, np.random.default_rng(0), upper=targets.UPPER, epsilon=NO_NOISE)
+    (answer,) = naive_sum_over_count(records, 1, np.random.default_rng(0), upper=means.UPPER, epsilon=NO_NOISE)
     return float(answer)
 
 

@@ -5,6 +5,7 @@ proves.
 """
 
 from experiments.targets.gaussians import (
+    exact_discrete_gaussian,
     exact_rounded_gaussian,
     naive_gaussian_box_muller,
     naive_gaussian_box_muller_binary32,
@@ -15,19 +16,26 @@ from experiments.targets.gaussians import (
     naive_gaussian_ziggurat,
     naive_gaussian_ziggurat_binary32,
 )
+from experiments.targets.generators import (
+    exact_histogram,
+    naive_laplace_clock_seeded,
+    naive_legacy_histogram,
+)
 from experiments.targets.laplaces import (
     exact_discrete_laplace,
+    exact_fixed_work_geometric,
+    exact_laplace_on_grid,
+    exact_randomized_response,
     exact_rounded_laplace,
+    exact_rounded_laplace_wide,
+    exact_snapping,
     naive_laplace_inverse_cdf,
     naive_laplace_numpy,
     naive_laplace_numpy_legacy,
+    naive_randomized_response,
+    naive_two_sided_geometric,
 )
 from experiments.targets.means import (
-    AGE_GRID,
-    CHUNKS,
-    DELTA,
-    PEOPLE,
-    UPPER,
     exact_ptr_mean,
     exact_sample_aggregate,
     exact_smooth_mean,
@@ -52,26 +60,42 @@ from experiments.targets.selections import (
     naive_gumbel_noisy_max,
     naive_laplace_noisy_max,
 )
+from experiments.targets.sums import (
+    exact_bounded_mean,
+    exact_fixed_point_age_sum,
+    exact_fixed_point_sum,
+    naive_bounded_mean,
+    naive_correctly_rounded_sum,
+    naive_int16_sum,
+    naive_numpy_sum,
+)
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "AGE_GRID",
-    "CHUNKS",
-    "DELTA",
-    "PEOPLE",
-    "UPPER",
+    "exact_bounded_mean",
+    "exact_discrete_gaussian",
     "exact_discrete_laplace",
     "exact_exponential",
     "exact_exponential_base2",
     "exact_exponential_noisy_max",
+    "exact_fixed_point_age_sum",
+    "exact_fixed_point_sum",
+    "exact_fixed_work_geometric",
+    "exact_histogram",
     "exact_laplace_noisy_max",
+    "exact_laplace_on_grid",
     "exact_ptr_mean",
+    "exact_randomized_response",
     "exact_rounded_gaussian",
     "exact_rounded_laplace",
+    "exact_rounded_laplace_wide",
     "exact_sample_aggregate",
     "exact_smooth_mean",
+    "exact_snapping",
     "exact_sum_over_count",
+    "naive_bounded_mean",
+    "naive_correctly_rounded_sum",
     "naive_exponential",
     "naive_exponential_bfloat16",
     "naive_exponential_binary16",
@@ -87,13 +111,19 @@ __all__ = [
     "naive_gaussian_ziggurat",
     "naive_gaussian_ziggurat_binary32",
     "naive_gumbel_noisy_max",
+    "naive_int16_sum",
+    "naive_laplace_clock_seeded",
     "naive_laplace_inverse_cdf",
     "naive_laplace_noisy_max",
     "naive_laplace_numpy",
     "naive_laplace_numpy_legacy",
+    "naive_legacy_histogram",
     "naive_local_sensitivity_mean",
+    "naive_numpy_sum",
     "naive_ptr_mean",
+    "naive_randomized_response",
     "naive_sample_aggregate",
     "naive_smooth_mean",
     "naive_sum_over_count",
+    "naive_two_sided_geometric",
 ]

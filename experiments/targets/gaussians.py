@@ -6,7 +6,9 @@ That σ is proved for ε < 1 only; `mechanisms.gaussian.privacy.gaussian_delta` 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +16,16 @@ from numpy.typing import NDArray
 from attacklab.attacks.low_bit_gaussian import textbook_sigma
 from attacklab.claims import PrivacyClaim
 from attacklab.targets import Target
+from experiments.targets.making import GRID, exactly
+from mechanisms.gaussian.discrete_fast import exact_discrete_gaussian_fast
+from mechanisms.gaussian.exact import exact_discrete_gaussian as discrete_gaussian_reference
 from mechanisms.gaussian.naive import Sampler, box_muller, inverse_cdf, polar, ziggurat
 from mechanisms.gaussian.rounded_ideal import exact_rounded_gaussian as rounded_gaussian_reference
 from mechanisms.gaussian.rounded_ideal import exact_rounded_gaussian_fast
 from mechanisms.grid import Grid
-from mechanisms.randomness import SeededBits
 
 DELTA = 1e-5
-GRID = Grid(-20)
+FINE_GRID = Grid(-20)
 
 
 def sigma_of(epsilon: float) -> float:
@@ -80,13 +84,12 @@ def naive_gaussian_python(epsilon: float = 1.0) -> Target:
 
 def exact_rounded_gaussian(epsilon: float = 1.0) -> Target:
     """Gaussian mechanism, ideal noise rounded to a public grid, exact."""
-    sigma = sigma_of(epsilon)
+    return _exact(exact_rounded_gaussian_fast, rounded_gaussian_reference, FINE_GRID, epsilon, "exact_rounded_gaussian")
 
-    def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        return exact_rounded_gaussian_fast(answer, trials, SeededBits(rng), sigma=sigma, grid=GRID)
 
-    target = Target.noise(release, epsilon=epsilon, delta=DELTA, name="exact_rounded_gaussian")
-    return target.exact(partial(rounded_gaussian_reference, sigma=sigma, grid=GRID))
+def exact_discrete_gaussian(epsilon: float = 1.0) -> Target:
+    """Gaussian mechanism, discrete noise on a public grid, exact."""
+    return _exact(exact_discrete_gaussian_fast, discrete_gaussian_reference, GRID, epsilon, "exact_discrete_gaussian")
 
 
 def _naive(sampler: Sampler, epsilon: float, name: str) -> Target:
@@ -96,3 +99,11 @@ def _naive(sampler: Sampler, epsilon: float, name: str) -> Target:
         return answer + sigma * sampler(trials, rng)
 
     return Target.noise(release, epsilon=epsilon, delta=DELTA, name=name)
+
+
+def _exact(
+    fast: Callable[..., NDArray[np.float64]], reference: Callable[..., float], grid: Grid, epsilon: float, name: str
+) -> Target:
+    parameters: dict[str, Any] = {"sigma": sigma_of(epsilon), "grid": grid}
+    target = Target.noise(exactly(fast, **parameters), epsilon=epsilon, delta=DELTA, name=name)
+    return target.exact(partial(reference, **parameters))

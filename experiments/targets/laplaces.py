@@ -1,18 +1,35 @@
-"""Laplace mechanisms as targets."""
+"""Laplace mechanisms and their discrete kin as targets."""
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from attacklab.targets import Target
-from experiments.targets.making import GRID, exactly, noise
+from experiments.targets.making import GRID, exactly, noise, one_by_one
+from mechanisms.exponential.base_two import BaseTwoEta
+from mechanisms.exponential.exact import exact_laplace_on_grid as laplace_on_grid_reference
+from mechanisms.grid import Grid
 from mechanisms.laplace import naive as naive_laplace_family
 from mechanisms.laplace.exact import exact_discrete_laplace as discrete_laplace_reference
+from mechanisms.laplace.fixed_work import exact_fixed_work_geometric as fixed_work_reference
 from mechanisms.laplace.inversion import exact_discrete_laplace_fast
+from mechanisms.laplace.randomized_response import exact_randomized_response as randomized_response_reference
 from mechanisms.laplace.rounded_ideal import exact_rounded_laplace as rounded_laplace_reference
 from mechanisms.laplace.rounded_ideal import exact_rounded_laplace_fast
+from mechanisms.laplace.snapping import exact_snapping as snapping_reference
+from mechanisms.randomness import RandomBits
+
+ANSWERS = (-16, 16)
+"""The public range of answers of the mechanisms that need one."""
+
+WIDE_GRID = Grid(8)
+"""The public grid of answers of up to 2^61."""
 
 
 def naive_laplace_inverse_cdf(epsilon: float = 1.0) -> Target:
@@ -28,6 +45,16 @@ def naive_laplace_numpy(epsilon: float = 1.0) -> Target:
 def naive_laplace_numpy_legacy(epsilon: float = 1.0) -> Target:
     """Laplace mechanism, numpy's legacy RandomState.laplace."""
     return noise(naive_laplace_family.naive_laplace_numpy_legacy, epsilon)
+
+
+def naive_two_sided_geometric(epsilon: float = 1.0) -> Target:
+    """Two-sided geometric noise, each variate counted in a loop."""
+    return noise(naive_laplace_family.naive_two_sided_geometric, epsilon)
+
+
+def naive_randomized_response(epsilon: float = 1.0) -> Target:
+    """Randomized response of one bit, by one uniform double."""
+    return Target.dataset(partial(naive_laplace_family.naive_randomized_response, epsilon=epsilon), epsilon=epsilon)
 
 
 def exact_rounded_laplace(epsilon: float = 1.0) -> Target:
@@ -46,3 +73,56 @@ def exact_discrete_laplace(epsilon: float = 1.0) -> Target:
         exactly(exact_discrete_laplace_fast, **parameters), epsilon=epsilon, name="exact_discrete_laplace"
     )
     return target.exact(partial(discrete_laplace_reference, **parameters))
+
+
+def exact_rounded_laplace_wide(epsilon: float = 1.0) -> Target:
+    """Laplace mechanism, ideal noise rounded to a public grid of step 256, exact."""
+
+    def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        wide = exactly(exact_rounded_laplace_fast, epsilon=Fraction(epsilon), grid=WIDE_GRID)
+        return wide(Fraction(answer), trials, rng)
+
+    return Target.noise(release, epsilon=epsilon, name="exact_rounded_laplace_wide")
+
+
+def exact_laplace_on_grid(epsilon: float = 1.0) -> Target:
+    """Laplace mechanism as a base-2 exponential mechanism on a range of whole numbers, exact; its ε is rounded down."""
+    eta = BaseTwoEta.from_epsilon(epsilon, y=16)
+    lower, upper = ANSWERS
+
+    def sampler(answer: float, bits: RandomBits) -> int:
+        released = laplace_on_grid_reference(answer, bits, eta=eta, lower=lower, spacing=1, points=upper - lower + 1)
+        return int(released)
+
+    return Target.noise(one_by_one(sampler), epsilon=epsilon, name="exact_laplace_on_grid").exact(sampler)
+
+
+def exact_fixed_work_geometric(epsilon: float = 1.0) -> Target:
+    """Two-sided geometric noise in constant work, clamped to a range, exact; its ε is rounded down."""
+    eta = BaseTwoEta.from_epsilon(epsilon, y=16, monotone=True)
+    lower, upper = ANSWERS
+
+    def sampler(answer: float, bits: RandomBits) -> int:
+        # Answers one apart stay so: rounding half up commutes with adding 1.
+        whole = math.floor(Fraction(answer) + Fraction(1, 2))
+        return fixed_work_reference(whole, bits, eta=eta, lower=lower, upper=upper)
+
+    return Target.noise(one_by_one(sampler), epsilon=epsilon, name="exact_fixed_work_geometric").exact(sampler)
+
+
+def exact_snapping(epsilon: float = 1.0) -> Target:
+    """Laplace mechanism by snapping, exact."""
+
+    def sampler(answer: float, bits: RandomBits) -> float:
+        double = float(answer)
+        if double != answer:
+            raise ValueError(f"answer must be a double, not {answer!r}: rounding could move neighbours apart")
+        return snapping_reference(double, bits, epsilon=Fraction(epsilon), bound=float(ANSWERS[1]))
+
+    return Target.noise(one_by_one(sampler), epsilon=epsilon, name="exact_snapping").exact(sampler)
+
+
+def exact_randomized_response(epsilon: float = 1.0) -> Target:
+    """Randomized response of one bit, exact."""
+    sampler = partial(randomized_response_reference, epsilon=Fraction(epsilon))
+    return Target.dataset(one_by_one(sampler), epsilon=epsilon, name="exact_randomized_response").exact(sampler)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.targets import Target
+from attacklab.targets import Release, Target
 from mechanisms.grid import Grid
 from mechanisms.randomness import SeededBits
 
@@ -33,5 +33,15 @@ def exactly(mechanism: Callable[..., Any], **parameters: Any) -> Callable[..., N
     def release(input_: Any, trials: int, rng: np.random.Generator) -> NDArray[Any]:
         released: NDArray[Any] = mechanism(input_, trials, SeededBits(rng), **parameters)
         return released
+
+    return release
+
+
+def one_by_one(sampler: Callable[..., Any]) -> Release:
+    """A reference path, one draw at a time, as a release."""
+
+    def release(input_: Any, trials: int, rng: np.random.Generator) -> NDArray[Any]:
+        bits = SeededBits(rng)
+        return np.array([sampler(input_, bits) for _ in range(trials)])
 
     return release

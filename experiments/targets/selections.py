@@ -9,10 +9,9 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-from numpy.typing import NDArray
 
 from attacklab.targets import Target
-from experiments.targets.making import exactly, selection
+from experiments.targets.making import exactly, one_by_one, selection
 from mechanisms.exponential import naive as naive_exponential_family
 from mechanisms.exponential.base_e import exact_exponential_base_e
 from mechanisms.exponential.base_two import BaseTwoEta
@@ -20,7 +19,6 @@ from mechanisms.exponential.exact import exact_exponential as exact_exponential_
 from mechanisms.exponential.levels import exact_exponential_fast
 from mechanisms.noisy_max import exact as exact_noisy_max
 from mechanisms.noisy_max import naive as naive_noisy_max
-from mechanisms.randomness import SeededBits
 
 UTILITY_RANGE = (-4096, 4096)
 """The public range of utilities of the base-2 mechanism, whose weights get longer with it."""
@@ -96,13 +94,8 @@ def _reference(mechanism: Callable[..., int], epsilon: float) -> Target:
 
 
 def _one_by_one(sampler: Callable[..., int], epsilon: float, name: str) -> Target:
-    """A selection whose only path is the reference: one draw at a time."""
-
-    def release(utilities: NDArray[np.float64], trials: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        bits = SeededBits(rng)
-        return np.array([sampler(utilities, bits) for _ in range(trials)])
-
-    return Target.selection(release, epsilon=epsilon, name=name).exact(sampler)
+    """A selection whose only path is the reference."""
+    return Target.selection(one_by_one(sampler), epsilon=epsilon, name=name).exact(sampler)
 
 
 def _low_precision(dtype: Any, epsilon: float, name: str) -> Target:

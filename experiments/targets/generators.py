@@ -1,0 +1,52 @@
+"""Targets whose noise comes from a generator that can be predicted, and one whose noise cannot."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.targets import Target
+from experiments.targets.making import exactly
+from mechanisms.grid import Grid
+from mechanisms.laplace.inversion import exact_discrete_laplace_fast
+
+CLOCK_VALUES = range(1 << 16)
+"""What the clock shows that seeds a generator."""
+
+
+def naive_laplace_clock_seeded(epsilon: float = 1.0) -> Target:
+    """Laplace mechanism, numpy's legacy generator, seeded for each answer from a clock of 2^16 values."""
+
+    def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        generator = np.random.RandomState()
+        noise = np.empty(trials)
+        for trial, seed in enumerate(rng.integers(CLOCK_VALUES.start, CLOCK_VALUES.stop, trials)):
+            generator.seed(seed)
+            noise[trial] = generator.laplace(0.0, 1 / epsilon)
+        return answer + noise
+
+    return Target.noise(release, epsilon=epsilon, name="naive_laplace_clock_seeded")
+
+
+def naive_legacy_histogram(epsilon: float = 1.0) -> Target:
+    """Noisy histogram, numpy's legacy generator."""
+
+    def release(counts: NDArray[np.float64], trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        generator = np.random.RandomState(int(rng.integers(2**32)))
+        return counts + generator.laplace(0.0, 1 / epsilon, (trials, len(counts)))
+
+    return Target.dataset(release, epsilon=epsilon, name="naive_legacy_histogram")
+
+
+def exact_histogram(epsilon: float = 1.0) -> Target:
+    """Noisy histogram, discrete Laplace noise from fair bits, exact."""
+    draw = exactly(exact_discrete_laplace_fast, epsilon=Fraction(epsilon), grid=Grid(0))
+
+    def release(counts: NDArray[np.float64], trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        # Counts and noise are whole numbers below 2^53: adding them is exact.
+        noise: NDArray[np.float64] = draw(0, trials * len(counts), rng)
+        return counts + noise.reshape(trials, len(counts))
+
+    return Target.dataset(release, epsilon=epsilon, name="exact_histogram")

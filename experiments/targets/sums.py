@@ -1,0 +1,86 @@
+"""Sums and means of bounded records as targets.
+
+Records lie between 1 and 1 + 2^−48, where doubles are coarse, or are ages in whole years. Neighbours of the narrow ones
+substitute a record; n is public.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.targets import Target
+from experiments.targets.making import exactly
+from mechanisms.grid import Grid
+from mechanisms.summation import exact as exact_sums
+from mechanisms.summation import naive as naive_sums
+from mechanisms.summation.naive import Summation
+
+LOWER, UPPER = 1.0, 1 + 2.0**-48
+DECLARED = Fraction(UPPER) - Fraction(LOWER)
+"""The sensitivity of the real sum of the narrow records."""
+
+ABOVE_LOWER = exact_sums.Bounds(0, DECLARED, Grid(-56))
+AGE_BOUNDS = (0.0, 100.0)
+AGES = exact_sums.Bounds(*AGE_BOUNDS, Grid(-20))
+
+
+def naive_numpy_sum(epsilon: float = 1.0) -> Target:
+    """Sum of records in [1, 1 + 2^−48], numpy's order, noise scaled to the real sum's sensitivity."""
+    return _naive_sum(naive_sums.numpy_sum, (LOWER, UPPER), epsilon, "naive_numpy_sum")
+
+
+def naive_correctly_rounded_sum(epsilon: float = 1.0) -> Target:
+    """Sum of records in [1, 1 + 2^−48], rounded once, noise scaled to the real sum's sensitivity."""
+    return _naive_sum(naive_sums.correctly_rounded_sum, (LOWER, UPPER), epsilon, "naive_correctly_rounded_sum")
+
+
+def naive_int16_sum(epsilon: float = 1.0) -> Target:
+    """Sum of ages in 16-bit integers."""
+    return _naive_sum(partial(naive_sums.wrapping_sum, dtype=np.int16), AGE_BOUNDS, epsilon, "naive_int16_sum")
+
+
+def naive_bounded_mean(epsilon: float = 1.0) -> Target:
+    """Mean of records in [1, 1 + 2^−48], numpy's sum over a public n, noise scaled to the real mean's sensitivity."""
+    release = partial(naive_sums.naive_bounded_mean, epsilon=epsilon, lower=LOWER, upper=UPPER)
+    return Target.mean(release, bounds=(LOWER, UPPER), epsilon=epsilon)
+
+
+def exact_fixed_point_sum(epsilon: float = 1.0) -> Target:
+    """Sum of records in [1, 1 + 2^−48], counted from the lower bound in fixed point, exact."""
+    released = exactly(
+        exact_sums.exact_bounded_sum_fast, epsilon=Fraction(epsilon), bounds=ABOVE_LOWER, relation="substitute"
+    )
+
+    def release(records: NDArray[np.float64], trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        # Each difference is a double, and a function of its own record. The number of records is public.
+        above = np.clip(records, LOWER, UPPER) - LOWER
+        return len(records) * LOWER + released(above, trials, rng)
+
+    return Target.sum(release, bounds=(LOWER, UPPER), epsilon=epsilon, name="exact_fixed_point_sum")
+
+
+def exact_fixed_point_age_sum(epsilon: float = 1.0) -> Target:
+    """Sum of ages in fixed point, exact."""
+    parameters: dict[str, Any] = {"epsilon": Fraction(epsilon), "bounds": AGES}
+    release = exactly(exact_sums.exact_bounded_sum_fast, **parameters)
+    target = Target.sum(release, bounds=AGE_BOUNDS, epsilon=epsilon, name="exact_fixed_point_age_sum")
+    return target.exact(partial(exact_sums.exact_bounded_sum, **parameters))
+
+
+def exact_bounded_mean(epsilon: float = 1.0) -> Target:
+    """Mean age, sum and count in fixed point with half of ε each, clamped to the bounds, exact."""
+    parameters: dict[str, Any] = {"epsilon": Fraction(epsilon), "bounds": AGES, "relation": "add-remove"}
+    release = exactly(exact_sums.exact_bounded_mean_fast, **parameters)
+    target = Target.mean(release, bounds=AGE_BOUNDS, epsilon=epsilon, name="exact_bounded_mean")
+    return target.exact(partial(exact_sums.exact_bounded_mean, **parameters))
+
+
+def _naive_sum(summation: Summation, bounds: tuple[float, float], epsilon: float, name: str) -> Target:
+    parameters: dict[str, Any] = {"lower": bounds[0], "upper": bounds[1], "relation": "substitute"}
+    release = partial(naive_sums.naive_bounded_sum, epsilon=epsilon, summation=summation, **parameters)
+    return Target.sum(release, bounds=bounds, epsilon=epsilon, name=name)
