@@ -1,0 +1,233 @@
+"""NaN, infinities and extremes (see attacklab.attacks.special_values)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.attacks.special_values import SPECIAL_RECORDS, SPECIAL_UTILITIES, SpecialValues
+from attacklab.claims import PrivacyClaim
+from attacklab.experiment import Collected, Settings
+from attacklab.figures import Figure, Panel, Role, Series
+from attacklab.findings import Counts, Finding
+from attacklab.inference import assess, share_of_alpha
+from attacklab.referee import DEFAULT_ALPHA, audit
+from attacklab.targets import Target
+from experiments import targets
+from experiments.curves import findings_of
+from experiments.targets.making import exactly
+from mechanisms.grid import LEAST_EXPONENT, Grid
+from mechanisms.laplace.naive import naive_laplace_numpy
+from mechanisms.laplace.rounded_ideal import exact_rounded_laplace_fast
+from mechanisms.summation.exact import Bounds, exact_bounded_sum_fast
+from mechanisms.summation.naive import naive_bounded_sum
+
+QUESTION = "Does one NaN, infinity or extreme value among the inputs give the database away?"
+
+EPSILON = 1.0
+BOUNDS = (0.0, 1.0)
+SILENT_EPSILON = 4.0
+STEPS = (1, 2, 3, 4, 6, 8, 16, 64)
+"""Sensitivities, in units of the least subnormal."""
+LEAST = math.ulp(0.0)
+PARAGRAPH = """\
+A failure is an output. Of four records in [0, 1] one is replaced. Clipping as numpy does it lets NaN through, and the
+sum is NaN every time: advantage {nan:.0f} at ε = 1, where the claim allows {ceiling:.3f}. A sum that refuses what is
+not finite raises for NaN and both infinities, and its error message is the proof: {refused:.0f} each. The exact sum
+gives NaN the value of the lower bound and never fails; of special records it shows {exact:.3f} at most. In selection a
+NaN or +∞ among the utilities makes every weight of the textbook's mechanism NaN. And where the sensitivity Δ is the
+least subnormal number, a scale of Δ/4 rounds to 0 and numpy adds no noise at all: the bet on answers beyond Δ/2 wins
+{silent:.3f} at ε = 4, where {allowed:.3f} is allowed; at {steps} times that sensitivity it wins {coarse:.3f}, near
+the ideal mechanism's {ideal:.3f}. The exact mechanism, on the finest public grid, far coarser than Δ, shows {total:.3f}."""
+
+
+def naive_sum(epsilon: float = EPSILON) -> Target:
+    """Sum of records in [0, 1], clipped by np.clip."""
+    release = partial(naive_bounded_sum, epsilon=epsilon, lower=BOUNDS[0], upper=BOUNDS[1])
+    return Target.sum(release, epsilon=epsilon, bounds=BOUNDS)
+
+
+def naive_refusing_sum(epsilon: float = EPSILON) -> Target:
+    """Sum of records in [0, 1] that raises for a record that is not finite."""
+
+    def release(records: NDArray[np.float64], trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        if not np.isfinite(records).all():
+            raise ValueError("records must be finite")
+        return naive_bounded_sum(records, trials, rng, epsilon=epsilon, lower=BOUNDS[0], upper=BOUNDS[1])
+
+    return Target.sum(release, epsilon=epsilon, bounds=BOUNDS, name="naive_refusing_sum")
+
+
+def exact_sum(epsilon: float = EPSILON) -> Target:
+    """Sum of records in [0, 1] in fixed point, NaN being the lower bound."""
+    release = exactly(exact_bounded_sum_fast, epsilon=Fraction(epsilon), bounds=Bounds(*BOUNDS, Grid(-10)))
+    return Target.sum(release, epsilon=epsilon, bounds=BOUNDS, name="exact_sum")
+
+
+def naive_silent_laplace(epsilon: float = SILENT_EPSILON, steps: int = 1) -> Target:
+    """Laplace noise by numpy for a sensitivity of so many least subnormals."""
+    sensitivity = steps * LEAST
+    release = partial(naive_laplace_numpy, epsilon=epsilon, sensitivity=sensitivity)
+    return Target.noise(release, epsilon=epsilon, sensitivity=sensitivity, name=f"naive_silent_laplace {steps}")
+
+
+def exact_silent_laplace(epsilon: float = SILENT_EPSILON, steps: int = 1) -> Target:
+    """Ideal Laplace noise for a sensitivity of so many least subnormals, rounded to the finest public grid."""
+    sensitivity = steps * LEAST
+    release = exactly(
+        exact_rounded_laplace_fast,
+        epsilon=Fraction(epsilon),
+        sensitivity=Fraction(sensitivity),
+        grid=Grid(LEAST_EXPONENT),
+    )
+    return Target.noise(release, epsilon=epsilon, sensitivity=sensitivity, name=f"exact_silent_laplace {steps}")
+
+
+SUMS = (
+    (naive_sum, "naive, np.clip", Role.NAIVE),
+    (naive_refusing_sum, "naive, refuses what is not finite", Role.NAIVE),
+    (exact_sum, "exact, fixed point", Role.EXACT),
+)
+SELECTIONS = (
+    (targets.naive_exponential, "naive", Role.NAIVE),
+    (targets.naive_exponential_stabilised, "naive, largest utility subtracted", Role.NAIVE),
+    (targets.exact_exponential, "exact", Role.EXACT),
+)
+SILENT: tuple[tuple[Callable[[float, int], Target], str, Role], ...] = (
+    (naive_silent_laplace, "naive, numpy Generator.laplace", Role.NAIVE),
+    (exact_silent_laplace, "exact, rounded ideal Laplace", Role.EXACT),
+)
+
+
+def collect(settings: Settings) -> Collected:
+    """Audit sums and selections, and bet on additive noise at the end of the subnormals."""
+    audited = [make(EPSILON) for make, _, _ in (*SUMS, *SELECTIONS)]
+    trials = settings.budget(20_000, 2_000)
+    alpha = share_of_alpha(DEFAULT_ALPHA, len(audited) + len(SILENT) * len(STEPS))
+    findings = [
+        finding
+        for target in audited
+        for finding in audit(target, [SpecialValues()], trials=trials, alpha=alpha, seed=settings.seed, spend_all=True)
+    ]
+    silent = {
+        make.__name__: [_bet_on_middle(make(SILENT_EPSILON, steps), settings, alpha, row, steps) for steps in STEPS]
+        for row, (make, _, _) in enumerate(SILENT)
+    }
+    return Collected(findings, {"silent": silent})
+
+
+def _bet_on_middle(target: Target, settings: Settings, alpha: float, *key: int) -> dict[str, float]:
+    """The bet on answers beyond half the sensitivity, the best one on ideal noise, for the answers Δ and 0."""
+    trials = settings.budget(100_000, 10_000)
+    hits = []
+    for side, answer in enumerate((target.sensitivity, 0.0)):
+        rng = np.random.default_rng(np.random.SeedSequence(settings.seed, spawn_key=(*key, side)))
+        # Twice an output is exact, half the least subnormal is not.
+        hits.append(int(np.count_nonzero(2 * target.outputs(answer, trials, rng) > target.sensitivity)))
+    return asdict(assess(target.claim, Counts(hits[0], hits[1], trials), alpha).advantage)
+
+
+def figures(data: dict[str, Any]) -> list[Figure]:
+    """Advantage by what is replaced, and against the sensitivity where noise vanishes."""
+    records = [*map(_named, SPECIAL_RECORDS), "upper bound", "one at 0, others at upper"]
+    return [
+        Figure(
+            name="special_values",
+            caption="Advantage of the bet that oversteps the claim most, by input; and of one bet, by sensitivity.",
+            panels=[
+                _by_input(data, "One of four records in [0, 1] replaced, ε = 1", SUMS, records),
+                _by_input(data, "One of two utilities replaced, ε = 1", SELECTIONS, map(_named, SPECIAL_UTILITIES)),
+                _silent(data),
+            ],
+        )
+    ]
+
+
+def _named(value: float) -> str:
+    if value == LEAST:
+        return "2^−1074"
+    return f"{value:.3g}".replace("-", "−").replace("nan", "NaN").replace("inf", "∞")
+
+
+def _by_input(
+    data: dict[str, Any], title: str, makes: Iterable[tuple[Callable[..., Target], str, Role]], names: Iterable[str]
+) -> Panel:
+    listed = list(names)
+    measured = [
+        Series(
+            label=label,
+            role=role,
+            x=range(len(listed)),
+            y=[_seen(finding) for finding in findings_of(data, make(EPSILON).name)],
+            marks_only=True,
+        )
+        for make, label, role in makes
+    ]
+    return Panel(
+        title=title,
+        x_label="",
+        y_label="distinguishing advantage |P[E] − Q[E]|",
+        x_names=listed,
+        series=[*measured, _ceiling([0, len(listed) - 1], EPSILON)],
+    )
+
+
+def _silent(data: dict[str, Any]) -> Panel:
+    seen = data["measured"]["silent"]
+    measured = [
+        Series(
+            label=label,
+            role=role,
+            x=STEPS,
+            y=[one["estimate"] for one in seen[make.__name__]],
+            lower=[one["lower"] for one in seen[make.__name__]],
+            upper=[one["upper"] for one in seen[make.__name__]],
+        )
+        for make, label, role in SILENT
+    ]
+    ends = [STEPS[0], STEPS[-1]]
+    ideal = Series(label="ideal mechanism", role=Role.IDEAL, x=ends, y=[-math.expm1(-SILENT_EPSILON / 2)] * 2)
+    return Panel(
+        title="The bet on answers beyond Δ/2, Δ subnormal, ε = 4",
+        x_label="sensitivity Δ in units of 2^−1074",
+        y_label="distinguishing advantage P[E] − Q[E]",
+        x_scale="log",
+        series=[*measured, ideal, _ceiling(ends, SILENT_EPSILON)],
+    )
+
+
+def _ceiling(ends: list[int], epsilon: float) -> Series:
+    return Series(
+        label="ceiling of the claim, tanh(ε/2)", role=Role.CEILING, x=ends, y=[PrivacyClaim(epsilon).ceiling] * 2
+    )
+
+
+def _seen(finding: Finding) -> float:
+    """An advantage without its sign, which says only which of the two databases the event speaks for."""
+    assert finding.advantage is not None  # noqa: S101 - `findings_of` keeps only those
+    return abs(finding.advantage.estimate)
+
+
+def explain(data: dict[str, Any]) -> str:
+    """Say what failures and silence give away."""
+    silent = data["measured"]["silent"]
+    naive, exact = ([one["estimate"] for one in silent[make.__name__]] for make, _, _ in SILENT)
+    return PARAGRAPH.format(
+        nan=_seen(findings_of(data, "naive_bounded_sum")[0]),
+        ceiling=PrivacyClaim(EPSILON).ceiling,
+        refused=min(map(_seen, findings_of(data, "naive_refusing_sum")[:3])),
+        exact=max(map(_seen, findings_of(data, "exact_sum")[: len(SPECIAL_RECORDS)])),
+        silent=naive[0],
+        allowed=PrivacyClaim(SILENT_EPSILON).ceiling,
+        steps=STEPS[-1],
+        coarse=naive[-1],
+        ideal=-math.expm1(-SILENT_EPSILON / 2),
+        total=max(map(abs, exact)),
+    )
