@@ -17,6 +17,7 @@ from attacklab.attacks import (
     LowBitLaplace,
     MissingClip,
     PositionChunks,
+    SumSensitivity,
     TruncatedAddition,
     ZeroRounding,
 )
@@ -99,19 +100,27 @@ GROUPS: dict[str, Sequence[Case]] = {
         Case(targets.naive_gaussian_ziggurat, (LowBitGaussian(),)),
         Case(targets.exact_rounded_gaussian, (LowBitGaussian(),)),
     ),
-    "means": tuple(
-        Case(make, (LocalSensitivity(), DoubleBudget(), MissingClip(), PositionChunks()))
-        for make in (
-            targets.naive_local_sensitivity_mean,
-            targets.naive_ptr_mean,
-            targets.naive_smooth_mean,
-            targets.naive_sample_aggregate,
-            targets.naive_sum_over_count,
-            targets.exact_sum_over_count,
-            targets.exact_ptr_mean,
-            targets.exact_smooth_mean,
-            targets.exact_sample_aggregate,
-        )
+    "sums and means": (
+        Case(targets.naive_numpy_sum, (SumSensitivity(),)),
+        Case(targets.naive_correctly_rounded_sum, (SumSensitivity(),)),
+        Case(targets.naive_int16_sum, (SumSensitivity(),)),
+        Case(targets.exact_fixed_point_sum, (SumSensitivity(),)),
+        Case(targets.exact_fixed_point_age_sum, (SumSensitivity(),)),
+        *(
+            Case(make, (LocalSensitivity(), DoubleBudget(), MissingClip(), PositionChunks()))
+            for make in (
+                targets.naive_local_sensitivity_mean,
+                targets.naive_ptr_mean,
+                targets.naive_smooth_mean,
+                targets.naive_sample_aggregate,
+                targets.naive_sum_over_count,
+                targets.exact_sum_over_count,
+                targets.exact_ptr_mean,
+                targets.exact_smooth_mean,
+                targets.exact_sample_aggregate,
+                targets.exact_bounded_mean,
+            )
+        ),
     ),
 }
 

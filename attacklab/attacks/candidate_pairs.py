@@ -1,14 +1,13 @@
 """Candidate neighbouring pairs for a target that nobody wrote an attack for, by its kind.
 
-For answers: 0 and Δ, 0 and tiny ones, large ones, and powers of two beside the number next below. For sums and means:
-records at the bounds, one of them replaced (sums), or one more of them,
-or of ones far outside (means; with n public that is no neighbour).
+For answers: 0 and Δ, 0 and tiny ones, large ones, and powers of two beside the number next below. For means: records at
+the bounds, and one more there or far outside (with n public that is no neighbour).
 
-For utilities: pairs from lines. A line is a family of vectors of which consecutive ones are neighbours: all utilities
-sink together, all rise together, one rises while the rest sink or the other way round. On a line one sample each at 1,
-2, 4, 8, … steps shows where the output's law changes by more than group privacy allows to so many steps; if that is
-not chance, some single step among them breaks the claim itself, and bisection finds it. The line goes on to where
-e^−x is 0 in any binary format in use.
+For sums and utilities: pairs from lines. A line is a family of inputs of which consecutive ones are neighbours: records
+go from one bound to the other one by one; all utilities sink together, all rise together, one rises while the rest sink
+or the other way round. On a line one sample each at 1, 2, 4, 8, … steps shows where the output's law changes by more
+than group privacy allows to so many steps; if that is not chance, some single step among them breaks the claim itself,
+and bisection looks for it. For utilities the line goes on to where e^−x is 0 in any binary format in use.
 """
 
 from __future__ import annotations
@@ -45,7 +44,10 @@ FAR_OUTSIDE = 2.0**20
 """How many widths of the range a record lies outside it that should count as its bound."""
 
 SIZES = (1, 2, 16, 256)
-"""Numbers of records."""
+"""Numbers of records of means."""
+
+PATHS = (1, 16, 1024)
+"""Numbers of records of sums, powers of two; as many steps lead from one bound to the other."""
 
 
 def candidate_pairs(target: Target, probe: Probe, outcomes: Iterable[int]) -> Iterator[NeighbouringPair]:
@@ -65,7 +67,7 @@ def candidate_pairs(target: Target, probe: Probe, outcomes: Iterable[int]) -> It
         case Kind.SELECTION:
             return _of_utilities(target, probe, outcomes)
         case Kind.SUM:
-            return _of_replaced_records(target)
+            return _of_replaced_records(target, probe)
         case Kind.MEAN:
             return _of_added_records(target)
         case _:
@@ -108,14 +110,18 @@ def _at_most_above(answer: float, step: float) -> float:
     return above if Fraction(above) - Fraction(answer) <= Fraction(step) else math.nextafter(above, -math.inf)
 
 
-def _of_replaced_records(target: Target) -> Iterator[NeighbouringPair]:
+def _of_replaced_records(target: Target, probe: Probe) -> Iterator[NeighbouringPair]:
     near, far = sorted(bounds_of(target), key=abs)
     # A record that goes from 0 to the far bound is no larger a step by either relation.
     near = near if near * far > 0 else 0.0
-    for size in SIZES:
-        for at_far in sorted({0, size // 2, size - 1}):
-            smaller, larger = (np.repeat([far, near], [count, size - count]) for count in (at_far, at_far + 1))
-            yield NeighbouringPair.records(smaller, larger, Relation.SUBSTITUTE)
+    for size in PATHS:
+        line = partial(_at_far_bound, near=near, far=far, size=size)
+        for step in sorted({0, size // 2, size - 1, *_broken_steps(line, size, target.claim, probe)}):
+            yield NeighbouringPair.records(line(step), line(step + 1), Relation.SUBSTITUTE)
+
+
+def _at_far_bound(step: int, *, near: float, far: float, size: int) -> NDArray[np.float64]:
+    return np.repeat([far, near], [step, size - step])
 
 
 def _of_added_records(target: Target) -> Iterator[NeighbouringPair]:

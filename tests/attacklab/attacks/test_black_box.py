@@ -30,6 +30,7 @@ from mechanisms.laplace.inversion import exact_discrete_laplace_fast
 from mechanisms.laplace.naive import naive_laplace_numpy
 from mechanisms.laplace.rounded_ideal import exact_rounded_laplace_fast
 from mechanisms.randomness import SeededBits
+from mechanisms.summation.naive import naive_bounded_sum
 from tests.attacklab.ideal import ideal_exponential
 
 EPSILON = 1.0
@@ -196,6 +197,13 @@ def test_the_zero_rounding_boundary_is_found_with_no_hint() -> None:
 def test_truncated_sums_are_found_with_no_hint(dtype: Any) -> None:
     target = selection(naive_exponential_low_precision, dtype=dtype)
     assert violated(audit(target, [BlackBox(learning=SMALL)], trials=20_000))
+
+
+def test_a_rounded_sum_that_moves_too_far_is_found_with_no_hint() -> None:
+    bounds = (1.0, 1 + 2.0**-48)
+    release = partial(naive_bounded_sum, epsilon=EPSILON, lower=bounds[0], upper=bounds[1], relation="substitute")
+    findings = audit(Target.sum(release, bounds=bounds, epsilon=EPSILON), [BlackBox(learning=SMALL)], trials=20_000)
+    assert violated(findings)
 
 
 @pytest.mark.parametrize(
