@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from attacklab.findings import Verdict
+
 Scale: TypeAlias = Literal["linear", "log", "symlog"]
 
 
@@ -74,8 +76,39 @@ class Panel:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One cell of a matrix: a verdict, and a few characters on it."""
+
+    verdict: Verdict
+    text: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Matrix:
+    """Verdicts by rows and columns.
+
+    Attributes:
+        title: above it.
+        row_names: at the left, from top to bottom.
+        column_names: at the top, from left to right.
+        cells: row by row; as many rows as there are names, each of as many cells as there are columns.
+    """
+
+    title: str
+    row_names: Sequence[str]
+    column_names: Sequence[str]
+    cells: Sequence[Sequence[Cell]]
+
+    def __post_init__(self) -> None:
+        if not self.row_names or not self.column_names:
+            raise ValueError(f"matrix {self.title!r} needs at least one row and one column")
+        if [len(row) for row in self.cells] != [len(self.column_names)] * len(self.row_names):
+            raise ValueError(f"matrix {self.title!r} needs a row of cells a row name and a cell a column name")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Figure:
-    """Panels, two in a row.
+    """Panels, two in a row, or matrices, one below the other.
 
     Attributes:
         name: file name without its ending.
@@ -85,7 +118,7 @@ class Figure:
 
     name: str
     caption: str
-    panels: Sequence[Panel] = field(default_factory=tuple)
+    panels: Sequence[Panel | Matrix] = field(default_factory=tuple)
 
     def to_json(self) -> dict[str, Any]:
         """The figure as plain JSON values."""
@@ -99,10 +132,16 @@ class Figure:
             ValueError: a field is missing, unknown or malformed.
         """
         try:
-            panels = [
-                Panel(**{**panel, "series": [Series(**{**one, "role": Role(one["role"])}) for one in panel["series"]]})
-                for panel in data["panels"]
-            ]
+            panels = [(_matrix if "cells" in panel else _panel)(panel) for panel in data["panels"]]
             return cls(**{**data, "panels": panels})
         except (TypeError, KeyError) as error:
             raise ValueError(f"not a figure: {error}") from error
+
+
+def _panel(data: Mapping[str, Any]) -> Panel:
+    return Panel(**{**data, "series": [Series(**{**one, "role": Role(one["role"])}) for one in data["series"]]})
+
+
+def _matrix(data: Mapping[str, Any]) -> Matrix:
+    cells = [[Cell(**{**cell, "verdict": Verdict(cell["verdict"])}) for cell in row] for row in data["cells"]]
+    return Matrix(**{**data, "cells": cells})

@@ -9,11 +9,13 @@ from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure as Canvas
+from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator
 
-from attacklab.figures import Figure, Panel, Role, Series
-from attacklab.findings import write_whole
+from attacklab.figures import Figure, Matrix, Panel, Role, Series
+from attacklab.findings import Verdict, write_whole
 
 COLOURS = {
     Role.NAIVE: ("#c1272d", "#e8743b", "#8c1a4b", "#b8860b", "#7a5195"),
@@ -38,7 +40,22 @@ STYLE: Any = {
     "svg.fonttype": "path",
     "svg.hashsalt": "attacklab",
 }
+VERDICT_COLOURS = {
+    Verdict.VIOLATED: "#c1272d",
+    Verdict.PROVED: "#0b5fa5",
+    Verdict.NOT_DETECTED: "#ced4da",
+    Verdict.INCONCLUSIVE: "#f6dc8b",
+    Verdict.ERROR: "#edb200",
+    Verdict.NOT_APPLICABLE: "#ffffff",
+}
+DARK = (Verdict.VIOLATED, Verdict.PROVED)
+"""Verdicts on whose colour text is white."""
+
 PANEL_INCHES = (6.2, 4.4)
+CELL_INCHES = (0.62, 0.26)
+MARGIN_INCHES = (3.2, 2.2)
+"""What the names of a matrix take."""
+
 MOST_COLUMNS = 2
 
 
@@ -56,12 +73,16 @@ def save(figure: Figure, folder: Path) -> list[Path]:
         OSError: the folder cannot be written.
     """
     with mpl.rc_context(STYLE):
-        width, height = PANEL_INCHES
-        columns = min(len(figure.panels), MOST_COLUMNS)
+        width, height = map(max, zip(*map(_inches, figure.panels), strict=True))
+        columns = min(len(figure.panels), 1 if isinstance(figure.panels[0], Matrix) else MOST_COLUMNS)
         rows = -(-len(figure.panels) // columns)
         canvas = Canvas(figsize=(width * columns, height * rows), layout="constrained")
         for place, panel in enumerate(figure.panels, 1):
-            _draw(canvas.add_subplot(rows, columns, place), panel)
+            axes = canvas.add_subplot(rows, columns, place)
+            if isinstance(panel, Matrix):
+                _draw_matrix(axes, panel)
+            else:
+                _draw(axes, panel)
         written = []
         for ending, metadata in (("svg", {"Date": None}), ("png", {"Software": None})):
             content = io.BytesIO()
@@ -70,6 +91,41 @@ def save(figure: Figure, folder: Path) -> list[Path]:
             write_whole(path, content.getvalue())
             written.append(path)
     return written
+
+
+def _inches(panel: Panel | Matrix) -> tuple[float, float]:
+    if isinstance(panel, Panel):
+        return PANEL_INCHES
+    columns, rows = len(panel.column_names), len(panel.row_names)
+    return MARGIN_INCHES[0] + CELL_INCHES[0] * columns, MARGIN_INCHES[1] + CELL_INCHES[1] * rows
+
+
+def _draw_matrix(axes: Axes, matrix: Matrix) -> None:
+    axes.imshow(
+        [[to_rgb(VERDICT_COLOURS[cell.verdict]) for cell in row] for row in matrix.cells],
+        aspect="auto",
+        interpolation="nearest",
+    )
+    for y, row in enumerate(matrix.cells):
+        for x, cell in enumerate(row):
+            colour = "white" if cell.verdict in DARK else "black"
+            axes.text(x, y, cell.text, ha="center", va="center", fontsize=7, color=colour)
+    axes.set_title(matrix.title, fontsize=11)
+    axes.set_xticks(range(len(matrix.column_names)), matrix.column_names, rotation=45, ha="left")
+    axes.set_yticks(range(len(matrix.row_names)), matrix.row_names)
+    axes.set_xticks([x - 0.5 for x in range(len(matrix.column_names) + 1)], minor=True)
+    axes.set_yticks([y - 0.5 for y in range(len(matrix.row_names) + 1)], minor=True)
+    axes.tick_params(which="both", length=0, top=False, labeltop=True, labelbottom=False)
+    axes.grid(visible=False, which="major")
+    axes.grid(which="minor", color="#e9ecef", linewidth=0.8, alpha=1)
+    axes.spines[:].set_visible(False)
+    shown = {cell.verdict for row in matrix.cells for cell in row}
+    keys = [
+        Patch(facecolor=colour, edgecolor="#adb5bd", label=str(verdict))
+        for verdict, colour in VERDICT_COLOURS.items()
+        if verdict in shown
+    ]
+    axes.legend(handles=keys, loc="upper center", bbox_to_anchor=(0.5, 0), ncols=len(keys))
 
 
 def _draw(axes: Axes, panel: Panel) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from attacklab.figures import Figure, Panel, Role, Series
+from attacklab.figures import Cell, Figure, Matrix, Panel, Role, Series
+from attacklab.findings import Verdict
 
 FIGURE = Figure(
     name="some_figure",
@@ -37,6 +38,30 @@ FIGURE = Figure(
     ],
 )
 
+MATRIX = Figure(
+    name="some_matrix",
+    caption="What is refuted.",
+    panels=[
+        Matrix(
+            title="all",
+            row_names=["naive", "exact"],
+            column_names=["rounding", "cast", "law"],
+            cells=[
+                [
+                    Cell(verdict=Verdict.VIOLATED, text="0.98"),
+                    Cell(verdict=Verdict.ERROR),
+                    Cell(verdict=Verdict.PROVED),
+                ],
+                [
+                    Cell(verdict=Verdict.NOT_DETECTED, text="0.03"),
+                    Cell(verdict=Verdict.NOT_APPLICABLE),
+                    Cell(verdict=Verdict.INCONCLUSIVE),
+                ],
+            ],
+        )
+    ],
+)
+
 
 def changed(**changes: Any) -> dict[str, Any]:
     data: dict[str, Any] = json.loads(json.dumps(FIGURE.to_json()))
@@ -47,6 +72,27 @@ def test_a_figure_comes_back_from_its_json_as_it_was() -> None:
     read = Figure.from_json(changed())
     assert json.loads(json.dumps(read.to_json())) == changed()
     assert read.panels[0].series[0].role is Role.NAIVE
+
+
+def test_a_matrix_comes_back_from_its_json_as_it_was() -> None:
+    data = json.loads(json.dumps(MATRIX.to_json()))
+    read = Figure.from_json(data)
+    assert read == MATRIX
+    assert json.loads(json.dumps(read.to_json())) == data
+
+
+def test_a_malformed_matrix_is_refused() -> None:
+    panel = json.loads(json.dumps(MATRIX.to_json()))["panels"][0]
+    for wrong in (
+        {**panel, "cells": panel["cells"][:1]},
+        {**panel, "cells": [row[:2] for row in panel["cells"]]},
+        {**panel, "row_names": [], "cells": []},
+        {**panel, "cells": [[{"verdict": "safe", "text": ""}] * 3] * 2},
+        {**panel, "cells": [[{"verdict": "proved", "colour": "blue"}] * 3] * 2},
+        {**panel, "x_label": ""},
+    ):
+        with pytest.raises(ValueError, match="not a figure|not a valid Verdict|needs a row of cells|at least one row"):
+            Figure.from_json({"name": "m", "caption": "", "panels": [wrong]})
 
 
 def test_a_malformed_figure_is_refused() -> None:

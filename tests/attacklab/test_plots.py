@@ -8,11 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 
 from attacklab import plots
 from attacklab.figures import Figure, Panel, Role, Series
-from tests.attacklab.test_figures import FIGURE
+from attacklab.findings import Verdict
+from tests.attacklab.test_figures import FIGURE, MATRIX
 
 
 def test_svg_and_png_are_drawn_and_are_what_they_say(tmp_path: Path) -> None:
@@ -52,6 +55,24 @@ def test_many_series_of_one_role_and_zero_on_a_symlog_axis_are_drawn(tmp_path: P
     series = [Series(label=str(k), role=Role.NAIVE, x=[1, 2, 3], y=[0.0, 0.0, 0.0]) for k in range(9)]
     panel = Panel(title="t", x_label="x", y_label="y", x_scale="log", y_scale="symlog", series=series)
     assert len(plots.save(Figure(name="many", caption="", panels=[panel] * 3), tmp_path)) == 2
+
+
+def test_a_matrix_is_drawn_with_its_names_texts_colours_and_a_key_of_the_verdicts_in_it(tmp_path: Path) -> None:
+    matrix = MATRIX.panels[0]
+    axes = plots.Canvas().add_subplot()
+    plots._draw_matrix(axes, matrix)
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["naive", "exact"]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["rounding", "cast", "law"]
+    assert [text.get_text() for text in axes.texts] == ["0.98", "", "", "0.03", "", ""]
+    red, _, blue = np.asarray(axes.images[0].get_array())[0]
+    assert tuple(red) == to_rgb("#c1272d")
+    assert tuple(blue) == to_rgb("#0b5fa5")
+    assert {text.get_text() for text in axes.get_legend().get_texts()} == {str(verdict) for verdict in Verdict}
+    assert len(plots.save(MATRIX, tmp_path)) == 2
+
+
+def test_every_verdict_has_a_colour_of_its_own() -> None:
+    assert len({plots.VERDICT_COLOURS[verdict] for verdict in Verdict}) == len(Verdict)
 
 
 def test_a_folder_that_cannot_be_written_is_an_os_error(tmp_path: Path) -> None:
