@@ -22,7 +22,7 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import forkserver, resource_tracker
@@ -41,6 +41,9 @@ Results: TypeAlias = Generator[tuple[Counts, ...], None, None]
 
 AHEAD = 4
 """Batches under way for each worker, so that none waits while a slow one is awaited."""
+
+STALE_SECONDS = 1.0
+"""How long processes may go on with batches that were drawn ahead of a decision."""
 
 WATCHED_SECONDS = 3.0
 """How long the rate is measured before it is believed."""
@@ -137,12 +140,22 @@ class Workers:
             failed.set_exception(error)
             return failed
 
-    def replaced(self, death: Exception) -> str:
+    def drop(self, futures: Sequence[Future[Any]]) -> None:
+        """Give up batches that are not wanted any more."""
+        for future in futures:
+            future.cancel()
+
+    def replaced(self, death: Exception, others: Sequence[Future[Any]] = ()) -> str:
         """Replace workers of which one died, where that can be done.
+
+        Args:
+            death: what the batch raised.
+            others: other batches under way, which are given up.
 
         Returns:
             How it died, as far as that is known.
         """
+        self.drop(others)
         return f"a worker died ({in_one_line(death)})"
 
     def close(self) -> None:
@@ -169,8 +182,16 @@ class ProcessWorkers(Workers):
         super().__init__(None, processors() if count is None else count, load=load, say=say)
         self._context = _Context()
 
-    def replaced(self, death: Exception) -> str:  # noqa: ARG002 - the processes themselves tell more
-        """As in `Workers`."""
+    def drop(self, futures: Sequence[Future[Any]]) -> None:
+        """Wait for them a moment, then start afresh.
+
+        None is cancelled: where a process dies while a cancelled batch waits, Python 3.11 leaves the others unanswered.
+        """
+        if wait(futures, STALE_SECONDS).not_done:
+            self.close()
+
+    def replaced(self, death: Exception, others: Sequence[Future[Any]] = ()) -> str:  # noqa: ARG002
+        """As in `Workers`: the processes tell more than the exception, and the others died with them."""
         started = self._context.started
         self._shut_down()
         ends = [process.exitcode for process in started]
@@ -193,7 +214,7 @@ class ProcessWorkers(Workers):
 
     def _shut_down(self) -> None:
         if self._executor is not None:
-            self._executor.shutdown(wait=True, cancel_futures=True)
+            self._executor.shutdown(wait=True)
         self._executor, self._context = None, _Context()
 
 
@@ -225,8 +246,9 @@ class DaskWorkers(Workers):
         self.deaths = (distributed.KilledWorker, CancelledError)
         super().__init__(self._client.get_executor(), threads, load=load, say=say)
 
-    def replaced(self, death: Exception) -> str:
+    def replaced(self, death: Exception, others: Sequence[Future[Any]] = ()) -> str:
         """As in `Workers`; the cluster replaces them itself."""
+        self.drop(others)
         if isinstance(death, CancelledError):
             return "the scheduler gave a batch up"
         return f"every worker died that tried a batch ({getattr(death, 'allowed_failures', 0) + 1} of them)"
@@ -308,17 +330,14 @@ class _Elsewhere:
                 yield self._outcome(*waiting.popleft(), [future for _, future in waiting])
                 waiting = deque((call, self._submit(call) if self._is_lost(one) else one) for call, one in waiting)
         finally:
-            for _, future in waiting:
-                future.cancel()
+            self._workers.drop([future for _, future in waiting])
 
     def _outcome(self, call: Any, future: Future[Any], others: Sequence[Future[Any]] = ()) -> Any:
         try:
             outcome = future.result()
         except self._workers.deaths as death:
             # It may have died of another batch, drawn at the same time: the one that dies alone is to blame.
-            for other in others:
-                other.cancel()
-            self._workers.replaced(death)
+            self._workers.replaced(death, others)
             try:
                 outcome = self._submit(call).result()
             except self._workers.deaths as its_own:

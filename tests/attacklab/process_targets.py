@@ -75,6 +75,12 @@ def leaving_large_batches(records: NDArray[Any], trials: int, rng: np.random.Gen
     return noisy(records, trials, rng)
 
 
+def hanging_in_large_batches(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:
+    if trials > 300:
+        time.sleep(600)
+    return noisy(records, trials, rng)
+
+
 def killed_once(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:
     flag = Path(os.environ["KILLED_ONCE"])
     if records[0] == 1 and not flag.exists():

@@ -220,6 +220,17 @@ def test_a_worker_that_dies_of_a_batch_that_is_not_needed_fails_nothing() -> Non
     assert undecided.reason.endswith("exited with status 4")
 
 
+def test_batches_that_are_not_needed_and_do_not_end_hold_nothing_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches of more than 300 trials hang; the evidence decides before the first of them, in either scenario."""
+    monkeypatch.setattr(execution, "STALE_SECONDS", 0.05)
+    target = Target.dataset(own.hanging_in_large_batches, epsilon=0.01)
+    attacks = [Bets(("plain", "deadly")), Bets(name="second")]
+    with ProcessWorkers(2) as workers:
+        found = audit(target, attacks, trials=100_000, where=workers.runner)
+    assert {finding.verdict for finding in found} == {Verdict.VIOLATED}
+    assert timeless(found) == timeless(audit(target, attacks, trials=100_000))
+
+
 def test_a_worker_that_dies_once_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     flag = tmp_path / "died"
     target = Target.dataset(own.killed_once, epsilon=1.0)
