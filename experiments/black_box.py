@@ -21,7 +21,7 @@ from attacklab.attacks import (
     TruncatedAddition,
     ZeroRounding,
 )
-from attacklab.attacks.black_box import BlackBox
+from attacklab.attacks.black_box import LEAST_LEARNING, BlackBox
 from attacklab.betting import judge
 from attacklab.experiment import Collected, Settings
 from attacklab.figures import Figure, Panel, Role, Series
@@ -157,7 +157,10 @@ def collect(settings: Settings) -> Collected:
 
 
 def _scaled(attack: BlackBox, settings: Settings) -> BlackBox:
-    return replace(attack, learning=settings.budget(attack.learning, max(64, attack.learning // 8)))
+    if not settings.quick:
+        return attack
+    outcomes = attack.outcomes[:1] if attack is SLOW else attack.outcomes
+    return replace(attack, outcomes=outcomes, learning=max(LEAST_LEARNING, attack.learning // 8))
 
 
 def _counting(target: Target) -> tuple[list[int], Target]:

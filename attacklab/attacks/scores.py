@@ -34,8 +34,7 @@ LOW_BITS = 4
 PENALTY = 1.0
 """Of the ridge regression, in outputs: what a bit weighs that is hardly ever seen."""
 
-CHUNK = 1 << 13
-"""Outputs unpacked into bits at a time."""
+EVERY_BYTE = np.arange(256, dtype=np.uint8)[:, np.newaxis]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +74,10 @@ def grid_exponent(values: Floats) -> Floats:
 
 
 def encoded(outputs: Outputs) -> NDArray[np.uint8]:
-    """The bits of each output as it came, most significant first: shape (n, bits), each 0 or 1."""
+    """The bytes of each output as it came, most significant first: shape (n, bytes)."""
     values = outputs if outputs.dtype.kind in "iuf" else as_floats(outputs)
     big_endian = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder(">"))
-    return np.unpackbits(big_endian.view(np.uint8).reshape(len(values), -1), axis=1)
+    return big_endian.view(np.uint8).reshape(len(values), -1)
 
 
 def learned_scores(first: Outputs, second: Outputs) -> Iterator[Score]:
@@ -144,19 +143,31 @@ def _of_cell(values: Floats, *, known: NDArray[np.int64], log_ratios: Floats) ->
 
 
 def _linear_rule(first: Outputs, second: Outputs) -> Score:
-    bits = np.concatenate([encoded(first), encoded(second)]).astype(np.float64)
-    labels = np.repeat([1.0, -1.0], [len(first), len(second)])
-    # Sums of zeros and ones are exact, in whatever order a matrix product adds them.
-    ones = bits.sum(axis=0)
-    gram = bits.T @ bits - np.outer(ones, ones) / len(bits) + PENALTY * np.eye(bits.shape[1])
-    weights = np.linalg.solve(gram, bits.T @ labels - ones * labels.mean())
-    return Score("linear rule over all bits", partial(_weighed_bits, weights=weights))
+    sides = [np.unpackbits(encoded(outputs), axis=1) for outputs in (first, second)]
+    bits = np.concatenate(sides)
+    of_first, of_second = (side.sum(axis=0, dtype=np.int64) for side in sides)
+    ones = of_first + of_second
+    mean_label = (len(first) - len(second)) / len(bits)
+    gram = _ones_in_common(bits) - np.outer(ones, ones) / len(bits) + PENALTY * np.eye(bits.shape[1])
+    weights = np.linalg.solve(gram, of_first - of_second - ones * mean_label)
+    # What each value of each byte adds to the score.
+    table = (np.unpackbits(EVERY_BYTE, axis=1)[np.newaxis] * weights.reshape(-1, 1, 8)).sum(axis=2)
+    return Score("linear rule over all bits", partial(_weighed_bytes, table=table))
 
 
-def _weighed_bits(outputs: Outputs, *, weights: Floats) -> Floats:
-    chunks = (outputs[start : start + CHUNK] for start in range(0, len(outputs), CHUNK))
-    # Rounded, so that the same bits give the same score however the matrix product is carried out.
-    return np.concatenate([np.round(encoded(chunk) @ weights, 9) for chunk in chunks])
+def _ones_in_common(bits: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """In how many rows any two columns of bits are both 1, counted 64 rows at a time."""
+    padded = np.pad(bits, ((0, -len(bits) % 64), (0, 0)))
+    columns = np.ascontiguousarray(np.packbits(padded, axis=0).T).view(np.uint64)
+    return np.array([np.bitwise_count(columns & column).sum(axis=1, dtype=np.int64) for column in columns])
+
+
+def _weighed_bytes(outputs: Outputs, *, table: Floats) -> Floats:
+    rows = encoded(outputs)
+    scores = np.zeros(len(rows))
+    for place, added in enumerate(table):
+        scores += added[rows[:, place]]
+    return scores
 
 
 def _failures(outputs: Outputs) -> Floats:

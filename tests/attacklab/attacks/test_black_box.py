@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from attacklab.attacks.black_box import BlackBox
 from attacklab.attacks.candidate_events import candidate_events
 from attacklab.attacks.candidate_pairs import candidate_pairs
-from attacklab.attacks.scores import encoded, exponent, grid_exponent
+from attacklab.attacks.scores import encoded, exponent, grid_exponent, learned_scores
 from attacklab.claims import PrivacyClaim
 from attacklab.findings import Counts, Finding, Verdict
 from attacklab.inference import assess
@@ -95,7 +95,20 @@ def test_what_is_not_finite_has_neither_exponent_nor_grid() -> None:
     ],
 )
 def test_outputs_are_read_bit_by_bit_in_the_format_they_came_in(outputs: Outputs, bits: list[str]) -> None:
-    assert ["".join(map(str, row)) for row in encoded(outputs).tolist()] == bits
+    assert ["".join(f"{byte:08b}" for byte in row) for row in encoded(outputs).tolist()] == bits
+
+
+def test_the_linear_rule_is_the_ridge_regression_over_all_bits() -> None:
+    rng = np.random.default_rng(12)
+    sides = [rng.integers(0, 1 << 16, count).astype(np.uint16) for count in (90, 75)]
+    *_, rule = learned_scores(*sides)
+    bits = np.array([[int(bit) for bit in f"{value:016b}"] for side in sides for value in side.tolist()])
+    labels = np.repeat([1.0, -1.0], [90, 75])
+    centred, targets = bits - bits.mean(axis=0), labels - labels.mean()
+    # The same least squares with the penalty as 16 more rows, solved by a route of its own.
+    rows = np.vstack([centred, np.eye(16)])
+    weights = np.linalg.lstsq(rows, np.concatenate([targets, np.zeros(16)]))[0]
+    assert rule.of(np.concatenate(sides)) == pytest.approx(bits @ weights, abs=1e-9)
 
 
 def plain(values: NDArray[np.float64]) -> Outputs:
