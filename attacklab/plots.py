@@ -53,7 +53,7 @@ DARK = (Verdict.VIOLATED, Verdict.PROVED)
 
 PANEL_INCHES = (6.2, 4.4)
 CELL_INCHES = (0.62, 0.26)
-MARGIN_INCHES = (3.2, 2.2)
+MARGIN_INCHES = (3.6, 2.4)
 """What the names of a matrix take."""
 
 MOST_COLUMNS = 2
@@ -125,7 +125,7 @@ def _draw_matrix(axes: Axes, matrix: Matrix) -> None:
         for verdict, colour in VERDICT_COLOURS.items()
         if verdict in shown
     ]
-    axes.legend(handles=keys, loc="upper center", bbox_to_anchor=(0.5, 0), ncols=len(keys))
+    axes.legend(handles=keys, loc="upper center", bbox_to_anchor=(0.5, 0), ncols=min(3, len(keys)))
 
 
 def _draw(axes: Axes, panel: Panel) -> None:

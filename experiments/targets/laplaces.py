@@ -124,5 +124,10 @@ def exact_snapping(epsilon: float = 1.0) -> Target:
 
 def exact_randomized_response(epsilon: float = 1.0) -> Target:
     """Randomized response of one bit, exact."""
-    sampler = partial(randomized_response_reference, epsilon=Fraction(epsilon))
+
+    def sampler(truth: bool, bits: RandomBits) -> bool:
+        if not isinstance(truth, bool):
+            raise TypeError(f"truth must be a bool, not {type(truth).__name__}")
+        return randomized_response_reference(truth, bits, epsilon=Fraction(epsilon))
+
     return Target.dataset(one_by_one(sampler), epsilon=epsilon, name="exact_randomized_response").exact(sampler)

@@ -91,7 +91,7 @@ def test_a_malformed_matrix_is_refused() -> None:
         {**panel, "cells": [[{"verdict": "proved", "colour": "blue"}] * 3] * 2},
         {**panel, "x_label": ""},
     ):
-        with pytest.raises(ValueError, match="not a figure|not a valid Verdict|needs a row of cells|at least one row"):
+        with pytest.raises(ValueError, match=r"not a figure|not a valid Verdict|needs a row of cells|at least one row"):
             Figure.from_json({"name": "m", "caption": "", "panels": [wrong]})
 
 

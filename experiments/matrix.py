@@ -1,0 +1,271 @@
+"""Every attack against every target of the lab, and every law that can be found."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from attacklab.attacks import ATTACKS, Attack, MissingClip, TruncatedAddition, ZeroRounding
+from attacklab.experiment import Collected, Settings
+from attacklab.figures import Cell, Figure, Matrix
+from attacklab.findings import Estimate, Finding, Verdict, described_pair
+from attacklab.inference import share_of_alpha
+from attacklab.laws import Decision, LawError, Limits, NeverEnds, advantage, certify, one_uniform, step_law
+from attacklab.neighbours import NeighbouringPair
+from attacklab.proof import METHOD, default_pair, prove
+from attacklab.referee import DEFAULT_ALPHA, audit
+from attacklab.targets import Kind, Target
+from experiments import targets
+
+QUESTION = "Which attack refutes the claim of which implementation?"
+
+EPSILON = 1.0
+LIMITS = Limits(unresolved=Fraction(1, 1 << 62), runs=1 << 11, tapes=1 << 10)
+"""Laws that need more are not sought here."""
+
+NAMES = tuple(sorted(targets.__all__, key=lambda name: (name.startswith("exact"), name)))
+
+COSTLY = (
+    "naive_exponential_noisy_max",
+    "naive_gumbel_noisy_max",
+    "naive_laplace_noisy_max",
+    "exact_exponential_base2",
+    "exact_exponential_noisy_max",
+    "exact_fixed_work_geometric",
+    "exact_laplace_noisy_max",
+    "exact_laplace_on_grid",
+    "exact_randomized_response",
+    "exact_sample_aggregate",
+    "exact_snapping",
+)
+"""Targets that draw one by one, once an outcome, or after much work on the records."""
+
+BITS = ("naive_randomized_response", "exact_randomized_response")
+"""Targets whose input is one bit."""
+
+FEW_OUTCOMES = 32
+FEW_RECORDS = 1 << 11
+SMALLER: Mapping[str, Attack] = {
+    attack.name: attack
+    for attack in (
+        ZeroRounding(outcomes=FEW_OUTCOMES),
+        TruncatedAddition(most_outcomes=FEW_OUTCOMES),
+        MissingClip(size=FEW_RECORDS),
+    )
+}
+SMALLER_ATTACKS = tuple(SMALLER.get(attack.name, attack) for attack in ATTACKS)
+
+FARTHEST = 1 << 12
+"""At the utility −FARTHEST an outcome's weight is lost beside that of 0 in every format."""
+
+UNSEEN: Mapping[str, str] = {
+    "naive_exponential_noisy_max": "an index hides the low bits of the noise",
+    "naive_gumbel_noisy_max": "an index hides the low bits of the noise",
+    "naive_laplace_noisy_max": "an index hides the low bits of the noise",
+    "naive_two_sided_geometric": "its flaw is the time that it takes; of its outputs only the sixteenth digit is off",
+}
+"""Why no attack here can refute a naive target."""
+
+TOO_RARE = "its flaw shows too rarely for these trials"
+
+PARAGRAPH = """\
+{attacks} attacks against {naive} naive and {exact} exact targets, each at ε = {epsilon:g}, with one α for all. Samples
+refute {by_samples} of the naive ones. Exact laws refute {by_law} more by probabilities too small for
+these trials: {law_only}. Not refuted here: {unseen}. Of the exact ones {accused} refuted; exact laws prove the claims
+of {proved} on a pair of neighbours, and leave open those of {undecided}, for which an enumeration of {runs} runs is too
+short. A grey cell says no more than that an advantage as large as the number in it would have been detected. Trials
+were up to {trials} a pair and event; of some targets a draw costs much ({few}), and they got {few_trials} trials, at
+most {outcomes} outcomes and {records} records."""
+
+
+def collect(settings: Settings) -> Collected:
+    """Audit every target with every attack and look for its law."""
+    trials, few = settings.budget(20_000, 400), settings.budget(500, 60)
+    alpha = share_of_alpha(DEFAULT_ALPHA, len(NAMES))
+    findings: list[Finding] = []
+    for name in NAMES:
+        target = getattr(targets, name)(EPSILON)
+        spec = f"experiments.targets:{name} --epsilon {EPSILON}"
+        costly = name in COSTLY
+        findings += audit(
+            target,
+            SMALLER_ATTACKS if costly else ATTACKS,
+            trials=few if costly else trials,
+            alpha=alpha,
+            seed=settings.seed,
+            spec=None if costly else spec,
+        )
+        findings += law_findings(target, spec)
+    return Collected(findings, {"trials": trials, "few_trials": few})
+
+
+def law_findings(target: Target, spec: str) -> list[Finding]:
+    """What the exact law says of a target; nothing where there is no way to find it."""
+    if target.sampler is not None:
+        try:
+            return [prove(target, _pair(target), limits=LIMITS, spec=spec)]
+        except NeverEnds:
+            return [_finding(target, Verdict.INCONCLUSIVE, f"no outcome in {LIMITS.runs} runs")]
+    if target.kind is Kind.SELECTION or target.name in BITS:
+        with contextlib.suppress(LawError):
+            return [_one_uniform_finding(target)]
+    return []
+
+
+def _pair(target: Target) -> NeighbouringPair:
+    return NeighbouringPair(True, False, None) if target.name in BITS else default_pair(target)
+
+
+def _one_uniform_finding(target: Target) -> Finding:
+    """The law of a naive mechanism that compares one uniform number with thresholds."""
+    if target.kind is Kind.SELECTION:
+        depth = last_drawn(target)
+        pair = NeighbouringPair.utilities([0.0, -depth], [0.0, -depth - 1.0], sensitivity=target.sensitivity)
+    else:
+        pair = _pair(target)
+    first, second = (step_law(one_uniform(target.release, input_)) for input_ in (pair.first, pair.second))
+    certificate = certify(target.claim.epsilon, Fraction(target.claim.delta), first, second)
+    distance = advantage(first, second)
+    most = certificate.epsilon_bounds[1]
+    needed = "no finite ε" if math.isinf(most) else f"ε = {most:.17g}"
+    return _finding(
+        target,
+        Verdict.PROVED if certificate.decision is Decision.PROVED else Verdict.VIOLATED,
+        f"closed laws of {len(first)} and {len(second)} outcomes: they need {needed}",
+        pair=described_pair(pair),
+        advantage=Estimate(float(distance.lower), float(distance.lower), float(distance.upper)),
+        epsilon_lower=certificate.epsilon_bounds[0],
+        delta_lower=float(certificate.delta_bounds.lower),
+        laws=certificate.digests,
+    )
+
+
+def last_drawn(target: Target) -> int:
+    """The largest whole number by which an outcome may be worse than another and still be drawn.
+
+    Raises:
+        LawError: the target does not compare one uniform number with thresholds.
+    """
+    drawn, lost = 0, FARTHEST
+    while lost - drawn > 1:
+        middle = (drawn + lost) // 2
+        law = step_law(one_uniform(target.release, np.array([0.0, -middle])))
+        drawn, lost = (middle, lost) if len(law) == 2 else (drawn, middle)
+    return drawn
+
+
+def _finding(target: Target, verdict: Verdict, reason: str, **rest: Any) -> Finding:
+    return Finding(
+        target=target.name,
+        target_version=target.version,
+        attack=METHOD,
+        verdict=verdict,
+        reason=reason,
+        claim=target.claim,
+        ceiling=target.claim.ceiling,
+        **rest,
+    )
+
+
+COLUMNS = (*(attack.name for attack in ATTACKS), METHOD)
+WORST_FIRST = (
+    Verdict.VIOLATED,
+    Verdict.ERROR,
+    Verdict.PROVED,
+    Verdict.NOT_DETECTED,
+    Verdict.INCONCLUSIVE,
+    Verdict.NOT_APPLICABLE,
+)
+
+
+def figures(data: dict[str, Any]) -> list[Figure]:
+    """A matrix of the naive targets and one of the exact ones."""
+    findings = _by_cell(data)
+    caption = "Red: the largest advantage seen. Grey: the smallest that would have been detected with every pair tried."
+    drawn = []
+    for variant in ("naive", "exact"):
+        rows = [name for name in NAMES if name.startswith(variant)]
+        cells = [[cell(findings.get((row, column), [])) for column in COLUMNS] for row in rows]
+        title = f"{variant} targets that claim ε = {EPSILON:g}"
+        matrix = Matrix(
+            title=title,
+            row_names=rows,
+            column_names=[column.replace("_", " ") for column in COLUMNS],
+            cells=cells,
+        )
+        drawn.append(Figure(name=f"matrix_{variant}", caption=caption, panels=[matrix]))
+    return drawn
+
+
+def _by_cell(data: dict[str, Any]) -> dict[tuple[str, str], list[Finding]]:
+    cells: dict[tuple[str, str], list[Finding]] = {}
+    for finding in map(Finding.from_json, data["findings"]):
+        cells.setdefault((finding.target, finding.attack), []).append(finding)
+    return cells
+
+
+def cell(findings: Sequence[Finding]) -> Cell:
+    """The gravest verdict of an attack's findings on one target, and the number that belongs to it."""
+    verdict = next((one for one in WORST_FIRST if any(one is finding.verdict for finding in findings)), None)
+    if verdict is None:
+        return Cell(verdict=Verdict.NOT_APPLICABLE)
+    decisive = [finding for finding in findings if finding.verdict is verdict]
+    if verdict is Verdict.VIOLATED:
+        advantages = (abs(finding.advantage.estimate) for finding in decisive if finding.advantage is not None)
+        return Cell(verdict=verdict, text=_short(max(advantages)))
+    if verdict is Verdict.NOT_DETECTED:
+        return Cell(verdict=verdict, text=_short(max(finding.smallest_detectable or 0.0 for finding in decisive)))
+    return Cell(verdict=verdict)
+
+
+def _short(number: float) -> str:
+    return f"{number:.2f}" if number >= 0.01 else f"{number:.0e}".replace("e-0", "e-")
+
+
+def refuting(data: dict[str, Any]) -> dict[str, set[str]]:
+    """By what each target is refuted: attacks' names, or that of the exact law."""
+    by: dict[str, set[str]] = {name: set() for name in NAMES}
+    for (target, column), found in _by_cell(data).items():
+        if any(finding.verdict is Verdict.VIOLATED for finding in found):
+            by[target].add(column)
+    return by
+
+
+def explain(data: dict[str, Any]) -> str:
+    """Say which rows are red, which are not and why."""
+    measured, by = data["measured"], refuting(data)
+    naive = [name for name in NAMES if name.startswith("naive")]
+    exact = [name for name in NAMES if name.startswith("exact")]
+    law_only = [name for name in naive if by[name] == {METHOD}]
+    laws = {target: found[0].verdict for (target, column), found in _by_cell(data).items() if column == METHOD}
+    unseen = [f"{name} ({UNSEEN.get(name, TOO_RARE)})" for name in naive if not by[name]]
+    accused = [name for name in exact if by[name]]
+    undecided = [name for name in exact if laws.get(name) is Verdict.INCONCLUSIVE]
+    return PARAGRAPH.format(
+        attacks=len(ATTACKS),
+        naive=len(naive),
+        exact=len(exact),
+        epsilon=EPSILON,
+        by_samples=sum(bool(by[name] - {METHOD}) for name in naive),
+        by_law=len(law_only),
+        law_only=_listed(law_only),
+        unseen=_listed(unseen, "; "),
+        accused=_listed(accused) + (" is" if len(accused) < 2 else " are"),
+        proved=sum(laws.get(name) is Verdict.PROVED for name in exact),
+        undecided=_listed(undecided),
+        runs=LIMITS.runs,
+        trials=measured["trials"],
+        few=_listed(COSTLY),
+        few_trials=measured["few_trials"],
+        outcomes=FEW_OUTCOMES + 1,
+        records=FEW_RECORDS,
+    )
+
+
+def _listed(names: Sequence[str], separator: str = ", ") -> str:
+    return separator.join(names) or "none"

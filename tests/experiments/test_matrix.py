@@ -1,0 +1,125 @@
+"""The matrix of attacks and targets: what a quick run finds, and that figures and paragraph say no more than that."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attacklab.attacks import ATTACKS
+from attacklab.experiment import Settings
+from attacklab.figures import Cell, Matrix
+from attacklab.findings import Estimate, Finding, Verdict, record, to_text
+from attacklab.laws import LawError
+from attacklab.loading import targets_of
+from attacklab.targets import TargetError
+from experiments import matrix, targets
+
+Data = dict[str, Any]
+Cells = dict[tuple[str, str], Cell]
+
+
+@pytest.fixture(scope="module")
+def data() -> Data:
+    once = matrix.collect(Settings(quick=True))
+    read: Data = json.loads(to_text(record(once.findings, measured=once.measured)))
+    return read
+
+
+@pytest.fixture(scope="module")
+def cells(data: Data) -> Cells:
+    shown: Cells = {}
+    for figure in matrix.figures(data):
+        (panel,) = figure.panels
+        assert isinstance(panel, Matrix)
+        for row, name in enumerate(panel.row_names):
+            for column, attack in enumerate(panel.column_names):
+                shown[name, attack] = panel.cells[row][column]
+    return shown
+
+
+def test_every_target_has_a_row_and_every_attack_and_the_law_a_column(cells: Cells) -> None:
+    rows, columns = ({key[side] for key in cells} for side in (0, 1))
+    assert rows == set(targets_of("experiments.targets"))
+    assert columns == {attack.name.replace("_", " ") for attack in ATTACKS} | {"exact law"}
+    assert len(cells) == len(rows) * len(columns)
+
+
+def test_no_exact_target_is_refuted_by_anything(cells: Cells) -> None:
+    """In all runs together a false alarm has probability at most 1e-6, and the seed is fixed."""
+    refuted = [key for key, cell in cells.items() if key[0].startswith("exact") and cell.verdict is Verdict.VIOLATED]
+    assert refuted == []
+
+
+@pytest.mark.parametrize(
+    ("target", "attack"),
+    [
+        ("naive_exponential", "zero rounding"),
+        ("naive_exponential_stabilised", "exact law"),
+        ("naive_exponential_bfloat16", "truncated addition"),
+        ("naive_laplace_numpy", "low bit laplace"),
+        ("naive_laplace_numpy", "integer cast"),
+        ("naive_gaussian_polar", "low bit gaussian"),
+        ("naive_legacy_histogram", "generator state"),
+        ("naive_int16_sum", "sum sensitivity"),
+        ("naive_ptr_mean", "missing clip"),
+        ("naive_randomized_response", "exact law"),
+    ],
+)
+def test_known_flaws_are_red(target: str, attack: str, cells: Cells) -> None:
+    assert cells[target, attack].verdict is Verdict.VIOLATED
+
+
+def test_naive_targets_without_a_red_cell_are_named_with_a_reason(data: Data, cells: Cells) -> None:
+    paragraph = matrix.explain(data)
+    for name in targets.__all__:
+        red = any(cell.verdict is Verdict.VIOLATED for key, cell in cells.items() if key[0] == name)
+        assert not name.startswith("naive") or red or f"{name} (" in paragraph
+    assert not {"{", "}", "nan"} & set(paragraph)
+
+
+def test_no_reason_is_given_for_a_target_that_is_refuted_or_that_there_is_not(cells: Cells) -> None:
+    for name in matrix.UNSEEN:
+        verdicts = {cell.verdict for key, cell in cells.items() if key[0] == name}
+        assert verdicts
+        assert Verdict.VIOLATED not in verdicts
+
+
+def test_grey_cells_tell_their_power(cells: Cells) -> None:
+    grey = [cell for cell in cells.values() if cell.verdict is Verdict.NOT_DETECTED]
+    assert grey
+    assert all(0 < float(cell.text) <= 1 for cell in grey)
+
+
+def finding(verdict: Verdict, **rest: Any) -> Finding:
+    claim = targets.exact_exponential(1.0).claim
+    return Finding(target="t", target_version="1", attack="a", verdict=verdict, reason="", claim=claim, **rest)
+
+
+def test_a_cell_shows_the_gravest_verdict() -> None:
+    missed = [finding(Verdict.NOT_DETECTED, smallest_detectable=power) for power in (0.25, 0.5)]
+    assert matrix.cell([]) == Cell(verdict=Verdict.NOT_APPLICABLE)
+    assert matrix.cell(missed) == Cell(verdict=Verdict.NOT_DETECTED, text="0.50")
+    assert matrix.cell([*missed, finding(Verdict.ERROR)]).verdict is Verdict.ERROR
+    assert matrix.cell([finding(Verdict.INCONCLUSIVE)]).verdict is Verdict.INCONCLUSIVE
+    breach = finding(Verdict.VIOLATED, advantage=Estimate(-0.9, -1.0, -0.8))
+    assert matrix.cell([*missed, finding(Verdict.ERROR), breach]) == Cell(verdict=Verdict.VIOLATED, text="0.90")
+
+
+def test_the_last_outcome_drawn_is_the_last_whose_weight_a_double_sum_still_sees() -> None:
+    """Beside a weight of 1 that is e^(−d/2) > 2^−53, half a unit in the last place."""
+    assert matrix.last_drawn(targets.naive_exponential_stabilised(1.0)) == math.floor(2 * 53 * math.log(2))
+    assert matrix.last_drawn(targets.naive_exponential_bfloat16(1.0)) == math.floor(2 * 8 * math.log(2))
+
+
+def test_a_mechanism_of_more_than_one_uniform_number_has_no_such_law() -> None:
+    with pytest.raises(LawError):
+        matrix.last_drawn(targets.naive_gumbel_noisy_max(1.0))
+
+
+def test_targets_of_bits_refuse_what_is_no_bit() -> None:
+    with pytest.raises(TargetError, match="truth must be a bool"):
+        targets.exact_randomized_response(1.0).outputs(np.zeros(3), 1, np.random.default_rng(0))
