@@ -1,11 +1,20 @@
-"""A security test-suite and attack lab for floating-point flaws in differential-privacy implementations."""
+"""A security test-suite and attack lab for floating-point flaws in differential-privacy implementations.
 
-from attacklab.attacks import ATTACKS
-from attacklab.claims import PrivacyClaim
-from attacklab.findings import Finding, Verdict
-from attacklab.neighbours import NeighbouringPair, Relation
-from attacklab.referee import audit
-from attacklab.targets import Kind, Target
+What this module exports is imported when it is first used, so that the pytest plugin costs nothing where it is not.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from attacklab.attacks import ATTACKS
+    from attacklab.claims import PrivacyClaim
+    from attacklab.findings import Finding, Verdict
+    from attacklab.neighbours import NeighbouringPair, Relation
+    from attacklab.referee import audit
+    from attacklab.targets import Kind, Target
 
 __all__ = [
     "ATTACKS",
@@ -18,3 +27,27 @@ __all__ = [
     "Verdict",
     "audit",
 ]
+
+_HOMES = {
+    "ATTACKS": "attacks",
+    "Finding": "findings",
+    "Kind": "targets",
+    "NeighbouringPair": "neighbours",
+    "PrivacyClaim": "claims",
+    "Relation": "neighbours",
+    "Target": "targets",
+    "Verdict": "findings",
+    "audit": "referee",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,118 @@
+"""Findings as a SARIF log, which code-scanning pages show beside the source.
+
+A refuted claim is a result. What could not be decided (an error, too few trials) is a notification of the tool, and a
+run with an error is recorded as unsuccessful, so that no such log reads as a clean one. What was not detected appears
+nowhere: SARIF's word for it would be 'pass', and nothing passes on samples.
+
+Source: OASIS, 'Static Analysis Results Interchange Format (SARIF) Version 2.1.0', sections 3.13 to 3.58.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any
+
+from attacklab.attacks import ATTACKS
+from attacklab.findings import Finding, Verdict
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+VERSION = "2.1.0"
+
+LEVELS = {Verdict.ERROR: "error", Verdict.INCONCLUSIVE: "warning"}
+"""Of a notification, for verdicts that say nothing of the claim."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the source a finding is shown.
+
+    Attributes:
+        path: of the file, relative to the repository's root, with forward slashes.
+        line: from 1.
+    """
+
+    path: str
+    line: int = 1
+
+
+def sarif(findings: Sequence[tuple[Finding, Place | None]]) -> dict[str, Any]:
+    """A SARIF 2.1.0 log of one run.
+
+    Args:
+        findings: each with the place where it belongs, or None where there is no source file.
+
+    Returns:
+        Plain JSON values; `findings.to_text` makes the file's text of them.
+    """
+    violated = [(finding, place) for finding, place in findings if finding.verdict is Verdict.VIOLATED]
+    undecided = [(finding, place) for finding, place in findings if finding.verdict in LEVELS]
+    attacks = list(dict.fromkeys(finding.attack for finding, _ in violated))
+    return {
+        "$schema": SCHEMA,
+        "version": VERSION,
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": "attacklab",
+                        "version": metadata.version("attacklab"),
+                        "rules": [_rule(attack) for attack in attacks],
+                    }
+                },
+                "invocations": [
+                    {
+                        "executionSuccessful": all(finding.verdict is not Verdict.ERROR for finding, _ in undecided),
+                        "toolExecutionNotifications": [_notification(*one) for one in undecided],
+                    }
+                ],
+                "results": [_result(*one, attacks.index(one[0].attack)) for one in violated],
+            }
+        ],
+    }
+
+
+def _rule(attack: str) -> dict[str, Any]:
+    flaws = {known.name: known.flaw for known in ATTACKS}
+    return {"id": attack, "shortDescription": {"text": flaws.get(attack, attack)}}
+
+
+def _result(finding: Finding, place: Place | None, rule: int) -> dict[str, Any]:
+    text = f"{finding.target} does not keep its claim (ε = {finding.claim.epsilon:g}, δ = {finding.claim.delta:g})"
+    text += f" on the event '{finding.event}': {finding.reason}" if finding.event else f": {finding.reason}"
+    return {
+        "ruleId": finding.attack,
+        "ruleIndex": rule,
+        "level": "error",
+        "message": {"text": text},
+        "locations": _locations(finding, place),
+        "partialFingerprints": {"finding/v1": _fingerprint(finding)},
+        "properties": finding.to_json(),
+    }
+
+
+def _notification(finding: Finding, place: Place | None) -> dict[str, Any]:
+    return {
+        "level": LEVELS[finding.verdict],
+        "message": {"text": f"{finding.attack} on {finding.target}: {finding.verdict}: {finding.reason}"},
+        "locations": _locations(finding, place),
+    }
+
+
+def _locations(finding: Finding, place: Place | None) -> list[dict[str, Any]]:
+    located: dict[str, Any] = {"logicalLocations": [{"name": finding.target, "kind": "function"}]}
+    if place is not None:
+        located["physicalLocation"] = {
+            "artifactLocation": {"uri": place.path, "uriBaseId": "%SRCROOT%"},
+            "region": {"startLine": place.line},
+        }
+    return [located]
+
+
+def _fingerprint(finding: Finding) -> str:
+    """What stays the same from run to run while the flaw is there: not its counts."""
+    identity = json.dumps([finding.target, finding.attack, finding.pair], sort_keys=True)
+    return hashlib.sha256(identity.encode()).hexdigest()
