@@ -85,7 +85,7 @@ most {outcomes} outcomes and {records} records."""
 
 def collect(settings: Settings) -> Collected:
     """Audit every target with every attack and look for its law."""
-    trials, few = settings.budget(20_000, 400), settings.budget(500, 60)
+    trials, few = settings.budget(20_000, 400), settings.budget(500, 150)
     alpha = share_of_alpha(DEFAULT_ALPHA, len(NAMES))
     findings: list[Finding] = []
     for name in NAMES:
