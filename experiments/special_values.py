@@ -45,7 +45,8 @@ gives NaN the value of the lower bound and never fails; of special records it sh
 NaN or +∞ among the utilities makes every weight of the textbook's mechanism NaN. And where the sensitivity Δ is the
 least subnormal number, a scale of Δ/4 rounds to 0 and numpy adds no noise at all: the bet on answers beyond Δ/2 wins
 {silent:.3f} at ε = 4, where {allowed:.3f} is allowed; at {steps} times that sensitivity it wins {coarse:.3f}, near
-the ideal mechanism's {ideal:.3f}. The exact mechanism, on the finest public grid, far coarser than Δ, shows {total:.3f}."""
+the ideal mechanism's {ideal:.3f}. The exact mechanism's public grid is far coarser than Δ and shows
+{total:.3f}."""
 
 
 def naive_sum(epsilon: float = EPSILON) -> Target:

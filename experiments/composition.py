@@ -1,0 +1,367 @@
+"""Many answers to one query: how a leak adds up, and what composition allows.
+
+The exact mechanism's law of one answer is known, and with it that of its *loss index*, the privacy loss as a whole
+number of steps. The index of m answers is the sum of m, so that its laws under both inputs are m-fold convolutions, and
+every event of m answers is at most as telling as one of the index. What is allowed: basic composition (mε, 0); advanced
+composition (Dwork and Roth 2014, Theorem 3.20), with the best δ′; and the optimum (Kairouz, Oh and Viswanath 2015,
+Theorem 3.3), which m randomized responses attain.
+
+The δ(ε) curve of one answer belongs to the mechanism that gives it: that of the discrete Gaussian is judged here by an
+exact law.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special, stats
+
+from attacklab.attacks.base import bounds_of
+from attacklab.attacks.local_sensitivity import estimated_scale
+from attacklab.attacks.low_bit_laplace import MODELS, reachable
+from attacklab.claims import PrivacyClaim
+from attacklab.experiment import Collected, Settings
+from attacklab.figures import Figure, Panel, Role, Series
+from attacklab.findings import Counts, Estimate
+from attacklab.inference import assess, share_of_alpha
+from attacklab.laws import Law, Limits, enumerate_law, hockey_stick
+from attacklab.referee import DEFAULT_ALPHA
+from experiments import targets
+from mechanisms.gaussian.exact import discrete_gaussian
+from mechanisms.gaussian.privacy import discrete_gaussian_delta, gaussian_delta
+from mechanisms.laplace.exact import two_sided_geometric
+
+QUESTION = "How do leaks add up over many answers, and what does composition allow?"
+
+EPSILON = 0.1
+STEPS = 4
+"""Of the exact mechanism's grid in one unit of the answer."""
+RATIO = Fraction(999, 1024)
+"""Of the probabilities of its noise from step to step: −STEPS·ln(RATIO) is 0.0989, within ε."""
+ANSWERS = tuple(2**power for power in range(11))
+MEASURED = tuple(2**power for power in range(9))
+DELTA = 1e-6
+GROUP = 6
+"""Records of the smaller database whose mean has noise scaled to its local sensitivity."""
+FEW = 2
+"""The place in MEASURED of the few answers that the paragraph speaks of."""
+SIGMA = 1
+CURVE = tuple(Fraction(step, 10) for step in range(31))
+PARAGRAPH = """\
+Answers at ε = {epsilon:g} each. Of exact two-sided geometric noise on a grid of quarters, one answer has
+advantage {one:.4f} and {many} answers have {exact:.4f}; the optimal composition of any ε-DP mechanisms allows {optimal:.4f}, advanced
+composition {advanced:.4f}, basic {basic:.4f}. The low bits of numpy's Laplace noise need no composition: one answer
+gives {low_bits:.3f} already, and {few} answers {low_bits_few:.4f}. Noise scaled to the local sensitivity of a mean of
+{group} or {larger} records is the other kind of leak: one answer gives {local_one:.3f}, within what ε allows
+({ceiling:.3f}), and {local_many} answers {local:.3f} where {local_allowed:.3f} is allowed. In terms of (ε, δ) at
+δ = {delta:g}, the {many} answers of the exact mechanism spend {spent:.2f}; the optimum allows {optimal_epsilon:.2f},
+advanced composition {advanced_epsilon:.2f} and basic {basic_epsilon:.1f}. A claim with δ > 0 is judged by the curve of
+the mechanism itself: at σ = 1 and ε = 1 the exact law of the discrete Gaussian has δ = {law:.4f}; its own curve says
+{discrete:.4f}, the continuous Gaussian's {continuous:.4f}, by which a sound implementation would look broken."""
+
+Vector = NDArray[np.float64]
+
+
+def collect(settings: Settings) -> Collected:
+    """Compose exact laws, and bet on many answers of two leaking mechanisms."""
+    first, second, unresolved = _index_laws(settings)
+    trials = settings.budget(20_000, 2_000)
+    alpha = share_of_alpha(DEFAULT_ALPHA, 2 * len(MEASURED))
+    composed = {m: (_convolved(first, m), _convolved(second, m)) for m in ANSWERS}
+    return Collected(
+        (),
+        {
+            "exact": [advantage_of(*composed[m]) for m in ANSWERS],
+            "exact_error": [2 * m * unresolved for m in ANSWERS],
+            "exact_epsilon": [epsilon_of(*composed[m], DELTA) for m in ANSWERS],
+            "low_bits": [asdict(_low_bits(settings, trials, m, alpha)) for m in MEASURED],
+            "local": [asdict(_local(settings, trials, m, alpha)) for m in MEASURED],
+            "curve": _gaussian_curve(settings),
+        },
+    )
+
+
+def _index_laws(settings: Settings) -> tuple[Vector, Vector, float]:
+    """The laws of one answer's loss index for the answers 0 and STEPS, and the mass that is not resolved.
+
+    The index of output y is |y − STEPS| − |y|, from −STEPS to STEPS: each unit is a factor 1/RATIO of likelihoods.
+    """
+    limits = Limits(unresolved=Fraction(1, 1 << settings.budget(40, 24)))
+    noise = enumerate_law(partial(two_sided_geometric, RATIO), limits=limits)
+    laws = [noise.map(partial(_index, answer)) for answer in (0, STEPS)]
+    vectors = [np.array([float(law.mass(index)) for index in range(-STEPS, STEPS + 1)]) for law in laws]
+    return vectors[0], vectors[1], float(max(law.unresolved for law in laws))
+
+
+def _index(answer: int, noise: Any) -> int:
+    output = answer + int(noise)
+    return abs(output - STEPS) - abs(output)
+
+
+def _convolved(law: Vector, answers: int) -> Vector:
+    """The law of the sum of independent indices; by doubling, of nonnegative numbers, so that errors stay relative."""
+    composed = law
+    for _ in range(answers.bit_length() - 1):
+        composed = np.convolve(composed, composed)
+    return composed
+
+
+def advantage_of(first: Vector, second: Vector) -> float:
+    """The total variation distance of two laws of the index."""
+    return float(np.maximum(first - second, 0).sum())
+
+
+def epsilon_of(first: Vector, second: Vector, delta: float) -> float:
+    """The least ε at which the hockey-stick divergence of two laws of the index is at most δ."""
+    return _least(lambda epsilon: float(np.maximum(first - math.exp(epsilon) * second, 0).sum()) <= delta)
+
+
+def optimal_advantage(epsilon: float, answers: int) -> float:
+    """The largest advantage that m answers of any ε-DP mechanisms can have together.
+
+    It is that of m randomized responses, which is decided by the majority of them.
+    """
+    truth = float(special.expit(epsilon))
+    fewest = answers // 2 + 1
+    return float(stats.binom.sf(fewest - 1, answers, truth) - stats.binom.sf(fewest - 1, answers, 1 - truth))
+
+
+def optimal_epsilon(epsilon: float, answers: int, delta: float) -> float:
+    """The ε that m answers of any ε-DP mechanisms keep together at a δ, by m randomized responses."""
+    truths = np.arange(answers + 1)
+    truth = float(special.expit(epsilon))
+    first, second = (stats.binom.pmf(truths, answers, p) for p in (truth, 1 - truth))
+    return epsilon_of(first, second, delta)
+
+
+def advanced_epsilon(epsilon: float, answers: int, delta: float) -> float:
+    """The ε′ of advanced composition: √(2m·ln(1/δ′))·ε + m·ε·(e^ε − 1)."""
+    return math.sqrt(2 * answers * math.log(1 / delta)) * epsilon + answers * epsilon * math.expm1(epsilon)
+
+
+def advanced_ceiling(epsilon: float, answers: int) -> float:
+    """The least ceiling of advanced composition over all δ′ = 10^−k, k in tenths."""
+    deltas = [10 ** -(k / 10) for k in range(1, 120)]
+    return min(PrivacyClaim(advanced_epsilon(epsilon, answers, delta), delta).ceiling for delta in deltas)
+
+
+def _least(holds: Any) -> float:
+    """The least ε ≥ 0 for which `holds`, to 2^−40 of the first power of two for which it does."""
+    high = 2.0**-10
+    while not holds(high):
+        high *= 2
+    low = 0.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def _draw(settings: Settings, *key: int) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence(settings.seed, spawn_key=key))
+
+
+def _low_bits(settings: Settings, trials: int, answers: int, alpha: float) -> Estimate:
+    """The bet that every one of m answers can be reached from the first database."""
+    target = targets.naive_laplace_numpy(EPSILON)
+    model = MODELS[-1]
+    hits = []
+    for side in (0, 1):
+        rng = _draw(settings, 0, answers, side)
+        kept = 0
+        for rows in _portions(trials, answers):
+            drawn = target.outputs(float(side), rows * answers, rng)
+            kept += int(reachable(drawn, 0.0, 1 / EPSILON, model).reshape(rows, answers).all(axis=1).sum())
+        hits.append(kept)
+    return assess(target.claim.composed(answers), Counts(hits[0], hits[1], trials), alpha).advantage
+
+
+def _local(settings: Settings, trials: int, answers: int, alpha: float) -> Estimate:
+    """The bet on the larger of two scales, where the likelihoods of m answers about equal records cross."""
+    target = targets.naive_local_sensitivity_mean(EPSILON)
+    lower, upper = bounds_of(target)
+    threshold = (upper - lower) * _crossing(*_local_scales())
+    hits = []
+    for side, size in enumerate((GROUP, GROUP + 1)):
+        drawn = target.outputs(np.full(size, lower), trials * answers, _draw(settings, 1, answers, side))
+        seen = estimated_scale(drawn.reshape(trials, answers), lower)
+        hits.append(int(np.count_nonzero(seen > threshold)))
+    return assess(target.claim.composed(answers), Counts(hits[0], hits[1], trials), alpha).advantage
+
+
+def _portions(trials: int, answers: int) -> Iterable[int]:
+    """Rows of at most a quarter of a million answers at a time."""
+    most = max(1, (1 << 18) // answers)
+    return (min(most, trials - start) for start in range(0, trials, most))
+
+
+def _local_scales() -> tuple[float, float]:
+    """The scales of the noise on the mean of either database, for records in [0, 1]."""
+    return 1 / ((GROUP + 1) * EPSILON), 1 / ((GROUP + 2) * EPSILON)
+
+
+def _crossing(larger: float, smaller: float) -> float:
+    """The mean |noise| at which Laplace laws of two scales are equally likely."""
+    return math.log(larger / smaller) / (1 / smaller - 1 / larger)
+
+
+def ideal_local_advantage(answers: int) -> float:
+    """The advantage of m answers with Laplace noise of either scale in real arithmetic: sums of |noise| are gamma."""
+    larger, smaller = _local_scales()
+    beyond = answers * _crossing(larger, smaller)
+    return float(special.gammaincc(answers, beyond / larger) - special.gammaincc(answers, beyond / smaller))
+
+
+def _gaussian_curve(settings: Settings) -> list[list[float]]:
+    """δ at each ε: bounds from the exact law of the discrete Gaussian for answers 0 and 1, and both curves."""
+    limits = Limits(unresolved=Fraction(1, 1 << settings.budget(40, 24)))
+    noise = enumerate_law(partial(discrete_gaussian, Fraction(SIGMA**2)), limits=limits)
+    moved = noise.map(_next)
+    return [_at(noise, moved, epsilon) for epsilon in CURVE]
+
+
+def _next(outcome: Any) -> int:
+    return int(outcome) + 1
+
+
+def _at(noise: Law, moved: Law, epsilon: Fraction) -> list[float]:
+    found = hockey_stick(moved, noise, epsilon)
+    curves = (discrete_gaussian_delta(epsilon, sigma=SIGMA), gaussian_delta(epsilon, sigma=SIGMA))
+    return [float(found.lower), float(found.upper), *curves]
+
+
+def figures(data: dict[str, Any]) -> list[Figure]:
+    """Advantage and ε against the number of answers; δ(ε) of the discrete Gaussian."""
+    return [
+        Figure(
+            name="composition",
+            caption="Answers to one query at ε = 0.1 each; bands are simultaneous confidence bounds.",
+            panels=[_advantages(data), _epsilons(data), _curves(data)],
+        )
+    ]
+
+
+def _advantages(data: dict[str, Any]) -> Panel:
+    found = data["measured"]
+    return Panel(
+        title="Advantage of m answers",
+        x_label="answers m",
+        y_label="distinguishing advantage",
+        x_scale="log",
+        series=[
+            _measured("naive, low bits of numpy's Laplace", found["low_bits"]),
+            _measured("naive, local sensitivity, 6 or 7 records", found["local"]),
+            Series(label="exact, two-sided geometric (exact law)", role=Role.EXACT, x=ANSWERS, y=found["exact"]),
+            Series(
+                label="local sensitivity in real arithmetic",
+                role=Role.IDEAL,
+                x=ANSWERS,
+                y=[ideal_local_advantage(m) for m in ANSWERS],
+            ),
+            _allowed("optimal composition", [optimal_advantage(EPSILON, m) for m in ANSWERS]),
+            _allowed("basic composition", [PrivacyClaim(m * EPSILON).ceiling for m in ANSWERS]),
+        ],
+    )
+
+
+def _measured(label: str, advantages: list[dict[str, float]]) -> Series:
+    return Series(
+        label=label,
+        role=Role.NAIVE,
+        x=MEASURED,
+        y=[one["estimate"] for one in advantages],
+        lower=[one["lower"] for one in advantages],
+        upper=[one["upper"] for one in advantages],
+    )
+
+
+def _allowed(label: str, y: Sequence[float]) -> Series:
+    return Series(label=label, role=Role.CEILING, x=ANSWERS, y=y)
+
+
+def _epsilons(data: dict[str, Any]) -> Panel:
+    return Panel(
+        title=f"ε of m answers together, δ = {DELTA:g}",
+        x_label="answers m",
+        y_label="ε",
+        x_scale="log",
+        y_scale="log",
+        series=[
+            Series(
+                label="exact, two-sided geometric (exact law)",
+                role=Role.EXACT,
+                x=ANSWERS,
+                y=data["measured"]["exact_epsilon"],
+            ),
+            Series(
+                label="advanced composition",
+                role=Role.OTHER,
+                x=ANSWERS,
+                y=[advanced_epsilon(EPSILON, m, DELTA) for m in ANSWERS],
+            ),
+            _allowed("optimal composition", [optimal_epsilon(EPSILON, m, DELTA) for m in ANSWERS]),
+            _allowed("basic composition", [m * EPSILON for m in ANSWERS]),
+        ],
+    )
+
+
+def _curves(data: dict[str, Any]) -> Panel:
+    curve = data["measured"]["curve"]
+    epsilons = [float(epsilon) for epsilon in CURVE]
+    return Panel(
+        title="δ(ε) of the discrete Gaussian, σ = Δ = 1",
+        x_label="ε",
+        y_label="δ",
+        y_scale="log",
+        series=[
+            Series(
+                label="exact law of the sampler",
+                role=Role.EXACT,
+                x=epsilons,
+                y=[row[0] for row in curve],
+                marks_only=True,
+            ),
+            Series(label="discrete Gaussian's curve", role=Role.CEILING, x=epsilons, y=[row[2] for row in curve]),
+            Series(label="continuous Gaussian's curve", role=Role.IDEAL, x=epsilons, y=[row[3] for row in curve]),
+        ],
+    )
+
+
+def explain(data: dict[str, Any]) -> str:
+    """Say how leaks add up."""
+    found = data["measured"]
+    at_one = found["curve"][CURVE.index(Fraction(1))]
+    return PARAGRAPH.format(
+        epsilon=EPSILON,
+        one=found["exact"][0],
+        many=ANSWERS[-1],
+        exact=found["exact"][-1],
+        optimal=optimal_advantage(EPSILON, ANSWERS[-1]),
+        advanced=advanced_ceiling(EPSILON, ANSWERS[-1]),
+        basic=PrivacyClaim(ANSWERS[-1] * EPSILON).ceiling,
+        low_bits=found["low_bits"][0]["estimate"],
+        few=MEASURED[FEW],
+        low_bits_few=found["low_bits"][FEW]["estimate"],
+        group=GROUP,
+        larger=GROUP + 1,
+        local_one=found["local"][0]["estimate"],
+        ceiling=PrivacyClaim(EPSILON).ceiling,
+        local_many=MEASURED[-1],
+        local=found["local"][-1]["estimate"],
+        local_allowed=optimal_advantage(EPSILON, MEASURED[-1]),
+        delta=DELTA,
+        spent=found["exact_epsilon"][-1],
+        optimal_epsilon=optimal_epsilon(EPSILON, ANSWERS[-1], DELTA),
+        advanced_epsilon=advanced_epsilon(EPSILON, ANSWERS[-1], DELTA),
+        basic_epsilon=ANSWERS[-1] * EPSILON,
+        law=at_one[0],
+        discrete=at_one[2],
+        continuous=at_one[3],
+    )
