@@ -1,0 +1,202 @@
+"""Work seen beside the output, counted and measured (see attacklab.attacks.work and attacklab.timing_test)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.attacks.work import Work, work_events
+from attacklab.claims import PrivacyClaim
+from attacklab.experiment import Collected, Settings
+from attacklab.figures import Figure, Panel, Role, Series
+from attacklab.findings import Counts
+from attacklab.inference import assess, share_of_alpha
+from attacklab.neighbours import NeighbouringPair
+from attacklab.observed_work import interleaved, with_bits_drawn, with_bits_taken, with_time
+from attacklab.referee import DEFAULT_ALPHA, audit
+from attacklab.targets import Outputs, Target
+from attacklab.timing_test import timing_test
+from experiments.curves import advantage_series, ceiling_series, findings_of
+from mechanisms.exponential.base_two import BaseTwoEta
+from mechanisms.laplace.fixed_work import exact_fixed_work_geometric
+from mechanisms.laplace.naive import naive_two_sided_geometric
+from mechanisms.randomness import SeededBits
+
+QUESTION = "How much more does an adversary know who sees, or times, how much work a noisy answer took?"
+
+EPSILONS = (0.25, 0.5, 1.0, 2.0)
+TIMED = 1.0
+RANGE = 15
+ANSWERS = (RANGE // 2 + 1, RANGE // 2)
+PAIR = NeighbouringPair(*ANSWERS, None)
+"""Integers, which `NeighbouringPair.answers` would make doubles of."""
+GREATEST_NOISE = 5
+PARAGRAPH = """\
+A geometric variate counted in a loop takes one uniform for every step, and the difference of two of them is the noise:
+output plus number of uniforms has the parity of the true answer. Who counts the random bits that the naive mechanism
+drew tells neighbours apart with advantage {naive:.3f} at ε = 1, where the claim allows {ceiling:.3f}; with the sampler
+of fixed work, every draw of which takes {bits} bits, it has {fixed:.3f}. Time shows the same, less sharply. Measured on
+the machine that made this report, in turns, a naive draw took {shortest:.1f} µs for noise 0 and {longest:.1f} µs for
+noise ±{greatest}, one of fixed work {fixed_shortest:.1f} and {fixed_longest:.1f}. Among trials with the same output the
+times of the two answers {naive_words} for the naive mechanism (t = {naive_t:.1f}, p = {naive_p:.2g}) and {fixed_words}
+for fixed work (t = {fixed_t:.1f}, p = {fixed_p:.2g}). The best bet on output and time, chosen on one half of the trials
+and judged on the other, has advantage {naive_timed:.3f} against the naive mechanism and {fixed_timed:.3f} against fixed
+work."""
+
+
+def naive_geometric(epsilon: float = 1.0) -> Target:
+    """Two-sided geometric noise, counted in a loop."""
+    return Target.noise(partial(naive_two_sided_geometric, epsilon=epsilon), epsilon=epsilon, name="naive_geometric")
+
+
+def exact_fixed_work(epsilon: float = 1.0) -> Target:
+    """Two-sided geometric noise on a public range, the same work for every draw."""
+    eta = BaseTwoEta.from_epsilon(epsilon, y=8, monotone=True)
+    sampler = partial(exact_fixed_work_geometric, eta=eta, lower=0, upper=RANGE)
+
+    def release(answer: int, trials: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        bits = SeededBits(rng)
+        return np.array([sampler(answer, bits) for _ in range(trials)])
+
+    return Target.noise(release, epsilon=epsilon, name="exact_fixed_work").exact(sampler)
+
+
+OBSERVED = (
+    (naive_geometric, with_bits_drawn, "naive, output and bits drawn", Role.NAIVE),
+    (exact_fixed_work, with_bits_taken, "exact, output and bits taken", Role.EXACT),
+)
+TARGETS = ((naive_geometric, "naive, counted in a loop", Role.NAIVE), (exact_fixed_work, "fixed work", Role.EXACT))
+
+
+def collect(settings: Settings) -> Collected:
+    """Audit counted work at each ε, and measure times at one."""
+    trials = settings.budget(10_000, 2_000)
+    alpha = share_of_alpha(DEFAULT_ALPHA, len(OBSERVED) * len(EPSILONS) + len(TARGETS))
+    findings = [
+        finding
+        for make, observe, _, _ in OBSERVED
+        for epsilon in EPSILONS
+        for finding in audit(
+            observe(make(epsilon)), [Work(PAIR)], trials=trials, alpha=alpha, seed=settings.seed, spend_all=True
+        )
+    ]
+    bits = with_bits_taken(exact_fixed_work(TIMED)).outputs(ANSWERS[0], 1, np.random.default_rng(settings.seed))
+    timed = {make.__name__: _timed(make(TIMED), settings, alpha) for make, _, _ in TARGETS}
+    return Collected(findings, {"timed": timed, "bits": int(bits["work"][0])})
+
+
+def _timed(target: Target, settings: Settings, alpha: float) -> dict[str, Any]:
+    """Times by noise, the test of times among equal outputs, and the best bet on output and time."""
+    trials = settings.budget(60_000, 6_000)
+    rng = np.random.default_rng(settings.seed)
+    sides = interleaved(with_time(target), PAIR, trials, rng)
+    half = trials // 2
+    *_, bet = work_events(*(side[:half] for side in sides))
+    hits = [int(bet.contains(side[half:]).sum()) for side in sides]
+    counts = Counts(hits[0], hits[1], trials - half)
+    equal = [side["work"][side["output"] == ANSWERS[0]] for side in sides]
+    return {
+        "microseconds": [_microseconds(sides, noise) for noise in range(GREATEST_NOISE + 1)],
+        "test": asdict(timing_test(*equal)),
+        "advantage": asdict(assess(target.claim, counts, alpha).advantage),
+    }
+
+
+def _microseconds(sides: Iterable[Outputs], noise: int) -> float:
+    """The median time of draws of ±noise."""
+    nanoseconds = [
+        side["work"][np.abs(side["output"] - answer) == noise] for side, answer in zip(sides, ANSWERS, strict=True)
+    ]
+    return float(np.median(np.concatenate(nanoseconds))) / 1000
+
+
+def figures(data: dict[str, Any]) -> list[Figure]:
+    """Advantage of counted work and of time against ε; time by noise."""
+    return [
+        Figure(
+            name="observed_work",
+            caption="Output and work of two-sided geometric noise on answers one apart; bands are confidence bounds.",
+            panels=[_advantages(data), _times(data)],
+        )
+    ]
+
+
+def _advantages(data: dict[str, Any]) -> Panel:
+    counted = [
+        advantage_series(findings_of(data, observe(make()).name), lambda finding: finding.claim.epsilon, label, role)
+        for make, observe, label, role in OBSERVED
+    ]
+    timed = [
+        Series(
+            label=f"{label}, output and time",
+            role=role,
+            x=[TIMED],
+            y=[data["measured"]["timed"][make.__name__]["advantage"]["estimate"]],
+            marks_only=True,
+        )
+        for make, label, role in TARGETS
+    ]
+    return Panel(
+        title="Advantage of who sees the work",
+        x_label="claimed ε",
+        y_label="distinguishing advantage P[E] − Q[E]",
+        x_scale="log",
+        series=[*counted, *timed, ceiling_series(EPSILONS)],
+    )
+
+
+def _times(data: dict[str, Any]) -> Panel:
+    return Panel(
+        title=f"Measured time by noise, ε = {TIMED:g}",
+        x_label="|noise|",
+        y_label="median time of a draw in µs",
+        series=[
+            Series(
+                label=label,
+                role=role,
+                x=range(GREATEST_NOISE + 1),
+                y=data["measured"]["timed"][make.__name__]["microseconds"],
+            )
+            for make, label, role in TARGETS
+        ],
+    )
+
+
+def explain(data: dict[str, Any]) -> str:
+    """Say what the work gives away."""
+    naive, fixed = (data["measured"]["timed"][make.__name__] for make, _, _ in TARGETS)
+
+    def counted(place: int) -> float:
+        make, observe, _, _ = OBSERVED[place]
+        (finding,) = (one for one in findings_of(data, observe(make()).name) if one.claim.epsilon == TIMED)
+        assert finding.advantage is not None  # noqa: S101 - `findings_of` keeps only those
+        return finding.advantage.estimate
+
+    return PARAGRAPH.format(
+        naive=counted(0),
+        ceiling=PrivacyClaim(TIMED).ceiling,
+        bits=data["measured"]["bits"],
+        fixed=counted(1),
+        shortest=naive["microseconds"][0],
+        longest=naive["microseconds"][-1],
+        greatest=GREATEST_NOISE,
+        fixed_shortest=fixed["microseconds"][0],
+        fixed_longest=fixed["microseconds"][-1],
+        naive_t=naive["test"]["t"],
+        naive_p=naive["test"]["p_value"],
+        naive_words=_in_words(naive["test"]["p_value"]),
+        fixed_words=_in_words(fixed["test"]["p_value"]),
+        fixed_t=fixed["test"]["t"],
+        fixed_p=fixed["test"]["p_value"],
+        naive_timed=naive["advantage"]["estimate"],
+        fixed_timed=fixed["advantage"]["estimate"],
+    )
+
+
+def _in_words(p_value: float) -> str:
+    return "differ" if p_value < DEFAULT_ALPHA else "are not told apart"
