@@ -30,6 +30,16 @@ LIMITS = Limits(unresolved=Fraction(1, 1 << 62), runs=1 << 11, tapes=1 << 10)
 
 NAMES = tuple(sorted(targets.__all__, key=lambda name: (name.startswith("exact"), name)))
 
+COLUMNS = (*(attack.name for attack in ATTACKS), METHOD)
+WORST_FIRST = (
+    Verdict.VIOLATED,
+    Verdict.ERROR,
+    Verdict.PROVED,
+    Verdict.NOT_DETECTED,
+    Verdict.INCONCLUSIVE,
+    Verdict.NOT_APPLICABLE,
+)
+
 COSTLY = (
     "naive_exponential_noisy_max",
     "naive_gumbel_noisy_max",
@@ -75,12 +85,12 @@ TOO_RARE = "its flaw shows too rarely for these trials"
 
 PARAGRAPH = """\
 {attacks} attacks against {naive} naive and {exact} exact targets, each at ε = {epsilon:g}, with one α for all. Samples
-refute {by_samples} of the naive ones. Exact laws refute {by_law} more by probabilities too small for
-these trials: {law_only}. Not refuted here: {unseen}. Of the exact ones {accused} refuted; exact laws prove the claims
-of {proved} on a pair of neighbours, and leave open those of {undecided}, for which an enumeration of {runs} runs is too
-short. A grey cell says no more than that an advantage as large as the number in it would have been detected. Trials
-were up to {trials} a pair and event; of some targets a draw costs much ({few}), and they got {few_trials} trials, at
-most {outcomes} outcomes and {records} records."""
+refute {by_samples} of the naive ones. Exact laws refute {by_law} more by probabilities too small for these trials:
+{law_only}. Not refuted here: {unseen}. Of the exact ones {accused} refuted; exact laws prove the claims of {proved} on a
+pair of neighbours, and leave open those of {undecided}, for which an enumeration of {runs} runs is too short. A grey
+cell says no more than that an advantage as large as the number in it would have been detected. Trials were up to
+{trials} a pair and event; of some targets a draw costs much ({few}), and they got {few_trials} trials, at most
+{outcomes} outcomes and {records} records."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -172,21 +182,13 @@ def _finding(target: Target, verdict: Verdict, reason: str, **rest: Any) -> Find
     )
 
 
-COLUMNS = (*(attack.name for attack in ATTACKS), METHOD)
-WORST_FIRST = (
-    Verdict.VIOLATED,
-    Verdict.ERROR,
-    Verdict.PROVED,
-    Verdict.NOT_DETECTED,
-    Verdict.INCONCLUSIVE,
-    Verdict.NOT_APPLICABLE,
-)
-
-
 def figures(data: dict[str, Any]) -> list[Figure]:
     """A matrix of the naive targets and one of the exact ones."""
     findings = _by_cell(data)
-    caption = "Red: the largest advantage seen. Grey: the smallest that would have been detected with every pair tried."
+    caption = (
+        "Red: the largest advantage seen. Blue: proved on a pair. Grey: the smallest advantage that every pair tried "
+        "would have shown. Yellow: undecided, or the target raised."
+    )
     drawn = []
     for variant in ("naive", "exact"):
         rows = [name for name in NAMES if name.startswith(variant)]
