@@ -3,7 +3,7 @@ VENV := .venv
 READY := $(VENV)/.ready
 BIN := $(VENV)/bin
 
-.PHONY: lab quick test test-all check clean
+.PHONY: lab quick test test-all check libraries clean
 
 lab: $(READY)  ## run every experiment; figures and data go to reports/
 	$(BIN)/attacklab run
@@ -23,6 +23,13 @@ check: $(READY)  ## what CI checks besides the tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+libraries: $(patsubst environments/%.txt,.environments/%/.ready,$(wildcard environments/*.txt))  ## real DP libraries to audit
+
+.environments/%/.ready: environments/%.txt
+	$(PYTHON) -m venv --clear $(@D)
+	$(@D)/bin/pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
+
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python 3.11 or newer is needed; '$(PYTHON)' is older: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11"; exit 1; }
@@ -31,4 +38,4 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 clean:  ## remove what the other commands made, reports/ excepted
-	rm -rf $(VENV) reports-quick .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .environments reports-quick .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -18,7 +18,7 @@ import math
 import os
 import random
 import sys
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -153,7 +153,7 @@ def _loaded(spec: str, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
             inspect.signature(found).bind(**parameters)
         except TypeError as error:
             raise _Fault(LOADING, f"{needed} ({error})") from error
-        found = found(**parameters)
+        found = _from_description(found(**parameters), name)
     elif parameters:
         raise _Fault(LOADING, f"{spec} is a target with a claim of its own; leave the parameters out")
     if not (hasattr(found, "release") and hasattr(found, "claim")):
@@ -170,6 +170,21 @@ def _loaded(spec: str, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     }
 
 
+def _from_description(made: Any, name: str) -> Any:
+    """What a function made: a target, or a dict that describes one in plain values."""
+    if not isinstance(made, dict):
+        return made
+    return SimpleNamespace(
+        kind=made["kind"],
+        name=name,
+        release=made["release"],
+        claim=SimpleNamespace(epsilon=made["epsilon"], delta=made.get("delta", 0.0)),
+        sensitivity=made.get("sensitivity", 1.0),
+        bounds=made.get("bounds"),
+        version="unknown",
+    )
+
+
 def _module(place: str) -> ModuleType:
     if not place.endswith(".py"):
         return importlib.import_module(place)
@@ -184,6 +199,11 @@ def _module(place: str) -> ModuleType:
 
 
 def _version(module: ModuleType) -> str:
+    distribution = getattr(module, "DISTRIBUTION", None)
+    if distribution is not None:
+        from importlib import metadata  # here, because the oldest interpreters that can be targets have none
+
+        return f"{distribution} {metadata.version(distribution)}"
     declared = getattr(module, "__version__", None)
     if declared is not None:
         return str(declared)

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from attacklab import child
 from attacklab.claims import PrivacyClaim
+from attacklab.libraries import adapter_file
 from attacklab.loading import made_target
 from attacklab.process import DEFAULT_SECONDS, ChildProcess, Limits
 from attacklab.targets import Kind, Target
@@ -132,7 +133,7 @@ def isolated(
     """A Python target that runs in a child interpreter.
 
     Args:
-        spec: `path/to/file.py:name` or `package.module:name`, as for `load_target`.
+        spec: `path/to/file.py:name`, `package.module:name` or `library:mechanism`, as for `load_target`.
         kind: the kind of a bare release function.
         epsilon: the claimed ε; needed for a bare release function.
         python: the interpreter, which needs numpy and what the target itself imports.
@@ -155,8 +156,10 @@ def isolated(
         raise ValueError(f"{spec} is taken as a release function, which needs an epsilon")
     said = {**parameters, **({} if epsilon is None else {"epsilon": epsilon})}
     settings = {"kind": kind and str(kind), "parameters": {key: child.encoded(value) for key, value in said.items()}}
+    adapter = adapter_file(place)
+    loaded = f"{adapter}:{name}" if adapter else spec
     release = ProcessRelease(
-        (python, child.__file__, spec, json.dumps(settings)), Limits(seconds, memory_bytes), kind=None
+        (python, child.__file__, loaded, json.dumps(settings)), Limits(seconds, memory_bytes), kind=None
     )
     try:
         greeting = release.greeting()
@@ -166,7 +169,7 @@ def isolated(
         return replace(made_target(kind, release, name=name, **said), version=greeting["version"])
     found = {key: child.decoded(value) for key, value in greeting["target"].items()}
     return Target(
-        name=greeting["name"],
+        name=spec if adapter else greeting["name"],
         kind=Kind(greeting["kind"]),
         claim=PrivacyClaim(found["epsilon"], found["delta"]),
         release=release,

@@ -9,10 +9,12 @@ import inspect
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from attacklab.libraries import adapter_module
 from attacklab.targets import Kind, Release, Target, described, in_one_line
 
 
@@ -20,8 +22,9 @@ def load_target(spec: str, *, kind: Kind | None = None, epsilon: float | None = 
     """Load a target by its name.
 
     Args:
-        spec: `path/to/file.py:name` or `package.module:name`. The name may be a `Target`, a function that makes one
-            (called with `epsilon=...` where an ε is given), or, where `kind` is given, a bare release function.
+        spec: `path/to/file.py:name`, `package.module:name` or `library:mechanism`. The name may be a `Target`, a
+            function that makes one or describes it in a dict (called with `epsilon=...` where an ε is given), or, where
+            `kind` is given, a bare release function.
         kind: the kind of a bare release function.
         epsilon: the claimed ε; needed for a bare release function.
         **parameters: what else the constructor of that kind takes (delta, sensitivity, bounds).
@@ -32,7 +35,7 @@ def load_target(spec: str, *, kind: Kind | None = None, epsilon: float | None = 
     place, separator, name = spec.rpartition(":")
     if not separator or not place or not name:
         raise ValueError(f"target {spec!r} must be written path/file.py:name or package.module:name")
-    module = _module(place)
+    module = _module(adapter_module(place) or place)
     found = getattr(module, name, None)
     if found is None:
         known = ", ".join(sorted(_targets_in(module))) or "none"
@@ -49,6 +52,8 @@ def load_target(spec: str, *, kind: Kind | None = None, epsilon: float | None = 
         target = _called(found, spec, {} if epsilon is None else {"epsilon": epsilon}, parameters)
     else:
         raise ValueError(f"{spec} is {described(found)}, neither a Target nor a function")
+    if adapter_module(place):
+        target = replace(target, name=spec)
     return replace(target, version=_version(module)) if target.version == "unknown" else target
 
 
@@ -85,8 +90,12 @@ def _called(maker: Callable[..., Any], spec: str, epsilon: dict[str, float], par
         raise ValueError(f"{needed} ({error})") from error
     try:
         made = maker(**epsilon, **parameters)
+    except ModuleNotFoundError as error:
+        raise ValueError(f"{spec} needs {error.name}, which is not installed here") from error
     except (Exception, SystemExit) as error:
         raise ValueError(f"{spec} raised {in_one_line(error)}") from error
+    if isinstance(made, dict):
+        return made_target(Kind(made.pop("kind")), made.pop("release"), name=maker.__name__, **made)
     if not isinstance(made, Target):
         raise ValueError(f"{needed} (it returned {described(made)})")
     return made
@@ -131,6 +140,9 @@ def _targets_in(module: ModuleType) -> list[str]:
 
 
 def _version(module: ModuleType) -> str:
+    distribution = getattr(module, "DISTRIBUTION", None)
+    if distribution is not None:
+        return f"{distribution} {metadata.version(distribution)}"
     declared = getattr(module, "__version__", None)
     if declared is not None:
         return str(declared)

@@ -1,0 +1,68 @@
+"""Environments of pinned packages, one a version of a library, so that versions are audited side by side.
+
+Beside a checkout, `environments/LIBRARY-VERSION.txt` pins what `make libraries` installs into
+`.environments/LIBRARY-VERSION/`. The name of such an environment stands for its interpreter.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+PINNED, BUILT = "environments", ".environments"
+
+
+@dataclass(frozen=True)
+class Environment:
+    """An environment that can be built.
+
+    Attributes:
+        name: of the file that pins it, without its ending.
+        library: whose targets it is for.
+        python: its interpreter.
+        is_missing: whether it has not been built.
+    """
+
+    name: str
+    library: str
+    python: Path
+    is_missing: bool
+
+    @property
+    def build(self) -> str:
+        """The command that builds it."""
+        return f"make {BUILT}/{self.name}/.ready"
+
+
+def environments(root: Path) -> list[Environment]:
+    """All environments of the checkout at `root`, in the order of their names; none where there is no checkout."""
+    found = []
+    for pinned in sorted((root / PINNED).glob("*-*.txt")):
+        folder = root / BUILT / pinned.stem
+        library = pinned.stem.rpartition("-")[0]
+        found.append(
+            Environment(pinned.stem, library, folder / "bin" / "python", is_missing=not (folder / ".ready").is_file())
+        )
+    return found
+
+
+def interpreter(name: str, root: Path) -> str:
+    """The Python that `--in-env` names.
+
+    Args:
+        name: of an environment, or a path to an interpreter.
+        root: the checkout.
+
+    Raises:
+        ValueError: it is neither, or the environment has not been built.
+    """
+    known = {environment.name: environment for environment in environments(root)}
+    if name in known:
+        if known[name].is_missing:
+            raise ValueError(f"environment {name} has not been built: {known[name].build}")
+        return str(known[name].python)
+    if "/" in name and shutil.which(name) is not None:
+        return name
+    names = ", ".join(known) or "none here"
+    raise ValueError(f"no environment {name!r} and no path to a Python; environments: {names}")

@@ -1,0 +1,81 @@
+"""Real DP libraries as targets, one file a library.
+
+An adapter is a plain file: it imports nothing of this package, and its library only inside functions, so that it can be
+read where the library is absent and be run where nothing but numpy and the library is installed. In it are
+
+- `DISTRIBUTION`: the name that its package is installed by;
+- `PUBLIC_SIZE`: whether its claims take the number of records as public, so that neighbours have as many;
+- `UNSEEDED`: whether it draws from the operating system, so that no seed replays its outputs;
+- `MECHANISMS`: functions of keyword arguments (`epsilon`, `delta`, `bounds`). Each returns a dict: `kind`, `release`,
+  and what else the constructor of that kind of `Target` takes.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+NAMES = ("numpy", "scipy", "diffprivlib", "opendp", "pydp")
+
+
+@dataclass(frozen=True)
+class Library:
+    """What is known of a library without importing it.
+
+    Attributes:
+        name: before the colon of its targets.
+        distribution: the name that its package is installed by.
+        public_size: whether its claims take the number of records as public.
+        unseeded: whether no seed replays its outputs.
+        mechanisms: each mechanism's name with the first line of its documentation.
+    """
+
+    name: str
+    distribution: str
+    public_size: bool
+    unseeded: bool
+    mechanisms: Mapping[str, str]
+
+    @property
+    def installed(self) -> str | None:
+        """The version that this interpreter has, or None."""
+        try:
+            return metadata.version(self.distribution)
+        except metadata.PackageNotFoundError:
+            return None
+
+
+def adapter_module(place: str) -> str | None:
+    """The module that holds a library's targets, by what stands before the colon; None where that is no library."""
+    return f"{__name__}.{place}_adapter" if place in NAMES else None
+
+
+def adapter_file(place: str) -> str | None:
+    """The same as a file, for another interpreter."""
+    return str(Path(__file__).with_name(f"{place}_adapter.py")) if place in NAMES else None
+
+
+def library_of(spec: str) -> Library | None:
+    """The library of a target's name `library:mechanism`, or None where it is none."""
+    place, separator, _ = spec.rpartition(":")
+    return library(place) if separator and place in NAMES else None
+
+
+def library(name: str) -> Library:
+    """Describe a library.
+
+    Raises:
+        ValueError: there is no adapter of this name.
+    """
+    module_name = adapter_module(name)
+    if module_name is None:
+        raise ValueError(f"no library {name!r}; there are {', '.join(NAMES)}")
+    adapter = importlib.import_module(module_name)
+    mechanisms = {
+        mechanism.__name__: (inspect.getdoc(mechanism) or "").partition("\n")[0] for mechanism in adapter.MECHANISMS
+    }
+    return Library(name, adapter.DISTRIBUTION, adapter.PUBLIC_SIZE, adapter.UNSEEDED, mechanisms)

@@ -1,0 +1,140 @@
+"""OpenDP: measurements of the Rust library behind its Python interface, scaled as its own privacy maps say.
+
+Scales are searched for such that the map declares no more than the claim. Answers and utilities are stated to be free
+of NaN, as the interface asks; sums and means impute NaN, clamp, and take the number of records as public: neighbours
+differ in one record, at symmetric distance 2. The library draws from the operating system and cannot be seeded.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+DISTRIBUTION = "opendp"
+PUBLIC_SIZE = True
+UNSEEDED = True
+
+
+def _prelude() -> Any:
+    from opendp import prelude
+
+    prelude.enable_features("contrib")
+    return prelude
+
+
+def _member(type_: type, answer: float) -> Any:
+    """The answer as a member of the measurement's domain; the rounding of a number that is no double is not its own."""
+    if type_ is int:
+        return math.floor(answer)
+    if float(answer) != answer:
+        raise ValueError(f"the answer {answer!r} is no double")
+    return float(answer)
+
+
+def _per_coordinate(type_: type, measurement: Any) -> Any:
+    """A release that has one vector of equal answers noised: every coordinate has noise of its own."""
+
+    def release(answer: float, trials: int, rng: np.random.Generator) -> Any:  # noqa: ARG001 - cannot be seeded
+        return np.array(measurement([_member(type_, answer)] * trials))
+
+    return release
+
+
+def _laplace(type_: type, epsilon: float) -> dict[str, Any]:
+    dp = _prelude()
+    bounded = {"nan": False} if type_ is float else {}
+    space = dp.vector_domain(dp.atom_domain(T=type_, **bounded)), dp.l1_distance(T=type_)
+    scale = dp.binary_search_param(lambda scale: dp.m.make_laplace(*space, scale), d_in=type_(1), d_out=epsilon)
+    return {
+        "kind": "noise",
+        "release": _per_coordinate(type_, dp.m.make_laplace(*space, scale)),
+        "epsilon": epsilon,
+    }
+
+
+def laplace(*, epsilon: float = 1.0) -> dict[str, Any]:
+    """`make_laplace` over floats."""
+    return _laplace(float, epsilon)
+
+
+def laplace_integer(*, epsilon: float = 1.0) -> dict[str, Any]:
+    """`make_laplace` over integers; a fraction of the answer is cut off."""
+    return _laplace(int, epsilon)
+
+
+def _gaussian(type_: type, epsilon: float, delta: float) -> dict[str, Any]:
+    dp = _prelude()
+    bounded = {"nan": False} if type_ is float else {}
+    space = dp.vector_domain(dp.atom_domain(T=type_, **bounded)), dp.l2_distance(T=float)
+
+    def approximate(scale: float) -> Any:
+        return dp.c.make_fix_delta(dp.c.make_zCDP_to_approxDP(dp.m.make_gaussian(*space, scale)), delta=delta)
+
+    scale = dp.binary_search_param(approximate, d_in=1.0, d_out=(epsilon, delta))
+    return {
+        "kind": "noise",
+        "release": _per_coordinate(type_, dp.m.make_gaussian(*space, scale)),
+        "epsilon": epsilon,
+        "delta": delta,
+    }
+
+
+def gaussian(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
+    """`make_gaussian` over floats."""
+    return _gaussian(float, epsilon, delta)
+
+
+def gaussian_integer(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
+    """`make_gaussian` over integers; a fraction of the answer is cut off."""
+    return _gaussian(int, epsilon, delta)
+
+
+def noisy_max(*, epsilon: float = 1.0) -> dict[str, Any]:
+    """`make_noisy_max` over floats, by permute-and-flip's exponential noise."""
+    dp = _prelude()
+    space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.linf_distance(T=float), dp.max_divergence()
+    scale = dp.binary_search_param(lambda scale: dp.m.make_noisy_max(*space, scale), d_in=1.0, d_out=epsilon)
+    select = dp.m.make_noisy_max(*space, scale)
+
+    def release(utilities: Any, trials: int, rng: np.random.Generator) -> Any:  # noqa: ARG001 - cannot be seeded
+        scores = np.asarray(utilities, dtype=float).tolist()
+        return np.array([select(scores) for _ in range(trials)])
+
+    return {"kind": "selection", "release": release, "epsilon": epsilon}
+
+
+def _aggregate(kind: str, epsilon: float, bounds: tuple[float, float]) -> dict[str, Any]:
+    dp = _prelude()
+
+    @cache
+    def measurement(size: int) -> Any:
+        aggregate = (
+            (dp.vector_domain(dp.atom_domain(T=float, nan=True), size=size), dp.symmetric_distance())
+            >> dp.t.then_impute_constant(bounds[0])
+            >> dp.t.then_clamp(bounds)
+            >> getattr(dp.t, f"then_{kind}")()
+        )
+        return dp.binary_search_chain(lambda scale: aggregate >> dp.m.then_laplace(scale=scale), d_in=2, d_out=epsilon)
+
+    def release(records: Any, trials: int, rng: np.random.Generator) -> Any:  # noqa: ARG001 - cannot be seeded
+        values = np.asarray(records, dtype=float).tolist()
+        answer = measurement(len(values))
+        return np.array([answer(values) for _ in range(trials)])
+
+    return {"kind": kind, "release": release, "epsilon": epsilon, "bounds": bounds}
+
+
+def sum(*, epsilon: float = 1.0, bounds: tuple[float, float] = (0.0, 1.0)) -> dict[str, Any]:  # noqa: A001
+    """`then_sum` of floats with Laplace noise, to the sensitivity that its map declares."""
+    return _aggregate("sum", epsilon, bounds)
+
+
+def mean(*, epsilon: float = 1.0, bounds: tuple[float, float] = (0.0, 1.0)) -> dict[str, Any]:
+    """`then_mean` of floats with Laplace noise, to the sensitivity that its map declares."""
+    return _aggregate("mean", epsilon, bounds)
+
+
+MECHANISMS = (laplace, laplace_integer, gaussian, gaussian_integer, noisy_max, sum, mean)

@@ -1,0 +1,79 @@
+"""PyDP, the Python interface of Google's C++ library (`python-dp`): numerical mechanisms, bounded sums and means.
+
+Which mechanism `add_noise` runs follows from the type of its argument, float or int. The library draws from the
+operating system and cannot be seeded. Neighbours of sums and means differ by one record added or removed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+DISTRIBUTION = "python-dp"
+PUBLIC_SIZE = False
+UNSEEDED = True
+
+
+def _double(answer: float) -> float:
+    """The answer as the double that the mechanism takes; the rounding of others is not its own."""
+    if float(answer) != answer:
+        raise ValueError(f"the answer {answer!r} is no double")
+    return float(answer)
+
+
+def _additive(mechanism: Any, convert: Callable[[float], Any]) -> Any:
+    def release(answer: float, trials: int, rng: np.random.Generator) -> Any:  # noqa: ARG001 - cannot be seeded
+        value = convert(answer)
+        return np.array([mechanism.add_noise(value) for _ in range(trials)])
+
+    return release
+
+
+def laplace(*, epsilon: float = 1.0) -> dict[str, Any]:
+    """`LaplaceMechanism` over floats."""
+    from pydp.algorithms.numerical_mechanisms import LaplaceMechanism
+
+    return {"kind": "noise", "release": _additive(LaplaceMechanism(epsilon, 1.0), _double), "epsilon": epsilon}
+
+
+def laplace_integer(*, epsilon: float = 1.0) -> dict[str, Any]:
+    """`LaplaceMechanism` over integers; a fraction of the answer is cut off."""
+    from pydp.algorithms.numerical_mechanisms import LaplaceMechanism
+
+    return {"kind": "noise", "release": _additive(LaplaceMechanism(epsilon, 1.0), math.floor), "epsilon": epsilon}
+
+
+def gaussian(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
+    """`GaussianMechanism` over floats."""
+    from pydp.algorithms.numerical_mechanisms import GaussianMechanism
+
+    mechanism = GaussianMechanism(epsilon, delta, 1.0)
+    return {"kind": "noise", "release": _additive(mechanism, _double), "epsilon": epsilon, "delta": delta}
+
+
+def _bounded(name: str, epsilon: float, bounds: tuple[float, float]) -> Any:
+    from pydp.algorithms import laplacian
+
+    def release(records: Any, trials: int, rng: np.random.Generator) -> Any:  # noqa: ARG001 - cannot be seeded
+        values = np.asarray(records, dtype=float).tolist()
+        lower, upper = bounds
+        algorithm = getattr(laplacian, name)(epsilon=epsilon, lower_bound=lower, upper_bound=upper, dtype="float")
+        return np.array([algorithm.quick_result(values) for _ in range(trials)])
+
+    return release
+
+
+def sum(*, epsilon: float = 1.0, bounds: tuple[float, float] = (0.0, 1.0)) -> dict[str, Any]:  # noqa: A001
+    """`BoundedSum` of floats."""
+    return {"kind": "sum", "release": _bounded("BoundedSum", epsilon, bounds), "epsilon": epsilon, "bounds": bounds}
+
+
+def mean(*, epsilon: float = 1.0, bounds: tuple[float, float] = (0.0, 1.0)) -> dict[str, Any]:
+    """`BoundedMean` of floats."""
+    return {"kind": "mean", "release": _bounded("BoundedMean", epsilon, bounds), "epsilon": epsilon, "bounds": bounds}
+
+
+MECHANISMS = (laplace, laplace_integer, gaussian, sum, mean)

@@ -1,0 +1,90 @@
+"""The flaws of real libraries that are publicly known: where each is told of, and what audits are expected to find.
+
+`data/expected_failures.json` holds them. Whatever else an audit refutes is new, and is not published before those who
+maintain the library know of it; and what is expected but not found any more is told as loudly.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from attacklab.attacks import ATTACKS
+from attacklab.findings import Verdict
+from attacklab.libraries import library
+
+FILE = Path(__file__).parent / "data" / "expected_failures.json"
+
+
+class Status(enum.StrEnum):
+    """How a verdict compares with what is publicly known."""
+
+    KNOWN = "known flaw"
+    NEW = "NEW FAILURE"
+    PASSES = "UNEXPECTED PASS"
+    UNDECIDED = "undecided"
+    """A flaw is known, and the audit could not have refuted the claim, or failed."""
+    NOTHING = ""
+    """No flaw is known, and none was found."""
+
+
+@dataclass(frozen=True)
+class ExpectedFailure:
+    """A publicly known flaw.
+
+    Attributes:
+        library: whose.
+        mechanisms: in which of its mechanisms.
+        attack: which attack finds it.
+        reason: what it is, in one line.
+        link: where it is told of.
+    """
+
+    library: str
+    mechanisms: tuple[str, ...]
+    attack: str
+    reason: str
+    link: str
+
+    def __post_init__(self) -> None:
+        known = library(self.library).mechanisms
+        unknown = [name for name in self.mechanisms if name not in known]
+        if unknown or not self.mechanisms:
+            raise ValueError(f"{self.library} has no mechanisms {unknown}; it has {', '.join(known)}")
+        if self.attack not in {attack.name for attack in ATTACKS}:
+            raise ValueError(f"there is no attack {self.attack!r}")
+        if not self.reason or not self.link.startswith("https://"):
+            raise ValueError(f"an expected failure of {self.library} needs a reason and a public link")
+
+
+def expected_failures(path: Path = FILE) -> list[ExpectedFailure]:
+    """Read the expected failures.
+
+    Raises:
+        ValueError: an entry is malformed, or names what does not exist; the message names the file.
+    """
+    try:
+        entries = json.loads(path.read_text(encoding="utf-8"))
+        return [ExpectedFailure(**{**entry, "mechanisms": tuple(entry["mechanisms"])}) for entry in entries]
+    except (TypeError, KeyError, ValueError) as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def expected(failures: Sequence[ExpectedFailure], library_name: str, mechanism: str, attack: str) -> str | None:
+    """The link of the known flaw that an attack on a mechanism is expected to find, or None."""
+    for failure in failures:
+        if failure.library == library_name and mechanism in failure.mechanisms and failure.attack == attack:
+            return failure.link
+    return None
+
+
+def status(verdict: Verdict, *, is_expected: bool) -> Status:
+    """Compare a verdict with what is known."""
+    if verdict is Verdict.VIOLATED:
+        return Status.KNOWN if is_expected else Status.NEW
+    if not is_expected:
+        return Status.NOTHING
+    return Status.PASSES if verdict is Verdict.NOT_DETECTED else Status.UNDECIDED

@@ -1,0 +1,254 @@
+"""A scoreboard of real DP libraries: what is installed here and in the built environments, under every attack.
+
+Whatever an audit refutes and `expected_failures` does not list is withheld: it is written to `reports-unpublished/`,
+which no repository holds, with a text that can be sent to the maintainers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from attacklab.attacks import ATTACKS, Attack, Precision, SumSensitivity
+from attacklab.attacks.public_size import PublicSize
+from attacklab.environments import environments
+from attacklab.experiment import Collected, Settings
+from attacklab.figures import Figure, Panel, Role, Series
+from attacklab.findings import Finding, Verdict, record, to_text, write_whole
+from attacklab.inference import share_of_alpha
+from attacklab.isolation import ProcessRelease, isolated
+from attacklab.libraries import Library, library
+from attacklab.loading import load_target
+from attacklab.pace import paced_audit
+from attacklab.referee import DEFAULT_ALPHA
+from attacklab.targets import Target
+from experiments.expected_failures import ExpectedFailure, Status, expected, expected_failures, status
+
+QUESTION = "What do the attacks find in the DP libraries that people use?"
+
+EPSILON = 1.0
+HERE = ("numpy", "scipy")
+"""What the lab itself depends on is audited in this interpreter; all else in environments of their own."""
+
+NARROW_BOUNDS = (1.0, 1.0 + 2.0**-48)
+"""Bounds of a sum within which its doubles are further apart than its sensitivity."""
+
+UNPUBLISHED = Path("reports-unpublished")
+WORST_FIRST = (Verdict.VIOLATED, Verdict.ERROR, Verdict.NOT_DETECTED, Verdict.INCONCLUSIVE)
+"""The verdicts on the scenarios of one attack; the first of these stands for all."""
+
+QUICK_ATTACKS: tuple[Attack, ...] = (Precision(), SumSensitivity())
+
+PARAGRAPH = """\
+{audited} mechanisms of {libraries} were audited, each with as many trials as about {seconds:g} s an event leave time
+for. {known} known flaws were found again; {passes}. {withheld}. Of what is not refuted, no more is known than the
+smallest advantage that would have been detected. {absent}"""
+
+
+@dataclass(frozen=True)
+class Audited:
+    """A mechanism in one environment; None stands for this interpreter."""
+
+    library: Library
+    mechanism: str
+    environment: str | None
+    python: str | None
+
+    @property
+    def spec(self) -> str:
+        """What loads it on the command line."""
+        return f"{self.library.name}:{self.mechanism}"
+
+    def target(self) -> Target:
+        """The mechanism at ε = 1."""
+        parameters: dict[str, Any] = {"epsilon": EPSILON}
+        if self.mechanism == "sum":
+            parameters["bounds"] = NARROW_BOUNDS
+        if self.python is None:
+            return load_target(self.spec, **parameters)
+        return isolated(self.spec, python=self.python, **parameters)
+
+    def replay(self) -> str:
+        """The words after `attacklab audit` that load it."""
+        words = [self.spec, "--epsilon", f"{EPSILON:g}"]
+        if self.mechanism == "sum":
+            words += ["--lower", repr(NARROW_BOUNDS[0]), "--upper", repr(NARROW_BOUNDS[1])]
+        return " ".join([*words, *(["--in-env", self.environment] if self.environment else [])])
+
+
+def audited(root: Path) -> list[Audited]:
+    """All mechanisms that can be audited: of this interpreter, and of the environments built at `root`."""
+    places: list[tuple[str, str | None, str | None]] = [(name, None, None) for name in HERE]
+    places += [(one.library, one.name, str(one.python)) for one in environments(root) if not one.is_missing]
+    return [
+        Audited(library(name), mechanism, environment, python)
+        for name, environment, python in places
+        for mechanism in library(name).mechanisms
+    ]
+
+
+def collect(settings: Settings) -> Collected:
+    """Audit every mechanism; keep what is publicly known, or is no failure, and withhold the rest."""
+    failures = expected_failures()
+    seconds = 0.2 if settings.quick else 3.0
+    cases = audited(Path.cwd())
+    published: list[Finding] = []
+    withheld: list[Finding] = []
+    rows = []
+    for case in cases:
+        for found in _by_attack(_findings(case, seconds, share_of_alpha(DEFAULT_ALPHA, len(cases)), settings)):
+            row = _row(case, found, failures)
+            if row["status"] is Status.NEW:
+                withheld += found
+            else:
+                published += found
+                rows.append(row)
+    if withheld:
+        _withhold(withheld)
+    absent = [{"environment": one.name, "build": one.build} for one in environments(Path.cwd()) if one.is_missing]
+    measured = {
+        "rows": rows,
+        "seconds": seconds,
+        "mechanisms": len(cases),
+        "withheld": len(withheld),
+        "absent": absent,
+    }
+    return Collected(published, measured)
+
+
+def _findings(case: Audited, seconds: float, alpha: float, settings: Settings) -> list[Finding]:
+    attacks: Sequence[Attack] = QUICK_ATTACKS if settings.quick else ATTACKS
+    if case.library.public_size:
+        attacks = [PublicSize(attack) for attack in attacks]
+    target = case.target()
+    try:
+        return paced_audit(
+            target, attacks, seconds=seconds, alpha=alpha, seed=settings.seed, spend_all=True, spec=case.replay()
+        )
+    finally:
+        if isinstance(target.release, ProcessRelease):
+            target.release.close()
+
+
+def _by_attack(findings: Sequence[Finding]) -> Iterator[list[Finding]]:
+    """The findings of each attack that came to a verdict."""
+    for attack in dict.fromkeys(finding.attack for finding in findings):
+        found = [one for one in findings if one.attack == attack and one.verdict in WORST_FIRST]
+        if found:
+            yield found
+
+
+def _row(case: Audited, found: Sequence[Finding], failures: Sequence[ExpectedFailure]) -> dict[str, Any]:
+    """What the scoreboard says of one attack on one mechanism: its worst scenario."""
+    worst = min(found, key=lambda one: (WORST_FIRST.index(one.verdict), -(one.epsilon_lower or 0.0)))
+    link = expected(failures, case.library.name, case.mechanism, worst.attack)
+    return {
+        "library": case.library.name,
+        "version": worst.target_version,
+        "mechanism": case.mechanism,
+        "attack": worst.attack,
+        "verdict": worst.verdict,
+        "status": status(worst.verdict, is_expected=link is not None),
+        "link": link,
+        "reason": worst.reason,
+        "epsilon_lower": worst.epsilon_lower,
+        "advantage": worst.advantage.estimate if worst.advantage else None,
+        "smallest_detectable": worst.smallest_detectable,
+        "trials": sum(one.trials for one in found),
+        "seconds": sum(one.seconds for one in found),
+    }
+
+
+def _withhold(findings: Sequence[Finding]) -> None:
+    """Write what is not publicly known where it stays, with a text for those who maintain the library."""
+    write_whole(UNPUBLISHED / "libraries.json", to_text(record(findings)))
+    parts = [_advisory(finding) for finding in findings if finding.verdict is Verdict.VIOLATED]
+    write_whole(UNPUBLISHED / "libraries.md", "\n".join(["# To be reported to the maintainers first", "", *parts]))
+
+
+def _advisory(finding: Finding) -> str:
+    claim = finding.claim
+    return (
+        f"## {finding.target} ({finding.target_version})\n\n"
+        f"It claims ε = {claim.epsilon:g}, δ = {claim.delta:g}. On the pair\n\n    {finding.pair}\n\n"
+        f"the event\n\n    {finding.event}\n\nrefutes that: {finding.reason} (probability of a false alarm "
+        f"{finding.alpha:.2g}; {finding.trials} outputs).\nReplay: `{finding.replay}`\n"
+    )
+
+
+def figures(data: dict[str, Any]) -> list[Figure]:
+    """One line a mechanism and attack: the ε that is proved."""
+    rows = [row for row in data["measured"]["rows"] if row["verdict"] in (Verdict.VIOLATED, Verdict.NOT_DETECTED)]
+    names = list(dict.fromkeys(row["library"] for row in rows))
+    panels = [_panel([row for row in rows if row["library"] == name][::-1]) for name in names]
+    caption = "The ε that each attack proves of each mechanism, all of which claim ε = 1."
+    return [Figure(name="libraries", caption=caption, panels=panels)]
+
+
+def _panel(rows: Sequence[dict[str, Any]]) -> Panel:
+    def marks(label: str, role: Role, *verdicts: Verdict) -> list[Series]:
+        points = [(row["epsilon_lower"], place) for place, row in enumerate(rows) if row["verdict"] in verdicts]
+        if not points:
+            return []
+        return [
+            Series(label=label, role=role, x=[x for x, _ in points], y=[float(y) for _, y in points], marks_only=True)
+        ]
+
+    return Panel(
+        title=", ".join(dict.fromkeys(row["version"] for row in rows)),
+        x_label="ε that is proved",
+        y_label="",
+        y_names=[f"{row['mechanism']}: {row['attack']}" for row in rows],
+        series=[
+            *marks("violated", Role.NAIVE, Verdict.VIOLATED),
+            *marks("not detected", Role.EXACT, Verdict.NOT_DETECTED),
+            Series(label="claim", role=Role.CEILING, x=[EPSILON] * 2, y=[-0.6, len(rows) - 0.4]),
+        ],
+    )
+
+
+def explain(data: dict[str, Any]) -> str:
+    """The scoreboard in words and as a table."""
+    measured = data["measured"]
+    rows = measured["rows"]
+    passes = [
+        f"`{row['library']}:{row['mechanism']}` {row['attack']}" for row in rows if row["status"] == Status.PASSES
+    ]
+    paragraph = PARAGRAPH.format(
+        audited=measured["mechanisms"],
+        libraries=", ".join(dict.fromkeys(row["version"] for row in rows)),
+        seconds=measured["seconds"],
+        known=sum(row["status"] == Status.KNOWN for row in rows),
+        passes=f"**UNEXPECTED PASSES: {', '.join(passes)}**" if passes else "none that is expected was missed",
+        withheld=(
+            f"**NEW FAILURES: {measured['withheld']} findings are withheld until the maintainers know of them**"
+            if measured["withheld"]
+            else "No flaw was found that is not publicly known"
+        ),
+        absent=(
+            "Not built, so not audited: "
+            + ", ".join(f"{one['environment']} (`{one['build']}`)" for one in measured["absent"])
+            + "."
+            if measured["absent"]
+            else ""
+        ),
+    )
+    return "\n".join([paragraph, "", *_table(rows)])
+
+
+def _table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    yield "| library | mechanism | attack | verdict | ε ≥ | advantage | detectable | outputs | s | |"
+    yield "|---|---|---|---|---|---|---|---|---|---|"
+    for row in rows:
+        mark = f"[{row['status']}]({row['link']})" if row["link"] else row["status"]
+        yield (
+            f"| {row['version']} | {row['mechanism']} | {row['attack']} | {row['verdict']} | "
+            f"{_figure(row['epsilon_lower'])} | {_figure(row['advantage'])} | {_figure(row['smallest_detectable'])} | "
+            f"{row['trials']} | {row['seconds']:.1f} | {mark} |"
+        )
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{value:.3g}"
