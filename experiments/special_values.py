@@ -52,7 +52,7 @@ the ideal mechanism's {ideal:.3f}. The exact mechanism's public grid is far coar
 def naive_sum(epsilon: float = EPSILON) -> Target:
     """Sum of records in [0, 1], clipped by np.clip."""
     release = partial(naive_bounded_sum, epsilon=epsilon, lower=BOUNDS[0], upper=BOUNDS[1])
-    return Target.sum(release, epsilon=epsilon, bounds=BOUNDS)
+    return Target.sum(release, epsilon=epsilon, bounds=BOUNDS, name="naive_sum")
 
 
 def naive_refusing_sum(epsilon: float = EPSILON) -> Target:
@@ -221,7 +221,7 @@ def explain(data: dict[str, Any]) -> str:
     silent = data["measured"]["silent"]
     naive, exact = ([one["estimate"] for one in silent[make.__name__]] for make, _, _ in SILENT)
     return PARAGRAPH.format(
-        nan=_seen(findings_of(data, "naive_bounded_sum")[0]),
+        nan=_seen(findings_of(data, "naive_sum")[0]),
         ceiling=PrivacyClaim(EPSILON).ceiling,
         refused=min(map(_seen, findings_of(data, "naive_refusing_sum")[:3])),
         exact=max(map(_seen, findings_of(data, "exact_sum")[: len(SPECIAL_RECORDS)])),
