@@ -58,7 +58,7 @@ COSTLY = (
 BITS = ("naive_randomized_response", "exact_randomized_response")
 """Targets whose input is one bit."""
 
-FEW_OUTCOMES = 32
+FEW_OUTCOMES = 16
 FEW_RECORDS = 1 << 11
 SMALLER: Mapping[str, Attack] = {
     attack.name: attack
