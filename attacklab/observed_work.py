@@ -8,8 +8,8 @@ Counted work depends on nothing but the seed. Measured time depends on the machi
 side of a pair after the other, so time is to be judged on trials that are interleaved (`interleaved`).
 
 Sources: Jin, McMurtry, Rubinstein and Ohrimenko 2022, 'Are We There Yet? Timing and Floating-Point Attacks on
-Differential Privacy Systems'; O'Neill 2014, 'PCG: A Family of Simple Fast Space-Efficient Statistically Good Algorithms
-for Random Number Generation', section 4.3.1 (the distance of two states of a linear congruential generator).
+Differential Privacy Systems'; Brown 1994, 'Random Number Generation with Arbitrary Strides' (many steps of a linear
+congruential generator at once); O'Neill 2014, 'PCG' (how far apart two states are).
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ A small p-value says that the time depends on the class, and nothing of ε. A la
 differ by more than the noise of this machine in so many trials. The classes have to be drawn in turns
 (`observed_work.interleaved`), or whatever slows the machine down between them is found instead.
 
-Source: Reparaz, Balasch and Verbauwhede 2017, 'Dude, is my code constant time?', section III (Welch's test,
-percentile cropping). They compare t with 4.5 at each crop; here the p-value pays for all crops.
+Source: Reparaz, Balasch and Verbauwhede 2017, 'Dude, is my code constant time?', section II (percentile
+cropping, Welch's test). They compare t with 4.5 at each crop; here the p-value pays for all crops.
 """
 
 from __future__ import annotations

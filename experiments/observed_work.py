@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import asdict
 from functools import partial
@@ -147,8 +148,14 @@ def _advantages(data: dict[str, Any]) -> Panel:
         title="Advantage of who sees the work",
         x_label="claimed ε",
         y_label="distinguishing advantage P[E] − Q[E]",
-        series=[*counted, *timed, ceiling_series(EPSILONS)],
+        series=[*counted, *timed, _output_alone(), ceiling_series(EPSILONS)],
     )
+
+
+def _output_alone() -> Series:
+    """The advantage of the better guess from the ideal output: (1 − q)/(1 + q) for q = e^−ε."""
+    y = [-math.expm1(-epsilon) / (1 + math.exp(-epsilon)) for epsilon in EPSILONS]
+    return Series(label="ideal mechanism, output alone", role=Role.IDEAL, x=EPSILONS, y=y)
 
 
 def _times(data: dict[str, Any]) -> Panel:
