@@ -46,7 +46,8 @@ class DpAudit(Protocol):
 
         Raises:
             TypeError: `target` is neither, or the marker and the target contradict each other.
-            ValueError: the claim is out of range.
+            ValueError: the claim is out of range, or there are no attacks.
+            RuntimeError: the test has audited a target before.
         """
         ...
 
@@ -172,24 +173,26 @@ def pytest_configure(config: pytest.Config) -> None:
     for path in (run.json, run.sarif):
         if path is not None and path.is_dir():
             raise pytest.UsageError(f"cannot write to {path}: it is a folder")
+    if run.attacks:
+        _registered(run.attacks)
     config.stash[_RUN] = run
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Check markers and names, and count the tests that α is split over."""
-    run = session.config.stash[_RUN]
-    audits = [item for item in session.items if FIXTURE in getattr(item, "fixturenames", ())]
-    run.audits = frozenset(item.nodeid for item in audits)
-    for item in session.items:
-        for marker in item.iter_markers(CLAIM):
-            unknown = [name for name in marker.kwargs if name not in CLAIM_ARGUMENTS]
-            if unknown or marker.args:
-                raise pytest.UsageError(
-                    f"{item.nodeid}: {CLAIM} takes {', '.join(CLAIM_ARGUMENTS)}, all by name; not "
-                    + ", ".join([*unknown, *map(repr, marker.args)])
-                )
-    if run.attacks and audits:
-        _registered(run.attacks)
+    """Count the tests that α is split over, now that it is known which will run."""
+    audits = (item.nodeid for item in session.items if FIXTURE in getattr(item, "fixturenames", ()))
+    session.config.stash[_RUN].audits = frozenset(audits)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Check markers while their module is collected, so that xdist too reports a wrong one."""
+    for marker in metafunc.definition.iter_markers(CLAIM):
+        unknown = [name for name in marker.kwargs if name not in CLAIM_ARGUMENTS]
+        if unknown or marker.args:
+            raise pytest.Collector.CollectError(
+                f"{metafunc.definition.nodeid}: {CLAIM} takes {', '.join(CLAIM_ARGUMENTS)}, all by name; not "
+                + ", ".join([*unknown, *map(repr, marker.args)])
+            )
 
 
 @pytest.fixture
@@ -220,6 +223,8 @@ def _audited(
         from attacklab.related import Related
 
         chosen = tuple(Related(attack, relation) for attack in chosen)
+    if not chosen:
+        raise ValueError(f"{FIXTURE} was given no attacks")
     alpha = run.alpha / len(run.audits)
     audited = audit_within(claimed, chosen, seconds=run.seconds, trials=run.trials, alpha=alpha, seed=run.seed)
     replay = run.replay(item.nodeid, alpha, audited.trials)
@@ -312,9 +317,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if not _here_is_told(session.config) or (run.json is None and run.sarif is None):
         return
     from attacklab.findings import to_text, write_whole
-    from attacklab.pytest_report import json_record, sarif_log
+    from attacklab.pytest_report import record_of, sarif_of
 
-    for path, made in ((run.json, json_record), (run.sarif, sarif_log)):
+    for path, made in ((run.json, record_of), (run.sarif, sarif_of)):
         if path is not None:
             write_whole(path, to_text(made(run.in_order())))
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from attacklab.findings import Finding, Verdict, record
-from attacklab.sarif import Place, sarif
+from attacklab.sarif import Place, sarif_log
 
 WORST_FIRST = (Verdict.VIOLATED, Verdict.ERROR, Verdict.INCONCLUSIVE, Verdict.NOT_DETECTED)
 """The verdict of a test is the first of these that one of its findings gives it."""
@@ -98,7 +98,7 @@ class AuditedTest:
         return cls(place=Place(**data.pop("place")), findings=findings, **data)
 
 
-def json_record(tests: Sequence[AuditedTest]) -> dict[str, Any]:
+def record_of(tests: Sequence[AuditedTest]) -> dict[str, Any]:
     """The record of all findings, and which of them are whose."""
     findings = [finding for test in tests for finding in test.findings]
     listed, before = [], 0
@@ -110,9 +110,9 @@ def json_record(tests: Sequence[AuditedTest]) -> dict[str, Any]:
     return record(findings, tests=listed)
 
 
-def sarif_log(tests: Sequence[AuditedTest]) -> dict[str, Any]:
+def sarif_of(tests: Sequence[AuditedTest]) -> dict[str, Any]:
     """The SARIF log of all findings, each at the test that made it."""
-    return sarif([(finding, test.place) for test in tests for finding in test.findings])
+    return sarif_log([(finding, test.place) for test in tests for finding in test.findings])
 
 
 def _details(finding: Finding) -> list[str]:

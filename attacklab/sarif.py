@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
+from urllib.parse import quote
 
 from attacklab.attacks import ATTACKS
 from attacklab.findings import Finding, Verdict
@@ -39,7 +40,7 @@ class Place:
     line: int = 1
 
 
-def sarif(findings: Sequence[tuple[Finding, Place | None]]) -> dict[str, Any]:
+def sarif_log(findings: Sequence[tuple[Finding, Place | None]]) -> dict[str, Any]:
     """A SARIF 2.1.0 log of one run.
 
     Args:
@@ -106,7 +107,7 @@ def _locations(finding: Finding, place: Place | None) -> list[dict[str, Any]]:
     located: dict[str, Any] = {"logicalLocations": [{"name": finding.target, "kind": "function"}]}
     if place is not None:
         located["physicalLocation"] = {
-            "artifactLocation": {"uri": place.path, "uriBaseId": "%SRCROOT%"},
+            "artifactLocation": {"uri": quote(place.path), "uriBaseId": "%SRCROOT%"},
             "region": {"startLine": place.line},
         }
     return [located]
