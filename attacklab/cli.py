@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from attacklab.attacks import ATTACKS
+from attacklab.attacks import ATTACKS, ON_REQUEST
 from attacklab.attacks.base import Attack
 from attacklab.batches import Bench
 from attacklab.execution import DaskWorkers, Here, Load, ProcessWorkers, Runner, WhenLong, processors
@@ -64,6 +64,8 @@ def list_() -> None:
     attacks = Table("attack", "looks for", title="Attacks", title_justify="left", box=None)
     for attack in ATTACKS:
         attacks.add_row(attack.name, attack.flaw)
+    for attack in ON_REQUEST:
+        attacks.add_row(attack.name, f"{attack.flaw} (only when named by --attack)")
     console.print(attacks)
     if not any(Path(FOLDER).glob("targets*")):
         console.print(
@@ -162,8 +164,8 @@ def audit_(
         limits["memory_bytes"] = memory << 20
     loaded = _loaded(target, command, isolate, parameters, limits)
     load = partial(_loaded, target and _absolute(target), command, isolate, parameters, limits)
-    by_name = {known.name: known for known in ATTACKS}
-    names = dict.fromkeys(attack or by_name)
+    by_name = {known.name: known for known in (*ATTACKS, *ON_REQUEST)}
+    names = dict.fromkeys(attack or [known.name for known in ATTACKS])
     chosen: Sequence[Attack] = [_named(name, by_name, "attack") for name in names]
     options: dict[str, object] = {"--exec": command, "--isolate": isolate or None}
     options |= {"--seconds": seconds, "--memory": memory}

@@ -1,8 +1,9 @@
-"""The attacks, one file a flaw; `ATTACKS` is the registry."""
+"""The attacks, one file a flaw; `ATTACKS` and `ON_REQUEST` are the registry."""
 
 from __future__ import annotations
 
 from attacklab.attacks.base import Attack
+from attacklab.attacks.black_box import BlackBox
 from attacklab.attacks.double_budget import DoubleBudget
 from attacklab.attacks.generator_seed import GeneratorSeed
 from attacklab.attacks.generator_state import GeneratorState
@@ -13,13 +14,17 @@ from attacklab.attacks.low_bit_laplace import LowBitLaplace
 from attacklab.attacks.missing_clip import MissingClip
 from attacklab.attacks.position_chunks import PositionChunks
 from attacklab.attacks.precision import Precision
+from attacklab.attacks.score_overflow import ScoreOverflow
+from attacklab.attacks.special_values import SpecialValues
 from attacklab.attacks.sum_sensitivity import SumSensitivity
 from attacklab.attacks.truncated_addition import TruncatedAddition
 from attacklab.attacks.zero_rounding import ZeroRounding
 
 __all__ = [
     "ATTACKS",
+    "ON_REQUEST",
     "Attack",
+    "BlackBox",
     "DoubleBudget",
     "GeneratorSeed",
     "GeneratorState",
@@ -30,6 +35,8 @@ __all__ = [
     "MissingClip",
     "PositionChunks",
     "Precision",
+    "ScoreOverflow",
+    "SpecialValues",
     "SumSensitivity",
     "TruncatedAddition",
     "ZeroRounding",
@@ -38,6 +45,7 @@ __all__ = [
 ATTACKS: tuple[Attack, ...] = (
     ZeroRounding(),
     TruncatedAddition(),
+    ScoreOverflow(),
     LowBitLaplace(),
     LowBitGaussian(),
     Precision(),
@@ -49,4 +57,8 @@ ATTACKS: tuple[Attack, ...] = (
     PositionChunks(),
     MissingClip(),
     DoubleBudget(),
+    SpecialValues(),
 )
+
+ON_REQUEST: tuple[Attack, ...] = (BlackBox(),)
+"""Attacks that run only when they are named: they draw many times the outputs of the others."""
