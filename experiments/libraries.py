@@ -39,7 +39,7 @@ UNPUBLISHED = Path("reports-unpublished")
 WORST_FIRST = (Verdict.VIOLATED, Verdict.ERROR, Verdict.NOT_DETECTED, Verdict.INCONCLUSIVE)
 """The verdicts on the scenarios of one attack; the first of these stands for all."""
 
-QUICK_ATTACKS: tuple[Attack, ...] = (Precision(), SumSensitivity())
+QUICK_ATTACKS: tuple[Attack, ...] = (Precision(), SumSensitivity(most_records=1 << 10))
 
 PARAGRAPH = """\
 {audited} mechanisms of {libraries} were audited, each with as many trials as about {seconds:g} s an event leave time

@@ -1,0 +1,327 @@
+"""Adapters of real libraries: against tiny fakes of them always, against the real ones where they have been built."""
+
+from __future__ import annotations
+
+import ast
+import random
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attacklab import libraries
+from attacklab.attacks import ATTACKS, LocalSensitivity, Precision, SumSensitivity
+from attacklab.attacks.public_size import PublicSize
+from attacklab.environments import environments
+from attacklab.findings import Verdict
+from attacklab.isolation import ProcessRelease, isolated
+from attacklab.libraries.diffprivlib_adapter import SeededSystemRandom
+from attacklab.loading import load_target
+from attacklab.referee import audit
+from attacklab.targets import Kind, Target, TargetError
+
+ROOT = Path(__file__).parents[2]
+BUILT = {one.library: one for one in environments(ROOT)}
+NARROW_BOUNDS = (1.0, 1.0 + 2.0**-48)
+
+FAKE_DIFFPRIVLIB = {
+    "diffprivlib/__init__.py": "",
+    "diffprivlib/mechanisms.py": """
+class Laplace:
+    def __init__(self, *, epsilon, sensitivity, random_state):
+        self.random_state = random_state
+    def randomise(self, value):
+        return value + self.random_state.random()
+class Geometric(Laplace):
+    def randomise(self, value):
+        assert isinstance(value, int)
+        return value + self.random_state.getrandbits(3)
+class Exponential:
+    def __init__(self, *, epsilon, sensitivity, utility, random_state):
+        self.best = utility.index(max(utility))
+    def randomise(self):
+        return self.best
+""",
+    "diffprivlib/tools.py": """
+def sum(records, *, epsilon, bounds, random_state):
+    return records.sum() + random_state.random() * (bounds[1] - bounds[0]) / epsilon
+""",
+    "diffprivlib-9.9.dist-info/METADATA": "Metadata-Version: 2.1\nName: diffprivlib\nVersion: 9.9\n",
+}
+FAKE_OPENDP = {
+    "opendp/__init__.py": "",
+    "opendp/prelude.py": """
+from types import SimpleNamespace
+def enable_features(name): assert name == "contrib"
+def atom_domain(T, nan=None): return T
+def vector_domain(domain): return domain
+def l1_distance(T): return T
+def binary_search_param(make, d_in, d_out): return d_in / d_out
+def make_laplace(domain, metric, scale): return lambda values: [value + scale for value in values]
+m = SimpleNamespace(make_laplace=make_laplace)
+""",
+    "opendp-9.8.dist-info/METADATA": "Metadata-Version: 2.1\nName: opendp\nVersion: 9.8\n",
+}
+FAKE_PYDP = {
+    "pydp/__init__.py": "",
+    "pydp/algorithms/__init__.py": "",
+    "pydp/algorithms/numerical_mechanisms.py": """
+class LaplaceMechanism:
+    def __init__(self, epsilon, sensitivity): pass
+    def add_noise(self, value): return type(value)(value + 1)
+""",
+    "pydp/algorithms/laplacian.py": """
+class BoundedSum:
+    def __init__(self, *, epsilon, lower_bound, upper_bound, dtype): self.bounds = lower_bound, upper_bound
+    def quick_result(self, values): return sum(min(max(value, self.bounds[0]), self.bounds[1]) for value in values)
+""",
+    "python_dp-9.7.dist-info/METADATA": "Metadata-Version: 2.1\nName: python-dp\nVersion: 9.7\n",
+}
+
+Loaded = Callable[..., Target]
+
+
+@pytest.fixture
+def loaded() -> Iterator[Loaded]:
+    """Loads targets in child interpreters, and ends those after the test."""
+    targets: list[Target] = []
+
+    def load(spec: str, **parameters: Any) -> Target:
+        targets.append(isolated(spec, **parameters))
+        return targets[-1]
+
+    yield load
+    for target in targets:
+        assert isinstance(target.release, ProcessRelease)
+        target.release.close()
+
+
+@pytest.fixture
+def faked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loaded: Loaded) -> Loaded:
+    """Loads targets of the fakes, which child interpreters find before the real libraries."""
+    for fake in (FAKE_DIFFPRIVLIB, FAKE_OPENDP, FAKE_PYDP):
+        for name, text in fake.items():
+            file = tmp_path / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    return loaded
+
+
+@pytest.fixture
+def real(loaded: Loaded) -> Loaded:
+    """Loads targets of real libraries; skips the test where the environment has not been built."""
+
+    def load(spec: str, **parameters: Any) -> Target:
+        environment = BUILT[spec.partition(":")[0]]
+        if environment.is_missing:
+            pytest.skip(f"not built: {environment.build}")
+        return loaded(spec, python=str(environment.python), epsilon=1.0, **parameters)
+
+    return load
+
+
+def rng(seed: int = 1) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+@pytest.mark.parametrize("name", libraries.NAMES)
+def test_an_adapter_imports_only_numpy_and_the_standard_library_before_it_is_called(name: str) -> None:
+    file = libraries.adapter_file(name)
+    assert file is not None
+    imported = set()
+    for node in ast.parse(Path(file).read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Import):
+            imported |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            imported.add(str(node.module).partition(".")[0])
+    assert imported <= set(sys.stdlib_module_names) | {"numpy"}
+
+
+@pytest.mark.parametrize("name", libraries.NAMES)
+def test_a_library_is_described_whether_or_not_it_is_installed(name: str) -> None:
+    described = libraries.library(name)
+    assert described.name == name
+    assert described.mechanisms
+    assert all(summary.endswith(".") for summary in described.mechanisms.values())
+    assert libraries.library_of(f"{name}:anything") == described
+
+
+def test_only_the_names_of_libraries_are_libraries() -> None:
+    with pytest.raises(ValueError, match="no library 'nothing'; there are numpy, scipy"):
+        libraries.library("nothing")
+    assert libraries.library_of("nothing:laplace") is None
+    assert libraries.library_of("opendp") is None
+    assert libraries.library("numpy").installed == np.__version__
+
+
+def test_a_mechanism_of_an_installed_library_is_loaded_here_with_its_version() -> None:
+    target = load_target("numpy:gaussian", epsilon=0.5, delta=1e-6)
+    assert (target.name, target.version, target.kind) == ("numpy:gaussian", f"numpy {np.__version__}", Kind.NOISE)
+    assert (target.claim.epsilon, target.claim.delta) == (0.5, 1e-6)
+    outputs = target.outputs(0.0, 20_000, rng())
+    # √(2·ln(1.25/δ))/ε = 10.597; the standard error of a sample's deviation is 0.5 %.
+    assert np.std(outputs) == pytest.approx(10.597, rel=0.03)
+
+
+def test_a_library_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "opendp", None)
+    with pytest.raises(ValueError, match="opendp:laplace"):
+        load_target("opendp:laplace")
+
+
+def test_an_unknown_mechanism_is_refused_with_those_there_are() -> None:
+    with pytest.raises(ValueError, match=r"numpy has no 'laplacian'; targets in it: exponential, gaussian, laplace"):
+        load_target("numpy:laplacian")
+
+
+def test_a_child_loads_a_mechanism_with_its_claim_and_version(faked: Loaded) -> None:
+    target = faked("diffprivlib:laplace", epsilon=0.25)
+    assert (target.name, target.version) == ("diffprivlib:laplace", "diffprivlib 9.9")
+    assert (target.kind, target.claim.epsilon, target.claim.delta) == (Kind.NOISE, 0.25, 0.0)
+    outputs = target.outputs(3.0, 100, rng())
+    assert outputs.min() >= 3
+    assert outputs.max() < 4
+    assert np.array_equal(outputs, target.outputs(3.0, 100, rng()))
+    assert not np.array_equal(outputs, target.outputs(3.0, 100, rng(2)))
+
+
+def test_a_fake_without_real_noise_is_refuted_and_the_finding_tells_its_version(faked: Loaded) -> None:
+    (finding,) = audit(faked("diffprivlib:sum", bounds=NARROW_BOUNDS), [SumSensitivity()], trials=2_000)
+    assert finding.verdict is Verdict.VIOLATED
+    assert finding.target_version == "diffprivlib 9.9"
+
+
+def test_integers_reach_mechanisms_over_integers_and_come_back_as_integers(faked: Loaded) -> None:
+    outputs = faked("diffprivlib:geometric").outputs(2.5, 50, rng())
+    assert outputs.dtype.kind == "i"
+    assert set(outputs) <= set(range(2, 10))
+
+
+def test_utilities_reach_selection_mechanisms_in_their_order(faked: Loaded) -> None:
+    assert faked("diffprivlib:exponential").outputs(np.array([0.0, 3.0, 1.0]), 2, rng()).tolist() == [1, 1]
+
+
+def test_opendp_is_given_the_scale_that_its_map_allows(faked: Loaded) -> None:
+    target = faked("opendp:laplace", epsilon=0.5)
+    assert target.version == "opendp 9.8"
+    assert target.outputs(1.5, 3, rng()).tolist() == [3.5, 3.5, 3.5]
+
+
+@pytest.mark.parametrize("spec", ["opendp:laplace", "pydp:laplace"])
+def test_an_answer_that_is_no_double_is_refused_by_mechanisms_over_doubles(faked: Loaded, spec: str) -> None:
+    with pytest.raises(TargetError, match="9007199254740993 is no double"):
+        faked(spec).outputs(2**53 + 1, 1, rng())
+
+
+def test_pydp_is_called_by_the_type_of_the_answer(faked: Loaded) -> None:
+    assert faked("pydp:laplace").outputs(2, 1, rng()).dtype == np.float64
+    assert faked("pydp:laplace_integer").outputs(2.0, 1, rng()).dtype == np.int64
+
+
+def test_pydp_is_told_the_bounds_and_sums_within_them(faked: Loaded) -> None:
+    target = faked("pydp:sum", bounds=(0.0, 2.0))
+    assert (target.version, target.bounds) == ("python-dp 9.7", (0.0, 2.0))
+    assert target.outputs(np.array([-5.0, 1.5, 7.0]), 1, rng()).tolist() == [3.5]
+
+
+class Bytes:
+    """A generator whose bytes are known."""
+
+    def __init__(self, *chunks: bytes) -> None:
+        self._chunks = iter(chunks)
+
+    def bytes(self, count: int) -> bytes:
+        chunk = next(self._chunks)
+        assert len(chunk) == count
+        return chunk
+
+
+def test_a_seeded_system_random_makes_of_bytes_what_the_systems_own_makes(monkeypatch: pytest.MonkeyPatch) -> None:
+    chunks = [b"\xff" * 7, b"\x80" + b"\0" * 6, b"\x01" * 5, b"\xa5\xc3"]
+    ours = SeededSystemRandom(Bytes(*chunks))  # type: ignore[arg-type]
+    theirs = random.SystemRandom()
+    monkeypatch.setattr(random, "_urandom", Bytes(*chunks).bytes)
+    assert [ours.random(), ours.random(), ours.getrandbits(37), ours.getrandbits(12)] == [
+        theirs.random(),
+        theirs.random(),
+        theirs.getrandbits(37),
+        theirs.getrandbits(12),
+    ]
+
+
+def test_what_derives_from_a_seeded_system_random_is_replayed() -> None:
+    first, second = (SeededSystemRandom(rng()) for _ in range(2))
+    assert first.normalvariate(0, 1) == second.normalvariate(0, 1)
+    assert first.randrange(1 << 70) == second.randrange(1 << 70)
+
+
+def test_where_the_size_is_public_no_pair_has_a_record_more() -> None:
+    def mean(records: Any, trials: int, rng: np.random.Generator) -> Any:
+        return np.mean(records) + rng.laplace(0.0, 1 / len(records), trials)
+
+    target = Target.mean(mean, epsilon=1.0, bounds=(0.0, 1.0))
+    (kept,) = audit(target, [PublicSize(LocalSensitivity())], trials=10)
+    assert kept.verdict is Verdict.NOT_APPLICABLE
+    assert kept.attack == "local_sensitivity"
+    assert all(one.verdict is not Verdict.NOT_APPLICABLE for one in audit(target, [LocalSensitivity()], trials=10))
+    (sums,) = audit(target, [PublicSize(SumSensitivity(64))], trials=10)
+    assert sums.pair is not None
+
+
+def test_public_size_passes_on_what_the_attack_says_of_itself() -> None:
+    noise = SimpleNamespace(kind=Kind.NOISE, sensitivity=1.0)
+    for attack in ATTACKS:
+        wrapped = PublicSize(attack)
+        assert (wrapped.name, wrapped.flaw) == (attack.name, attack.flaw)
+        assert wrapped.applies_to(noise) == attack.applies_to(noise)  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+def test_diffprivlibs_laplace_is_refuted_by_the_precision_attack(real: Loaded) -> None:
+    findings = audit(real("diffprivlib:laplace"), [Precision()], trials=50_000, spend_all=True)
+    assert findings[0].verdict is Verdict.VIOLATED
+    assert findings[0].epsilon_lower is not None
+    assert findings[0].epsilon_lower >= 5
+    assert findings[0].target_version.startswith("diffprivlib ")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spec", ["diffprivlib:snapping", "opendp:laplace", "pydp:laplace"])
+def test_what_rounds_its_outputs_is_not_refuted_by_the_precision_attack(real: Loaded, spec: str) -> None:
+    """An alarm on a mechanism that keeps its claim has a probability of at most 1e-9."""
+    for finding in audit(real(spec), [Precision()], trials=10_000, alpha=1e-9):
+        assert finding.verdict is Verdict.NOT_DETECTED
+        assert finding.smallest_detectable is not None
+        assert finding.smallest_detectable < 0.4
+
+
+@pytest.mark.slow
+def test_diffprivlibs_sum_within_narrow_bounds_is_refuted(real: Loaded) -> None:
+    (finding,) = audit(real("diffprivlib:sum", bounds=NARROW_BOUNDS), [SumSensitivity()], trials=5_000)
+    assert finding.verdict is Verdict.VIOLATED
+
+
+@pytest.mark.slow
+def test_opendps_sum_within_narrow_bounds_is_not_refuted(real: Loaded) -> None:
+    """An alarm on a mechanism that keeps its claim has a probability of at most 1e-9."""
+    target = real("opendp:sum", bounds=NARROW_BOUNDS)
+    (finding,) = audit(target, [SumSensitivity()], trials=1_500, alpha=1e-9)
+    assert finding.verdict is Verdict.NOT_DETECTED
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "spec",
+    [f"{name}:{mechanism}" for name in BUILT for mechanism in libraries.library(name).mechanisms],
+)
+def test_every_mechanism_of_a_built_library_gives_finite_outputs(real: Loaded, spec: str) -> None:
+    target = real(spec)
+    inputs = {Kind.NOISE: 1.0, Kind.SELECTION: np.array([0.0, 1.0])}
+    outputs = target.outputs(inputs.get(target.kind, np.array([0.25, 0.75])), 20, rng())
+    assert len(outputs) == 20
+    assert np.isfinite(outputs.astype(float)).all()
