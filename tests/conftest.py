@@ -4,5 +4,7 @@ from __future__ import annotations
 
 from hypothesis import settings
 
+collect_ignore = ["sample_project"]  # it is a project of its own, which test_pytest_plugin.py runs
+
 settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=True)
 settings.load_profile("repeatable")
