@@ -25,10 +25,10 @@ SHORT_ROUND = 1 << 10
 MOST_TRIALS = 1 << 17
 """More are not taken however fast the target is."""
 
-REHEARSING_SHARE = 10
+REHEARSING_SHARE = 20
 """A scenario is rehearsed until that takes its share of the seconds, divided by this."""
 
-MOST_REHEARSED = 1 << 10
+MOST_REHEARSED = 1 << 9
 
 
 @dataclass(frozen=True, slots=True)
