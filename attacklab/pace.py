@@ -26,6 +26,9 @@ from attacklab.targets import Outputs, Target, TargetError
 MEASURED_SECONDS = 0.1
 """How long a scenario is timed for, at the least."""
 
+DEFAULT_SECONDS = 10.0
+"""What the trials of one event may take where nothing else is asked for."""
+
 FEWEST_TRIALS, MOST_TRIALS = 10, 1_000_000
 
 
@@ -46,7 +49,7 @@ def paced_audit(
     target: Target,
     attacks: Sequence[Attack] = ATTACKS,
     *,
-    seconds: float,
+    seconds: float = DEFAULT_SECONDS,
     alpha: float = DEFAULT_ALPHA,
     seed: int = 0,
     say: Say = lambda _: None,

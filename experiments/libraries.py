@@ -111,6 +111,7 @@ def collect(settings: Settings) -> Collected:
     measured = {
         "rows": rows,
         "seconds": seconds,
+        "libraries": sorted({finding.target_version for finding in [*published, *withheld]}),
         "mechanisms": len(cases),
         "withheld": len(withheld),
         "absent": absent,
@@ -183,6 +184,8 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     rows = [row for row in data["measured"]["rows"] if row["verdict"] in (Verdict.VIOLATED, Verdict.NOT_DETECTED)]
     names = list(dict.fromkeys(row["library"] for row in rows))
     panels = [_panel([row for row in rows if row["library"] == name][::-1]) for name in names]
+    if not rows:
+        return []
     caption = "The ε that each attack proves of each mechanism, all of which claim ε = 1."
     return [Figure(name="libraries", caption=caption, panels=panels)]
 
@@ -214,16 +217,18 @@ def explain(data: dict[str, Any]) -> str:
     measured = data["measured"]
     rows = measured["rows"]
     passes = [
-        f"`{row['library']}:{row['mechanism']}` {row['attack']}" for row in rows if row["status"] == Status.PASSES
+        f"{row['mechanism']} of {row['version']} under {row['attack']}"
+        for row in rows
+        if row["status"] == Status.PASSES
     ]
     paragraph = PARAGRAPH.format(
         audited=measured["mechanisms"],
-        libraries=", ".join(dict.fromkeys(row["version"] for row in rows)),
+        libraries=", ".join(measured["libraries"]),
         seconds=measured["seconds"],
         known=sum(row["status"] == Status.KNOWN for row in rows),
         passes=f"**UNEXPECTED PASSES: {', '.join(passes)}**" if passes else "none that is expected was missed",
         withheld=(
-            f"**NEW FAILURES: {measured['withheld']} findings are withheld until the maintainers know of them**"
+            f"**NEW FAILURES, withheld until the maintainers know of them: {measured['withheld']}**"
             if measured["withheld"]
             else "No flaw was found that is not publicly known"
         ),

@@ -1,0 +1,148 @@
+"""The scoreboard of libraries: what is expected, what is withheld, and that the page says both."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attacklab.attacks import Precision
+from attacklab.experiment import Settings
+from attacklab.findings import Verdict, read_record, record, to_text
+from experiments import expected_failures, libraries
+from experiments.expected_failures import ExpectedFailure, Status, expected, status
+
+ENTRY = {
+    "library": "numpy",
+    "mechanisms": ["laplace"],
+    "attack": "precision",
+    "reason": "known",
+    "link": "https://example.org/known",
+}
+
+
+@pytest.fixture
+def only_numpys_laplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[ExpectedFailure]:
+    """A scoreboard of one mechanism under one attack, in an empty folder; the failures that are expected of it."""
+    monkeypatch.chdir(tmp_path)
+    (case,) = [one for one in libraries.audited(tmp_path) if one.spec == "numpy:laplace"]
+    known: list[ExpectedFailure] = []
+    monkeypatch.setattr(libraries, "audited", lambda _: [case])
+    monkeypatch.setattr(libraries, "QUICK_ATTACKS", (Precision((0.0, 1.0)),))
+    monkeypatch.setattr(libraries, "expected_failures", lambda: known)
+    return known
+
+
+def collected() -> dict[str, Any]:
+    once = libraries.collect(Settings(quick=True))
+    read: dict[str, Any] = json.loads(to_text(record(once.findings, measured=once.measured)))
+    return read
+
+
+def failure(**changed: Any) -> ExpectedFailure:
+    return ExpectedFailure(**{**ENTRY, "mechanisms": ("laplace",), **changed})
+
+
+def test_the_expected_failures_name_mechanisms_and_attacks_that_there_are() -> None:
+    known = expected_failures.expected_failures()
+    assert expected(known, "diffprivlib", "laplace", "precision")
+    assert expected(known, "diffprivlib", "snapping", "precision") is None
+    assert expected(known, "opendp", "laplace", "precision") is None
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"library": "nothing"}, "no library 'nothing'"),
+        ({"mechanisms": ["laplacian"]}, "no mechanisms"),
+        ({"mechanisms": []}, "no mechanisms"),
+        ({"attack": "percussion"}, "no attack 'percussion'"),
+        ({"reason": ""}, "needs a reason and a public link"),
+        ({"link": "somewhere"}, "needs a reason and a public link"),
+        ({"since": 2012}, "since"),
+    ],
+)
+def test_a_malformed_expected_failure_is_refused_with_the_name_of_its_file(
+    tmp_path: Path, changed: dict[str, Any], message: str
+) -> None:
+    file = tmp_path / "expected.json"
+    file.write_text(json.dumps([{**ENTRY, **changed}]))
+    with pytest.raises(ValueError, match=message) as raised:
+        expected_failures.expected_failures(file)
+    assert str(file) in str(raised.value)
+
+
+def test_a_verdict_is_compared_with_what_is_known() -> None:
+    assert status(Verdict.VIOLATED, is_expected=True) is Status.KNOWN
+    assert status(Verdict.VIOLATED, is_expected=False) is Status.NEW
+    assert status(Verdict.NOT_DETECTED, is_expected=True) is Status.PASSES
+    assert status(Verdict.INCONCLUSIVE, is_expected=True) is Status.UNDECIDED
+    assert status(Verdict.ERROR, is_expected=True) is Status.UNDECIDED
+    assert status(Verdict.NOT_DETECTED, is_expected=False) is Status.NOTHING
+
+
+def test_a_known_flaw_is_published_with_its_link(only_numpys_laplace: list[ExpectedFailure]) -> None:
+    only_numpys_laplace.append(failure())
+    data = collected()
+    (row,) = data["measured"]["rows"]
+    assert (row["verdict"], row["status"], row["version"]) == ("violated", "known flaw", f"numpy {np.__version__}")
+    assert row["epsilon_lower"] > 5
+    page = libraries.explain(data)
+    assert "[known flaw](https://example.org/known)" in page
+    assert "NEW FAILURES" not in page
+    assert not libraries.UNPUBLISHED.exists()
+
+
+@pytest.mark.usefixtures("only_numpys_laplace")
+def test_a_flaw_that_is_not_known_is_withheld_and_told_loudly() -> None:
+    data = collected()
+    assert data["findings"] == []
+    assert data["measured"]["rows"] == []
+    assert libraries.figures(data) == []
+    assert "NEW FAILURES, withheld until the maintainers know of them: 1" in libraries.explain(data)
+    (finding,) = read_record(libraries.UNPUBLISHED / "libraries.json")["findings"]
+    assert finding.verdict is Verdict.VIOLATED
+    advisory = (libraries.UNPUBLISHED / "libraries.md").read_text()
+    assert "numpy:laplace" in advisory
+    assert "attacklab audit numpy:laplace --epsilon 1 --attack precision" in advisory
+
+
+def test_an_expected_failure_that_passes_is_told_as_loudly(
+    only_numpys_laplace: list[ExpectedFailure], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    only_numpys_laplace.append(failure())
+    monkeypatch.setattr(libraries, "QUICK_ATTACKS", (Precision((1000.0, 1001.0)),))  # these answers leave out nothing
+    data = collected()
+    assert data["measured"]["rows"][0]["status"] == "UNEXPECTED PASS"
+    assert f"UNEXPECTED PASSES: laplace of numpy {np.__version__} under precision" in libraries.explain(data)
+
+
+def test_with_no_environment_built_the_samplers_of_this_interpreter_are_audited(tmp_path: Path) -> None:
+    assert {one.library.name for one in libraries.audited(tmp_path)} == {"numpy", "scipy"}
+    (tmp_path / "environments").mkdir()
+    (tmp_path / "environments" / "opendp-0.16.0.txt").touch()
+    assert {one.library.name for one in libraries.audited(tmp_path)} == {"numpy", "scipy"}
+    ready = tmp_path / ".environments" / "opendp-0.16.0" / ".ready"
+    ready.parent.mkdir(parents=True)
+    ready.touch()
+    added = [one for one in libraries.audited(tmp_path) if one.library.name == "opendp"]
+    assert {one.python for one in added} == {str(ready.parent / "bin" / "python")}
+    assert added[0].replay() == "opendp:laplace --epsilon 1 --in-env opendp-0.16.0"
+
+
+def test_what_is_not_built_is_named_on_the_page(only_numpys_laplace: list[ExpectedFailure]) -> None:
+    only_numpys_laplace.append(failure())
+    Path("environments").mkdir()
+    Path("environments/opendp-0.16.0.txt").touch()
+    page = libraries.explain(collected())
+    assert "opendp-0.16.0 (`make .environments/opendp-0.16.0/.ready`)" in page
+
+
+def test_the_figure_shows_every_decided_row(only_numpys_laplace: list[ExpectedFailure]) -> None:
+    only_numpys_laplace.append(failure())
+    (figure,) = libraries.figures(collected())
+    (panel,) = figure.panels
+    assert panel.y_names == ["laplace: precision"]  # type: ignore[union-attr]
