@@ -174,6 +174,11 @@ def _from_description(made: Any, name: str) -> Any:
     """What a function made: a target, or a dict that describes one in plain values."""
     if not isinstance(made, dict):
         return made
+    allowed, needed = {"kind", "release", "epsilon", "delta", "sensitivity", "bounds"}, {"kind", "release", "epsilon"}
+    if not needed <= set(made) <= allowed:
+        raise _Fault(
+            LOADING, f"{name} returned a dict with {sorted(made)}; {sorted(needed)} of {sorted(allowed)} are needed"
+        )
     return SimpleNamespace(
         kind=made["kind"],
         name=name,

@@ -95,10 +95,18 @@ def _called(maker: Callable[..., Any], spec: str, epsilon: dict[str, float], par
     except (Exception, SystemExit) as error:
         raise ValueError(f"{spec} raised {in_one_line(error)}") from error
     if isinstance(made, dict):
-        return made_target(Kind(made.pop("kind")), made.pop("release"), name=maker.__name__, **made)
+        return _described(made, spec, maker.__name__)
     if not isinstance(made, Target):
         raise ValueError(f"{needed} (it returned {described(made)})")
     return made
+
+
+def _described(description: dict[str, Any], spec: str, name: str) -> Target:
+    """The target that a dict of plain values describes."""
+    rest = {key: value for key, value in description.items() if key not in ("kind", "release")}
+    if description.get("kind") not in list(Kind) or "release" not in description:
+        raise ValueError(f"{spec} returned a dict without a release, or without a kind out of {', '.join(Kind)}")
+    return made_target(Kind(description["kind"]), description["release"], name=name, **rest)
 
 
 def _module(place: str) -> ModuleType:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-NAMES = ("numpy", "scipy", "diffprivlib", "opendp", "pydp")
+NAMES = ("numpy", "scipy", "diffprivlib", "opendp", "pydp", "pipelinedp")
 
 
 @dataclass(frozen=True)

@@ -229,6 +229,33 @@ def test_pydp_is_told_the_bounds_and_sums_within_them(faked: Loaded) -> None:
     assert target.outputs(np.array([-5.0, 1.5, 7.0]), 1, rng()).tolist() == [3.5]
 
 
+DESCRIBED = """
+def constant(*, epsilon=1.0):
+    release = lambda answer, trials, rng: [answer] * trials
+    return {"kind": "noise", "release": release, "epsilon": epsilon, "sensitivity": 2.0}
+
+def without_a_release(*, epsilon=1.0):
+    return {"kind": "noise", "epsilon": epsilon}
+
+def with_something_else(*, epsilon=1.0):
+    return {**constant(epsilon=epsilon), "colour": "red"}
+"""
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+def test_any_file_may_describe_its_targets_in_dicts(tmp_path: Path, loaded: Loaded, isolate: bool) -> None:
+    file = tmp_path / "described.py"
+    file.write_text(DESCRIBED)
+    load = loaded if isolate else load_target
+    target = load(f"{file}:constant", epsilon=0.5)
+    assert (target.name, target.kind, target.claim.epsilon, target.sensitivity) == ("constant", Kind.NOISE, 0.5, 2.0)
+    assert target.outputs(7.0, 2, rng()).tolist() == [7.0, 7.0]
+    with pytest.raises(ValueError, match="returned a dict with"):
+        load(f"{file}:without_a_release")
+    with pytest.raises(ValueError, match="colour"):
+        load(f"{file}:with_something_else")
+
+
 class Bytes:
     """A generator whose bytes are known."""
 
