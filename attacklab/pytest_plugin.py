@@ -7,16 +7,16 @@ did not: an error and too few trials fail it. Nothing heavy is imported before t
 
 from __future__ import annotations
 
-import argparse
 import functools
-import math
 import shlex
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
+
+from attacklab.pytest_options import OPTIONS
 
 if TYPE_CHECKING:
     from attacklab.attacks import Attack
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 FIXTURE = "dp_audit"
 CLAIM = "dp_claim"
 CLAIM_ARGUMENTS = ("epsilon", "delta", "sensitivity", "bounds", "kind", "relation")
-
-Parsed = TypeVar("Parsed")
 
 
 class DpAudit(Protocol):
@@ -50,79 +48,6 @@ class DpAudit(Protocol):
             RuntimeError: the test has audited a target before.
         """
         ...
-
-
-@dataclass(frozen=True)
-class _Option:
-    """An option, which is an ini setting as well."""
-
-    name: str
-    parse: Callable[[str], Any]
-    default: Any
-    metavar: str
-    help: str
-
-    def value(self, config: pytest.Config) -> Any:
-        given = config.getoption(self.name)
-        written = config.getini(self.name)
-        if given is not None or not written:
-            return self.default if given is None else given
-        try:
-            return self.parse(written)
-        except (argparse.ArgumentTypeError, ValueError) as error:
-            raise pytest.UsageError(f"ini setting {self.name}: {error}") from error
-
-
-def _within(kind: Callable[[str], Parsed], allowed: Callable[[Parsed], bool], words: str) -> Callable[[str], Parsed]:
-    def parse(text: str) -> Parsed:
-        try:
-            value = kind(text)
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"must be {words}, not {text!r}") from None
-        if not allowed(value):
-            raise argparse.ArgumentTypeError(f"must be {words}, not {text!r}")
-        return value
-
-    return parse
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",") if name.strip())
-
-
-OPTIONS = (
-    _Option(
-        "dp_alpha",
-        _within(float, lambda value: 0 < value < 1, "a number between 0 and 1"),
-        1e-6,
-        "P",
-        "Probability of any false alarm in the whole run; 1e-6 by default.",
-    ),
-    _Option(
-        "dp_trials",
-        _within(int, lambda value: value >= 1, "a whole number of at least 1"),
-        None,
-        "N",
-        "Most outputs of either input to judge an event on; by default as many as fit in --dp-seconds.",
-    ),
-    _Option(
-        "dp_seconds",
-        _within(float, lambda value: 0 < value < math.inf, "a number greater than 0"),
-        3.0,
-        "S",
-        "About how long an audit may take, unless --dp-trials is given; 3 by default.",
-    ),
-    _Option(
-        "dp_seed",
-        _within(int, lambda value: value >= 0, "a whole number of at least 0"),
-        0,
-        "N",
-        "What all randomness of the audits is derived from; 0 by default.",
-    ),
-    _Option("dp_attacks", _names, (), "NAMES", "Only these attacks, separated by commas; all by default."),
-    _Option("dp_json", Path, None, "PATH", "Write all findings to this file."),
-    _Option("dp_sarif", Path, None, "PATH", "Write refuted claims to this file, as SARIF for code-scanning pages."),
-)
 
 
 @dataclass
@@ -157,9 +82,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options, each as an ini setting of the same name too."""
     group = parser.getgroup("attacklab", "differential-privacy audits")
     for option in OPTIONS:
-        flag = "--" + option.name.replace("_", "-")
-        group.addoption(flag, dest=option.name, type=option.parse, metavar=option.metavar, help=option.help)
-        parser.addini(option.name, f"Default of {flag}.")
+        group.addoption(option.flag, dest=option.name, type=option.parse, metavar=option.metavar, help=option.help)
+        parser.addini(option.name, f"Default of {option.flag}.")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -17,6 +17,8 @@ import attacklab.budget
 import attacklab.pytest_report
 import attacklab.related  # noqa: F401 - loaded once, because pytester unloads what is first imported inside it
 from attacklab.findings import Verdict, read_record
+from attacklab.pytest_options import OPTIONS
+from attacklab.pytest_plugin import CLAIM_ARGUMENTS
 
 pytest_plugins = ["pytester"]
 
@@ -371,10 +373,8 @@ def test_the_how_to_runs_as_it_stands(pytester: pytest.Pytester) -> None:
 
 def test_the_how_to_names_every_option() -> None:
     text = (ROOT / "docs" / "pytest.md").read_text("utf-8")
-    from attacklab.pytest_plugin import CLAIM_ARGUMENTS, OPTIONS
-
     for option in OPTIONS:
-        assert f"| `--{option.name.replace('_', '-')}" in text
+        assert f"| `{option.flag} " in text
     assert all(f"`{name}`" in text for name in CLAIM_ARGUMENTS)
 
 
