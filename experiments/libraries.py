@@ -95,26 +95,32 @@ def collect(settings: Settings) -> Collected:
     seconds = 0.2 if settings.quick else 3.0
     cases = audited(Path.cwd())
     published: list[Finding] = []
-    withheld: list[Finding] = []
-    rows = []
+    withheld: list[list[Finding]] = []
+    rows, failed = [], []
     for case in cases:
-        for found in _by_attack(_findings(case, seconds, share_of_alpha(DEFAULT_ALPHA, len(cases)), settings)):
+        try:
+            findings = _findings(case, seconds, share_of_alpha(DEFAULT_ALPHA, len(cases)), settings)
+        except ValueError as error:  # an environment that is broken hides no other
+            failed.append(f"{case.spec} in {case.environment}: {error}")
+            continue
+        for found in _by_attack(findings):
             row = _row(case, found, failures)
             if row["status"] is Status.NEW:
-                withheld += found
+                withheld.append(found)
             else:
                 published += found
                 rows.append(row)
     if withheld:
-        _withhold(withheld)
-    absent = [{"environment": one.name, "build": one.build} for one in environments(Path.cwd()) if one.is_missing]
+        _withhold([finding for found in withheld for finding in found])
+    absent = [f"{one.name} (`{one.build}`)" for one in environments(Path.cwd()) if one.is_missing]
     measured = {
         "rows": rows,
         "seconds": seconds,
-        "libraries": sorted({finding.target_version for finding in [*published, *withheld]}),
-        "mechanisms": len(cases),
+        "libraries": sorted({row["version"] for row in rows}),
+        "mechanisms": len(cases) - len(failed),
         "withheld": len(withheld),
         "absent": absent,
+        "failed": failed,
     }
     return Collected(published, measured)
 
@@ -232,12 +238,10 @@ def explain(data: dict[str, Any]) -> str:
             if measured["withheld"]
             else "No flaw was found that is not publicly known"
         ),
-        absent=(
-            "Not built, so not audited: "
-            + ", ".join(f"{one['environment']} (`{one['build']}`)" for one in measured["absent"])
-            + "."
-            if measured["absent"]
-            else ""
+        absent=" ".join(
+            f"{said}: {', '.join(measured[key])}."
+            for key, said in (("absent", "Not built, so not audited"), ("failed", "**Could not be loaded**"))
+            if measured[key]
         ),
     )
     return "\n".join([paragraph, "", *_table(rows)])

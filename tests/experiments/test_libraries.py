@@ -42,6 +42,15 @@ def collected() -> dict[str, Any]:
     return read
 
 
+def _collected_in(root: Path) -> dict[str, Any]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(root)
+        cases = [one for one in libraries.audited(root) if one.spec in ("numpy:laplace", "pydp:laplace")]
+        patch.setattr(libraries, "audited", lambda _: cases)
+        patch.setattr(libraries, "QUICK_ATTACKS", (Precision((0.0, 1.0)),))
+        return collected()
+
+
 def failure(**changed: Any) -> ExpectedFailure:
     return ExpectedFailure(**{**ENTRY, "mechanisms": ("laplace",), **changed})
 
@@ -139,6 +148,17 @@ def test_what_is_not_built_is_named_on_the_page(only_numpys_laplace: list[Expect
     Path("environments/opendp-0.16.0.txt").touch()
     page = libraries.explain(collected())
     assert "opendp-0.16.0 (`make .environments/opendp-0.16.0/.ready`)" in page
+
+
+def test_an_environment_that_is_broken_is_told_of_and_hides_no_other(tmp_path: Path) -> None:
+    (tmp_path / "environments").mkdir()
+    (tmp_path / "environments" / "pydp-1.0.txt").touch()
+    broken = tmp_path / ".environments" / "pydp-1.0"
+    broken.mkdir(parents=True)
+    (broken / ".ready").touch()
+    data = _collected_in(tmp_path)
+    assert [row["mechanism"] for row in data["measured"]["rows"]] == ["laplace"]
+    assert "**Could not be loaded**: pydp:laplace in pydp-1.0: there is no program" in libraries.explain(data)
 
 
 def test_the_figure_shows_every_decided_row(only_numpys_laplace: list[ExpectedFailure]) -> None:
