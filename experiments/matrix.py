@@ -74,9 +74,6 @@ FARTHEST = 1 << 12
 """At the utility −FARTHEST an outcome's weight is lost beside that of 0 in every format."""
 
 UNSEEN: Mapping[str, str] = {
-    "naive_exponential_noisy_max": "an index hides the low bits of the noise",
-    "naive_gumbel_noisy_max": "an index hides the low bits of the noise",
-    "naive_laplace_noisy_max": "an index hides the low bits of the noise",
     "naive_two_sided_geometric": "its flaw is the time that it takes; of its outputs only the sixteenth digit is off",
 }
 """Why no attack here can refute a naive target."""

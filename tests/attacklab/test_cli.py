@@ -27,7 +27,7 @@ def leaking(answer, trials, rng):
 def sound(answer, trials, rng):
     stay = 1 - math.exp(-2.0 ** -10)
     steps = rng.geometric(stay, trials) - rng.geometric(stay, trials)
-    return (round(answer * 2 ** 10) + steps) / 2 ** 10
+    return (round(min(max(answer, -2.0 ** 40), 2.0 ** 40) * 2 ** 10) + steps) / 2 ** 10
 
 def few(answer, trials, rng):
     return np.zeros(trials - 1)

@@ -244,8 +244,8 @@ def test_an_event_and_its_complement_have_the_same_power(event: Event) -> None:
 )
 def test_a_target_that_misbehaves_becomes_an_error_finding(released: Callable[[int], Any], message: str) -> None:
     target = Target.noise(lambda _answer, trials, _rng: released(trials), epsilon=1.0, name="stub")
-    findings = audit(target, ATTACKS, trials=1_000)
-    failed = [finding for finding in findings if finding.verdict is not Verdict.NOT_APPLICABLE]
+    blind = [attack for attack in ATTACKS if attack.name != "special_values"]  # which sees failures
+    failed = [one for one in audit(target, blind, trials=1_000) if one.verdict is not Verdict.NOT_APPLICABLE]
     assert failed
     assert {finding.verdict for finding in failed} == {Verdict.ERROR}
     assert any(message in finding.reason for finding in failed)
