@@ -186,17 +186,21 @@ def _advisory(finding: Finding) -> str:
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
-    """One line a mechanism and attack: the ε that is proved."""
+    """A panel a library and version, with the most that any attack proves of each mechanism."""
     rows = [row for row in data["measured"]["rows"] if row["verdict"] in (Verdict.VIOLATED, Verdict.NOT_DETECTED)]
-    names = list(dict.fromkeys(row["library"] for row in rows))
-    panels = [_panel([row for row in rows if row["library"] == name][::-1]) for name in names]
     if not rows:
         return []
-    caption = "The ε that each attack proves of each mechanism, all of which claim ε = 1."
+    best: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in sorted(rows, key=lambda row: row["epsilon_lower"]):
+        best[row["version"], row["mechanism"]] = row
+    shown = [row for row in rows if row is best[row["version"], row["mechanism"]]]
+    versions = dict.fromkeys(row["version"] for row in shown)
+    panels = [_panel(version, [row for row in shown if row["version"] == version][::-1]) for version in versions]
+    caption = "The largest ε that an attack proves of each mechanism, all of which claim ε = 1."
     return [Figure(name="libraries", caption=caption, panels=panels)]
 
 
-def _panel(rows: Sequence[dict[str, Any]]) -> Panel:
+def _panel(version: str, rows: Sequence[dict[str, Any]]) -> Panel:
     def marks(label: str, role: Role, *verdicts: Verdict) -> list[Series]:
         points = [(row["epsilon_lower"], place) for place, row in enumerate(rows) if row["verdict"] in verdicts]
         if not points:
@@ -206,7 +210,7 @@ def _panel(rows: Sequence[dict[str, Any]]) -> Panel:
         ]
 
     return Panel(
-        title=", ".join(dict.fromkeys(row["version"] for row in rows)),
+        title=version,
         x_label="ε that is proved",
         y_label="",
         y_names=[f"{row['mechanism']}: {row['attack']}" for row in rows],

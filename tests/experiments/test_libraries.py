@@ -11,6 +11,7 @@ import pytest
 
 from attacklab.attacks import Precision
 from attacklab.experiment import Settings
+from attacklab.figures import Panel
 from attacklab.findings import Verdict, read_record, record, to_text
 from experiments import expected_failures, libraries
 from experiments.expected_failures import ExpectedFailure, Status, expected, status
@@ -161,8 +162,14 @@ def test_an_environment_that_is_broken_is_told_of_and_hides_no_other(tmp_path: P
     assert "**Could not be loaded**: pydp:laplace in pydp-1.0: there is no program" in libraries.explain(data)
 
 
-def test_the_figure_shows_every_decided_row(only_numpys_laplace: list[ExpectedFailure]) -> None:
+def test_the_figure_shows_the_most_that_is_proved_of_each_mechanism(only_numpys_laplace: list[ExpectedFailure]) -> None:
     only_numpys_laplace.append(failure())
-    (figure,) = libraries.figures(collected())
+    data = collected()
+    (row,) = data["measured"]["rows"]
+    weaker = {**row, "attack": "weaker", "epsilon_lower": 0.5, "verdict": "not detected"}
+    data["measured"]["rows"] = [row, weaker, {**weaker, "mechanism": "gaussian"}]
+    (figure,) = libraries.figures(data)
     (panel,) = figure.panels
-    assert panel.y_names == ["laplace: precision"]  # type: ignore[union-attr]
+    assert isinstance(panel, Panel)
+    assert panel.y_names == ["gaussian: weaker", "laplace: precision"]
+    assert panel.series[0].x == [row["epsilon_lower"]]
