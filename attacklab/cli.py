@@ -36,6 +36,7 @@ from attacklab.progress import progress
 from attacklab.proof import LIMITS, default_pair, prove
 from attacklab.referee import DEFAULT_ALPHA, DEFAULT_TRIALS, audit
 from attacklab.report import write_index
+from attacklab.sarif import Place, sarif_log
 from attacklab.targets import Kind, Target
 
 OK, REFUTED, FAILED, INTERRUPTED = 0, 1, 2, 130
@@ -148,6 +149,7 @@ def audit_(
         ),
     ] = None,
     json: Annotated[str | None, typer.Option(help="Write the findings to this file, or - for standard output.")] = None,
+    sarif: Annotated[Path | None, typer.Option(help="Write refuted claims to this file, as SARIF 2.1.0.")] = None,
 ) -> None:
     """Run every attack that applies against a target."""
     parameters: dict[str, Any] = {"delta": delta, "sensitivity": sensitivity}
@@ -171,10 +173,11 @@ def audit_(
     options |= {"--seconds": seconds, "--memory": memory}
     options |= {"--kind": kind, "--epsilon": epsilon, "--delta": delta, "--sensitivity": sensitivity}
     options |= {"--lower": lower, "--upper": upper}
-    if json is not None and json != "-":
-        if Path(json).is_dir():
-            raise ValueError(f"cannot write to {json}: it is a folder")
-        _require_writable(Path(json).parent)
+    for file in (None if json in (None, "-") else Path(str(json)), sarif):
+        if file is not None:
+            if file.is_dir():
+                raise ValueError(f"cannot write to {file}: it is a folder")
+            _require_writable(file.parent)
     console = Console(stderr=True)
     try:
         with _where(workers, scheduler, load) as where, progress(console) as report:
@@ -205,6 +208,10 @@ def audit_(
         _print_findings(findings)
         if json is not None:
             write_whole(Path(json), to_text(record(findings)))
+    if sarif is not None:
+        module = (target or "").rpartition(":")[0]
+        place = Place(Path(module).as_posix()) if module.endswith(".py") else None
+        write_whole(sarif, to_text(sarif_log([(finding, place) for finding in findings])))
     verdicts = {finding.verdict for finding in findings}
     if Verdict.ERROR in verdicts:
         raise typer.Exit(FAILED)

@@ -155,7 +155,7 @@ class Target:
         name: str | None = None,
     ) -> Target:
         """A noisy sum: the input is a vector of records, clipped to `bounds`; the rest as in `Target.noise`."""
-        return cls._made(release, Kind.SUM, epsilon, delta, name, bounds=bounds)
+        return cls._made(release, Kind.SUM, epsilon, delta, name, bounds=_as_floats(bounds))
 
     @classmethod
     def mean(
@@ -168,7 +168,7 @@ class Target:
         name: str | None = None,
     ) -> Target:
         """A noisy mean: the input is a vector of records, clipped to `bounds`; the rest as in `Target.noise`."""
-        return cls._made(release, Kind.MEAN, epsilon, delta, name, bounds=bounds)
+        return cls._made(release, Kind.MEAN, epsilon, delta, name, bounds=_as_floats(bounds))
 
     @classmethod
     def dataset(cls, release: Release, *, epsilon: float, delta: float = 0.0, name: str | None = None) -> Target:
@@ -258,6 +258,12 @@ class Target:
                 raise TargetError(
                     f"{self.name} returned indices from {numbers.min()} to {numbers.max()} of {len(input_)} outcomes"
                 )
+
+
+def _as_floats(bounds: tuple[float, float]) -> tuple[float, float]:
+    """Bounds given as integers would make integer records, which cut the fraction off the other bound."""
+    lower, upper = bounds
+    return float(lower), float(upper)
 
 
 def _name_of(release: Release) -> str:

@@ -319,3 +319,12 @@ def test_a_mistake_in_run_is_told_before_anything_is_measured(
     assert err.startswith(f"attacklab: {message}")
     assert err.count("\n") == 1
     assert not list(checkout.rglob("*.json"))
+
+
+def test_refuted_claims_are_written_as_sarif_where_asked(attacklab: Any, tmp_path: Path) -> None:
+    log = tmp_path / "claims.sarif"
+    status, _out, err = attacklab(f"audit some_targets.py:leaking {NOISE} --sarif {log}")
+    assert (status, err) == (1, "")
+    (run,) = json.loads(log.read_text(encoding="utf-8"))["runs"]
+    assert run["results"]
+    assert attacklab(f"audit some_targets.py:leaking {NOISE} --sarif {tmp_path}")[0] == 2

@@ -166,3 +166,9 @@ def test_bad_bounds_are_refused(bounds: tuple[float, float]) -> None:
 def test_a_release_that_cannot_be_called_is_refused() -> None:
     with pytest.raises(TypeError, match=r"release must be callable as release\(input, trials, rng\), not 5"):
         Target.noise(5, epsilon=1.0)  # type: ignore[arg-type] # deliberately wrong
+
+
+def test_integer_bounds_become_floats_so_that_no_record_loses_its_fraction() -> None:
+    target = Target.sum(lambda *_: np.empty(0), bounds=(1, 1 + 2.0**-48), epsilon=1.0)
+    assert target.bounds is not None
+    assert [type(bound) for bound in target.bounds] == [float, float]
