@@ -16,10 +16,9 @@ from attacklab.claims import PrivacyClaim
 from attacklab.experiment import Collected, Settings
 from attacklab.figures import Figure, Panel, Role, Series
 from attacklab.findings import Estimate, Finding
-from attacklab.inference import share_of_alpha
-from attacklab.referee import DEFAULT_ALPHA, audit
 from attacklab.targets import Target
 from experiments.curves import advantage_series, findings_of
+from experiments.sweeps import sweep
 from experiments.targets import gaussians as targets
 
 QUESTION = "Which samplers of Gaussian noise can be recognised by the low bits of their outputs?"
@@ -61,21 +60,7 @@ and {exact_two}."""
 def collect(settings: Settings) -> Collected:
     """Audit each sampler at each ε, see which outputs its model recognises, and how dense what it reaches is."""
     trials = settings.budget(20_000, 1_000)
-    alpha = share_of_alpha(DEFAULT_ALPHA, len(EPSILONS) * len(TARGETS))
-    findings = [
-        finding
-        for make, *_ in TARGETS
-        for epsilon in EPSILONS
-        for finding in audit(
-            make(epsilon),
-            [LowBitGaussian()],
-            trials=trials,
-            alpha=alpha,
-            seed=settings.seed,
-            spend_all=True,
-            spec=f"{make.__module__}:{make.__name__} --epsilon {epsilon}",
-        )
-    ]
+    findings = sweep((make for make, *_ in TARGETS), EPSILONS, LowBitGaussian(), settings, trials=trials)
     rng = np.random.default_rng(settings.seed)
     return Collected(
         findings,

@@ -11,10 +11,9 @@ from attacklab.attacks import LowBitLaplace
 from attacklab.attacks.low_bit_laplace import MODELS, reachable
 from attacklab.experiment import Collected, Settings
 from attacklab.figures import Figure, Panel, Role, Series
-from attacklab.inference import share_of_alpha
-from attacklab.referee import DEFAULT_ALPHA, audit
 from experiments import targets
 from experiments.curves import advantage_series, ceiling_series, findings_of
+from experiments.sweeps import sweep
 
 QUESTION = "Do the low bits of a noisy answer tell which database it came from?"
 
@@ -43,21 +42,7 @@ HOLES_SHOWN = 64
 def collect(settings: Settings) -> Collected:
     """Audit each sampler at each ε, and list the reachable doubles in one small place."""
     trials = settings.budget(100_000, 5_000)
-    alpha = share_of_alpha(DEFAULT_ALPHA, len(EPSILONS) * len(TARGETS))
-    findings = [
-        finding
-        for make, _, _ in TARGETS
-        for epsilon in EPSILONS
-        for finding in audit(
-            make(epsilon),
-            [LowBitLaplace(ANSWERS)],
-            trials=trials,
-            alpha=alpha,
-            seed=settings.seed,
-            spend_all=True,
-            spec=f"experiments.targets:{make.__name__} --epsilon {epsilon}",
-        )
-    ]
+    findings = sweep((make for make, *_ in TARGETS), EPSILONS, LowBitLaplace(ANSWERS), settings, trials=trials)
     return Collected(findings, {"epsilons": EPSILONS, "holes": _holes()})
 
 

@@ -13,11 +13,10 @@ from attacklab.attacks.precision import Precision
 from attacklab.experiment import Collected, Settings
 from attacklab.figures import Figure, Panel, Role, Series
 from attacklab.findings import Estimate, Finding
-from attacklab.inference import share_of_alpha
-from attacklab.referee import DEFAULT_ALPHA, audit
 from attacklab.targets import Target
 from experiments import targets
 from experiments.curves import advantage_series, ceiling_series, findings_of
+from experiments.sweeps import sweep
 
 QUESTION = "Does the addition of f(D) and noise tell f(D), whatever sampler the noise comes from?"
 
@@ -53,21 +52,7 @@ mechanism's outputs are the same multiples whatever f(D) is, and nothing shows: 
 def collect(settings: Settings) -> Collected:
     """Audit each mechanism at each ε, and find the coarsest grids that outputs lie on."""
     trials = settings.budget(100_000, 5_000)
-    alpha = share_of_alpha(DEFAULT_ALPHA, len(EPSILONS) * len(TARGETS))
-    findings = [
-        finding
-        for make, _, _ in TARGETS
-        for epsilon in EPSILONS
-        for finding in audit(
-            make(epsilon),
-            [Precision()],
-            trials=trials,
-            alpha=alpha,
-            seed=settings.seed,
-            spend_all=True,
-            spec=f"{make.__module__}:{make.__name__} --epsilon {epsilon}",
-        )
-    ]
+    findings = sweep((make for make, *_ in TARGETS), EPSILONS, Precision(), settings, trials=trials)
     rng = np.random.default_rng(settings.seed)
     shares = [_shares(make(1.0).outputs(answer, trials, rng)) for make, answer, _, _ in GRIDS_OF]
     return Collected(findings, {"epsilons": EPSILONS, "grid_exponents": GRID_EXPONENTS, "on_grid": shares})

@@ -14,11 +14,10 @@ from attacklab.claims import PrivacyClaim
 from attacklab.experiment import Collected, Settings
 from attacklab.figures import Figure, Panel, Role, Series
 from attacklab.findings import Finding
-from attacklab.inference import share_of_alpha
-from attacklab.referee import DEFAULT_ALPHA, audit
 from attacklab.targets import Target
 from experiments import targets
 from experiments.curves import ceiling_series, findings_of
+from experiments.sweeps import sweep
 
 QUESTION = "What does a selection tell when utilities come near the end of their number format?"
 
@@ -92,15 +91,7 @@ TARGETS = (
 def collect(settings: Settings) -> Collected:
     """Audit each mechanism at each ε."""
     trials = settings.budget(50_000, 2_000)
-    alpha = share_of_alpha(DEFAULT_ALPHA, len(EPSILONS) * len(TARGETS))
-    findings = [
-        finding
-        for make, _, _ in TARGETS
-        for epsilon in EPSILONS
-        for finding in audit(
-            make(epsilon), [ScoreOverflow()], trials=trials, alpha=alpha, seed=settings.seed, spend_all=True
-        )
-    ]
+    findings = sweep((make for make, *_ in TARGETS), EPSILONS, ScoreOverflow(), settings, trials=trials)
     return Collected(findings, {"epsilons": EPSILONS, "ideal": [_ideal(epsilon) for epsilon in EPSILONS]})
 
 

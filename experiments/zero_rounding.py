@@ -9,10 +9,9 @@ from attacklab.attacks import ZeroRounding
 from attacklab.experiment import Collected, Settings
 from attacklab.figures import Figure, Panel, Role, Series
 from attacklab.findings import Finding
-from attacklab.inference import share_of_alpha
-from attacklab.referee import DEFAULT_ALPHA, audit
 from experiments import targets
 from experiments.curves import advantage_series, ceiling_series, findings_of
+from experiments.sweeps import sweep
 
 QUESTION = "How well does one answer tell two neighbours apart when weights underflow to zero?"
 
@@ -35,21 +34,7 @@ no sample of this size can show."""
 def collect(settings: Settings) -> Collected:
     """Audit each mechanism at each ε."""
     trials = settings.budget(100_000, 5_000)
-    alpha = share_of_alpha(DEFAULT_ALPHA, len(EPSILONS) * len(TARGETS))
-    findings = [
-        finding
-        for make, _, _ in TARGETS
-        for epsilon in EPSILONS
-        for finding in audit(
-            make(epsilon),
-            [ATTACK],
-            trials=trials,
-            alpha=alpha,
-            seed=settings.seed,
-            spend_all=True,
-            spec=f"experiments.targets:{make.__name__} --epsilon {epsilon}",
-        )
-    ]
+    findings = sweep((make for make, *_ in TARGETS), EPSILONS, ATTACK, settings, trials=trials)
     forms = (2, ATTACK.outcomes)
     ideal = {str(outcomes): [ideal_advantage(epsilon, outcomes) for epsilon in EPSILONS] for outcomes in forms}
     return Collected(findings, {"epsilons": EPSILONS, "ideal": ideal})
