@@ -26,11 +26,11 @@ def _prelude() -> Any:
 
 
 def _member(type_: type, answer: float) -> Any:
-    """The answer as a member of the measurement's domain; the rounding of a number that is no double is not its own."""
+    """The answer as a member of the measurement's domain; the rounding of an integer to a double is not its own."""
     if type_ is int:
         return math.floor(answer)
-    if float(answer) != answer:
-        raise ValueError(f"the answer {answer!r} is no double")
+    if isinstance(answer, int) and int(float(answer)) != answer:
+        raise ValueError(f"the answer {answer} is no double")
     return float(answer)
 
 
@@ -93,14 +93,20 @@ def gaussian_integer(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, 
 
 
 def noisy_max(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`make_noisy_max` over floats, by permute-and-flip's exponential noise."""
+    """`make_noisy_max`, by permute-and-flip's exponential noise, over integers or floats as the utilities are."""
     dp = _prelude()
-    space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.linf_distance(T=float), dp.max_divergence()
-    scale = dp.binary_search_param(lambda scale: dp.m.make_noisy_max(*space, scale), d_in=1.0, d_out=epsilon)
-    select = dp.m.make_noisy_max(*space, scale)
+
+    def measurement(type_: type) -> Any:
+        domain = dp.atom_domain(T=float, nan=False) if type_ is float else dp.atom_domain(T=int)
+        space = dp.vector_domain(domain), dp.linf_distance(T=type_), dp.max_divergence()
+        scale = dp.binary_search_param(lambda scale: dp.m.make_noisy_max(*space, scale), d_in=type_(1), d_out=epsilon)
+        return dp.m.make_noisy_max(*space, scale)
+
+    over = {type_: measurement(type_) for type_ in (int, float)}
 
     def release(utilities: Any, trials: int, rng: np.random.Generator) -> Any:  # noqa: ARG001 - cannot be seeded
-        scores = np.asarray(utilities, dtype=float).tolist()
+        scores = np.asarray(utilities).tolist()
+        select = over[type(scores[0])]
         return np.array([select(scores) for _ in range(trials)])
 
     return {"kind": "selection", "release": release, "epsilon": epsilon}

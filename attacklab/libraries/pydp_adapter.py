@@ -18,9 +18,9 @@ UNSEEDED = True
 
 
 def _double(answer: float) -> float:
-    """The answer as the double that the mechanism takes; the rounding of others is not its own."""
-    if float(answer) != answer:
-        raise ValueError(f"the answer {answer!r} is no double")
+    """The answer as the double that the mechanism takes; the rounding of an integer to one is not its own."""
+    if isinstance(answer, int) and int(float(answer)) != answer:
+        raise ValueError(f"the answer {answer} is no double")
     return float(answer)
 
 
