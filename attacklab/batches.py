@@ -28,7 +28,7 @@ BATCH_OUTPUTS = 1 << 16
 """Outputs drawn at a time: large enough to hide the cost of a call, small enough that memory stays constant."""
 
 FIRST_LOOK = 64
-GROWTH = 1.5
+GROWTH = 1.25
 """The evidence is looked at after so many trials, and then each time that their number has grown by this factor."""
 
 
