@@ -23,15 +23,19 @@ from rich.text import Text
 
 from attacklab.attacks import ATTACKS, ON_REQUEST
 from attacklab.attacks.base import Attack
+from attacklab.attacks.public_size import PublicSize
 from attacklab.batches import Bench
+from attacklab.environments import environments, interpreter
 from attacklab.execution import DaskWorkers, Here, Load, ProcessWorkers, Runner, WhenLong, processors
 from attacklab.experiment import FOLDER, Settings, load_experiments, run_experiment
 from attacklab.findings import Finding, Verdict, record, to_text, write_whole
 from attacklab.floats import ArithmeticModeError
 from attacklab.isolation import external, isolated
 from attacklab.laws import Progress
+from attacklab.libraries import NAMES, Library, library, library_of
 from attacklab.loading import load_target, targets_of
 from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.pace import paced_audit
 from attacklab.progress import progress
 from attacklab.proof import LIMITS, default_pair, prove
 from attacklab.referee import DEFAULT_ALPHA, DEFAULT_TRIALS, audit
@@ -60,7 +64,7 @@ app = typer.Typer(
 
 @app.command("list")
 def list_() -> None:
-    """List attacks, experiments and the lab's own targets."""
+    """List attacks, real libraries, experiments and the lab's own targets."""
     console = Console(markup=False, highlight=False)
     attacks = Table("attack", "looks for", title="Attacks", title_justify="left", box=None)
     for attack in ATTACKS:
@@ -68,6 +72,10 @@ def list_() -> None:
     for attack in ON_REQUEST:
         attacks.add_row(attack.name, f"{attack.flaw} (only when named by --attack)")
     console.print(attacks)
+    console.print(_libraries())
+    for environment in environments(Path.cwd()):
+        if environment.is_missing:
+            console.print(f"environment {environment.name} is not built: {environment.build}")
     if not any(Path(FOLDER).glob("targets*")):
         console.print(
             "\nExperiments and the lab's targets are found in a checkout of the lab, which this folder is not."
@@ -82,6 +90,21 @@ def list_() -> None:
     for name, summary in targets_of(place).items():
         targets.add_row(name, summary)
     console.print(targets)
+
+
+def _libraries() -> Table:
+    table = Table(
+        "library", "where", "mechanisms", title="\nLibraries, named LIBRARY:MECHANISM", title_justify="left", box=None
+    )
+    for name in NAMES:
+        described = library(name)
+        built = [one.name for one in environments(Path.cwd()) if one.library == name and not one.is_missing]
+        where = [f"here, {described.installed}"] if described.installed else []
+        where += [f"--in-env {one}" for one in built]
+        table.add_row(
+            name, "; ".join(where) or f"pip install {described.distribution}", ", ".join(described.mechanisms)
+        )
+    return table
 
 
 @app.command()
@@ -108,13 +131,17 @@ def run(
 @app.command("audit")
 def audit_(
     target: Annotated[
-        str | None, typer.Argument(help="path/file.py:name or package.module:name; none with --exec")
+        str | None, typer.Argument(help="path/file.py:name, package.module:name or library:mechanism; none with --exec")
     ] = None,
     attack: Annotated[list[str] | None, typer.Option(help="Only this attack; may be repeated.")] = None,
     command: Annotated[
         str | None, typer.Option("--exec", metavar="COMMAND", help="A program that answers requests: the target.")
     ] = None,
     isolate: Annotated[bool, typer.Option("--isolate", help="Run TARGET in a process of its own.")] = False,
+    in_env: Annotated[
+        str | None,
+        typer.Option("--in-env", metavar="NAME", help="Run TARGET in this environment, or this path to a Python."),
+    ] = None,
     seconds: Annotated[float | None, typer.Option(help="Longest wait for an answer of its process; 60.")] = None,
     memory: Annotated[int | None, typer.Option(min=1, help="Address space of its process, in MiB; no limit.")] = None,
     kind: Annotated[Kind | None, typer.Option(help="Take TARGET as a release function of this kind.")] = None,
@@ -124,8 +151,13 @@ def audit_(
     lower: Annotated[float | None, typer.Option(help="Lower bound of a record (sum, mean).")] = None,
     upper: Annotated[float | None, typer.Option(help="Upper bound of a record (sum, mean).")] = None,
     trials: Annotated[
-        int, typer.Option(min=1, help="Most outputs of either input to judge an event on.")
-    ] = DEFAULT_TRIALS,
+        int | None,
+        typer.Option(
+            min=1,
+            help=f"Most outputs of either input to judge an event on; {DEFAULT_TRIALS}, or of a library as many as its "
+            "speed allows.",
+        ),
+    ] = None,
     alpha: Annotated[float, typer.Option(help="Probability of any false alarm.")] = DEFAULT_ALPHA,
     seed: Annotated[int, typer.Option(min=0, help="What all randomness is derived from.")] = 0,
     spend_all: Annotated[bool, typer.Option("--spend-all", help="Use all trials, for closer bounds.")] = False,
@@ -164,12 +196,18 @@ def audit_(
         limits["seconds"] = seconds
     if memory is not None:
         limits["memory_bytes"] = memory << 20
-    loaded = _loaded(target, command, isolate, parameters, limits)
-    load = partial(_loaded, target and _absolute(target), command, isolate, parameters, limits)
+    python = None if in_env is None else interpreter(in_env, Path.cwd())
+    known_library = None if target is None else library_of(target)
+    if known_library is not None and trials is None and resume is not None:
+        raise ValueError("--resume of a library's target needs --trials, so that both runs are alike")
+    loaded = _loaded(target, command, isolate, python, parameters, limits)
+    load = partial(_loaded, target and _absolute(target), command, isolate, python, parameters, limits)
     by_name = {known.name: known for known in (*ATTACKS, *ON_REQUEST)}
     names = dict.fromkeys(attack or [known.name for known in ATTACKS])
     chosen: Sequence[Attack] = [_named(name, by_name, "attack") for name in names]
-    options: dict[str, object] = {"--exec": command, "--isolate": isolate or None}
+    if known_library is not None and known_library.public_size:
+        chosen = [PublicSize(attack) for attack in chosen]
+    options: dict[str, object] = {"--exec": command, "--isolate": isolate or None, "--in-env": in_env}
     options |= {"--seconds": seconds, "--memory": memory}
     options |= {"--kind": kind, "--epsilon": epsilon, "--delta": delta, "--sensitivity": sensitivity}
     options |= {"--lower": lower, "--upper": upper}
@@ -180,20 +218,13 @@ def audit_(
             _require_writable(file.parent)
     console = Console(stderr=True)
     try:
-        with _where(workers, scheduler, load) as where, progress(console) as report:
-            findings = audit(
-                loaded,
-                chosen,
-                trials=trials,
-                alpha=alpha,
-                seed=seed,
-                spend_all=spend_all,
-                spec=_spec(target, options),
-                where=where,
-                checkpoint=resume,
-                report=report,
-                say=_say,
-            )
+        with _where(workers, scheduler, load, known_library) as where, progress(console) as report:
+            common: dict[str, Any] = {"alpha": alpha, "seed": seed, "spend_all": spend_all, "where": where}
+            common |= {"spec": _spec(target, options), "report": report, "say": _say}
+            if known_library is not None and trials is None:
+                findings = paced_audit(loaded, chosen, **common)
+            else:
+                findings = audit(loaded, chosen, trials=trials or DEFAULT_TRIALS, checkpoint=resume, **common)
     except KeyboardInterrupt:
         again = shlex.join(["attacklab", *sys.argv[1:]])
         _say(
@@ -250,8 +281,15 @@ def prove_(
 
 
 @contextlib.contextmanager
-def _where(workers: int | None, scheduler: str | None, load: Load) -> Iterator[Callable[[Bench], Runner]]:
-    """What the two options say of where trials run."""
+def _where(
+    workers: int | None, scheduler: str | None, load: Load, known_library: Library | None
+) -> Iterator[Callable[[Bench], Runner]]:
+    """What the two options say of where trials run; a library that no seed replays can be audited here only."""
+    if known_library is not None and known_library.unseeded:
+        if scheduler is not None or workers not in (None, 1):
+            raise ValueError(f"no seed replays {known_library.name}, so it cannot be audited in several processes")
+        yield Here
+        return
     if scheduler is not None:
         if workers is not None:
             raise ValueError("--workers and --scheduler exclude each other")
@@ -297,20 +335,29 @@ def _pair(target: Target, first: list[float], second: list[float]) -> Neighbouri
 
 
 def _loaded(
-    target: str | None, command: str | None, isolate: bool, parameters: dict[str, Any], limits: dict[str, Any]
+    target: str | None,
+    command: str | None,
+    isolate: bool,
+    python: str | None,
+    parameters: dict[str, Any],
+    limits: dict[str, Any],
 ) -> Target:
     if (target is None) == (command is None):
         raise typer.BadParameter("give the name of a target, or a program after --exec", param_hint="TARGET")
     if command is not None:
         if isolate:
             raise ValueError("a program after --exec always runs in a process of its own; leave --isolate out")
+        if python is not None:
+            raise ValueError("a program after --exec needs no Python; leave --in-env out")
         if parameters["kind"] is None or parameters["epsilon"] is None:
             raise ValueError("a program after --exec needs --kind and --epsilon")
         return external(shlex.split(command), **parameters, **limits)
+    if python is not None:
+        return isolated(str(target), python=python, **parameters, **limits)
     if isolate:
         return isolated(str(target), **parameters, **limits)
     if limits:
-        raise ValueError("--seconds and --memory limit another process; they need --isolate or --exec")
+        raise ValueError("--seconds and --memory limit another process; they need --isolate, --in-env or --exec")
     return load_target(str(target), **parameters)
 
 

@@ -1,0 +1,69 @@
+"""The command line on real libraries: named by library and mechanism, run in environments of their own."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attacklab import cli
+
+
+@pytest.fixture
+def attacklab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    (tmp_path / "environments").mkdir()
+    (tmp_path / "environments" / "opendp-0.16.0.txt").touch()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(line: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["attacklab", *line.split()])
+        with pytest.raises(SystemExit) as raised:
+            cli.main()
+        out, err = capsys.readouterr()
+        return int(raised.value.code or 0), out, err
+
+    return run
+
+
+def test_libraries_are_listed_with_where_they_are_and_how_to_build_those_that_are_not(attacklab: Any) -> None:
+    status, out, _err = attacklab("list")
+    assert status == 0
+    assert f"here, {np.__version__}" in out
+    assert "environment opendp-0.16.0 is not built: make .environments/opendp-0.16.0/.ready" in out
+
+
+def test_a_mechanism_in_another_interpreter_is_audited_and_replayed_there(attacklab: Any) -> None:
+    line = f"audit numpy:laplace --in-env {sys.executable} --attack precision --trials 4000 --json -"
+    status, out, err = attacklab(line)
+    assert (status, err) == (1, "")
+    found = json.loads(out)["findings"]
+    assert {one["target_version"] for one in found} == {f"numpy {np.__version__}"}
+    assert f"--in-env {sys.executable}" in found[0]["replay"]
+
+
+def test_a_library_is_given_the_trials_that_its_speed_allows_and_says_how_many(attacklab: Any) -> None:
+    status, _out, err = attacklab("audit numpy:laplace --attack precision")
+    assert status == 1
+    assert "numpy:laplace, precision: " in err
+    assert "trials a second, so up to " in err
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("audit numpy:laplace --in-env opendp-0.16.0", "has not been built: make .environments/opendp-0.16.0/.ready"),
+        ("audit numpy:laplace --in-env nowhere", "no environment 'nowhere' and no path to a Python"),
+        ("audit numpy:laplace --resume kept", "--resume of a library's target needs --trials"),
+        ("audit --exec cat --kind noise --epsilon 1 --in-env /bin/sh", "leave --in-env out"),
+    ],
+)
+def test_mistakes_end_in_one_line(attacklab: Any, line: str, message: str) -> None:
+    status, out, err = attacklab(line)
+    assert (status, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
