@@ -23,7 +23,6 @@ from rich.text import Text
 
 from attacklab.attacks import ATTACKS, ON_REQUEST
 from attacklab.attacks.base import Attack
-from attacklab.attacks.public_size import PublicSize
 from attacklab.batches import Bench
 from attacklab.environments import environments, interpreter
 from attacklab.execution import DaskWorkers, Here, Load, ProcessWorkers, Runner, WhenLong, processors
@@ -39,6 +38,7 @@ from attacklab.pace import paced_audit
 from attacklab.progress import progress
 from attacklab.proof import LIMITS, default_pair, prove
 from attacklab.referee import DEFAULT_ALPHA, DEFAULT_TRIALS, audit
+from attacklab.related import Related
 from attacklab.report import write_index
 from attacklab.sarif import Place, sarif_log
 from attacklab.targets import Kind, Target
@@ -206,7 +206,7 @@ def audit_(
     names = dict.fromkeys(attack or [known.name for known in ATTACKS])
     chosen: Sequence[Attack] = [_named(name, by_name, "attack") for name in names]
     if known_library is not None and known_library.public_size:
-        chosen = [PublicSize(attack) for attack in chosen]
+        chosen = [Related(attack, Relation.SUBSTITUTE) for attack in chosen]
     options: dict[str, object] = {"--exec": command, "--isolate": isolate or None, "--in-env": in_env}
     options |= {"--seconds": seconds, "--memory": memory}
     options |= {"--kind": kind, "--epsilon": epsilon, "--delta": delta, "--sensitivity": sensitivity}

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from attacklab.attacks import ATTACKS, Attack, Precision, SumSensitivity
-from attacklab.attacks.public_size import PublicSize
 from attacklab.environments import environments
 from attacklab.experiment import Collected, Settings
 from attacklab.figures import Figure, Panel, Role, Series
@@ -21,8 +20,10 @@ from attacklab.inference import share_of_alpha
 from attacklab.isolation import ProcessRelease, isolated
 from attacklab.libraries import Library, library
 from attacklab.loading import load_target
+from attacklab.neighbours import Relation
 from attacklab.pace import paced_audit
 from attacklab.referee import DEFAULT_ALPHA
+from attacklab.related import Related
 from attacklab.targets import Target
 from experiments.expected_failures import ExpectedFailure, Status, expected, expected_failures, status
 
@@ -128,7 +129,7 @@ def collect(settings: Settings) -> Collected:
 def _findings(case: Audited, seconds: float, alpha: float, settings: Settings) -> list[Finding]:
     attacks: Sequence[Attack] = QUICK_ATTACKS if settings.quick else ATTACKS
     if case.library.public_size:
-        attacks = [PublicSize(attack) for attack in attacks]
+        attacks = [Related(attack, Relation.SUBSTITUTE) for attack in attacks]
     target = case.target()
     try:
         return paced_audit(

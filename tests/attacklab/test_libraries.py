@@ -15,13 +15,14 @@ import pytest
 
 from attacklab import libraries
 from attacklab.attacks import ATTACKS, LocalSensitivity, Precision, SumSensitivity
-from attacklab.attacks.public_size import PublicSize
 from attacklab.environments import environments
 from attacklab.findings import Verdict
 from attacklab.isolation import ProcessRelease, isolated
 from attacklab.libraries.diffprivlib_adapter import SeededSystemRandom
 from attacklab.loading import load_target
+from attacklab.neighbours import Relation
 from attacklab.referee import audit
+from attacklab.related import Related
 from attacklab.targets import Kind, Target, TargetError
 
 ROOT = Path(__file__).parents[2]
@@ -292,18 +293,18 @@ def test_where_the_size_is_public_no_pair_has_a_record_more() -> None:
         return np.mean(records) + rng.laplace(0.0, 1 / len(records), trials)
 
     target = Target.mean(mean, epsilon=1.0, bounds=(0.0, 1.0))
-    (kept,) = audit(target, [PublicSize(LocalSensitivity())], trials=10)
+    (kept,) = audit(target, [Related(LocalSensitivity(), Relation.SUBSTITUTE)], trials=10)
     assert kept.verdict is Verdict.NOT_APPLICABLE
     assert kept.attack == "local_sensitivity"
     assert all(one.verdict is not Verdict.NOT_APPLICABLE for one in audit(target, [LocalSensitivity()], trials=10))
-    (sums,) = audit(target, [PublicSize(SumSensitivity(64))], trials=10)
+    (sums,) = audit(target, [Related(SumSensitivity(64), Relation.SUBSTITUTE)], trials=10)
     assert sums.pair is not None
 
 
 def test_public_size_passes_on_what_the_attack_says_of_itself() -> None:
     noise = SimpleNamespace(kind=Kind.NOISE, sensitivity=1.0)
     for attack in ATTACKS:
-        wrapped = PublicSize(attack)
+        wrapped = Related(attack, Relation.SUBSTITUTE)
         assert (wrapped.name, wrapped.flaw) == (attack.name, attack.flaw)
         assert wrapped.applies_to(noise) == attack.applies_to(noise)  # type: ignore[arg-type]
 
