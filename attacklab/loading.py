@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import importlib
 import importlib.util
@@ -38,8 +39,10 @@ def load_target(spec: str, *, kind: Kind | None = None, epsilon: float | None = 
     module = _module(adapter_module(place) or place)
     found = getattr(module, name, None)
     if found is None:
-        known = ", ".join(sorted(_targets_in(module))) or "none"
-        raise ValueError(f"{place} has no {name!r}; targets in it: {known}")
+        known = sorted(_targets_in(module))
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"targets in it: {', '.join(known) or 'none'}"
+        raise ValueError(f"{place} has no {name!r}; {hint}")
     if kind is not None:
         if epsilon is None:
             raise ValueError(f"{spec} is taken as a release function, which needs an epsilon")
