@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
@@ -121,8 +122,9 @@ class Figure:
     panels: Sequence[Panel | Matrix] = field(default_factory=tuple)
 
     def to_json(self) -> dict[str, Any]:
-        """The figure as plain JSON values."""
-        return asdict(self)
+        """The figure as plain JSON values, ranges as lists."""
+        plain: dict[str, Any] = json.loads(json.dumps(asdict(self), default=list))
+        return plain
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Figure:
