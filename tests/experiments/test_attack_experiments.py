@@ -1,4 +1,4 @@
-"""The experiments on attacks, in quick mode: naive twins are refuted, exact ones not, and pages come from JSON alone."""
+"""The experiments on attacks, in quick mode: naive twins are refuted, exact ones not; pages come from JSON alone."""
 
 from __future__ import annotations
 
