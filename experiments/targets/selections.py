@@ -17,6 +17,7 @@ from mechanisms.exponential.base_e import exact_exponential_base_e
 from mechanisms.exponential.base_two import BaseTwoEta
 from mechanisms.exponential.exact import exact_exponential as exact_exponential_base_two
 from mechanisms.exponential.levels import exact_exponential_fast
+from mechanisms.exponential.weighted_sampling import sample_by_rejection
 from mechanisms.noisy_max import exact as exact_noisy_max
 from mechanisms.noisy_max import naive as naive_noisy_max
 
@@ -60,7 +61,7 @@ def exact_exponential(epsilon: float = 1.0) -> Target:
 def exact_exponential_base2(epsilon: float = 1.0) -> Target:
     """Exponential mechanism in base 2, exact, bit by bit; its ε is rounded down."""
     eta = BaseTwoEta.from_epsilon(epsilon, y=16)
-    mechanism = partial(exact_exponential_base_two, eta=eta, utility_range=UTILITY_RANGE)
+    mechanism = partial(exact_exponential_base_two, eta=eta, utility_range=UTILITY_RANGE, sampler=sample_by_rejection)
     return _one_by_one(mechanism, epsilon, "exact_exponential_base2")
 
 
