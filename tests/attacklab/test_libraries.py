@@ -176,8 +176,10 @@ def test_a_library_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatc
 
 
 def test_an_unknown_mechanism_is_refused_with_those_there_are() -> None:
-    with pytest.raises(ValueError, match=r"numpy has no 'laplacian'; targets in it: exponential, gaussian, laplace"):
+    with pytest.raises(ValueError, match=r"numpy has no 'laplacian'; did you mean 'laplace'\?"):
         load_target("numpy:laplacian")
+    with pytest.raises(ValueError, match=r"numpy has no 'zzz'; targets in it: exponential, gaussian, laplace"):
+        load_target("numpy:zzz")
 
 
 def test_a_child_loads_a_mechanism_with_its_claim_and_version(faked: Loaded) -> None:

@@ -23,6 +23,11 @@ BOUNDS = (-1.0, 100.0)
 LEAST_NORMAL = 2.0**-1022
 
 
+@pytest.fixture(scope="module")
+def many() -> list[float]:
+    return strategies.drawn(strategies.floats(), 10_000, seed=1)
+
+
 @pytest.mark.parametrize(
     "is_awkward",
     [
@@ -35,8 +40,13 @@ LEAST_NORMAL = 2.0**-1022
         pytest.param(lambda y: y in range(1, 17), id="small whole number"),
     ],
 )
-def test_awkward_floats_are_drawn(is_awkward: Any) -> None:
-    assert any(is_awkward(value) for value in strategies.drawn(strategies.floats(), 400, seed=1))
+def test_awkward_floats_are_drawn(is_awkward: Any, many: list[float]) -> None:
+    """Hypothesis also draws constants that it finds in loaded modules, so that a seed alone does not fix what comes.
+
+    The rarest kind, negative zero, comes first after 440 draws on average (14 seeds): it is missing among 10 000 with
+    probability about 1e-10.
+    """
+    assert any(is_awkward(value) for value in many)
 
 
 @given(st.data(), st.sampled_from([(0.0, 0.0), (-3.5, 7.25), (5e-324, 1e-300), (1e308, sys.float_info.max)]))
