@@ -28,21 +28,13 @@ number alone."""
 
 def collect(settings: Settings) -> Collected:
     """Time the same audit in one process and in two, and with and without a checkpoint."""
-    trials = settings.budget(5_000_000, 200_000)
+    trials = settings.budget(2_000_000, 200_000)
     load = partial(load_target, TARGET)
     target = load()
 
     def audited(workers: Workers, checkpoint: Path | None = None) -> None:
         attack = LowBitLaplace()
-        audit(
-            target,
-            [attack],
-            trials=trials,
-            seed=settings.seed,
-            spend_all=True,
-            where=workers.runner,
-            checkpoint=checkpoint,
-        )
+        audit(target, [attack], trials=trials, seed=settings.seed, where=workers.runner, checkpoint=checkpoint)
 
     with (
         ProcessWorkers(1, load=load) as one,
