@@ -15,6 +15,7 @@ confidence sequence Robbins 1970, 'Statistical methods related to the law of the
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -76,13 +77,20 @@ def evidence(claim: PrivacyClaim, counts: Counts) -> float:
             [neither, first_only, second_only, counts.both],
         ]
     )
+    wealths = tables @ _growths(claim)
+    largest = float(wealths.max())  # taken out so that nothing overflows; by hand, since this runs at every look
+    return largest + math.log(float(np.exp(wealths - largest).mean()))
+
+
+@functools.lru_cache(maxsize=1)
+def _growths(claim: PrivacyClaim) -> NDArray[np.float64]:
+    """What each outcome of a trial, a row each, adds to the logarithm of the wealth at each share."""
     # Dividing the gains x − e^ε·y − δ by e^ε + δ, the largest loss, keeps them finite for any ε.
     shrink = math.exp(-claim.epsilon)
     largest_loss = 1 + claim.delta * shrink
     won = (1 - claim.delta) * shrink
     gains = np.array([won - 1, won, -largest_loss, -claim.delta * shrink]) / largest_loss
-    wealths = tables @ np.log1p(np.outer(gains, _SHARES))
-    return float(special.logsumexp(wealths) - math.log(wealths.size))
+    return np.log1p(np.outer(gains, _SHARES))
 
 
 def confidence_sequence(hits: int, trials: int, alpha: float) -> tuple[float, float]:
