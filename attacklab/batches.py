@@ -139,7 +139,7 @@ class Bench:
         self._digests: dict[int, tuple[str, ...]] = {}
 
     def outlines(self, attack: int) -> tuple[Outline, ...]:
-        """The scenarios of an attack, found anew.
+        """The scenarios of an attack on pairs that the claim covers, found anew.
 
         Raises:
             TargetError: the target failed while it was probed.
@@ -151,7 +151,8 @@ class Bench:
             probes += 1
             return self.target.outputs(input_, trials, self._rng(attack, probes, Role.PROBE, 0, 0))
 
-        scenarios = tuple(self.attacks[attack].scenarios(self.target, probe))
+        found = self.attacks[attack].scenarios(self.target, probe)
+        scenarios = tuple(scenario for scenario in found if self.target.covers(scenario.pair))
         outlines = tuple(map(Outline.of, scenarios))
         self._scenarios[attack] = scenarios
         self._digests[attack] = tuple(outline.digest() for outline in outlines)

@@ -145,6 +145,8 @@ def _loaded(spec: str, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         key: tuple(decoded(value)) if isinstance(value, list) else decoded(value)
         for key, value in settings["parameters"].items()
     }
+    if settings["relation"] is not None:
+        parameters["relation"] = settings["relation"]
     needed = f"{spec} is a release function: say its kind (and epsilon), or name a Target"
     if not hasattr(found, "release"):
         if not callable(found):
@@ -163,6 +165,7 @@ def _loaded(spec: str, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         "kind": str(found.kind),
         "version": version if found.version == "unknown" else found.version,
         "name": found.name,
+        "relation": found.relation,
         "target": {
             key: encoded(value)
             for key, value in {**claim, "sensitivity": found.sensitivity, "bounds": found.bounds}.items()
@@ -174,7 +177,8 @@ def _from_description(made: Any, name: str) -> Any:
     """What a function made: a target, or a dict that describes one in plain values."""
     if not isinstance(made, dict):
         return made
-    allowed, needed = {"kind", "release", "epsilon", "delta", "sensitivity", "bounds"}, {"kind", "release", "epsilon"}
+    needed = {"kind", "release", "epsilon"}
+    allowed = needed | {"delta", "sensitivity", "bounds", "relation"}
     if not needed <= set(made) <= allowed:
         raise _Fault(
             LOADING, f"{name} returned a dict with {sorted(made)}; {sorted(needed)} of {sorted(allowed)} are needed"
@@ -186,6 +190,7 @@ def _from_description(made: Any, name: str) -> Any:
         claim=SimpleNamespace(epsilon=made["epsilon"], delta=made.get("delta", 0.0)),
         sensitivity=made.get("sensitivity", 1.0),
         bounds=made.get("bounds"),
+        relation=made.get("relation"),
         version="unknown",
     )
 

@@ -38,7 +38,6 @@ from attacklab.pace import paced_audit
 from attacklab.progress import progress
 from attacklab.proof import LIMITS, default_pair, prove
 from attacklab.referee import DEFAULT_ALPHA, DEFAULT_TRIALS, audit
-from attacklab.related import Related
 from attacklab.report import write_index
 from attacklab.sarif import Place, sarif_log
 from attacklab.targets import Kind, Target
@@ -150,6 +149,9 @@ def audit_(
     sensitivity: Annotated[float | None, typer.Option(help="Of the answer or the utilities; 1 by default.")] = None,
     lower: Annotated[float | None, typer.Option(help="Lower bound of a record (sum, mean).")] = None,
     upper: Annotated[float | None, typer.Option(help="Upper bound of a record (sum, mean).")] = None,
+    relation: Annotated[
+        Relation | None, typer.Option(help="Of the datasets that the claim calls neighbours; any by default.")
+    ] = None,
     trials: Annotated[
         int | None,
         typer.Option(
@@ -184,7 +186,7 @@ def audit_(
     sarif: Annotated[Path | None, typer.Option(help="Write refuted claims to this file, as SARIF 2.1.0.")] = None,
 ) -> None:
     """Run every attack that applies against a target."""
-    parameters: dict[str, Any] = {"delta": delta, "sensitivity": sensitivity}
+    parameters: dict[str, Any] = {"delta": delta, "sensitivity": sensitivity, "relation": relation}
     if (lower is None) != (upper is None):
         raise ValueError("--lower and --upper go together")
     if lower is not None:
@@ -205,12 +207,10 @@ def audit_(
     by_name = {known.name: known for known in (*ATTACKS, *ON_REQUEST)}
     names = dict.fromkeys(attack or [known.name for known in ATTACKS])
     chosen: Sequence[Attack] = [_named(name, by_name, "attack") for name in names]
-    if known_library is not None and known_library.public_size:
-        chosen = [Related(attack, Relation.SUBSTITUTE) for attack in chosen]
     options: dict[str, object] = {"--exec": command, "--isolate": isolate or None, "--in-env": in_env}
     options |= {"--seconds": seconds, "--memory": memory}
     options |= {"--kind": kind, "--epsilon": epsilon, "--delta": delta, "--sensitivity": sensitivity}
-    options |= {"--lower": lower, "--upper": upper}
+    options |= {"--lower": lower, "--upper": upper, "--relation": relation}
     for file in (None if json in (None, "-") else Path(str(json)), sarif):
         if file is not None:
             if file.is_dir():

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.claims import PrivacyClaim
-from attacklab.neighbours import NeighbouringPair
+from attacklab.neighbours import NeighbouringPair, Relation
 
 SCHEMA = "attacklab/1"
 INFINITE = "infinite"
@@ -95,6 +95,7 @@ class Finding:
         verdict: what is known of the claim now.
         reason: one line in plain words: why the verdict is what it is.
         claim: what the target claims for one trial (for several answers a trial, their composition).
+        relation: that of the datasets which the claim is for; None where it holds for any.
         pair: the two inputs, as `described_pair` gives them; None where the attack came to no pair.
         event: the event in words.
         answers: how many answers the adversary sees in one trial.
@@ -120,6 +121,7 @@ class Finding:
     verdict: Verdict
     reason: str
     claim: PrivacyClaim
+    relation: Relation | None = None
     pair: dict[str, Any] | None = None
     event: str = ""
     answers: int = 1
@@ -159,6 +161,8 @@ class Finding:
         try:
             values["verdict"] = Verdict(data["verdict"])
             values["claim"] = PrivacyClaim(**data["claim"])
+            if data.get("relation") is not None:
+                values["relation"] = Relation(data["relation"])
             if data.get("counts") is not None:
                 values["counts"] = Counts(**data["counts"])
             if data.get("laws") is not None:

@@ -26,6 +26,7 @@ from attacklab import child
 from attacklab.claims import PrivacyClaim
 from attacklab.libraries import adapter_file
 from attacklab.loading import made_target
+from attacklab.neighbours import Relation
 from attacklab.process import DEFAULT_SECONDS, ChildProcess, Limits
 from attacklab.targets import Kind, Target
 from attacklab.wire import ChildError, Failure, ReleaseError, announced_failure, read_object, request_line
@@ -125,6 +126,7 @@ def isolated(
     *,
     kind: Kind | None = None,
     epsilon: float | None = None,
+    relation: Relation | str | None = None,
     python: str = sys.executable,
     seconds: float = DEFAULT_SECONDS,
     memory_bytes: int | None = None,
@@ -136,6 +138,7 @@ def isolated(
         spec: `path/to/file.py:name`, `package.module:name` or `library:mechanism`, as for `load_target`.
         kind: the kind of a bare release function.
         epsilon: the claimed ε; needed for a bare release function.
+        relation: of the datasets that the claim calls neighbours, as the constructors of targets take it.
         python: the interpreter, which needs numpy and what the target itself imports.
         seconds: the longest wait for the outputs of one call.
         memory_bytes: the address space that the child may use; None for no limit.
@@ -155,7 +158,12 @@ def isolated(
     if kind is not None and epsilon is None:
         raise ValueError(f"{spec} is taken as a release function, which needs an epsilon")
     said = {**parameters, **({} if epsilon is None else {"epsilon": epsilon})}
-    settings = {"kind": kind and str(kind), "parameters": {key: child.encoded(value) for key, value in said.items()}}
+    named = {} if relation is None else {"relation": Relation(relation)}
+    settings = {
+        "kind": kind,
+        "parameters": {key: child.encoded(value) for key, value in said.items()},
+        "relation": named.get("relation"),
+    }
     adapter = adapter_file(place)
     loaded = f"{adapter}:{name}" if adapter else spec
     release = ProcessRelease(
@@ -166,7 +174,7 @@ def isolated(
     except (ChildError, ReleaseError) as error:
         raise ValueError(str(error)) from error
     if kind is not None:
-        return replace(made_target(kind, release, name=name, **said), version=greeting["version"])
+        return replace(made_target(kind, release, name=name, **said, **named), version=greeting["version"])
     found = {key: child.decoded(value) for key, value in greeting["target"].items()}
     return Target(
         name=spec if adapter else greeting["name"],
@@ -175,6 +183,7 @@ def isolated(
         release=release,
         sensitivity=found["sensitivity"],
         bounds=found["bounds"] and tuple(found["bounds"]),
+        relation=greeting["relation"],
         version=greeting["version"],
     )
 
@@ -196,7 +205,7 @@ def external(
         epsilon: the claimed ε.
         seconds: the longest wait for the answer to one request.
         memory_bytes: the address space that the program may use; None for no limit.
-        **parameters: what else the constructor of that kind takes (delta, sensitivity, bounds).
+        **parameters: what else the constructor of that kind takes (delta, sensitivity, bounds, relation).
 
     Raises:
         ValueError: there is no such program, or a parameter is out of range.

@@ -19,6 +19,10 @@ class Relation(enum.StrEnum):
     NODE = "node"
     EDGE = "edge"
 
+    @classmethod
+    def _missing_(cls, value: object) -> Relation:
+        raise ValueError(f"relation must be one of {', '.join(cls)}, not {value!r}")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NeighbouringPair:

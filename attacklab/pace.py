@@ -104,9 +104,8 @@ def pace_of(target: Target, attack: Attack, *, seconds: float, seed: int = 0) ->
         return target.outputs(input_, trials, rng)
 
     try:
-        slowest = max(
-            (_seconds_a_trial(target, scenario, rng) for scenario in attack.scenarios(target, probe)), default=None
-        )
+        scenarios = [one for one in attack.scenarios(target, probe) if target.covers(one.pair)]
+        slowest = max((_seconds_a_trial(target, scenario, rng) for scenario in scenarios), default=None)
     except TargetError:
         return None
     if slowest is None:

@@ -83,9 +83,11 @@ def prove(
         PROVED, VIOLATED, or INCONCLUSIVE where the limits left too much of a law open.
 
     Raises:
-        ValueError: the target has no sampler.
+        ValueError: the target has no sampler, or claims nothing of such a pair.
         LawError: the sampler cannot be enumerated; the message says why.
     """
+    if not target.covers(pair):
+        raise ValueError(f"{target.name} claims for {target.relation} neighbours, nothing of a pair by {pair.relation}")
     started = time.perf_counter()
     first, second = laws_of(target, pair, limits=limits, progress=progress)
     claim = target.claim
@@ -106,6 +108,7 @@ def prove(
         verdict=verdict,
         reason=_reason(claim, certificate, first, second),
         claim=claim,
+        relation=target.relation,
         pair=described_pair(pair),
         event=_described_event(certificate),
         advantage=bounds,
@@ -131,6 +134,8 @@ def default_pair(target: Target) -> NeighbouringPair:
         return NeighbouringPair.utilities([step, 0.0, 0.0], [0.0, step, step], sensitivity=step)
     if target.bounds is not None:
         lower, upper = target.bounds
+        if target.relation is Relation.SUBSTITUTE:
+            return NeighbouringPair.records([lower], [upper], Relation.SUBSTITUTE)
         return NeighbouringPair.records([lower], [lower, upper], Relation.ADD_REMOVE)
     raise ValueError(f"a {target.kind} target needs a pair of its own")
 

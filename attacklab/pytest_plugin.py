@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
@@ -141,12 +141,8 @@ def _audited(
     from attacklab.pytest_report import AuditedTest
     from attacklab.sarif import Place
 
-    claimed, relation = _claimed(item, target)
+    claimed = _claimed(item, target)
     chosen = _registered(run.attacks) if attacks is None else tuple(attacks)
-    if relation is not None:
-        from attacklab.related import Related
-
-        chosen = tuple(Related(attack, relation) for attack in chosen)
     if not chosen:
         raise ValueError(f"{FIXTURE} was given no attacks")
     alpha = run.alpha / len(run.audits)
@@ -170,24 +166,25 @@ def _audited(
     return list(test.findings)
 
 
-def _claimed(item: pytest.Item, target: Target | Release) -> tuple[Target, Any]:
-    """The target with its claim, and the relation that its pairs must be neighbours by."""
+def _claimed(item: pytest.Item, target: Target | Release) -> Target:
+    """The target with its claim."""
     from attacklab.loading import made_target
-    from attacklab.neighbours import Relation
     from attacklab.targets import Kind, Target
 
     marker = item.get_closest_marker(CLAIM)
     said = dict(marker.kwargs) if marker else {}
-    relation = Relation(said.pop("relation")) if said.get("relation") is not None else None
+    relation = said.pop("relation", None)
     if isinstance(target, Target):
         if said:
             raise TypeError(f"{CLAIM} gives {', '.join(said)}, and {target.name} has a claim of its own")
-        return target, relation
+        if relation is not None and target.relation not in (None, relation):
+            raise TypeError(f"{CLAIM} gives {relation}, and {target.name} claims for {target.relation} neighbours")
+        return target if relation is None else replace(target, relation=relation)
     if not callable(target):
         raise TypeError(f"{FIXTURE} takes a Target or a release function, not {target!r}")
     if "epsilon" not in said:
         raise TypeError(f"{FIXTURE} takes a Target, or a release function in a test marked {CLAIM}(epsilon=...)")
-    return made_target(Kind(said.pop("kind", Kind.NOISE)), target, **said), relation
+    return replace(made_target(Kind(said.pop("kind", Kind.NOISE)), target, **said), relation=relation)
 
 
 def _registered(names: Sequence[str]) -> tuple[Attack, ...]:

@@ -139,7 +139,7 @@ def neighbouring_pairs(target: Target, relation: Relation | None = None) -> st.S
 
     Args:
         target: any but a DATASET target, whose input may be anything.
-        relation: what neighbours are of sums and means; add-remove by default.
+        relation: what neighbours are of sums and means; by default that of the claim, add-remove where it names none.
 
     Raises:
         ValueError: the target is of kind DATASET.
@@ -152,7 +152,7 @@ def neighbouring_pairs(target: Target, relation: Relation | None = None) -> st.S
         case Kind.SUM | Kind.MEAN:
             assert target.bounds is not None  # noqa: S101 - sums and means have bounds
             least = int(target.kind is Kind.MEAN)
-            return pairs_of_records(target.bounds, relation or Relation.ADD_REMOVE, least=least)
+            return pairs_of_records(target.bounds, relation or target.relation or Relation.ADD_REMOVE, least=least)
         case _:
             raise ValueError(f"the pairs of a {target.kind} target can be anything: build a strategy from the others")
 

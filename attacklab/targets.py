@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.claims import PrivacyClaim
+from attacklab.neighbours import NeighbouringPair, Relation
 
 Outputs: TypeAlias = NDArray[Any]
 """One output a trial along the first axis; dtype object where outputs may be failures (None)."""
@@ -75,6 +76,7 @@ class Target:
         release: `release(input, trials, rng)`, a numpy array or a list of one output a trial.
         sensitivity: the most that a true answer or a utility moves between neighbours.
         bounds: lower and upper bound of a record, for sums and means.
+        relation: of the datasets that the claim calls neighbours; None where it holds for those of any.
         sampler: `sampler(input, bits)`, one output from a source of random bits with `take`, `restart` and `call`;
             only a target that has one can be proved.
         version: of the implementation.
@@ -86,6 +88,7 @@ class Target:
     release: Release = field(repr=False)
     sensitivity: float = 1.0
     bounds: tuple[float, float] | None = None
+    relation: Relation | None = None
     sampler: Sampler | None = field(default=None, repr=False)
     version: str = "unknown"
 
@@ -102,6 +105,11 @@ class Target:
             raise ValueError(f"bounds must be finite and lower < upper, not {self.bounds}")
         if self.kind in (Kind.SUM, Kind.MEAN) and self.bounds is None:
             raise ValueError(f"a {self.kind} target needs the bounds of a record")
+        if self.relation is not None:
+            relation = Relation(self.relation)
+            if self.kind in (Kind.SUM, Kind.MEAN) and relation not in (Relation.ADD_REMOVE, Relation.SUBSTITUTE):
+                raise ValueError(f"relation of a {self.kind} target must be add-remove or substitute, not {relation}")
+            object.__setattr__(self, "relation", relation)  # it may have been written as text
 
     @classmethod
     def noise(
@@ -152,10 +160,15 @@ class Target:
         bounds: tuple[float, float],
         epsilon: float,
         delta: float = 0.0,
+        relation: Relation | str | None = None,
         name: str | None = None,
     ) -> Target:
-        """A noisy sum: the input is a vector of records, clipped to `bounds`; the rest as in `Target.noise`."""
-        return cls._made(release, Kind.SUM, epsilon, delta, name, bounds=_as_floats(bounds))
+        """A noisy sum: the input is a vector of records, clipped to `bounds`.
+
+        `relation` is that of the datasets that the claim calls neighbours, add-remove or substitute; by default the
+        claim is taken to hold for both. The rest as in `Target.noise`.
+        """
+        return cls._made(release, Kind.SUM, epsilon, delta, name, bounds=_as_floats(bounds), relation=relation)
 
     @classmethod
     def mean(
@@ -165,15 +178,27 @@ class Target:
         bounds: tuple[float, float],
         epsilon: float,
         delta: float = 0.0,
+        relation: Relation | str | None = None,
         name: str | None = None,
     ) -> Target:
-        """A noisy mean: the input is a vector of records, clipped to `bounds`; the rest as in `Target.noise`."""
-        return cls._made(release, Kind.MEAN, epsilon, delta, name, bounds=_as_floats(bounds))
+        """A noisy mean: the input is a vector of records, clipped to `bounds`; the rest as in `Target.sum`.
+
+        A mean that takes the number of records as public claims something of substitute neighbours only.
+        """
+        return cls._made(release, Kind.MEAN, epsilon, delta, name, bounds=_as_floats(bounds), relation=relation)
 
     @classmethod
-    def dataset(cls, release: Release, *, epsilon: float, delta: float = 0.0, name: str | None = None) -> Target:
-        """Any other mechanism: the input is whatever a neighbouring pair holds; the rest as in `Target.noise`."""
-        return cls._made(release, Kind.DATASET, epsilon, delta, name)
+    def dataset(
+        cls,
+        release: Release,
+        *,
+        epsilon: float,
+        delta: float = 0.0,
+        relation: Relation | str | None = None,
+        name: str | None = None,
+    ) -> Target:
+        """Any other mechanism: the input is whatever a neighbouring pair holds; the rest as in `Target.sum`."""
+        return cls._made(release, Kind.DATASET, epsilon, delta, name, relation=relation)
 
     @classmethod
     def _made(cls, release: Release, kind: Kind, epsilon: float, delta: float, name: str | None, **rest: Any) -> Target:
@@ -184,6 +209,10 @@ class Target:
     def exact(self, sampler: Sampler) -> Target:
         """The same target with a `sampler(input, bits)` of one output from random bits, so that it can be proved."""
         return replace(self, sampler=sampler)
+
+    def covers(self, pair: NeighbouringPair) -> bool:
+        """Whether the claim promises anything of a pair: of what a mechanism sees of its datasets it always does."""
+        return self.relation is None or pair.relation in (None, self.relation)
 
     def outputs(self, input_: Any, trials: int, rng: np.random.Generator, *, sees_failures: bool = False) -> Outputs:
         """Run the release and check the form of what it returns, altering no bit of it.

@@ -20,10 +20,8 @@ from attacklab.inference import share_of_alpha
 from attacklab.isolation import ProcessRelease, isolated
 from attacklab.libraries import Library, library
 from attacklab.loading import load_target
-from attacklab.neighbours import Relation
 from attacklab.pace import paced_audit
 from attacklab.referee import DEFAULT_ALPHA
-from attacklab.related import Related
 from attacklab.targets import Target
 from experiments.expected_failures import ExpectedFailure, Status, expected, expected_failures, status
 
@@ -128,8 +126,6 @@ def collect(settings: Settings) -> Collected:
 
 def _findings(case: Audited, seconds: float, alpha: float, settings: Settings) -> list[Finding]:
     attacks: Sequence[Attack] = QUICK_ATTACKS if settings.quick else ATTACKS
-    if case.library.public_size:
-        attacks = [Related(attack, Relation.SUBSTITUTE) for attack in attacks]
     target = case.target()
     try:
         return paced_audit(

@@ -85,10 +85,9 @@ PARAGRAPH = """\
 refute {by_samples} of the naive ones. Exact laws refute {by_law} more by probabilities too small for these trials:
 {law_only}. Not refuted here: {unseen}. Of the exact ones {accused} refuted; exact laws prove the claims of {proved} on
 a pair of neighbours, and leave open those of {undecided}, for which an enumeration of {runs} runs is too short. A grey
-cell says no more than that an advantage as large as the number in it would have been detected. naive_bounded_mean takes
-n to be public, which the attack on local sensitivity does not grant it: that cell shows no rounding. Trials were up to
-{trials} a pair and event; of some targets a draw costs much ({few}), and they got {few_trials} trials, at most
-{outcomes} outcomes and {records} records."""
+cell says no more than that an advantage as large as the number in it would have been detected. Trials
+were up to {trials} a pair and event; of some targets a draw costs much ({few}), and they got {few_trials} trials, at
+most {outcomes} outcomes and {records} records."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -175,6 +174,7 @@ def _finding(target: Target, verdict: Verdict, reason: str, **rest: Any) -> Find
         verdict=verdict,
         reason=reason,
         claim=target.claim,
+        relation=target.relation,
         ceiling=target.claim.ceiling,
         **rest,
     )

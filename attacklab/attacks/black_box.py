@@ -70,13 +70,13 @@ class BlackBox:
         Raises:
             TargetError: the target fails on both inputs of each of them.
         """
-        pairs = list(self.pairs or candidate_pairs(target, probe, self.outcomes))
+        pairs = [pair for pair in self.pairs or candidate_pairs(target, probe, self.outcomes) if target.covers(pair)]
         if len(pairs) > self.kept:
             clarity = [_learned(target, probe, pair, self.learning // SCREENING)[0] for pair in pairs]
             best = sorted(range(len(pairs)), key=lambda number: -clarity[number])
             pairs = [pairs[number] for number in best[: self.kept]]
         learned = [_learned(target, probe, pair, self.learning) for pair in pairs]
-        if all(scenario.sees_failures for _, scenario in learned):
+        if learned and all(scenario.sees_failures for _, scenario in learned):
             _require_output(probe, pairs)
         return [scenario for _, scenario in learned]
 

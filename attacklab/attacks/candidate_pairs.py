@@ -1,7 +1,7 @@
 """Candidate neighbouring pairs for a target that nobody wrote an attack for, by its kind.
 
 For answers: 0 and Δ, 0 and tiny ones, large ones, and powers of two beside the number next below. For means: records at
-the bounds, and one more there or far outside (with n public that is no neighbour).
+the bounds, and one more there or far outside; where the claim is for substitute only, one is replaced so.
 
 For sums and utilities: pairs from lines. A line is a family of inputs of which consecutive ones are neighbours: records
 go from one bound to the other one by one; all utilities sink together, all rise together, one rises while the rest sink
@@ -69,7 +69,7 @@ def candidate_pairs(target: Target, probe: Probe, outcomes: Iterable[int]) -> It
         case Kind.SUM:
             return _of_replaced_records(target, probe)
         case Kind.MEAN:
-            return _of_added_records(target)
+            return _of_as_many_records(target) if target.relation is Relation.SUBSTITUTE else _of_added_records(target)
         case _:
             raise ValueError(f"pairs of a {target.kind} target must be given")
 
@@ -124,16 +124,30 @@ def _at_far_bound(step: int, *, near: float, far: float, size: int) -> NDArray[n
     return np.repeat([far, near], [step, size - step])
 
 
+def _of_as_many_records(target: Target) -> Iterator[NeighbouringPair]:
+    for size, base, other in _at_bounds(target):
+        if other != base:
+            records = np.full(size, base)
+            yield NeighbouringPair.records(records, np.append(records[1:], other), Relation.SUBSTITUTE)
+
+
 def _of_added_records(target: Target) -> Iterator[NeighbouringPair]:
+    for size, base, added in _at_bounds(target):
+        records = np.full(size, base)
+        yield NeighbouringPair.records(records, np.append(records, added), Relation.ADD_REMOVE)
     low, high = bounds_of(target)
     for size in SIZES:
-        outside = FAR_OUTSIDE * (high - low)
-        for base, added in itertools.product((low, high), (low, high, low - outside, high + outside)):
-            records = np.full(size, base)
-            yield NeighbouringPair.records(records, np.append(records, added), Relation.ADD_REMOVE)
         # Twos of equal records: with one more in front, every two that are next to each other differ.
         twos = np.tile([low, low, high, high], -(-size // 4))[:size]
         yield NeighbouringPair.records(twos, np.concatenate([[high], twos]), Relation.ADD_REMOVE)
+
+
+def _at_bounds(target: Target) -> Iterator[tuple[int, float, float]]:
+    """Numbers of records, the bound at which they all lie, and one record more: at either bound or far outside."""
+    low, high = bounds_of(target)
+    outside = FAR_OUTSIDE * (high - low)
+    others = (low, high, low - outside, high + outside)
+    yield from itertools.product(SIZES, (low, high), others)
 
 
 def _of_utilities(target: Target, probe: Probe, outcomes: Iterable[int]) -> Iterator[NeighbouringPair]:

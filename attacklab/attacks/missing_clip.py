@@ -1,7 +1,8 @@
 """Missing clip: a record outside the bounds counts as it is, because it is clipped on one side only or not at all.
 
-Records far below the lower bound, or far above the upper one, must count as that bound. To a mechanism that clips, the
-two databases of this pair are the same.
+Records far below the lower bound, or far above the upper one, must count as that bound. All records lie at one bound,
+and one of them is put outside it: to a mechanism that clips, the two databases of this pair are the same. Where the
+claim is for add-remove only, the record outside is one more.
 
 The adversary knows the bounds; the event is a half-line between the two answers. What a negative result does not show:
 records less than 2^30 widths of the range outside it, and sums clamped to the bounds afterwards.
@@ -52,6 +53,8 @@ class MissingClip:
             (upper, upper + FAR_AWAY * (upper - lower)),
         ):
             inside = np.full(self.size, bound)
-            leaving = inside.copy()
-            leaving[0] = outside
-            yield half_line_scenario(leaving, inside, Relation.SUBSTITUTE, probe, probed=PROBED)
+            if target.relation is Relation.ADD_REMOVE:
+                yield half_line_scenario(np.append(inside, outside), inside, target.relation, probe, probed=PROBED)
+            else:
+                leaving = np.append(inside[1:], outside)
+                yield half_line_scenario(leaving, inside, Relation.SUBSTITUTE, probe, probed=PROBED)

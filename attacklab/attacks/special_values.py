@@ -8,9 +8,10 @@ included, provided that it does so on neighbours alike.
 Pairs, by kind. **Answers**: finite ones no further apart than the sensitivity: 0 against the sensitivity, 0 against
 the least subnormal, 0.0 against −0.0, and two as large as doubles that resolve the sensitivity can be. **Records** of
 sums and means: all at the bound of smaller magnitude (0 where the signs differ), one of them replaced by NaN, ±∞, ±the
-largest double, the least subnormal, −0.0 or the other bound; and all at that one, one replaced by the first. Whatever
-record between the bounds a target makes of the new one, the sum moves by no more than either relation's sensitivity, so
-that a target that clips, and gives NaN some value of its own, keeps its claim.
+largest double, the least subnormal, −0.0 or the other bound; and all at that one, one replaced by the first. Where the
+claim is for add-remove only, the new record is added instead. Whatever record between the bounds a target makes of it,
+the sum moves by no more than either relation's sensitivity, so that a target that clips, and gives NaN some value of
+its own, keeps its claim.
 **Utilities**: NaN or ±∞ in one of them.
 
 The adversary knows the bounds and the sensitivity. It bets on a failure, on the larger half of the outputs, and on one
@@ -95,16 +96,16 @@ def _records(target: Target) -> Iterator[NeighbouringPair]:
     base = np.full(RECORDS, near)
     for value in SPECIAL_RECORDS:
         if value != near or math.copysign(1.0, value) != math.copysign(1.0, near):
-            yield _replaced(base, value)
-    yield _replaced(base, far)
-    yield _replaced(np.full(RECORDS, far), near)
+            yield _with(value, base, target.relation)
+    yield _with(far, base, target.relation)
+    yield _with(near, np.full(RECORDS, far), target.relation)
 
 
-def _replaced(records: NDArray[np.float64], value: float) -> NeighbouringPair:
-    changed = records.copy()
-    changed[0] = value
+def _with(value: float, records: NDArray[np.float64], relation: Relation | None) -> NeighbouringPair:
+    if relation is Relation.ADD_REMOVE:
+        return NeighbouringPair.records(np.append(value, records), records, relation)
     # 0.0 and −0.0 are two records that compare equal, so `NeighbouringPair.records` would not take them for a pair.
-    return NeighbouringPair(changed, records, Relation.SUBSTITUTE)
+    return NeighbouringPair(np.append(value, records[1:]), records, Relation.SUBSTITUTE)
 
 
 def _utilities() -> Iterator[NeighbouringPair]:

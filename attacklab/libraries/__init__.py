@@ -4,10 +4,10 @@ An adapter is a plain file: it imports nothing of this package, and its library 
 read where the library is absent and be run where nothing but numpy and the library is installed. In it are
 
 - `DISTRIBUTION`: the name that its package is installed by;
-- `PUBLIC_SIZE`: whether its claims take the number of records as public, so that neighbours have as many;
 - `UNSEEDED`: whether it draws from the operating system, so that no seed replays its outputs;
 - `MECHANISMS`: functions of keyword arguments (`epsilon`, `delta`, `bounds`). Each returns a dict: `kind`, `release`,
-  and what else the constructor of that kind of `Target` takes.
+  and what else the constructor of that kind of `Target` takes. A sum or a mean says its `relation`: substitute where
+  the number of records is public, add-remove where it is not.
 """
 
 from __future__ import annotations
@@ -29,14 +29,12 @@ class Library:
     Attributes:
         name: before the colon of its targets.
         distribution: the name that its package is installed by.
-        public_size: whether its claims take the number of records as public.
         unseeded: whether no seed replays its outputs.
         mechanisms: each mechanism's name with the first line of its documentation.
     """
 
     name: str
     distribution: str
-    public_size: bool
     unseeded: bool
     mechanisms: Mapping[str, str]
 
@@ -78,4 +76,4 @@ def library(name: str) -> Library:
     mechanisms = {
         mechanism.__name__: (inspect.getdoc(mechanism) or "").partition("\n")[0] for mechanism in adapter.MECHANISMS
     }
-    return Library(name, adapter.DISTRIBUTION, adapter.PUBLIC_SIZE, adapter.UNSEEDED, mechanisms)
+    return Library(name, adapter.DISTRIBUTION, adapter.UNSEEDED, mechanisms)

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 DISTRIBUTION = "diffprivlib"
-PUBLIC_SIZE = True
 UNSEEDED = False
 
 
@@ -128,7 +127,7 @@ def _tool(kind: str, epsilon: float, bounds: tuple[float, float]) -> dict[str, A
         answer = getattr(tools, kind)
         return np.array([answer(records, epsilon=epsilon, bounds=bounds, random_state=source) for _ in range(trials)])
 
-    return {"kind": kind, "release": release, "epsilon": epsilon, "bounds": bounds}
+    return {"kind": kind, "release": release, "epsilon": epsilon, "bounds": bounds, "relation": "substitute"}
 
 
 def sum(*, epsilon: float = 1.0, bounds: tuple[float, float] = (0.0, 1.0)) -> dict[str, Any]:  # noqa: A001

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 DISTRIBUTION = "numpy"
-PUBLIC_SIZE = True
 UNSEEDED = False
 
 

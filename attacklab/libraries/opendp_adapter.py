@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 DISTRIBUTION = "opendp"
-PUBLIC_SIZE = True
 UNSEEDED = True
 
 
@@ -130,7 +129,7 @@ def _aggregate(kind: str, epsilon: float, bounds: tuple[float, float]) -> dict[s
         answer = measurement(len(values))
         return np.array([answer(values) for _ in range(trials)])
 
-    return {"kind": kind, "release": release, "epsilon": epsilon, "bounds": bounds}
+    return {"kind": kind, "release": release, "epsilon": epsilon, "bounds": bounds, "relation": "substitute"}
 
 
 def sum(*, epsilon: float = 1.0, bounds: tuple[float, float] = (0.0, 1.0)) -> dict[str, Any]:  # noqa: A001

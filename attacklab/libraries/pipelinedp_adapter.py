@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 DISTRIBUTION = "pipeline-dp"
-PUBLIC_SIZE = False
 UNSEEDED = True
 
 

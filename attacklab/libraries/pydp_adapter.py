@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 DISTRIBUTION = "python-dp"
-PUBLIC_SIZE = False
 UNSEEDED = True
 
 
@@ -54,7 +53,7 @@ def gaussian(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
     return {"kind": "noise", "release": _additive(mechanism, _double), "epsilon": epsilon, "delta": delta}
 
 
-def _bounded(name: str, epsilon: float, bounds: tuple[float, float]) -> Any:
+def _bounded(kind: str, name: str, epsilon: float, bounds: tuple[float, float]) -> dict[str, Any]:
     from pydp.algorithms import laplacian
 
     def release(records: Any, trials: int, rng: np.random.Generator) -> Any:  # noqa: ARG001 - cannot be seeded
@@ -63,17 +62,17 @@ def _bounded(name: str, epsilon: float, bounds: tuple[float, float]) -> Any:
         algorithm = getattr(laplacian, name)(epsilon=epsilon, lower_bound=lower, upper_bound=upper, dtype="float")
         return np.array([algorithm.quick_result(values) for _ in range(trials)])
 
-    return release
+    return {"kind": kind, "release": release, "epsilon": epsilon, "bounds": bounds, "relation": "add-remove"}
 
 
 def sum(*, epsilon: float = 1.0, bounds: tuple[float, float] = (0.0, 1.0)) -> dict[str, Any]:  # noqa: A001
     """`BoundedSum` of floats."""
-    return {"kind": "sum", "release": _bounded("BoundedSum", epsilon, bounds), "epsilon": epsilon, "bounds": bounds}
+    return _bounded("sum", "BoundedSum", epsilon, bounds)
 
 
 def mean(*, epsilon: float = 1.0, bounds: tuple[float, float] = (0.0, 1.0)) -> dict[str, Any]:
     """`BoundedMean` of floats."""
-    return {"kind": "mean", "release": _bounded("BoundedMean", epsilon, bounds), "epsilon": epsilon, "bounds": bounds}
+    return _bounded("mean", "BoundedMean", epsilon, bounds)
 
 
 MECHANISMS = (laplace, laplace_integer, gaussian, sum, mean)

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 DISTRIBUTION = "scipy"
-PUBLIC_SIZE = True
 UNSEEDED = False
 
 

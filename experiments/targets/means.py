@@ -1,4 +1,4 @@
-"""Means of ages as targets, with the textbook's parameters for the Adult table."""
+"""Means of ages as targets, with the textbook's parameters for the Adult table; neighbours add or remove a record."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from attacklab.neighbours import Relation
 from attacklab.targets import Target
 from mechanisms.grid import Grid
 from mechanisms.local_sensitivity import exact as exact_means
@@ -99,7 +100,7 @@ def _people(records: NDArray[np.float64]) -> list[tuple[str, float]]:
 
 def _mean(mechanism: Callable[..., Any], epsilon: float, claimed_delta: float = 0.0, **parameters: Any) -> Target:
     release = partial(mechanism, epsilon=epsilon, **parameters)
-    return Target.mean(release, bounds=(0.0, UPPER), epsilon=epsilon, delta=claimed_delta)
+    return Target.mean(release, bounds=(0.0, UPPER), epsilon=epsilon, delta=claimed_delta, relation=Relation.ADD_REMOVE)
 
 
 def _exact_mean(
@@ -122,5 +123,6 @@ def _exact_mean(
     def sampler(records: NDArray[np.float64], bits: RandomBits) -> float | None:
         return prepare(records, **parameters).one(bits)
 
-    target = Target.mean(release, bounds=(0.0, UPPER), epsilon=epsilon, delta=claimed_delta, name=name)
-    return target.exact(sampler)
+    return Target.mean(
+        release, bounds=(0.0, UPPER), epsilon=epsilon, delta=claimed_delta, relation=Relation.ADD_REMOVE, name=name
+    ).exact(sampler)

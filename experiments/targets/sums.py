@@ -1,7 +1,7 @@
 """Sums and means of bounded records as targets.
 
 Records lie between 1 and 1 + 2^−48, where doubles are coarse, or are ages in whole years. Neighbours of the narrow ones
-substitute a record; n is public.
+substitute a record, n being public; sums and means of ages, which start at 0, claim the same of either relation.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from attacklab.neighbours import Relation
 from attacklab.targets import Target
 from experiments.targets.making import exactly
 from mechanisms.grid import Grid
@@ -47,7 +48,7 @@ def naive_int16_sum(epsilon: float = 1.0) -> Target:
 def naive_bounded_mean(epsilon: float = 1.0) -> Target:
     """Mean of records in [1, 1 + 2^−48], numpy's sum over a public n, noise scaled to the real mean's sensitivity."""
     release = partial(naive_sums.naive_bounded_mean, epsilon=epsilon, lower=LOWER, upper=UPPER)
-    return Target.mean(release, bounds=(LOWER, UPPER), epsilon=epsilon)
+    return Target.mean(release, bounds=(LOWER, UPPER), epsilon=epsilon, relation=Relation.SUBSTITUTE)
 
 
 def exact_fixed_point_sum(epsilon: float = 1.0) -> Target:
@@ -61,7 +62,9 @@ def exact_fixed_point_sum(epsilon: float = 1.0) -> Target:
         above = np.clip(records, LOWER, UPPER) - LOWER
         return len(records) * LOWER + released(above, trials, rng)
 
-    return Target.sum(release, bounds=(LOWER, UPPER), epsilon=epsilon, name="exact_fixed_point_sum")
+    return Target.sum(
+        release, bounds=(LOWER, UPPER), epsilon=epsilon, relation=Relation.SUBSTITUTE, name="exact_fixed_point_sum"
+    )
 
 
 def exact_fixed_point_age_sum(epsilon: float = 1.0) -> Target:
@@ -83,4 +86,5 @@ def exact_bounded_mean(epsilon: float = 1.0) -> Target:
 def _naive_sum(summation: Summation, bounds: tuple[float, float], epsilon: float, name: str) -> Target:
     parameters: dict[str, Any] = {"lower": bounds[0], "upper": bounds[1], "relation": "substitute"}
     release = partial(naive_sums.naive_bounded_sum, epsilon=epsilon, summation=summation, **parameters)
-    return Target.sum(release, bounds=bounds, epsilon=epsilon, name=name)
+    relation = Relation.SUBSTITUTE if bounds[0] > 0 else None
+    return Target.sum(release, bounds=bounds, epsilon=epsilon, relation=relation, name=name)

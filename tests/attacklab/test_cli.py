@@ -55,6 +55,9 @@ def apart(epsilon: float = 1.0):
     from attacklab.neighbours import NeighbouringPair
     NeighbouringPair.answers(0.0, 1.5, sensitivity=1.0)
 
+def unclipped(records, trials, rng):
+    return np.mean(records) + rng.laplace(0.0, 1 / len(records), trials)
+
 target = Target.noise(sound, epsilon=1.0)
 '''
 
@@ -159,6 +162,23 @@ def test_a_target_in_a_process_of_its_own_is_audited_and_replayed_as_one(attackl
     assert f"replay: attacklab {replay[1]}" in again
 
 
+@pytest.mark.parametrize("isolate", ["", " --isolate"])
+def test_a_claim_of_one_relation_is_audited_and_replayed_as_one(attacklab: Any, isolate: str) -> None:
+    options = "--kind mean --epsilon 1 --lower 0 --upper 1 --relation substitute"
+    status, out, err = attacklab(
+        f"audit some_targets.py:unclipped{isolate} {options} --attack missing_clip --attack double_budget --json -"
+    )
+    assert (status, err) == (1, "")
+    below, above, double = json.loads(out)["findings"]
+    assert {one["relation"] for one in (below, above, double)} == {"substitute"}
+    assert below["pair"]["relation"] == above["pair"]["relation"] == "substitute"
+    assert double["verdict"] == "not applicable"
+    replay = below["replay"].removeprefix("attacklab ")
+    assert "--upper 1.0 --relation substitute --attack missing_clip" in replay
+    again = json.loads(attacklab(f"{replay} --json -")[1])["findings"]
+    assert [one["verdict"] for one in again] == [below["verdict"], above["verdict"]]
+
+
 def test_a_program_in_another_language_is_audited(attacklab: Any, folder: Path) -> None:
     (folder / "answer").write_text("""#!/bin/sh
 while read -r request; do echo '{"error": "out of paper"}'; done
@@ -186,6 +206,11 @@ MISTAKES = [
         "audit some_targets.py:sound --kind mean --epsilon 1 --lower 2 --upper 1",
         "bounds must be finite and lower < upper",
     ),
+    (
+        "audit some_targets.py:sound --kind sum --epsilon 1 --lower 0 --upper 1 --relation node",
+        "relation of a sum target must be add-remove or substitute, not node",
+    ),
+    ("audit some_targets.py:sound --kind noise --epsilon 1 --relation substitute", "unexpected keyword argument 'rel"),
     ("audit some_targets.py:target --epsilon 1", "leave the parameters out"),
     ("audit some_targets.py:sound", "say its kind"),
     ("audit some_targets.py:apart", "further apart than the sensitivity 1.0"),

@@ -7,22 +7,19 @@ import random
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from attacklab import libraries
-from attacklab.attacks import ATTACKS, LocalSensitivity, Precision, SumSensitivity
+from attacklab.attacks import Precision, SumSensitivity
 from attacklab.environments import environments
 from attacklab.findings import Verdict
 from attacklab.isolation import ProcessRelease, isolated
 from attacklab.libraries.diffprivlib_adapter import SeededSystemRandom
 from attacklab.loading import load_target
-from attacklab.neighbours import Relation
 from attacklab.referee import audit
-from attacklab.related import Related
 from attacklab.targets import Kind, Target, TargetError
 
 ROOT = Path(__file__).parents[2]
@@ -290,25 +287,12 @@ def test_what_derives_from_a_seeded_system_random_is_replayed() -> None:
     assert first.randrange(1 << 70) == second.randrange(1 << 70)
 
 
-def test_where_the_size_is_public_no_pair_has_a_record_more() -> None:
-    def mean(records: Any, trials: int, rng: np.random.Generator) -> Any:
-        return np.mean(records) + rng.laplace(0.0, 1 / len(records), trials)
-
-    target = Target.mean(mean, epsilon=1.0, bounds=(0.0, 1.0))
-    (kept,) = audit(target, [Related(LocalSensitivity(), Relation.SUBSTITUTE)], trials=10)
-    assert kept.verdict is Verdict.NOT_APPLICABLE
-    assert kept.attack == "local_sensitivity"
-    assert all(one.verdict is not Verdict.NOT_APPLICABLE for one in audit(target, [LocalSensitivity()], trials=10))
-    (sums,) = audit(target, [Related(SumSensitivity(64), Relation.SUBSTITUTE)], trials=10)
-    assert sums.pair is not None
-
-
-def test_public_size_passes_on_what_the_attack_says_of_itself() -> None:
-    noise = SimpleNamespace(kind=Kind.NOISE, sensitivity=1.0)
-    for attack in ATTACKS:
-        wrapped = Related(attack, Relation.SUBSTITUTE)
-        assert (wrapped.name, wrapped.flaw) == (attack.name, attack.flaw)
-        assert wrapped.applies_to(noise) == attack.applies_to(noise)  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("spec", "relation"),
+    [("diffprivlib:sum", "substitute"), ("pydp:sum", "add-remove"), ("diffprivlib:laplace", None)],
+)
+def test_a_sum_says_which_neighbours_its_library_means(faked: Loaded, spec: str, relation: str | None) -> None:
+    assert faked(spec).relation == relation
 
 
 @pytest.mark.slow

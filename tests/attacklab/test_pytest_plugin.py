@@ -13,9 +13,6 @@ from typing import Any
 
 import pytest
 
-import attacklab.budget
-import attacklab.pytest_report
-import attacklab.related  # noqa: F401 - loaded once, because pytester unloads what is first imported inside it
 from attacklab.findings import Verdict, read_record
 from attacklab.pytest_options import OPTIONS
 from attacklab.pytest_plugin import CLAIM_ARGUMENTS
@@ -281,7 +278,13 @@ def test_a_wrong_marker_stops_the_collection(
         ("epsilon=-1.0", "sound", "*ValueError*"),
         ("epsilon=1.0, kind='sum'", "sound", "*ValueError*bounds*"),
         ("epsilon=1.0, kind='summ'", "sound", "*'summ' is not a valid Kind*"),
-        ("epsilon=1.0, relation='twin'", "sound", "*'twin' is not a valid Relation*"),
+        ("epsilon=1.0, relation='twin'", "sound", "*ValueError: relation must be one of add-remove, *, not 'twin'*"),
+        ("epsilon=1.0, kind='sum', bounds=(0, 1), relation='edge'", "sound", "*must be add-remove or substitute, not*"),
+        (
+            "relation='substitute'",
+            "Target.dataset(sound, epsilon=1.0, relation='add-remove')",
+            "*TypeError*gives substitute, and sound claims for add-remove neighbours*",
+        ),
     ],
 )
 def test_a_claim_that_contradicts_itself_fails_the_test(

@@ -1,0 +1,184 @@
+"""The relation of a claim: pairs of another one are left out, wherever the claim was stated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attacklab.attacks import BlackBox, MissingClip, SpecialValues
+from attacklab.attacks.base import Event, Probe, Scenario
+from attacklab.findings import Finding, Verdict
+from attacklab.isolation import ProcessRelease, isolated
+from attacklab.loading import load_target
+from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.proof import default_pair, prove
+from attacklab.referee import audit
+from attacklab.strategies import drawn, neighbouring_pairs
+from attacklab.targets import Kind, Target
+
+ZEROS = np.zeros(3)
+BOUNDS = (0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Each:
+    """One pair of each relation that records have, and one of true answers."""
+
+    name: str = "each"
+    flaw: str = "none"
+
+    def applies_to(self, target: Target) -> bool:
+        return target.kind is not Kind.NOISE
+
+    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
+        probe(ZEROS, 1)
+        ones = Event("more than a half", lambda outputs: outputs > 0.5)
+        for pair in (
+            NeighbouringPair.records(ZEROS, np.zeros(2), Relation.ADD_REMOVE),
+            NeighbouringPair.records(ZEROS, np.array([0.0, 1.0, 0.0]), Relation.SUBSTITUTE),
+            NeighbouringPair.answers(0.0, 1.0, sensitivity=target.sensitivity),
+        ):
+            yield Scenario(pair, (ones,))
+
+
+def largest(records: float, trials: int, _: np.random.Generator) -> np.ndarray:
+    """Gives away the largest record, which only replacing one changes here."""
+    return np.full(trials, np.max(records))
+
+
+def relations(findings: Iterable[Finding]) -> set[Any]:
+    return {finding.pair["relation"] for finding in findings if finding.pair is not None}
+
+
+@pytest.mark.parametrize(
+    ("relation", "verdict"), [("add-remove", Verdict.NOT_DETECTED), ("substitute", Verdict.VIOLATED)]
+)
+def test_a_claim_is_judged_on_pairs_of_its_own_relation(relation: str, verdict: Verdict) -> None:
+    target = Target.dataset(largest, epsilon=1.0, relation=relation)
+    records, answers = audit(target, [Each()], trials=2_000)
+    assert (records.relation, answers.relation) == (relation, relation)
+    assert records.pair is not None
+    assert records.pair["relation"] == relation
+    assert records.verdict is verdict
+    assert answers.pair is not None
+    assert answers.pair["relation"] is None
+    assert answers.verdict is Verdict.VIOLATED
+
+
+def test_a_claim_without_a_relation_is_judged_on_pairs_of_any() -> None:
+    findings = audit(Target.dataset(largest, epsilon=1.0), [Each()], trials=2_000)
+    assert relations(findings) == {"add-remove", "substitute", None}
+    assert {finding.relation for finding in findings} == {None}
+
+
+def test_where_no_pair_is_of_the_claims_relation_the_attack_does_not_apply() -> None:
+    (finding,) = audit(
+        Target.dataset(largest, epsilon=1.0, relation="edge"),
+        [BlackBox(pairs=(NeighbouringPair.records(ZEROS, ZEROS[1:], Relation.ADD_REMOVE),))],
+        trials=10,
+    )
+    assert finding.verdict is Verdict.NOT_APPLICABLE
+
+
+def test_the_relation_is_part_of_a_findings_record() -> None:
+    (finding, _) = audit(Target.dataset(largest, epsilon=1.0, relation="substitute"), [Each()], trials=10)
+    assert finding.to_json()["relation"] == "substitute"
+    assert Finding.from_json(finding.to_json()).relation is Relation.SUBSTITUTE
+
+
+def test_a_checkpoint_belongs_to_the_claim_of_one_relation(tmp_path: Path) -> None:
+    checkpoint = tmp_path / "kept.jsonl"
+    audit(Target.dataset(largest, epsilon=1.0), [Each()], trials=10, checkpoint=checkpoint)
+    with pytest.raises(ValueError, match="relation None there, 'substitute' here"):
+        audit(Target.dataset(largest, epsilon=1.0, relation="substitute"), [Each()], trials=10, checkpoint=checkpoint)
+
+
+@pytest.mark.parametrize("kind", ["sum", "mean", "dataset"])
+def test_an_unknown_relation_is_refused(kind: str) -> None:
+    bounds = {} if kind == "dataset" else {"bounds": BOUNDS}
+    with pytest.raises(ValueError, match="relation must be one of add-remove, substitute, node, edge, not 'twin'"):
+        getattr(Target, kind)(largest, epsilon=1.0, relation="twin", **bounds)
+
+
+@pytest.mark.parametrize("relation", [Relation.NODE, "edge"])
+def test_sums_and_means_have_no_relation_of_graphs(relation: Relation | str) -> None:
+    with pytest.raises(ValueError, match=f"relation of a mean target must be add-remove or substitute, not {relation}"):
+        Target.mean(largest, epsilon=1.0, bounds=BOUNDS, relation=relation)
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "substitute"])
+@pytest.mark.parametrize(
+    ("attack", "kind"),
+    [
+        (MissingClip(size=16), "sum"),
+        (MissingClip(size=16), "mean"),
+        (SpecialValues(), "sum"),
+        (SpecialValues(), "mean"),
+        (BlackBox(learning=64), "mean"),
+    ],
+)
+def test_attacks_that_can_make_pairs_of_either_relation_do(relation: str, attack: Any, kind: str) -> None:
+    target = getattr(Target, kind)(
+        lambda records, trials, rng: np.clip(np.nan_to_num(records), *BOUNDS).sum() + rng.laplace(0.0, 2.0, trials),
+        epsilon=1.0,
+        bounds=BOUNDS,
+        relation=relation,
+    )
+    assert relations(audit(target, [attack], trials=10)) == {relation}
+
+
+def described_target(folder: Path) -> str:
+    file = folder / "adapter.py"
+    file.write_text(
+        "def noisy(*, epsilon=1.0, bounds=(0.0, 1.0), relation='substitute'):\n"
+        "    return {'kind': 'sum', 'release': release, 'epsilon': epsilon, 'bounds': bounds, 'relation': relation}\n"
+        "def release(records, trials, rng):\n    return records.sum() + rng.laplace(0, 1, trials)\n"
+    )
+    return str(file)
+
+
+@pytest.mark.parametrize("load", [load_target, isolated])
+@pytest.mark.parametrize(
+    ("name", "parameters", "relation"),
+    [
+        ("noisy", {}, Relation.SUBSTITUTE),
+        ("noisy", {"relation": "add-remove"}, Relation.ADD_REMOVE),
+        ("release", {"kind": Kind.SUM, "epsilon": 1.0, "bounds": BOUNDS}, None),
+        (
+            "release",
+            {"kind": Kind.SUM, "epsilon": 1.0, "bounds": BOUNDS, "relation": "substitute"},
+            Relation.SUBSTITUTE,
+        ),
+    ],
+)
+def test_the_relation_is_the_same_in_this_process_and_in_another(
+    tmp_path: Path, load: Any, name: str, parameters: dict[str, Any], relation: Relation | None
+) -> None:
+    target = load(f"{described_target(tmp_path)}:{name}", **parameters)
+    assert target.relation is relation
+    if isinstance(target.release, ProcessRelease):
+        target.release.close()
+
+
+@pytest.mark.parametrize("load", [load_target, isolated])
+def test_a_described_relation_that_is_none_is_refused(tmp_path: Path, load: Any) -> None:
+    with pytest.raises(ValueError, match=r"relation must be one of .*, not 'twin'"):
+        load(f"{described_target(tmp_path)}:noisy", relation="twin")
+
+
+def test_a_proof_is_of_pairs_that_the_claim_covers() -> None:
+    target = Target.sum(largest, epsilon=1.0, bounds=BOUNDS, relation="substitute").exact(lambda *_: 0)
+    assert default_pair(target).relation is Relation.SUBSTITUTE
+    added = NeighbouringPair.records([0.0], [0.0, 1.0], Relation.ADD_REMOVE)
+    with pytest.raises(ValueError, match="claims for substitute neighbours, nothing of a pair by add-remove"):
+        prove(target, added)
+
+
+def test_drawn_pairs_are_neighbours_as_the_claim_means_it() -> None:
+    target = Target.sum(largest, epsilon=1.0, bounds=BOUNDS, relation="substitute")
+    assert {pair.relation for pair in drawn(neighbouring_pairs(target), 5, seed=0)} == {Relation.SUBSTITUTE}
