@@ -213,7 +213,10 @@ def _version(module: ModuleType) -> str:
     if distribution is not None:
         from importlib import metadata  # here, because the oldest interpreters that can be targets have none
 
-        return f"{distribution} {metadata.version(distribution)}"
+        try:
+            return f"{distribution} {metadata.version(distribution)}"
+        except metadata.PackageNotFoundError as error:
+            raise _Fault(LOADING, f"{distribution} is not installed in {sys.prefix}") from error
     declared = getattr(module, "__version__", None)
     if declared is not None:
         return str(declared)

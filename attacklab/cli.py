@@ -136,7 +136,9 @@ def audit_(
     command: Annotated[
         str | None, typer.Option("--exec", metavar="COMMAND", help="A program that answers requests: the target.")
     ] = None,
-    isolate: Annotated[bool, typer.Option("--isolate", help="Run TARGET in a process of its own.")] = False,
+    isolate: Annotated[
+        bool, typer.Option("--isolate", help="Run TARGET in a process of its own, as a library's always is.")
+    ] = False,
     in_env: Annotated[
         str | None,
         typer.Option("--in-env", metavar="NAME", help="Run TARGET in this environment, or this path to a Python."),
@@ -354,10 +356,12 @@ def _loaded(
         return external(shlex.split(command), **parameters, **limits)
     if python is not None:
         return isolated(str(target), python=python, **parameters, **limits)
-    if isolate:
+    if isolate or library_of(str(target)) is not None:
         return isolated(str(target), **parameters, **limits)
     if limits:
-        raise ValueError("--seconds and --memory limit another process; they need --isolate, --in-env or --exec")
+        raise ValueError(
+            "--seconds and --memory limit another process; they need --isolate, --in-env, --exec or a library"
+        )
     return load_target(str(target), **parameters)
 
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from attacklab import child
 from attacklab.claims import PrivacyClaim
-from attacklab.libraries import adapter_file
+from attacklab.libraries import adapter_file, library
 from attacklab.loading import made_target
 from attacklab.neighbours import Relation
 from attacklab.process import DEFAULT_SECONDS, ChildProcess, Limits
@@ -165,6 +165,8 @@ def isolated(
         "relation": named.get("relation"),
     }
     adapter = adapter_file(place)
+    if adapter and name not in library(place).mechanisms:
+        raise ValueError(f"{place} has no {name!r}; there are {', '.join(library(place).mechanisms)}")
     loaded = f"{adapter}:{name}" if adapter else spec
     release = ProcessRelease(
         (python, child.__file__, loaded, json.dumps(settings)), Limits(seconds, memory_bytes), kind=None
@@ -172,7 +174,7 @@ def isolated(
     try:
         greeting = release.greeting()
     except (ChildError, ReleaseError) as error:
-        raise ValueError(str(error)) from error
+        raise ValueError(str(error).replace(loaded, spec)) from error
     if kind is not None:
         return replace(made_target(kind, release, name=name, **said, **named), version=greeting["version"])
     found = {key: child.decoded(value) for key, value in greeting["target"].items()}

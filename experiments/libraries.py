@@ -6,6 +6,7 @@ which no repository holds, with a text that can be sent to the maintainers.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,6 @@ from attacklab.findings import Finding, Verdict, record, to_text, write_whole
 from attacklab.inference import share_of_alpha
 from attacklab.isolation import ProcessRelease, isolated
 from attacklab.libraries import Library, library
-from attacklab.loading import load_target
 from attacklab.pace import paced_audit
 from attacklab.referee import DEFAULT_ALPHA
 from attacklab.targets import Target
@@ -29,7 +29,7 @@ QUESTION = "What do the attacks find in the DP libraries that people use?"
 
 EPSILON = 1.0
 HERE = ("numpy", "scipy")
-"""What the lab itself depends on is audited in this interpreter; all else in environments of their own."""
+"""What the lab itself depends on is audited by this interpreter; all else in environments of their own."""
 
 NARROW_BOUNDS = (1.0, 1.0 + 2.0**-48)
 """Bounds of a sum within which its doubles are further apart than its sensitivity."""
@@ -48,12 +48,12 @@ smallest advantage that would have been detected. {absent}"""
 
 @dataclass(frozen=True)
 class Audited:
-    """A mechanism in one environment; None stands for this interpreter."""
+    """A mechanism in one environment; None stands for that of this interpreter."""
 
     library: Library
     mechanism: str
     environment: str | None
-    python: str | None
+    python: str
 
     @property
     def spec(self) -> str:
@@ -65,8 +65,6 @@ class Audited:
         parameters: dict[str, Any] = {"epsilon": EPSILON}
         if self.mechanism == "sum":
             parameters["bounds"] = NARROW_BOUNDS
-        if self.python is None:
-            return load_target(self.spec, **parameters)
         return isolated(self.spec, python=self.python, **parameters)
 
     def replay(self) -> str:
@@ -79,7 +77,7 @@ class Audited:
 
 def audited(root: Path) -> list[Audited]:
     """All mechanisms that can be audited: of this interpreter, and of the environments built at `root`."""
-    places: list[tuple[str, str | None, str | None]] = [(name, None, None) for name in HERE]
+    places: list[tuple[str, str | None, str]] = [(name, None, sys.executable) for name in HERE]
     places += [(one.library, one.name, str(one.python)) for one in environments(root) if not one.is_missing]
     return [
         Audited(library(name), mechanism, environment, python)

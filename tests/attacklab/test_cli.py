@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from attacklab import cli
@@ -179,6 +180,24 @@ def test_a_claim_of_one_relation_is_audited_and_replayed_as_one(attacklab: Any, 
     assert [one["verdict"] for one in again] == [below["verdict"], above["verdict"]]
 
 
+def test_a_librarys_target_runs_in_a_process_of_its_own(attacklab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def here(*_: Any, **__: Any) -> None:
+        raise AssertionError("it was loaded in this process")
+
+    monkeypatch.setattr(cli, "load_target", here)
+    line = "audit numpy:laplace --seconds 30 --attack precision --trials 2000 --json -"
+    status, out, err = attacklab(line)
+    assert (status, err) == (1, "")
+    finding = json.loads(out)["findings"][0]
+    assert (finding["target"], finding["target_version"]) == ("numpy:laplace", f"numpy {np.__version__}")
+    assert "audit numpy:laplace --seconds 30.0 --attack precision" in finding["replay"]
+
+
+def test_a_library_that_is_not_installed_is_named(attacklab: Any) -> None:
+    status, _, err = attacklab("audit pipelinedp:laplace")
+    assert (status, err) == (2, f"attacklab: cannot be loaded: pipeline-dp is not installed in {sys.prefix}\n")
+
+
 def test_a_program_in_another_language_is_audited(attacklab: Any, folder: Path) -> None:
     (folder / "answer").write_text("""#!/bin/sh
 while read -r request; do echo '{"error": "out of paper"}'; done
@@ -211,6 +230,8 @@ MISTAKES = [
         "relation of a sum target must be add-remove or substitute, not node",
     ),
     ("audit some_targets.py:sound --kind noise --epsilon 1 --relation substitute", "unexpected keyword argument 'rel"),
+    ("audit numpy:laplacian", "numpy has no 'laplacian'; there are laplace, laplace_legacy, gaussian, exponential"),
+    ("audit numpy:laplace --lower 0 --upper 1", "cannot be loaded: numpy:laplace is a release function: say its kind"),
     ("audit some_targets.py:target --epsilon 1", "leave the parameters out"),
     ("audit some_targets.py:sound", "say its kind"),
     ("audit some_targets.py:apart", "further apart than the sensitivity 1.0"),

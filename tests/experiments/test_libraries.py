@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from attacklab.attacks import Precision
 from attacklab.experiment import Settings
 from attacklab.figures import Panel
 from attacklab.findings import Verdict, read_record, record, to_text
+from attacklab.isolation import ProcessRelease
 from experiments import expected_failures, libraries
 from experiments.expected_failures import ExpectedFailure, Status, expected, status
 
@@ -50,6 +52,15 @@ def _collected_in(root: Path) -> dict[str, Any]:
         patch.setattr(libraries, "audited", lambda _: cases)
         patch.setattr(libraries, "QUICK_ATTACKS", (Precision((0.0, 1.0)),))
         return collected()
+
+
+def test_what_this_interpreter_has_runs_in_a_process_of_its_own(tmp_path: Path) -> None:
+    (case,) = [one for one in libraries.audited(tmp_path) if one.spec == "numpy:laplace"]
+    target = case.target()
+    assert isinstance(target.release, ProcessRelease)
+    assert target.release.pid != os.getpid()
+    target.release.close()
+    assert "--in-env" not in case.replay()
 
 
 def failure(**changed: Any) -> ExpectedFailure:
