@@ -107,6 +107,8 @@ class Finding:
         epsilon_lower: a lower bound on the ε that the target really has at the claimed δ.
         delta_lower: a lower bound on the δ that the target really has at the claimed ε.
         smallest_detectable: the smallest advantage that would have been detected with probability 95 %.
+        trials_needed: how many trials refute the claim by this event, were the rates seen while choosing it the true
+            ones; None where those rates keep the claim.
         laws: the SHA-256 digests of the two exact laws, where the verdict rests on them.
         alpha: the probability that this finding is a false alarm, were the claim true.
         seed: what all randomness was derived from.
@@ -133,6 +135,7 @@ class Finding:
     epsilon_lower: float | None = None
     delta_lower: float | None = None
     smallest_detectable: float | None = None
+    trials_needed: int | None = None
     laws: tuple[str, str] | None = None
     alpha: float | None = None
     seed: int | None = None

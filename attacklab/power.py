@@ -57,12 +57,13 @@ def smallest_detectable_advantage(claim: PrivacyClaim, trials: int, alpha: float
 
 
 def trials_needed(claim: PrivacyClaim, p: float, q: float, alpha: float) -> int | None:
-    """How many trials refute the claim by an event of probabilities p > q with probability at least `POWER`.
+    """How many trials refute the claim by an event of probabilities p and q with probability at least `POWER`.
 
     Returns:
         The number, within 1 %, or None where p and q keep the claim (or all but keep it).
     """
-    if claim.excess(p, q) <= 0:
+    p, q = max(p, q), min(p, q)
+    if max(claim.excess(p, q), claim.excess(1 - q, 1 - p)) <= 0:
         return None
     enough = 1
     while not detects(claim, p, q, enough, alpha):

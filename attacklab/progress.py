@@ -73,7 +73,8 @@ class _Lines:
 
 def _sample(at: Advance) -> str:
     doing = "choosing" if at.choosing else "judging"
-    return f"{at.attack} {at.scenario}/{at.scenarios}, {doing}"
+    needed = "" if at.needed is None else f" (about {at.needed:,} trials needed)"
+    return f"{at.attack} {at.scenario}/{at.scenarios}, {doing}{needed}"
 
 
 def _duration(seconds: float) -> str:

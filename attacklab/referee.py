@@ -1,9 +1,10 @@
 """The referee: runs a target against attacks and says what was found.
 
 One α a run is split evenly over the attacks that have something to try, and each attack's share over its scenarios.
-Where a scenario has several candidate events, one sample chooses and a fresh one judges. Both samples grow until they
-have decided: the evidence against a claim may be looked at as often as one likes (see `betting`). What is drawn, and
-that it does not depend on what else runs or where, is told in `batches`; where it is drawn, in `execution`.
+One sample chooses among a scenario's candidate events, and says how many trials it will take to refute the claim by
+the chosen one; a fresh sample judges it. Both samples grow until they have decided: the evidence against a claim may be
+looked at as often as one likes (see `betting`). What is drawn, and that it does not depend on what else runs or where,
+is told in `batches`; where it is drawn, in `execution`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from attacklab.execution import Here, Runner, Say
 from attacklab.findings import Counts, Finding, Verdict, environment
 from attacklab.floats import require_ieee_arithmetic
 from attacklab.inference import Assessment, assess, share_of_alpha
-from attacklab.power import smallest_detectable_advantage
+from attacklab.power import smallest_detectable_advantage, trials_needed
 from attacklab.targets import Target, TargetError
 
 DEFAULT_TRIALS = 100_000
@@ -52,6 +53,8 @@ class Advance:
         choosing: whether an event is being chosen, not judged.
         done: trials drawn of this sample.
         trials: how many there will be at the most.
+        needed: how many will refute the claim, were the rates seen while choosing the true ones; None while choosing,
+            and where those rates keep the claim.
     """
 
     attack: str
@@ -60,6 +63,7 @@ class Advance:
     choosing: bool
     done: int
     trials: int
+    needed: int | None = None
 
 
 def audit(
@@ -187,12 +191,15 @@ class _Trial:
             reason = f"the claim promises nothing of {outline.answers} answers together"
             return self._finding(Verdict.INCONCLUSIVE, reason, pair=outline.pair)
         try:
-            event, spent = self._chosen(outlines, number, claim)
-            counts, assessment = self._judged_event(outlines, number, event, claim, alpha)
+            event, seen = self._chosen(outlines, number, claim)
+            needed = trials_needed(claim, seen.first / seen.trials, seen.second / seen.trials, alpha)
+            counts, assessment = self._judged_event(outlines, number, event, claim, alpha, needed)
         except TargetError as error:
             return self._finding(Verdict.ERROR, str(error), pair=outline.pair, seconds=time.perf_counter() - started)
         detectable = None if assessment.violated else self._detectable(claim, assessment, alpha)
         verdict, reason = _verdict(assessment, detectable, claim.ceiling)
+        if verdict is Verdict.NOT_DETECTED and needed is not None and needed > self.trials:
+            reason += f"; were the rates seen while choosing the true ones, {needed:.2g} trials would refute the claim"
         return self._finding(
             verdict,
             reason,
@@ -208,28 +215,34 @@ class _Trial:
             epsilon_lower=assessment.epsilon_lower,
             delta_lower=assessment.delta_lower,
             smallest_detectable=detectable,
+            trials_needed=needed,
             alpha=alpha,
-            trials=2 * (spent + counts.trials) * outline.answers,
+            trials=2 * (seen.trials + counts.trials) * outline.answers,
             seconds=time.perf_counter() - started,
         )
 
-    def _chosen(self, outlines: Sequence[Outline], number: int, claim: PrivacyClaim) -> tuple[int, int]:
-        """The place of the candidate that looks best, and how many trials it took to see."""
+    def _chosen(self, outlines: Sequence[Outline], number: int, claim: PrivacyClaim) -> tuple[int, Counts]:
+        """The place of the candidate that looks best, and what was seen of it."""
         events = tuple(range(len(outlines[number].events)))
-        if len(events) == 1:
-            return 0, 0
         most = max(1, self.trials // CHOOSING_SHARE)
         with contextlib.closing(self._looks(outlines, number, Role.CHOOSE, events, most)) as looks:
             for counts in looks:
                 shown = [assess(claim, count, CHOOSING_ALPHA).excess_lower for count in counts]
                 if max(shown) > 0:
                     break
-        return int(np.argmax(shown)), counts[0].trials
+        best = int(np.argmax(shown))
+        return best, counts[best]
 
     def _judged_event(
-        self, outlines: Sequence[Outline], number: int, event: int, claim: PrivacyClaim, alpha: float
+        self,
+        outlines: Sequence[Outline],
+        number: int,
+        event: int,
+        claim: PrivacyClaim,
+        alpha: float,
+        needed: int | None,
     ) -> tuple[Counts, Assessment]:
-        with contextlib.closing(self._looks(outlines, number, Role.JUDGE, (event,), self.trials)) as looks:
+        with contextlib.closing(self._looks(outlines, number, Role.JUDGE, (event,), self.trials, needed)) as looks:
             for (counts,) in looks:
                 if evidence(claim, counts) >= math.log(2 / alpha):
                     break
@@ -242,7 +255,13 @@ class _Trial:
         return smallest_detectable_advantage(claim, self.trials, alpha, base_rate)
 
     def _looks(
-        self, outlines: Sequence[Outline], number: int, role: Role, events: tuple[int, ...], most: int
+        self,
+        outlines: Sequence[Outline],
+        number: int,
+        role: Role,
+        events: tuple[int, ...],
+        most: int,
+        needed: int | None = None,
     ) -> Generator[list[Counts], None, None]:
         """The counts of each event after ever more trials, up to `most`; only after all where all are to be spent."""
         outline = outlines[number]
@@ -253,7 +272,8 @@ class _Trial:
         with contextlib.closing(self.runner.counts(sample, sample.batches())) as results:
             for batch, drawn in zip(sample.batches(), results, strict=True):
                 counts = [before + new for before, new in zip(counts, drawn, strict=True)]
-                self.report(Advance(self.attack.name, number + 1, len(outlines), role is Role.CHOOSE, batch.done, most))
+                choosing = role is Role.CHOOSE
+                self.report(Advance(self.attack.name, number + 1, len(outlines), choosing, batch.done, most, needed))
                 if batch.looked_at:
                     yield counts
 

@@ -100,8 +100,8 @@ def test_every_line_is_json_and_says_what_it_holds(path: Path) -> None:
     assert entries[0]["key"] == ["outlines", 0]
     assert [outline["pair"] for outline in entries[0]["result"]] == [finding.pair for finding in findings]
     roles = [(entry["key"][2], entry["key"][4]) for entry in entries[1:]]
-    assert roles == [(0, "choose"), (0, "judge"), (1, "judge")]
-    for finding, entry in zip(findings, (entries[2], entries[3]), strict=True):
+    assert roles == [(0, "choose"), (0, "judge"), (1, "choose"), (1, "judge")]
+    for finding, entry in zip(findings, (entries[2], entries[4]), strict=True):
         counts = finding.counts
         assert counts is not None
         assert entry["result"] == [[counts.first, counts.second, counts.trials, counts.both]]

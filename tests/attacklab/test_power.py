@@ -53,6 +53,15 @@ def test_as_many_trials_as_are_said_to_be_needed_are_enough_and_not_far_too_many
     assert needed is not None
     assert frequency(claim, p, q, needed, alpha) >= POWER
     assert frequency(claim, p, q, needed // 3, alpha) < 0.5
+    assert trials_needed(claim, q, p, alpha) == needed
+
+
+def test_an_event_needs_about_as_many_trials_as_its_complement() -> None:
+    claim = PrivacyClaim(1.0)
+    event, complement = trials_needed(claim, 0.999, 0.99, 1e-6), trials_needed(claim, 0.001, 0.01, 1e-6)
+    assert event is not None
+    assert complement is not None
+    assert event == pytest.approx(complement, rel=0.1)
 
 
 def test_no_number_of_trials_refutes_what_keeps_the_claim() -> None:

@@ -132,7 +132,7 @@ def test_a_long_audit_takes_to_processes_and_says_so_on_standard_error_only(
     assert timeless(there) == timeless(here)
     assert err.count("a second here leave up to") == 1
     assert "going on in 2 processes" in err
-    assert "low_bit_laplace 1/1, judging: " in err
+    assert "low_bit_laplace 1/1, judging (about " in err
 
 
 def test_a_run_is_resumed_and_another_one_refused(attacklab: Any, tmp_path: Path) -> None:

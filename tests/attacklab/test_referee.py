@@ -26,7 +26,8 @@ from attacklab.claims import PrivacyClaim
 from attacklab.findings import Counts, Finding, Verdict
 from attacklab.floats import ArithmeticModeError
 from attacklab.neighbours import NeighbouringPair, Relation
-from attacklab.referee import CHOOSING_SHARE, audit
+from attacklab.power import trials_needed
+from attacklab.referee import CHOOSING_SHARE, DEFAULT_ALPHA, Advance, audit
 from attacklab.targets import Failure, Kind, Target
 
 PAIR = NeighbouringPair.records([0], [1], Relation.SUBSTITUTE)
@@ -88,14 +89,8 @@ def test_probing_choosing_and_judging_draw_from_generators_of_their_own_on_eithe
     states = [state for _side, _trials, state in recording.calls]
     assert len(set(states)) == len(states)
     choosing = trials // CHOOSING_SHARE
-    assert [(side, drawn) for side, drawn, _state in recording.calls] == [
-        (0, 10),
-        (0, 10),
-        (0, choosing),
-        (1, choosing),
-        *[(0, BATCH_OUTPUTS), (1, BATCH_OUTPUTS)] * 2,
-        *[(0, BATCH_OUTPUTS), (1, BATCH_OUTPUTS)] * 2,  # one event alone needs no choosing
-    ]
+    scenario = [(0, choosing), (1, choosing), *[(0, BATCH_OUTPUTS), (1, BATCH_OUTPUTS)] * 2]
+    assert [(side, drawn) for side, drawn, _state in recording.calls] == [(0, 10), (0, 10), *scenario, *scenario]
 
 
 def test_both_samples_grow_until_they_have_decided() -> None:
@@ -113,10 +108,45 @@ def test_both_samples_grow_until_they_have_decided() -> None:
 def test_a_sample_that_decides_nothing_is_spent_whole() -> None:
     recording = Recording()
     (finding,) = audit(target_of(recording, epsilon=5.0), [Bets((Scenario(PAIR, (ZERO,)),))], trials=10_000)
-    looks = np.cumsum([count for side, count, _state in recording.calls if side == 0])
-    assert looks[-1] == 10_000
-    assert all(before < look <= math.ceil(GROWTH * before) for before, look in itertools.pairwise(looks))
+    drawn = [count for side, count, _state in recording.calls if side == 0]
+    begins = drawn.index(FIRST_LOOK, 1)
+    for looks, most in ((np.cumsum(drawn[:begins]), 1_000), (np.cumsum(drawn[begins:]), 10_000)):
+        assert looks[-1] == most
+        assert all(before < look <= math.ceil(GROWTH * before) for before, look in itertools.pairwise(looks))
     assert finding.verdict is Verdict.NOT_DETECTED
+
+
+def test_a_subtle_flaw_states_the_trials_it_needs_before_it_is_judged() -> None:
+    """The excess of 0.0715 has a standard error of 0.004 on the 100 000 trials of choosing.
+
+    The trials needed go by its square: to be wrong by a factor of 3 it must be off by 7 of them: below 1e-11.
+    """
+    target, attack = target_of(randomized_response(math.exp(1.1)), epsilon=1.0), Bets((Scenario(PAIR, (ZERO,)),))
+    p = math.exp(1.1) / (1 + math.exp(1.1))
+    true = trials_needed(PrivacyClaim(1.0), p, 1 - p, DEFAULT_ALPHA)
+    assert true is not None
+    told: list[Advance] = []
+    (finding,) = audit(target, [attack], trials=1_000_000, spend_all=True, report=told.append)
+    assert finding.verdict is Verdict.VIOLATED
+    assert {at.needed for at in told if at.choosing} == {None}
+    assert {at.needed for at in told if not at.choosing} == {finding.trials_needed}
+    assert finding.trials_needed is not None
+    assert true / 3 < finding.trials_needed < 3 * true
+
+
+def test_too_few_trials_for_what_was_seen_are_told_with_the_number_that_would_do() -> None:
+    target = target_of(randomized_response(math.exp(1.1)), epsilon=1.0)
+    (finding,) = audit(target, [Bets((Scenario(PAIR, (ZERO,)),))], trials=5_000, seed=1)
+    assert finding.verdict is Verdict.NOT_DETECTED
+    assert finding.trials_needed is not None
+    assert f"{finding.trials_needed:.2g} trials would refute the claim" in finding.reason
+
+
+def test_rates_that_keep_the_claim_need_no_number_of_trials() -> None:
+    target = target_of(randomized_response(math.exp(0.5)), epsilon=1.0)
+    (finding,) = audit(target, [Bets((Scenario(PAIR, (ZERO,)),))], trials=10_000)
+    assert (finding.verdict, finding.trials_needed) == (Verdict.NOT_DETECTED, None)
+    assert "trials would" not in finding.reason
 
 
 def test_the_event_that_refutes_best_is_chosen_and_its_trials_counted() -> None:
@@ -202,13 +232,13 @@ def test_several_answers_a_trial_are_judged_against_their_composition_as_rows() 
         return np.asarray((outputs == 0).all(axis=1), dtype=bool)
 
     attack = Bets((Scenario(PAIR, (Event("all zero", contains),), answers=3),))
-    trials = BATCH_OUTPUTS // 3 + 5
+    trials, choosing = BATCH_OUTPUTS // 3 + 5, (BATCH_OUTPUTS // 3 + 5) // CHOOSING_SHARE
     target = target_of(randomized_response(2.0), epsilon=0.3, delta=1e-9)
     (finding,) = audit(target, [attack], trials=trials, spend_all=True)
-    assert shapes == [(BATCH_OUTPUTS // 3, 3)] * 2 + [(5, 3)] * 2
+    assert shapes == [(choosing, 3)] * 2 + [(BATCH_OUTPUTS // 3, 3)] * 2 + [(5, 3)] * 2
     assert finding.claim == PrivacyClaim(0.3, 1e-9).composed(3)
     assert finding.answers == 3
-    assert finding.trials == 2 * 3 * trials
+    assert finding.trials == 2 * 3 * (choosing + trials)
     assert finding.counts is not None
     assert finding.counts.first / trials == pytest.approx(8 / 27, abs=0.03)
 
@@ -332,7 +362,7 @@ def test_the_arithmetic_is_probed_before_and_after_the_target_ran(monkeypatch: p
 
     monkeypatch.setattr(referee, "require_ieee_arithmetic", lambda: events.append("probe"))
     audit(target_of(release), [Bets((Scenario(PAIR, (ZERO,)),))], trials=10)
-    assert events == ["probe", "release", "release", "probe"]
+    assert events == ["probe", *["release"] * 4, "probe"]
 
 
 def test_findings_of_a_process_with_broken_arithmetic_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
