@@ -8,9 +8,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.floating[Any]]
+
+BFLOAT16_BITS = np.uint32(0xFFFF0000)
+"""Where a bfloat16 number can have ones in binary32."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +32,78 @@ class Format:
         """The x above which e^−x rounds to zero: half the least subnormal number."""
         return (self.significand_bits - self.least_exponent) * math.log(2)
 
+    @property
+    def carrier(self) -> np.dtype[np.floating[Any]]:
+        """The type of numpy's that holds its numbers; of bfloat16, for which numpy has none, that is float32."""
+        return np.dtype({53: "f8", 24: "f4", 11: "f2", 8: "f4"}[self.significand_bits])
+
+    @property
+    def least(self) -> float:
+        """The least positive number, a subnormal one."""
+        return math.ldexp(1.0, self.least_exponent - self.significand_bits + 1)
+
+    def rounded(self, values: NDArray[Any]) -> Floats:
+        """The nearest numbers of the format, ties to even, in the carrier's type.
+
+        They are rounded to the carrier first. A sum, difference, product, quotient or root of bfloat16 numbers is then
+        still rounded as if once, because binary32 has more than twice as many bits (Figueroa 1995).
+        """
+        with np.errstate(over="ignore"):
+            carried: Floats = np.asarray(values).astype(self.carrier, copy=False)
+        if not self._is_carried:
+            return carried
+        bits = carried.view(np.uint32)
+        nearest = (bits + np.uint32(0x7FFF) + (bits >> 16 & 1)) & BFLOAT16_BITS
+        return np.where(np.isnan(carried), carried, nearest.view(np.float32))
+
+    def next_above(self, values: Floats) -> Floats:
+        """The next larger of its numbers for each of `values`, its numbers in the carrier's type."""
+        with np.errstate(over="ignore"):
+            above: Floats = np.nextafter(values, values.dtype.type(np.inf))
+        if not self._is_carried:
+            return above
+        # Upwards is away from 0 where it is positive, and otherwise what cutting off bits does.
+        bits = above.view(np.uint32)
+        upwards = (bits + np.where(np.signbit(above), np.uint32(0), np.uint32(0xFFFF))) & BFLOAT16_BITS
+        return np.where(np.isfinite(above), upwards.view(np.float32), above)
+
+    def next_below(self, values: Floats) -> Floats:
+        """The next smaller of its numbers for each of `values`, its numbers in the carrier's type."""
+        below: Floats = -self.next_above(-values)
+        return below
+
+    def at_most(self, value: float) -> float:
+        """The largest of its numbers that is no larger than a double."""
+        nearest = self.rounded(np.array([value]))
+        return float(nearest[0]) if float(nearest[0]) <= value else float(self.next_below(nearest)[0])
+
+    @property
+    def _is_carried(self) -> bool:
+        """Whether its carrier has numbers that it has not."""
+        return np.finfo(self.carrier).nmant + 1 > self.significand_bits
+
 
 BINARY64 = Format("binary64", 53, -1022)
 BINARY32 = Format("binary32", 24, -126)
 BINARY16 = Format("binary16", 11, -14)
 BFLOAT16 = Format("bfloat16", 8, -126)
 FORMATS = (BINARY64, BINARY32, BINARY16, BFLOAT16)
+
+
+def format_of(outputs: NDArray[Any]) -> Format:
+    """The format that outputs are numbers of.
+
+    Args:
+        outputs: enough of them that not all of them end in 16 zeros by chance.
+
+    Returns:
+        That of their type, and bfloat16 where that is binary32 and holds nothing else: numpy has no type for it. Of
+        what is no array of floats, binary64.
+    """
+    by_type = {np.dtype(np.float32): BINARY32, np.dtype(np.float16): BINARY16}.get(outputs.dtype, BINARY64)
+    if by_type is BINARY32 and np.array_equal(BFLOAT16.rounded(outputs), outputs):
+        return BFLOAT16
+    return by_type
 
 
 class ArithmeticModeError(Exception):

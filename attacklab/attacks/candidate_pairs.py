@@ -1,7 +1,8 @@
 """Candidate neighbouring pairs for a target that nobody wrote an attack for, by its kind.
 
-For answers: 0 and Δ, 0 and tiny ones, large ones, and powers of two beside the number next below. For means: records at
-the bounds, and one more there or far outside; where the claim is for substitute only, one is replaced so.
+For answers: 0 and Δ, 0 and tiny ones, large ones, and powers of two beside the number next below, all of them numbers
+of the outputs' format: rounding others to it is not the target's doing. For means: records at the bounds, and one more
+there or far outside; where the claim is for substitute only, one is replaced so.
 
 For sums and utilities: pairs from lines. A line is a family of inputs of which consecutive ones are neighbours: records
 go from one bound to the other one by one; all utilities sink together, all rise together, one rises while the rest sink
@@ -25,6 +26,7 @@ from numpy.typing import NDArray
 
 from attacklab.attacks.base import Probe, as_floats, bounds_of
 from attacklab.claims import PrivacyClaim
+from attacklab.floats import Format, format_of
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Failure, Kind, Outputs, Target, TargetError
 
@@ -63,7 +65,7 @@ def candidate_pairs(target: Target, probe: Probe, outcomes: Iterable[int]) -> It
     """
     match target.kind:
         case Kind.NOISE:
-            return _of_answers(target)
+            return _of_answers(target, format_of(sampled(probe, 0.0, LINE_OUTPUTS)))
         case Kind.SELECTION:
             return _of_utilities(target, probe, outcomes)
         case Kind.SUM:
@@ -89,19 +91,20 @@ def _one(probe: Probe, input_: Any) -> Any:
         return Failure(type(error).__name__, str(error))
 
 
-def _of_answers(target: Target) -> Iterator[NeighbouringPair]:
+def _of_answers(target: Target, released: Format) -> Iterator[NeighbouringPair]:
     step = target.sensitivity
     scale = step / target.claim.epsilon
     power = round(math.log2(scale))
-    powers = [2.0 ** (power + k) for k in (-4, -2, -1, 0, 1, 2, 4)]
-    firsts = [0.0, -step / 2, *(2.0 ** (power + k) for k in (3, 10, 20, 40, 50))]
-    for first in firsts:
-        yield NeighbouringPair.answers(first, _at_most_above(first, step), sensitivity=step)
-    for tiny in (step * 2.0**-10, step * 2.0**-40, 5e-324):
-        yield NeighbouringPair.answers(0.0, tiny, sensitivity=step)
-    for first in powers:
-        if math.ulp(first) <= step:
-            yield NeighbouringPair.answers(first, math.nextafter(first, 0.0), sensitivity=step)
+    powers = [released.at_most(2.0 ** (power + k)) for k in (-4, -2, -1, 0, 1, 2, 4)]
+    large = [released.at_most(2.0 ** (power + k)) for k in (3, 10, 20, 40, 50)]
+    firsts = [0.0, -released.at_most(step / 2), *large]
+    pairs = [(first, released.at_most(_at_most_above(first, step))) for first in firsts]
+    pairs += [(0.0, released.at_most(tiny)) for tiny in (step * 2.0**-10, step * 2.0**-40, released.least)]
+    pairs += [(first, float(released.next_below(released.rounded(np.array([first])))[0])) for first in powers]
+    for first, second in pairs:
+        # A format may have no other number so near.
+        if 0 < abs(first - second) <= step:
+            yield NeighbouringPair.answers(first, second, sensitivity=step)
 
 
 def _at_most_above(answer: float, step: float) -> float:

@@ -12,8 +12,8 @@ in (−2^k, 0) is an even multiple of 2^(k−p) from the one and an odd one from
 1/8 for Laplace and 0.16 for Gaussian noise if 2^k is the median of |n|; the adversary takes the power of two nearest to
 an estimate of it.
 
-The adversary knows the two answers and the outputs' format (their dtype tells), nothing of the sampler or its scale. A
-negative result shows only that y is not one floating-point sum of these answers and a number of that format, or that
+The adversary knows the two answers and the outputs' format (a look at some tells), nothing of the sampler or its scale.
+A negative result shows only that y is not one floating-point sum of these answers and a number of that format, or that
 the numbers left out are too rare to be met: under noise of scale 1, the answers 1000 and 1001 leave out next to nothing
 that comes from the other.
 
@@ -28,12 +28,12 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import Event, Probe, Scenario, as_floats
+from attacklab.floats import Floats, Format, format_of
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Kind, Outputs, Target
 
@@ -59,19 +59,21 @@ class Precision:
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """The pairs, a bet on either answer of each."""
-        for first, second in [self.answers] if self.answers else _pairs(target, probe):
+        outputs = probe(self.answers[0] if self.answers else 0.0, PROBED)
+        released = format_of(outputs)
+        for first, second in [self.answers] if self.answers else _pairs(target, outputs, released):
             yield Scenario(
                 NeighbouringPair.answers(first, second, sensitivity=target.sensitivity),
-                (_bet(first, second), _bet(second, first)),
+                (_bet(first, second, released), _bet(second, first, released)),
             )
 
 
-def as_released(outputs: Outputs) -> NDArray[np.floating[Any]]:
+def as_released(outputs: Outputs) -> Floats:
     """Outputs in the floating-point format that they came in; as doubles where they may be failures or are integers."""
     return outputs if outputs.dtype.kind == "f" else as_floats(outputs)
 
 
-def reachable(outputs: NDArray[np.floating[Any]], answer: float) -> NDArray[np.bool_]:
+def reachable(outputs: Floats, answer: float, released: Format) -> NDArray[np.bool_]:
     """Which outputs are the sum of an answer and any number of their format.
 
     The real numbers that round to y are an interval around y. If a floating-point number n lies in that interval moved
@@ -79,39 +81,39 @@ def reachable(outputs: NDArray[np.floating[Any]], answer: float) -> NDArray[np.b
     as n; the rounded y − answer is one of the two.
 
     Args:
-        outputs: any shape, of any IEEE format.
-        answer: the true answer, rounded to that format.
+        outputs: any shape.
+        answer: the true answer, rounded to their format.
+        released: their format.
 
     Returns:
         A bool an output; exact.
     """
     with np.errstate(all="ignore"):
-        operand = outputs.dtype.type(answer)
-        noise = outputs - operand
-        above, below = np.nextafter(noise, np.inf), np.nextafter(noise, -np.inf)
-        found: NDArray[np.bool_] = np.logical_or.reduce([operand + n == outputs for n in (noise, above, below)])
+        operand = released.rounded(np.array(answer))
+        noise = released.rounded(outputs - operand)
+        tried = (noise, released.next_above(noise), released.next_below(noise))
+        found: NDArray[np.bool_] = np.logical_or.reduce([released.rounded(operand + n) == outputs for n in tried])
     return found
 
 
-def _pairs(target: Target, probe: Probe) -> Iterator[tuple[float, float]]:
-    yield 0.0, target.sensitivity
-    outputs = probe(0.0, PROBED)
+def _pairs(target: Target, outputs: Outputs, released: Format) -> Iterator[tuple[float, float]]:
+    yield 0.0, released.at_most(target.sensitivity)
     median = float(np.median(np.abs(as_floats(outputs))))
     if outputs.dtype.kind != "f" or not 0 < median < math.inf:
         return
-    power = outputs.dtype.type(2.0 ** round(math.log2(median)))
-    next_below = np.nextafter(power, outputs.dtype.type(0))
-    if power - next_below <= target.sensitivity:
-        yield float(power), float(next_below)
+    power = released.rounded(np.array([2.0 ** round(math.log2(median))]))
+    first, second = float(power[0]), float(released.next_below(power)[0])
+    if first - second <= target.sensitivity:
+        yield first, second
 
 
-def _bet(here: float, there: float) -> Event:
+def _bet(here: float, there: float, released: Format) -> Event:
     return Event(
         f"the sum of {here!r} and some number, but of {there!r} and none",
-        partial(_only_from, here=here, there=there),
+        partial(_only_from, here=here, there=there, released=released),
     )
 
 
-def _only_from(outputs: Outputs, *, here: float, there: float) -> NDArray[np.bool_]:
+def _only_from(outputs: Outputs, *, here: float, there: float, released: Format) -> NDArray[np.bool_]:
     values = as_released(outputs)
-    return reachable(values, here) & ~reachable(values, there)
+    return reachable(values, here, released) & ~reachable(values, there, released)

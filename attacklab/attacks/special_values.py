@@ -6,12 +6,12 @@ so large that it overflows makes the noise infinite. What a target does with suc
 included, provided that it does so on neighbours alike.
 
 Pairs, by kind. **Answers**: finite ones no further apart than the sensitivity: 0 against the sensitivity, 0 against
-the least subnormal, 0.0 against −0.0, and two as large as doubles that resolve the sensitivity can be. **Records** of
-sums and means: all at the bound of smaller magnitude (0 where the signs differ), one of them replaced by NaN, ±∞, ±the
-largest double, the least subnormal, −0.0 or the other bound; and all at that one, one replaced by the first. Where the
-claim is for add-remove only, the new record is added instead. Whatever record between the bounds a target makes of it,
-the sum moves by no more than either relation's sensitivity, so that a target that clips, and gives NaN some value of
-its own, keeps its claim.
+the least subnormal, 0.0 against −0.0, and two as large as numbers that resolve the sensitivity can be. They are numbers
+of the outputs' format: rounding others to it is not the target's doing. **Records** of sums and means: all at the bound
+of smaller magnitude (0 where the signs differ), one of them replaced by NaN, ±∞, ±the largest double, the least
+subnormal, −0.0 or the other bound; and all at that one, one replaced by the first. Where the claim is for add-remove
+only, the new record is added instead. Whatever record between the bounds a target makes of it, the sum moves by no more
+than either relation's sensitivity, so that a target that clips, and gives NaN some value of its own, keeps its claim.
 **Utilities**: NaN or ±∞ in one of them.
 
 The adversary knows the bounds and the sensitivity. It bets on a failure, on the larger half of the outputs, and on one
@@ -41,6 +41,7 @@ from numpy.typing import NDArray
 from attacklab.attacks.base import Event, Probe, Scenario, as_floats
 from attacklab.attacks.failures import probed, scenario_on
 from attacklab.attacks.sum_sensitivity import ends
+from attacklab.floats import BINARY64, Format, format_of
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Kind, Outputs, Target
 
@@ -67,26 +68,28 @@ class SpecialValues:
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """One scenario a pair."""
-        for pair in _pairs(target):
+        for pair in _pairs(target, probe):
             sides = [probed(probe, side) for side in (pair.first, pair.second)]
             bets = () if target.kind is Kind.SELECTION else tuple(_bets_on_values(sides))
             yield scenario_on(pair, sides, bets)
 
 
-def _pairs(target: Target) -> Iterator[NeighbouringPair]:
+def _pairs(target: Target, probe: Probe) -> Iterator[NeighbouringPair]:
     if target.kind is Kind.NOISE:
-        yield from _answers(target.sensitivity)
+        outputs = probed(probe, 0.0)
+        yield from _answers(target.sensitivity, BINARY64 if outputs is None else format_of(outputs))
     elif target.kind is Kind.SELECTION:
         yield from _utilities()
     else:
         yield from _records(target)
 
 
-def _answers(sensitivity: float) -> Iterator[NeighbouringPair]:
-    # Below the largest answer at which doubles resolve the sensitivity, they are this power of two apart.
+def _answers(sensitivity: float, released: Format) -> Iterator[NeighbouringPair]:
+    # Below the largest answer at which the format resolves the sensitivity, its numbers are this power of two apart.
     step = 2.0 ** (math.frexp(sensitivity)[1] - 1)
-    large = min(2.0**53 * step, LARGEST)
-    candidates = ((sensitivity, 0.0), (LEAST, 0.0), (0.0, -0.0), (large, math.nextafter(large, 0.0)))
+    large = released.at_most(min(2.0**released.significand_bits * step, LARGEST))
+    next_below = float(released.next_below(released.rounded(np.array([large])))[0])
+    candidates = ((released.at_most(sensitivity), 0.0), (released.least, 0.0), (0.0, -0.0), (large, next_below))
     for first, second in candidates:
         yield NeighbouringPair.answers(first, second, sensitivity=sensitivity)
 

@@ -12,9 +12,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from attacklab.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, FORMATS, Format, half_ulp, require_ieee_arithmetic
+from attacklab.floats import BFLOAT16, BINARY16, FORMATS, Format, format_of, half_ulp, require_ieee_arithmetic
+from tests.attacklab.narrow import TYPES, carried
 
-TYPES = {BINARY64: np.float64, BINARY32: np.float32, BINARY16: np.float16, BFLOAT16: ml_dtypes.bfloat16}
+EVERY_PATTERN = np.arange(1 << 16, dtype=np.uint16)
 
 
 @pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
@@ -31,6 +32,51 @@ def test_exponentials_vanish_just_beyond_the_underflow_point(form: Format) -> No
 
     assert rounded(form.underflow_nats * (1 - 1e-6)) > 0
     assert rounded(form.underflow_nats * (1 + 1e-6)) == 0
+
+
+@pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
+def test_rounding_to_a_format_is_that_of_its_type(form: Format) -> None:
+    patterns = np.random.default_rng(3).integers(0, 1 << 32, 200_000, dtype=np.uint32)
+    # The second half lies next to a tie of bfloat16, on it, or beyond it.
+    patterns[100_000:] = (patterns[100_000:] & 0xFFFF0000) + patterns[100_000:] % 3 + 0x7FFF
+    values = patterns.view(np.float32)
+    with np.errstate(all="ignore"):
+        expected = carried(values.astype(TYPES[form]))
+        rounded = form.rounded(values)
+    assert rounded.dtype == form.carrier == expected.dtype
+    np.testing.assert_array_equal(rounded, expected)
+    assert np.array_equal(np.signbit(rounded[rounded == 0]), np.signbit(expected[rounded == 0]))
+
+
+@pytest.mark.parametrize("form", [BINARY16, BFLOAT16], ids=lambda form: form.name)
+def test_next_numbers_are_the_neighbours_among_all_of_a_format(form: Format) -> None:
+    every = np.unique(carried(EVERY_PATTERN.view(TYPES[form])))
+    every = every[~np.isnan(every)]
+    assert np.isinf(every[[0, -1]]).all()
+    assert np.array_equal(form.next_above(every[:-1]), every[1:])
+    assert np.array_equal(form.next_below(every[1:]), every[:-1])
+    assert form.next_above(-every[every == 0]) == form.least
+    assert min(every[every > 0]) == form.least
+
+
+@pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
+@pytest.mark.parametrize("value", [0.0, 1.0, -1.0, 0.1, -0.1, 1 / 3, 2.0**50 + 1, -30001.0, 1e300, 1e-300, 5e-324])
+def test_the_largest_number_at_most_a_double_is_followed_by_a_larger_one(form: Format, value: float) -> None:
+    found = form.at_most(value)
+    following = float(form.next_above(np.array([found], dtype=form.carrier))[0])
+    assert float(TYPES[form](found)) == found
+    assert Fraction(found) <= Fraction(value)
+    assert following > value
+
+
+@pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
+def test_the_format_of_outputs_is_told_by_their_type_and_by_their_last_bits(form: Format) -> None:
+    numbers = np.random.default_rng(1).normal(size=64).astype(TYPES[form])
+    assert format_of(carried(numbers)) == form
+
+
+def test_what_is_no_array_of_floats_is_judged_as_doubles() -> None:
+    assert {format_of(np.array([1, 2])).name, format_of(np.array([0.5, None], dtype=object)).name} == {"binary64"}
 
 
 @pytest.mark.parametrize("value", [1.0, 1.5, -1.0, 3e300, 0.1, math.nextafter(2.0, 0)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -20,6 +21,7 @@ from attacklab.attacks.candidate_pairs import candidate_pairs
 from attacklab.attacks.scores import encoded, exponent, grid_exponent, learned_scores
 from attacklab.claims import PrivacyClaim
 from attacklab.findings import Counts, Finding, Verdict
+from attacklab.floats import BFLOAT16, FORMATS, Format
 from attacklab.inference import assess
 from attacklab.neighbours import NeighbouringPair
 from attacklab.referee import audit
@@ -32,6 +34,7 @@ from mechanisms.laplace.rounded_ideal import exact_rounded_laplace_fast
 from mechanisms.randomness import SeededBits
 from mechanisms.summation.naive import naive_bounded_sum
 from tests.attacklab.ideal import ideal_exponential
+from tests.attacklab.narrow import TYPES, exact_laplace_in, naive_laplace_in
 
 EPSILON = 1.0
 FROM_0_TO_1 = NeighbouringPair.answers(0.0, 1.0, sensitivity=1.0)
@@ -185,6 +188,20 @@ def test_candidate_pairs_are_neighbours_to_the_last_bit(target: Target) -> None:
             assert max((counts[0] - counts[1]).total(), (counts[1] - counts[0]).total()) == 1
 
 
+@pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
+def test_candidate_answers_are_numbers_of_the_outputs_format(form: Format) -> None:
+    target = replace(naive_laplace_in(form), sensitivity=0.7)
+
+    def probe(answer: float, trials: int) -> Outputs:
+        return target.outputs(answer, trials, np.random.default_rng(1))
+
+    pairs = list(candidate_pairs(target, probe, ()))
+    assert len(pairs) > 10
+    for pair in pairs:
+        assert 0 < abs(Fraction(pair.first) - Fraction(pair.second)) <= Fraction(0.7)
+        assert all(float(TYPES[form](answer)) == answer for answer in (pair.first, pair.second))
+
+
 def test_the_low_bits_of_numpys_laplace_are_found_with_no_hint() -> None:
     findings = audit(noise(naive_laplace_numpy, epsilon=EPSILON), [BlackBox(learning=SMALL)], trials=20_000)
     assert violated(findings)
@@ -224,6 +241,7 @@ def test_a_rounded_sum_that_moves_too_far_is_found_with_no_hint() -> None:
     [
         noise(on_grid(exact_discrete_laplace_fast)),
         noise(on_grid(exact_rounded_laplace_fast)),
+        exact_laplace_in(BFLOAT16),
         selection(ideal_exponential),
     ],
 )

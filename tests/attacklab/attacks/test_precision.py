@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from attacklab.attacks.precision import Precision, as_released, reachable
 from attacklab.findings import Finding, Verdict
+from attacklab.floats import BFLOAT16, BINARY16, Format, format_of
 from attacklab.referee import audit
 from attacklab.targets import Target
 from experiments.precision import left_out
@@ -21,19 +23,22 @@ from mechanisms.grid import Grid
 from mechanisms.laplace.naive import naive_laplace_inverse_cdf, naive_laplace_numpy
 from mechanisms.laplace.rounded_ideal import exact_rounded_laplace_fast
 from mechanisms.randomness import SeededBits
+from tests.attacklab.narrow import NARROW, TYPES, carried, exact_laplace_in, naive_laplace_in
 
-EVERY_BINARY16 = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+EVERY_PATTERN = np.arange(1 << 16, dtype=np.uint16)
 BAND = 0.0104
 """2·exp(−2·100 000·BAND²) < 1e-9."""
-FINITE_BINARY16 = EVERY_BINARY16[np.isfinite(EVERY_BINARY16)]
 
 
+@pytest.mark.parametrize("form", [BINARY16, BFLOAT16], ids=lambda form: form.name)
 @pytest.mark.parametrize("answer", [0.0, 1.0, 0.9995, -3.0, 1e-7, 6.1e-05, 1000.0, -40000.0])
-def test_reachable_is_what_adding_every_binary16_number_reaches(answer: float) -> None:
-    operand = np.float16(answer)
+def test_reachable_is_what_adding_every_number_of_a_format_reaches(answer: float, form: Format) -> None:
+    every = EVERY_PATTERN.view(TYPES[form])
+    finite = every[np.isfinite(carried(every))]
     with np.errstate(over="ignore"):
-        sums = operand + FINITE_BINARY16
-    assert np.array_equal(reachable(FINITE_BINARY16, answer), np.isin(FINITE_BINARY16, sums))
+        sums = TYPES[form](answer) + finite
+    assert sums.dtype == finite.dtype
+    assert np.array_equal(reachable(carried(finite), answer, form), np.isin(carried(finite), carried(sums)))
 
 
 @pytest.mark.parametrize(("dtype", "bits"), [(np.float64, 53), (np.float32, 24), (np.float16, 11)])
@@ -41,15 +46,15 @@ def test_from_one_only_multiples_of_half_an_ulp_come_and_from_zero_everything(dt
     outputs = np.random.default_rng(3).normal(size=5_000).astype(dtype)
     odd = np.array([Fraction(float(y)) % Fraction(1, 1 << bits) != 0 for y in outputs])
     assert odd.any()
-    assert not (reachable(outputs, 1.0) & odd).any()
-    assert reachable(outputs, 0.0).all()
+    assert not (reachable(outputs, 1.0, format_of(outputs)) & odd).any()
+    assert reachable(outputs, 0.0, format_of(outputs)).all()
 
 
 def test_failures_integers_and_infinities_are_judged_too() -> None:
     assert as_released(np.array([1, 2])).dtype == np.float64
     assert as_released(np.array([0.5], dtype=np.float32)).dtype == np.float32
     outputs = as_released(np.array([0.5, None, math.inf], dtype=object))
-    assert reachable(outputs, 1.0).tolist() == [True, False, True]
+    assert reachable(outputs, 1.0, format_of(outputs)).tolist() == [True, False, True]
 
 
 def _audited(
@@ -108,17 +113,29 @@ def test_the_scale_of_the_answers_does_not_matter(sensitivity: float) -> None:
     assert [finding.verdict for finding in findings] == [Verdict.VIOLATED] * 2
 
 
-def _in_binary32(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float32]:
-    return np.float32(answer) + rng.laplace(size=trials).astype(np.float32)
-
-
-def test_binary32_outputs_are_judged_on_their_own_grid() -> None:
-    findings = _audited(_in_binary32, 1.0, Precision())
+@pytest.mark.parametrize("form", NARROW, ids=lambda form: form.name)
+def test_outputs_of_narrower_formats_are_judged_on_their_own_grid(form: Format) -> None:
+    findings = audit(naive_laplace_in(form), [Precision()], trials=100_000, seed=4, spend_all=True)
     assert [finding.verdict for finding in findings] == [Verdict.VIOLATED] * 2
     assert findings[0].counts is not None
     assert findings[0].counts.second == 0
+    assert findings[0].epsilon_lower is not None
+    assert findings[0].epsilon_lower > 7.0
     first, second = _answers(findings[1])
-    assert first - second == first * 2.0**-24
+    assert first - second == first * 2.0**-form.significand_bits
+
+
+@pytest.mark.parametrize("form", NARROW, ids=lambda form: form.name)
+def test_an_exact_mechanism_whose_outputs_are_rounded_to_a_narrower_format_is_not_broken(form: Format) -> None:
+    """A verdict of violation would be a false alarm, of probability 1e-9 at the most."""
+    findings = audit(exact_laplace_in(form), [Precision()], trials=100_000, alpha=1e-9, seed=4, spend_all=True)
+    assert [finding.verdict for finding in findings] == [Verdict.NOT_DETECTED] * 2
+
+
+def test_a_sensitivity_between_numbers_of_the_format_is_not_exceeded() -> None:
+    target = replace(naive_laplace_in(BINARY16), sensitivity=0.7)
+    findings = audit(target, [Precision()], trials=1_000)
+    assert _answers(findings[0]) == (0.0, 0.69970703125)
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 1.0])

@@ -14,6 +14,7 @@ import pytest
 from attacklab.attacks.base import Scenario
 from attacklab.attacks.special_values import SPECIAL_RECORDS, SpecialValues
 from attacklab.findings import Finding, Verdict
+from attacklab.floats import Format
 from attacklab.neighbours import Relation
 from attacklab.referee import audit
 from attacklab.targets import Outputs, Target
@@ -25,6 +26,7 @@ from mechanisms.laplace.rounded_ideal import exact_rounded_laplace_fast
 from mechanisms.randomness import SeededBits
 from mechanisms.summation.exact import Bounds, exact_bounded_mean_fast, exact_bounded_sum_fast
 from mechanisms.summation.naive import naive_bounded_mean, naive_bounded_sum
+from tests.attacklab.narrow import NARROW, exact_laplace_in
 
 Release = Callable[..., Any]
 TINY = math.ulp(0.0)
@@ -136,6 +138,12 @@ def test_exact_noise_is_not_accused_at_any_sensitivity(sensitivity: float) -> No
     findings = judged(Target.noise(release, epsilon=4.0, sensitivity=sensitivity))
     assert Verdict.VIOLATED not in verdicts(findings)
     assert Verdict.ERROR not in verdicts(findings)
+
+
+@pytest.mark.parametrize("form", NARROW, ids=lambda form: form.name)
+def test_a_target_that_refuses_answers_of_other_formats_is_not_accused(form: Format) -> None:
+    """A false alarm on one of the scenarios has probability at most 1e-6, at this fixed seed."""
+    assert set(verdicts(judged(exact_laplace_in(form)))) == {Verdict.NOT_DETECTED}
 
 
 def test_selection_is_caught_where_a_utility_makes_it_fail() -> None:

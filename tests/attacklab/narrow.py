@@ -1,0 +1,56 @@
+"""Targets whose answers and outputs are numbers of a format: a naive one and one that keeps its claim."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from attacklab.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, Format
+from attacklab.targets import Target
+from mechanisms.grid import Grid
+from mechanisms.laplace.rounded_ideal import exact_rounded_laplace_fast
+from mechanisms.randomness import SeededBits
+
+TYPES: dict[Format, Any] = {
+    BINARY64: np.float64,
+    BINARY32: np.float32,
+    BINARY16: np.float16,
+    BFLOAT16: ml_dtypes.bfloat16,
+}
+NARROW = (BINARY32, BINARY16, BFLOAT16)
+
+
+def carried(numbers: Any) -> Any:
+    """As a release must return them: of a type that numpy has."""
+    return numbers.astype(np.float32) if numbers.dtype == ml_dtypes.bfloat16 else numbers
+
+
+def require_number_of(form: Format, answer: float) -> None:
+    with np.errstate(all="ignore"):
+        if float(TYPES[form](answer)) != answer:
+            raise ValueError(f"the answer {answer} is no {form.name}")
+
+
+def naive_laplace_in(form: Format, *, epsilon: float = 1.0) -> Target:
+    """Laplace noise rounded to the format, added to the answer in it; another format's answers are refused."""
+
+    def release(answer: float, trials: int, rng: np.random.Generator) -> Any:
+        require_number_of(form, answer)
+        with np.errstate(all="ignore"):
+            return carried(TYPES[form](answer) + rng.laplace(0.0, 1 / epsilon, trials).astype(TYPES[form]))
+
+    return Target.noise(release, epsilon=epsilon, name="naive")
+
+
+def exact_laplace_in(form: Format, *, epsilon: float = 1.0) -> Target:
+    """An exact mechanism's outputs rounded to the format, which costs no privacy; other answers are refused."""
+
+    def release(answer: float, trials: int, rng: np.random.Generator) -> Any:
+        require_number_of(form, answer)
+        outputs = exact_rounded_laplace_fast(answer, trials, SeededBits(rng), epsilon=Fraction(epsilon), grid=Grid(-20))
+        return carried(outputs.astype(np.float32).astype(TYPES[form]))
+
+    return Target.noise(release, epsilon=epsilon, name="exact")
