@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy import special
 
 from attacklab.claims import PrivacyClaim
 from attacklab.findings import Counts, Estimate
@@ -66,8 +66,8 @@ def clopper_pearson(hits: ArrayLike, trials: int, alpha: float) -> tuple[NDArray
     if (counts < 0).any() or (counts > trials).any():
         raise ValueError(f"hits must lie in [0, {trials}], not {counts}")
     with np.errstate(invalid="ignore"):
-        lower = np.where(counts == 0, 0.0, stats.beta.ppf(alpha / 2, counts, trials - counts + 1))
-        upper = np.where(counts == trials, 1.0, stats.beta.isf(alpha / 2, counts + 1, trials - counts))
+        lower = np.where(counts == 0, 0.0, special.betaincinv(counts, trials - counts + 1, alpha / 2))
+        upper = np.where(counts == trials, 1.0, special.betainccinv(counts + 1, trials - counts, alpha / 2))
     return lower, upper
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -23,11 +24,16 @@ from experiments.timing import in_turns, seconds
 QUESTION = "What do the referee and the low-bit membership test cost beside drawing the samples?"
 
 EPSILONS = (0.01, 0.1, 1.0, 10.0)
+TARGETS = (targets.naive_laplace_inverse_cdf, targets.naive_laplace_numpy, targets.exact_discrete_laplace)
+ROUNDS_SECONDS = 1.0
+"""How long each pair of an audit and bare drawing takes turns, about."""
+
 PARAGRAPH = """\
-An audit with an event that costs next to nothing takes {overhead:.2f} times as long as drawing as many outputs in
-batches of the same size and dropping them (median of {rounds} comparisons in turns, of {trials} trials an input).
-Deciding whether one double is reachable takes {fastest:.0f} to {slowest:.0f} ns a sample on one core, depending on
-the model of the sampler and on ε; a draw of numpy's Laplace takes {draw:.0f} ns."""
+An audit whose event costs next to nothing is compared, in turns, with drawing as many outputs in large batches and
+dropping them. The table says how many times as long it takes. What the referee adds is a few milliseconds an event, and
+{slope:.1f} ns an output, whatever the target takes itself; short audits look at the evidence as often as long ones.
+Deciding whether one double is reachable takes {fastest:.0f} to {slowest:.0f} ns a sample on one core, depending on the
+model of the sampler and on ε; a draw of numpy's Laplace takes {draw:.0f} ns."""
 
 
 @dataclass(frozen=True)
@@ -47,21 +53,9 @@ class _Trivial:
 
 def collect(settings: Settings) -> Collected:
     """Time audits and bare draws in turns, then the membership test."""
-    trials = settings.budget(1_000_000, 200_000)
-    rounds = settings.budget(15, 5)
-    target = targets.naive_laplace_inverse_cdf(1.0)
-    attack = _Trivial()
-
-    def bare() -> None:
-        rng = np.random.default_rng(settings.seed)
-        for answer in (0.0, 1.0):
-            for start in range(0, trials, BATCH_OUTPUTS):
-                target.release(answer, min(BATCH_OUTPUTS, trials - start), rng)
-
-    def audited() -> None:
-        audit(target, [attack], trials=trials, seed=settings.seed, spend_all=True)
-
-    ratios = [in_turns(audited, bare, budget=0.0)["ratio"] for _ in range(rounds)]
+    budgets = (10_000, 100_000) if settings.quick else (10_000, 100_000, 1_000_000, 10_000_000)
+    overheads = [_overheads(make(1.0), budgets, settings) for make in TARGETS]
+    trials = settings.budget(1_000_000, 100_000)
     rng = np.random.default_rng(settings.seed)
     outputs = {epsilon: rng.laplace(0.0, 1 / epsilon, trials) for epsilon in EPSILONS}
     membership = {
@@ -80,9 +74,8 @@ def collect(settings: Settings) -> Collected:
     return Collected(
         (),
         {
-            "trials": trials,
-            "rounds": rounds,
-            "ratios": ratios,
+            "budgets": budgets,
+            "overheads": overheads,
             "epsilons": EPSILONS,
             "membership_ns": membership,
             "numpy_laplace_ns": draw,
@@ -90,12 +83,33 @@ def collect(settings: Settings) -> Collected:
     )
 
 
+def _overheads(target: Target, budgets: Sequence[int], settings: Settings) -> dict[str, Any]:
+    """Of audits of one target with ever more trials: their seconds, and those of drawing the same number of outputs."""
+    timed = []
+    for trials in budgets:
+        audited = partial(audit, target, [_Trivial()], trials=trials, seed=settings.seed)
+        (finding,) = audited()
+        drawn = partial(_draw, target, finding.trials // 2, settings.seed)
+        timed.append({**in_turns(audited, drawn, budget=ROUNDS_SECONDS), "outputs": finding.trials})
+    return {"target": target.name, "timed": timed}
+
+
+def _draw(target: Target, trials: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for answer in (0.0, 1.0):
+        for start in range(0, trials, BATCH_OUTPUTS):
+            target.release(answer, min(BATCH_OUTPUTS, trials - start), rng)
+
+
+def _nanoseconds(timed: dict[str, float]) -> float:
+    """What an audit takes beside bare drawing, an output."""
+    return (timed["seconds"] - timed["baseline_seconds"]) / timed["outputs"] * 1e9
+
+
 def figures(data: dict[str, Any]) -> list[Figure]:
     """Cost of membership a sample, and the referee's overhead round by round."""
     measured = data["measured"]
     epsilons = measured["epsilons"]
-    rounds = range(1, measured["rounds"] + 1)
-    typical = [median(measured["ratios"])] * measured["rounds"]
     membership = Panel(
         title="is a double reachable?",
         x_label="claimed ε",
@@ -115,12 +129,22 @@ def figures(data: dict[str, Any]) -> list[Figure]:
         ],
     )
     overhead = Panel(
-        title="the referee's own work",
-        x_label="comparison",
-        y_label="time of an audit over that of bare drawing",
+        title="an audit beside bare drawing",
+        x_label="trials",
+        y_label="times as long",
+        x_scale="log",
+        y_scale="log",
         series=[
-            Series(label="measured", role=Role.OTHER, x=rounds, y=measured["ratios"]),
-            Series(label="median", role=Role.IDEAL, x=rounds, y=typical),
+            *(
+                Series(
+                    label=row["target"],
+                    role=Role.EXACT if row["target"].startswith("exact") else Role.NAIVE,
+                    x=measured["budgets"],
+                    y=[timed["ratio"] for timed in row["timed"]],
+                )
+                for row in measured["overheads"]
+            ),
+            Series(label="no overhead", role=Role.CEILING, x=measured["budgets"], y=[1.0] * len(measured["budgets"])),
         ],
     )
     caption = "Left: cost of the low-bit membership test. Right: an audit beside bare drawing."
@@ -131,11 +155,20 @@ def explain(data: dict[str, Any]) -> str:
     """Say what the referee and the membership test cost."""
     measured = data["measured"]
     costs = [cost for row in measured["membership_ns"].values() for cost in row]
-    return PARAGRAPH.format(
-        overhead=median(measured["ratios"]),
-        rounds=measured["rounds"],
-        trials=measured["trials"],
+    paragraph = PARAGRAPH.format(
+        slope=median(_nanoseconds(row["timed"][-1]) for row in measured["overheads"]),
         fastest=min(costs),
         slowest=max(costs),
         draw=measured["numpy_laplace_ns"],
     )
+    return "\n".join([paragraph, "", *_table(measured)])
+
+
+def _table(measured: dict[str, Any]) -> Iterator[str]:
+    yield f"| target | ns an output | {' | '.join(f'{trials} trials' for trials in measured['budgets'])} |"
+    yield "|---|---|" + "---|" * len(measured["budgets"])
+    for row in measured["overheads"]:
+        last = row["timed"][-1]
+        own = last["baseline_seconds"] / last["outputs"] * 1e9
+        ratios = " | ".join(f"{timed['ratio']:.2f}" for timed in row["timed"])
+        yield f"| {row['target']} | {own:.1f} | {ratios} |"
