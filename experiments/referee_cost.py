@@ -30,9 +30,8 @@ ROUNDS_SECONDS = 1.0
 
 PARAGRAPH = """\
 An audit whose event costs next to nothing is compared, in turns, with drawing as many outputs in large batches and
-dropping them. The table says how many times as long it takes. What the referee adds is a few milliseconds an event, and
-{slope:.1f} ns an output, whatever the target takes itself; short audits look at the evidence as often as long ones.
-Deciding whether one double is reachable takes {fastest:.0f} to {slowest:.0f} ns a sample on one core, depending on the
+dropping them; the table says how many times as long it takes. An event costs {fixed:.0f} ms more, mostly for the
+many small batches between the first looks at the evidence, and {slope:.1f} ns more for each further output. Deciding whether one double is reachable takes {fastest:.0f} to {slowest:.0f} ns a sample on one core, depending on the
 model of the sampler and on ε; a draw of numpy's Laplace takes {draw:.0f} ns."""
 
 
@@ -101,9 +100,14 @@ def _draw(target: Target, trials: int, seed: int) -> None:
             target.release(answer, min(BATCH_OUTPUTS, trials - start), rng)
 
 
-def _nanoseconds(timed: dict[str, float]) -> float:
-    """What an audit takes beside bare drawing, an output."""
-    return (timed["seconds"] - timed["baseline_seconds"]) / timed["outputs"] * 1e9
+def _extra(timed: dict[str, float]) -> float:
+    """Seconds that an audit takes beside bare drawing."""
+    return timed["seconds"] - timed["baseline_seconds"]
+
+
+def _slope(shorter: dict[str, float], longer: dict[str, float]) -> float:
+    """Seconds that an audit takes beside bare drawing for each further output."""
+    return (_extra(longer) - _extra(shorter)) / (longer["outputs"] - shorter["outputs"])
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
@@ -156,7 +160,8 @@ def explain(data: dict[str, Any]) -> str:
     measured = data["measured"]
     costs = [cost for row in measured["membership_ns"].values() for cost in row]
     paragraph = PARAGRAPH.format(
-        slope=median(_nanoseconds(row["timed"][-1]) for row in measured["overheads"]),
+        fixed=median(_extra(row["timed"][-2]) for row in measured["overheads"]) * 1e3,
+        slope=median(_slope(*row["timed"][-2:]) for row in measured["overheads"]) * 1e9,
         fastest=min(costs),
         slowest=max(costs),
         draw=measured["numpy_laplace_ns"],
