@@ -30,9 +30,10 @@ ROUNDS_SECONDS = 1.0
 
 PARAGRAPH = """\
 An audit whose event costs next to nothing is compared, in turns, with drawing as many outputs in large batches and
-dropping them; the table says how many times as long it takes. An event costs {fixed:.0f} ms more, mostly for the
-many small batches between the first looks at the evidence, and {slope:.1f} ns more for each further output. Deciding whether one double is reachable takes {fastest:.0f} to {slowest:.0f} ns a sample on one core, depending on the
-model of the sampler and on ε; a draw of numpy's Laplace takes {draw:.0f} ns."""
+dropping them; the table says how many times as long it takes. An event costs {fixed:.0f} ms more, mostly for the many
+small batches between the first looks at the evidence, and {slope:.1f} ns more for each further output. Deciding
+whether one double is reachable takes {fastest:.0f} to {slowest:.0f} ns a sample on one core, depending on the model
+of the sampler and on ε; a draw of numpy's Laplace takes {draw:.0f} ns."""
 
 
 @dataclass(frozen=True)
