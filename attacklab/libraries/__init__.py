@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-NAMES = ("numpy", "scipy", "diffprivlib", "opendp", "pydp", "pipelinedp")
+NAMES = ("numpy", "scipy", "diffprivlib", "opendp", "pydp", "pipelinedp", "torch", "jax", "opacus", "jax_privacy")
 
 
 @dataclass(frozen=True)

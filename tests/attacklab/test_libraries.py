@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import gmpy2
 import numpy as np
 import pytest
 
@@ -16,8 +17,10 @@ from attacklab import libraries
 from attacklab.attacks import Precision, SumSensitivity
 from attacklab.environments import environments
 from attacklab.findings import Verdict
+from attacklab.floats import format_of
 from attacklab.isolation import ProcessRelease, isolated
 from attacklab.libraries.diffprivlib_adapter import SeededSystemRandom
+from attacklab.libraries.opacus_adapter import noise_multiplier
 from attacklab.loading import load_target
 from attacklab.referee import audit
 from attacklab.targets import Kind, Target, TargetError
@@ -79,6 +82,82 @@ class BoundedSum:
 """,
     "python_dp-9.7.dist-info/METADATA": "Metadata-Version: 2.1\nName: python-dp\nVersion: 9.7\n",
 }
+FAKE_TORCH = {
+    "torch/__init__.py": """
+from types import SimpleNamespace
+import numpy as np
+float64, float32, float16, bfloat16 = "float64", "float32", "float16", "bfloat16"
+class Tensor:
+    def __init__(self, values, dtype):
+        self.dtype, self.values = dtype, np.asarray(values).astype("float32" if dtype == bfloat16 else dtype)
+        if dtype == bfloat16:
+            self.values = (self.values.view("u4") & np.uint32(0xFFFF0000)).view("f4")
+    def __add__(self, other): return Tensor(self.values + other.values, self.dtype)
+    def __getitem__(self, place): return self.values[place]
+    def item(self): return self.values.item()
+    def float(self): return Tensor(self.values, float32)
+    def numpy(self):
+        assert self.dtype != bfloat16
+        return self.values
+tensor = Tensor
+zeros = lambda count: Tensor(np.zeros(count), float32)
+full = lambda shape, value, dtype: Tensor(np.full(shape, float(value)), dtype)
+class Generator:
+    def manual_seed(self, seed):
+        self.random = np.random.RandomState(seed % 1000)
+        return self
+everywhere = Generator()
+manual_seed = everywhere.manual_seed
+def normal(mean, std, size, *, generator, dtype): return Tensor(generator.random.normal(mean, std, size), dtype)
+class Laplace:
+    def __init__(self, loc, scale): self.loc, self.scale = loc, scale
+    def sample(self, shape):
+        return self.loc + Tensor(everywhere.random.laplace(0, self.scale.values, shape), self.loc.dtype)
+distributions = SimpleNamespace(Laplace=Laplace)
+nn = SimpleNamespace(Parameter=lambda tensor: tensor)
+optim = SimpleNamespace(SGD=lambda parameters, lr: parameters)
+""",
+    "torch-9.6.dist-info/METADATA": "Metadata-Version: 2.1\nName: torch\nVersion: 9.6\n",
+}
+FAKE_OPACUS = {
+    "opacus/__init__.py": "",
+    "opacus/optimizers.py": """
+from torch import normal
+class DPOptimizer:
+    def __init__(self, parameters, *, noise_multiplier, max_grad_norm, expected_batch_size, loss_reduction, generator,
+                 secure_mode):
+        self.scale = noise_multiplier * max_grad_norm * (2 if secure_mode else 1)
+        self.parameters, self.generator = parameters, generator
+        assert loss_reduction == "sum"
+    def add_noise(self):
+        for each in self.parameters:
+            noise = normal(0, self.scale, each.values.shape, generator=self.generator, dtype=each.dtype)
+            each.grad = each.summed_grad + noise
+""",
+    "opacus-9.5.dist-info/METADATA": "Metadata-Version: 2.1\nName: opacus\nVersion: 9.5\n",
+}
+FAKE_JAX = {
+    "jax/__init__.py": """
+from types import SimpleNamespace
+import numpy
+config = SimpleNamespace(update=lambda name, value: None)
+drawn = lambda name: lambda key, shape, dtype: getattr(numpy.random.RandomState(key), name)(size=shape).astype(dtype)
+random = SimpleNamespace(wrap_key_data=lambda data: data, normal=drawn("normal"), laplace=drawn("laplace"))
+""",
+    "jax-9.4.dist-info/METADATA": "Metadata-Version: 2.1\nName: jax\nVersion: 9.4\n",
+}
+FAKE_JAX_PRIVACY = {
+    "jax_privacy/__init__.py": "",
+    "jax_privacy/noise_addition.py": """
+from types import SimpleNamespace
+import jax
+def gaussian_privatizer(*, stddev, prng_key):
+    def update(gradient, state):
+        return gradient + stddev * jax.random.normal(prng_key, gradient.shape, gradient.dtype), state
+    return SimpleNamespace(init=lambda model: None, update=update)
+""",
+    "jax_privacy-9.3.dist-info/METADATA": "Metadata-Version: 2.1\nName: jax-privacy\nVersion: 9.3\n",
+}
 
 Loaded = Callable[..., Target]
 
@@ -101,7 +180,15 @@ def loaded() -> Iterator[Loaded]:
 @pytest.fixture
 def faked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loaded: Loaded) -> Loaded:
     """Loads targets of the fakes, which child interpreters find before the real libraries."""
-    for fake in (FAKE_DIFFPRIVLIB, FAKE_OPENDP, FAKE_PYDP):
+    for fake in (
+        FAKE_DIFFPRIVLIB,
+        FAKE_OPENDP,
+        FAKE_PYDP,
+        FAKE_TORCH,
+        FAKE_OPACUS,
+        FAKE_JAX,
+        FAKE_JAX_PRIVACY,
+    ):
         for name, text in fake.items():
             file = tmp_path / name
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -229,6 +316,71 @@ def test_pydp_is_told_the_bounds_and_sums_within_them(faked: Loaded) -> None:
     assert target.outputs(np.array([-5.0, 1.5, 7.0]), 1, rng()).tolist() == [3.5]
 
 
+DTYPES = {"float64": np.float64, "float32": np.float32, "float16": np.float16, "bfloat16": np.float32}
+
+
+@pytest.mark.parametrize("sampler", ["laplace", "gaussian"])
+@pytest.mark.parametrize(
+    ("library", "format_"), [*[("torch", name) for name in DTYPES], *[("jax", name) for name in list(DTYPES)[:3]]]
+)
+def test_samplers_give_outputs_in_the_format_of_their_name(
+    faked: Loaded, library: str, format_: str, sampler: str
+) -> None:
+    target = faked(f"{library}:{sampler}_{format_}", epsilon=0.5)
+    outputs = target.outputs(1.0, 20_000, rng())
+    assert outputs.dtype == DTYPES[format_]
+    assert format_of(outputs).name == {"bfloat16": "bfloat16"}.get(format_, format_.replace("float", "binary"))
+    # Standard deviations: 2√2, and √(2·ln(1.25/δ))/ε = 9.69.
+    expected = 2.828 if sampler == "laplace" else 9.690
+    assert np.std(outputs.astype(float)) == pytest.approx(expected, rel=0.05)
+    assert np.array_equal(outputs, target.outputs(1.0, 20_000, rng()))
+    assert not np.array_equal(outputs, target.outputs(1.0, 20_000, rng(2)))
+
+
+@pytest.mark.parametrize(
+    ("spec", "answer"),
+    [
+        ("torch:laplace_float32", 2**24 + 1),
+        ("torch:gaussian_bfloat16", 257.0),
+        ("torch:laplace_float64", 2**53 + 1),
+        ("jax:gaussian_float16", 0.1),
+        ("jax_privacy:gaussian_float32", 0.1),
+        ("opacus:gaussian", 2**24 + 1),
+    ],
+)
+def test_answers_that_a_format_lacks_are_refused(faked: Loaded, spec: str, answer: float) -> None:
+    with pytest.raises(TargetError, match=f"the answer {answer} is no .*float"):
+        faked(spec).outputs(answer, 1, rng())
+
+
+def test_opacus_and_jax_privacy_add_their_noise_to_a_gradient(faked: Loaded) -> None:
+    for spec, scale in {
+        "opacus:gaussian": 3.7306,
+        "opacus:gaussian_secure_mode": 2 * 3.7306,
+        "jax_privacy:gaussian_float32": 4.8448,
+    }.items():
+        outputs = faked(spec).outputs(8.0, 20_000, rng())
+        assert outputs.dtype == np.float32
+        assert np.mean(outputs) == pytest.approx(8.0, abs=0.3)
+        assert np.std(outputs) == pytest.approx(scale, rel=0.03)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 30.0])
+@pytest.mark.parametrize("delta", [1e-12, 1e-5, 0.1])
+def test_opacus_is_given_the_least_noise_multiplier_that_the_claim_allows(epsilon: float, delta: float) -> None:
+    """In 200 bits: δ(ε) = Φ(1/2σ − εσ) − e^ε·Φ(−1/2σ − εσ) of the Gaussian mechanism."""
+
+    def delta_of(sigma: float) -> gmpy2.mpfr:
+        shift, half, root = gmpy2.mpfr(epsilon) * sigma, 1 / (2 * gmpy2.mpfr(sigma)), gmpy2.sqrt(2)
+        return (gmpy2.erfc((shift - half) / root) - gmpy2.exp(epsilon) * gmpy2.erfc((shift + half) / root)) / 2
+
+    found = noise_multiplier(epsilon, delta)
+    with gmpy2.context(precision=200):
+        assert delta_of(found) <= delta
+        assert delta_of(float(np.float32(found))) <= delta
+        assert delta_of(found * (1 - 2.0**-18)) > delta
+
+
 DESCRIBED = """
 def constant(*, epsilon=1.0):
     release = lambda answer, trials, rng: [answer] * trials
@@ -312,6 +464,25 @@ def test_what_rounds_its_outputs_is_not_refuted_by_the_precision_attack(real: Lo
         assert finding.verdict is Verdict.NOT_DETECTED
         assert finding.smallest_detectable is not None
         assert finding.smallest_detectable < 0.4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "torch:laplace_float64",
+        "torch:laplace_float32",
+        "torch:gaussian_bfloat16",
+        "jax:laplace_float16",
+        "jax:gaussian_float32",
+        "opacus:gaussian",
+        "opacus:gaussian_secure_mode",
+        "jax_privacy:gaussian_float32",
+    ],
+)
+def test_sums_of_an_answer_and_noise_are_refuted_in_every_format(real: Loaded, spec: str) -> None:
+    findings = audit(real(spec), [Precision()], trials=50_000, spend_all=True)
+    assert [finding.verdict for finding in findings] == [Verdict.VIOLATED] * 2
 
 
 @pytest.mark.slow

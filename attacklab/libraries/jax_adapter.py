@@ -1,0 +1,105 @@
+"""JAX's samplers on the CPU, their noise added to an answer of the same format, as training code does it.
+
+JAX claims no privacy for them; the claim judged here is that of the programs that use them so. A format's answers are
+that format's numbers: others are refused, for rounding them is not the sampler's. bfloat16 comes out as binary32, which
+holds all its numbers: numpy has no bfloat16.
+
+JAX compiles for every shape. So noise is drawn in blocks of one shape, and once before any is asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+DISTRIBUTION = "jax"
+UNSEEDED = False
+
+BLOCK = 1 << 13
+"""Outputs drawn at a time."""
+
+
+def _additive(sampler_name: str, dtype_name: str, scale: float) -> Any:
+    import jax
+
+    if dtype_name == "float64":
+        jax.config.update("jax_enable_x64", True)
+    dtype = jax.numpy.dtype(dtype_name)
+    sampler = getattr(jax.random, sampler_name)
+
+    def drawn(value: Any, rng: np.random.Generator) -> Any:
+        key = jax.random.wrap_key_data(rng.integers(1 << 32, size=2, dtype=np.uint32))
+        outputs = np.asarray(value + scale * sampler(key, (BLOCK,), dtype))
+        return outputs.astype(np.float32) if dtype_name == "bfloat16" else outputs
+
+    def release(answer: float, trials: int, rng: np.random.Generator) -> Any:
+        value = jax.numpy.asarray(answer, dtype)
+        if value.item() != answer:
+            raise ValueError(f"the answer {answer} is no {dtype}")
+        return np.concatenate([drawn(value, rng) for _ in range(-(-trials // BLOCK))])[:trials]
+
+    release(0.0, 1, np.random.default_rng(0))
+    return release
+
+
+def _laplace(dtype_name: str, epsilon: float) -> dict[str, Any]:
+    return {"kind": "noise", "release": _additive("laplace", dtype_name, 1 / epsilon), "epsilon": epsilon}
+
+
+def _gaussian(dtype_name: str, epsilon: float, delta: float) -> dict[str, Any]:
+    release = _additive("normal", dtype_name, math.sqrt(2 * math.log(1.25 / delta)) / epsilon)
+    return {"kind": "noise", "release": release, "epsilon": epsilon, "delta": delta}
+
+
+def laplace_float64(*, epsilon: float = 1.0) -> dict[str, Any]:
+    """`jax.random.laplace` added to the answer, in binary64."""
+    return _laplace("float64", epsilon)
+
+
+def laplace_float32(*, epsilon: float = 1.0) -> dict[str, Any]:
+    """`jax.random.laplace` added to the answer, in binary32."""
+    return _laplace("float32", epsilon)
+
+
+def laplace_float16(*, epsilon: float = 1.0) -> dict[str, Any]:
+    """`jax.random.laplace` added to the answer, in binary16."""
+    return _laplace("float16", epsilon)
+
+
+def laplace_bfloat16(*, epsilon: float = 1.0) -> dict[str, Any]:
+    """`jax.random.laplace` added to the answer, in bfloat16."""
+    return _laplace("bfloat16", epsilon)
+
+
+def gaussian_float64(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
+    """`jax.random.normal` added to the answer, in binary64, with the textbook's scale for ε up to 1."""
+    return _gaussian("float64", epsilon, delta)
+
+
+def gaussian_float32(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
+    """`jax.random.normal` added to the answer, in binary32, with the textbook's scale for ε up to 1."""
+    return _gaussian("float32", epsilon, delta)
+
+
+def gaussian_float16(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
+    """`jax.random.normal` added to the answer, in binary16, with the textbook's scale for ε up to 1."""
+    return _gaussian("float16", epsilon, delta)
+
+
+def gaussian_bfloat16(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
+    """`jax.random.normal` added to the answer, in bfloat16, with the textbook's scale for ε up to 1."""
+    return _gaussian("bfloat16", epsilon, delta)
+
+
+MECHANISMS = (
+    laplace_float64,
+    laplace_float32,
+    laplace_float16,
+    laplace_bfloat16,
+    gaussian_float64,
+    gaussian_float32,
+    gaussian_float16,
+    gaussian_bfloat16,
+)

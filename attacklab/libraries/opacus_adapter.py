@@ -1,0 +1,77 @@
+"""Opacus: the Gaussian noise that its `DPOptimizer` adds to the summed gradient, with and without `secure_mode`.
+
+An answer is one coordinate of a summed gradient in binary32, PyTorch's default, and a trial is one coordinate of a
+parameter. Per-sample gradients are clipped to a norm of 1, so that is the sensitivity of the sum. The noise multiplier
+is the least for which the Gaussian mechanism over the reals keeps the claim. Answers that binary32 lacks are refused.
+
+`PrivacyEngine(secure_mode=True)` draws from the operating system through torchcsprng; here both modes draw from
+PyTorch's own generator, seeded. What `secure_mode` does to the noise, four draws added and halved, is audited; the
+generator is not.
+
+Source of the calibration: Balle and Wang 2018, 'Improving the Gaussian Mechanism for Differential Privacy: Analytical
+Calibration and Optimal Denoising', theorem 8.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+DISTRIBUTION = "opacus"
+UNSEEDED = False
+
+
+def noise_multiplier(epsilon: float, delta: float) -> float:
+    """The least noise multiplier that the claim allows, enlarged by more than its rounding to binary32 takes away."""
+    from scipy.optimize import brentq
+    from scipy.special import log_ndtr, ndtr
+
+    def excess(sigma: float) -> float:
+        shift, half = epsilon * sigma, 0.5 / sigma
+        return float(ndtr(half - shift) - math.exp(epsilon + log_ndtr(-half - shift)) - delta)
+
+    tail = math.sqrt(2 * math.log(1 / delta))
+    # Concentrated differential privacy shows that the upper end suffices.
+    enough = (tail + math.sqrt(tail * tail + 2 * epsilon)) / (2 * epsilon)
+    return float(brentq(excess, 1e-3 * enough, enough, xtol=1e-12)) * (1 + 2.0**-20)
+
+
+def _optimizer(epsilon: float, delta: float, *, secure_mode: bool) -> dict[str, Any]:
+    import torch
+    from opacus.optimizers import DPOptimizer
+
+    multiplier = noise_multiplier(epsilon, delta)
+
+    def release(answer: float, trials: int, rng: np.random.Generator) -> Any:
+        parameter = torch.nn.Parameter(torch.zeros(trials))
+        optimizer = DPOptimizer(
+            torch.optim.SGD([parameter], lr=1.0),
+            noise_multiplier=multiplier,
+            max_grad_norm=1.0,
+            expected_batch_size=None,
+            loss_reduction="sum",
+            generator=torch.Generator().manual_seed(int(rng.integers(1 << 63))),
+            secure_mode=secure_mode,
+        )
+        parameter.summed_grad = torch.full((trials,), answer, dtype=torch.float32)
+        if parameter.summed_grad[0].item() != answer:
+            raise ValueError(f"the answer {answer} is no {torch.float32}")
+        optimizer.add_noise()
+        return parameter.grad.numpy()
+
+    return {"kind": "noise", "release": release, "epsilon": epsilon, "delta": delta}
+
+
+def gaussian(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
+    """`DPOptimizer.add_noise` on a gradient in binary32."""
+    return _optimizer(epsilon, delta, secure_mode=False)
+
+
+def gaussian_secure_mode(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
+    """`DPOptimizer.add_noise` on a gradient in binary32, with `secure_mode`: half the sum of four draws."""
+    return _optimizer(epsilon, delta, secure_mode=True)
+
+
+MECHANISMS = (gaussian, gaussian_secure_mode)
