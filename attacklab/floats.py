@@ -110,12 +110,15 @@ class ArithmeticModeError(Exception):
     """This process does not compute as IEEE 754 says, so no finding of it would mean anything."""
 
 
-def half_ulp(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Half the distance from |value| to the next larger double: how far rounding moves a sum at the most.
+def half_ulp(values: NDArray[np.float64], form: Format = BINARY64) -> NDArray[np.float64]:
+    """Half the distance from |value| to the next larger number of a format: how far rounding moves a sum at the most.
 
-    That is 0 for subnormal numbers, where sums are exact.
+    That is 0 for doubles that are subnormal, whose sums are exact.
     """
-    return np.spacing(np.abs(values)) / 2
+    if form is BINARY64:
+        return np.spacing(np.abs(values)) / 2
+    exponents = np.frexp(np.maximum(np.abs(values), 2.0**form.least_exponent))[1] - 1
+    return np.where(np.isfinite(values), np.ldexp(0.5, exponents - form.significand_bits + 1), np.nan)
 
 
 def require_ieee_arithmetic() -> None:

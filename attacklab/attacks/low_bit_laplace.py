@@ -1,16 +1,18 @@
 """Low bits of Laplace noise: is y − f(D) a value that the sampler can produce at all?
 
-Textbook samplers compute f(D) ± λ·log(v) for a v on the grid of multiples of 2^−53. Only some doubles y are such values
-for f(D), others for f(D′), and many for one of the two only: seeing one of those proves which database it came from.
+Textbook samplers compute f(D) ± λ·log(v) for a v on the grid of multiples of 2^−p, of p significant bits. Only some
+numbers y are such values for f(D), others for f(D′), and many for one of the two only: seeing one of those proves which
+database it came from.
 
 Whether y is reachable is decided by inverting the sampler: v ≈ e^(−|y − f|/λ) leaves a handful of grid points, and each
 is put through the sampler's own arithmetic. The adversary knows λ = Δ/ε and, out of the models below, guesses the
 sampler; the choosing sample picks the model. It matters which logarithm is modelled: numpy's own and the C library's
-differ in the last bit on many inputs. A negative result shows only that none of these models fits, or that both
-answers are so large against λ that all their neighbourhood is reachable.
+differ in the last bit on many inputs. In formats narrower than doubles (a look at some outputs tells) both are rounded
+from doubles; where a library's own differs, that output goes unrecognised. A negative result shows only that none of
+these models fits, or that both answers are so large against λ that all their neighbourhood is reachable.
 
-For v on all multiples of 2^−53 the advantage is about 0.60. The textbook's 1 − 2|U − ½| is always an even multiple,
-which thins the reachable doubles out by half again: there it is about 0.80.
+For v on all multiples of 2^−p the advantage is about 0.60. The textbook's 1 − 2|U − ½| is always an even multiple,
+which thins the reachable numbers out by half again: there it is about 0.80.
 
 Source: Mironov 2012, 'On Significance of the Least Significant Bits for Differential Privacy', section 4.
 """
@@ -27,20 +29,18 @@ from numpy.typing import NDArray
 from scipy import special
 
 from attacklab.attacks.base import Event, Probe, Scenario, as_floats
-from attacklab.floats import half_ulp
+from attacklab.floats import BINARY64, Format, format_of, half_ulp
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Kind, Outputs, Target
 
-Floats: TypeAlias = NDArray[np.float64]
+Doubles: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
-
-GRID = 2.0**53
-"""Uniforms are multiples of 1/GRID."""
-
-UNIT_ROUNDOFF = 2.0**-53
 
 WIDEST_SEARCH = 24
 """With more grid points than this that might give y, one of them does."""
+
+PROBED = 64
+"""Outputs that the format is told from."""
 
 CHUNK = 1 << 13
 """Outputs inverted at a time, so that the work stays in the cache."""
@@ -53,12 +53,12 @@ class SamplerModel:
     Attributes:
         description: in words.
         log: its logarithm, elementwise.
-        positive: which v·2^53 can give noise above zero, elementwise.
-        negative: which v·2^53 can give noise below zero.
+        positive: which v·2^p can give noise above zero, elementwise.
+        negative: which v·2^p can give noise below zero.
     """
 
     description: str
-    log: Callable[[Floats], Floats]
+    log: Callable[[Doubles], Doubles]
     positive: Callable[[Integers], NDArray[np.bool_]]
     negative: Callable[[Integers], NDArray[np.bool_]]
 
@@ -71,12 +71,20 @@ def _every(numerators: Integers) -> NDArray[np.bool_]:
     return np.full(numerators.shape, True)
 
 
+def _one_mod_four(numerators: Integers) -> NDArray[np.bool_]:
+    return np.equal(numerators % 4, 1)
+
+
+def _three_mod_four(numerators: Integers) -> NDArray[np.bool_]:
+    return np.equal(numerators % 4, 3)
+
+
 def _rounded_complement(numerators: Integers) -> NDArray[np.bool_]:
     """Whether (2.0 − U) − U gives it: 2.0 − U is rounded to even, so of the residues mod 8 only these four come."""
     return np.isin(numerators % 8, (0, 1, 4, 7))
 
 
-_library_log: Callable[[Floats], Floats] = partial(special.xlogy, 1.0)
+_library_log: Callable[[Doubles], Doubles] = partial(special.xlogy, 1.0)
 """The C library's log, elementwise; numpy's ufunc has an implementation of its own."""
 
 MODELS = (
@@ -84,6 +92,8 @@ MODELS = (
     SamplerModel("inverse CDF with the C library's log", _library_log, _even, _even),
     SamplerModel("a sign times numpy's log of a uniform", np.log, _every, _every),
     SamplerModel("numpy's C code, log(U + U) and log((2.0 − U) − U)", _library_log, _rounded_complement, _even),
+    # U is 2W − 1 + 2^−p for a multiple W of 2^(1−p), and v = 1 − |U|.
+    SamplerModel("JAX's code, log1p(−|U|) for U above −1", np.log, _one_mod_four, _three_mod_four),
 )
 
 
@@ -97,27 +107,35 @@ class LowBitLaplace:
 
     answers: tuple[float, float] | None = None
     name: str = "low_bit_laplace"
-    flaw: str = "some doubles can be reached from one true answer only"
+    flaw: str = "some numbers can be reached from one true answer only"
 
     def applies_to(self, target: Target) -> bool:
         """Additive noise only."""
         return target.kind is Kind.NOISE
 
-    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - needs no look at outputs
+    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """One pair, a bet for every model."""
         first, second = self.answers or (0.0, target.sensitivity)
+        released = format_of(probe(first, PROBED))
         scale = target.sensitivity / target.claim.epsilon
         events = tuple(
             Event(
                 f"reachable from {first!r} and not from {second!r} by {model.description}, scale {scale!r}",
-                partial(_only_from, here=first, there=second, scale=scale, model=model),
+                partial(_only_from, here=first, there=second, scale=scale, model=model, released=released),
             )
             for model in MODELS
         )
         yield Scenario(NeighbouringPair.answers(first, second, sensitivity=target.sensitivity), events)
 
 
-def reachable(outputs: Floats, answer: float, scale: float, model: SamplerModel) -> NDArray[np.bool_]:
+def grid_of(released: Format) -> float:
+    """Uniforms of a format are multiples of 1 over this."""
+    return 2.0**released.significand_bits
+
+
+def reachable(
+    outputs: Doubles, answer: float, scale: float, model: SamplerModel, released: Format = BINARY64
+) -> NDArray[np.bool_]:
     """Which outputs the sampler can produce for a true answer.
 
     Args:
@@ -125,45 +143,55 @@ def reachable(outputs: Floats, answer: float, scale: float, model: SamplerModel)
         answer: the true answer f(D).
         scale: λ of the noise, in the unit of the answer.
         model: how the sampler computes.
+        released: the format in which it does, and that the outputs are numbers of.
 
     Returns:
         A bool an output, exact up to the (never seen) case of a grid point outside the search window.
     """
     found = np.empty(outputs.shape, dtype=bool)
     for start in range(0, len(outputs), CHUNK):
-        found[start : start + CHUNK] = _reachable_chunk(outputs[start : start + CHUNK], answer, scale, model)
+        found[start : start + CHUNK] = _reachable_chunk(outputs[start : start + CHUNK], answer, scale, model, released)
     return found
 
 
-def _reachable_chunk(outputs: Floats, answer: float, scale: float, model: SamplerModel) -> NDArray[np.bool_]:
+def _reachable_chunk(
+    outputs: Doubles, answer: float, scale: float, model: SamplerModel, released: Format
+) -> NDArray[np.bool_]:
+    grid = grid_of(released)
+    there, factor = (released.rounded(np.array([value])) for value in (answer, scale))
+    unit_roundoff = 2.0**-released.significand_bits
     with np.errstate(all="ignore"):
-        noise = outputs - answer
-        depth = np.abs(noise) / scale
-        centre = np.exp(-depth) * GRID
+        noise = outputs - float(there[0])
+        depth = np.abs(noise) / float(factor[0])
+        centre = np.exp(-depth) * grid
         # What may lie between the centre and the grid point: the rounding of y and of y − f; of the depth, one unit
         # in the last place of the logarithm and half of one each of product and quotient; one of the exponential.
-        rounding = (half_ulp(outputs) + half_ulp(noise)) * (answer != 0)
-        width = centre * (np.expm1(rounding / scale) + UNIT_ROUNDOFF * (4 * depth + 2))
+        rounding = (half_ulp(outputs, released) + half_ulp(noise, released)) * (answer != 0)
+        width = centre * (np.expm1(rounding / scale) + unit_roundoff * (4 * depth + 2))
         # Not below the first grid point, and nothing to search where an output is a failure.
         low = np.maximum(np.ceil(centre - width), 1)
-        high = np.minimum(np.floor(centre + width), GRID)
+        high = np.minimum(np.floor(centre + width), grid)
     found = high - low > WIDEST_SEARCH
     open_ = np.flatnonzero((low <= high) & ~found)
     candidate, last = low[open_], high[open_]
     while open_.size:
-        sign = np.copysign(1.0, noise[open_])
         numerators = candidate.astype(np.int64)
-        allowed = np.where(sign > 0, model.positive(numerators), model.negative(numerators))
-        hit = allowed & (answer - sign * (scale * model.log(candidate / GRID)) == outputs[open_])
+        drawn = released.rounded(factor * released.rounded(model.log(candidate / grid)))
+        # Noise that the sum rounds away can have had either sign.
+        above = model.positive(numerators) & (noise[open_] >= 0) & (released.rounded(there - drawn) == outputs[open_])
+        below = model.negative(numerators) & (noise[open_] <= 0) & (released.rounded(there + drawn) == outputs[open_])
+        hit = above | below
         found[open_[hit]] = True
         left = ~hit & (candidate < last)
         open_, candidate, last = open_[left], candidate[left] + 1, last[left]
     return found
 
 
-def _only_from(outputs: Outputs, *, here: float, there: float, scale: float, model: SamplerModel) -> NDArray[np.bool_]:
+def _only_from(
+    outputs: Outputs, *, here: float, there: float, scale: float, model: SamplerModel, released: Format
+) -> NDArray[np.bool_]:
     values = as_floats(outputs)
-    inside = reachable(values, here, scale, model)
+    inside = reachable(values, here, scale, model, released)
     rest = np.flatnonzero(inside)
-    inside[rest] = ~reachable(values[rest], there, scale, model)
+    inside[rest] = ~reachable(values[rest], there, scale, model, released)
     return inside

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from attacklab.floats import BFLOAT16, BINARY16, FORMATS, Format, format_of, half_ulp, require_ieee_arithmetic
-from tests.attacklab.narrow import TYPES, carried
+from tests.attacklab.narrow import NARROW, TYPES, carried
 
 EVERY_PATTERN = np.arange(1 << 16, dtype=np.uint16)
 
@@ -83,6 +83,14 @@ def test_what_is_no_array_of_floats_is_judged_as_doubles() -> None:
 def test_half_ulp_is_half_the_way_to_the_next_larger_magnitude(value: float) -> None:
     way = (Fraction(math.nextafter(abs(value), math.inf)) - Fraction(abs(value))) / 2
     assert Fraction(float(half_ulp(np.array([value]))[0])) == way
+
+
+@pytest.mark.parametrize("form", NARROW, ids=lambda form: form.name)
+@pytest.mark.parametrize("value", [1.0, -1.0, 1.5, 0.1, 1000.0, 2.0**-14, 2.0**-20, -0.0])
+def test_half_ulp_of_a_format_is_half_the_way_to_its_next_larger_magnitude(form: Format, value: float) -> None:
+    magnitude = form.rounded(np.abs(np.array([value])))
+    way = Fraction(float(form.next_above(magnitude)[0])) - Fraction(float(magnitude[0]))
+    assert Fraction(float(half_ulp(magnitude.astype(float), form)[0])) == way / 2
 
 
 def test_half_ulp_of_subnormal_numbers_is_zero_as_their_sums_are_exact() -> None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from attacklab.attacks import low_bit_laplace
 from attacklab.attacks.low_bit_laplace import MODELS, LowBitLaplace, SamplerModel, reachable
 from attacklab.findings import Finding, Verdict
+from attacklab.floats import BFLOAT16, BINARY16, FORMATS, Format
 from attacklab.referee import audit
 from attacklab.targets import Target
 from mechanisms.laplace.naive import (
@@ -22,10 +23,12 @@ from mechanisms.laplace.naive import (
     naive_laplace_numpy_legacy,
 )
 from tests.attacklab.ideal import lattice_laplace
+from tests.attacklab.narrow import NARROW, TYPES, carried, exact_laplace_in
 
 Release = Callable[..., NDArray[np.float64]]
 
 SMALL_GRID = 1 << 12
+EVERY_PATTERN = np.arange(1 << 16, dtype=np.uint16)
 
 
 def image(answer: float, scale: float, model: SamplerModel) -> NDArray[np.float64]:
@@ -58,7 +61,7 @@ def image(answer: float, scale: float, model: SamplerModel) -> NDArray[np.float6
 def test_membership_is_what_enumerating_the_whole_grid_gives(
     model: SamplerModel, here: float, there: float, scale: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(low_bit_laplace, "GRID", float(SMALL_GRID))
+    monkeypatch.setattr(low_bit_laplace, "grid_of", lambda _: float(SMALL_GRID))
     from_here, from_there = image(here, scale, model), image(there, scale, model)
     # What it can produce, what the neighbour can, the doubles next to both, and what nobody can.
     candidates = [from_here, from_there, np.array([here, there])]
@@ -68,6 +71,64 @@ def test_membership_is_what_enumerating_the_whole_grid_gives(
     expected = np.isin(outputs, from_here)
     assert expected.any()
     np.testing.assert_array_equal(reachable(outputs, here, scale, model), expected)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.description)
+@pytest.mark.parametrize("form", [BINARY16, BFLOAT16], ids=lambda form: form.name)
+@pytest.mark.parametrize(("answer", "scale"), [(0.0, 1.0), (1.0, 1.0), (3.75, 0.7), (-2.5, 100.0), (1.0, 1e-3)])
+def test_membership_of_every_number_of_16_bits_is_what_enumerating_the_grid_gives(
+    model: SamplerModel, form: Format, answer: float, scale: float
+) -> None:
+    number = TYPES[form]
+    numerators = np.arange(1, (1 << form.significand_bits) + 1)
+    magnitudes = number(scale) * model.log(numerators / (1 << form.significand_bits)).astype(np.float32).astype(number)
+    above = number(answer) - magnitudes[model.positive(numerators)]
+    below = number(answer) + magnitudes[model.negative(numerators)]
+    expected = np.unique(carried(np.concatenate([above, below])))
+    every = carried(EVERY_PATTERN.view(number))
+    every = every[np.isfinite(every)].astype(np.float64)
+    found = np.unique(every[reachable(every, answer, scale, model, form)])
+    if scale < 0.1:  # the numbers near the answer are as coarse as the noise
+        assert np.isin(expected, found).all()
+    else:
+        assert np.array_equal(found, expected)
+
+
+def jaxs_laplace(form: Format) -> Release:
+    """As `jax.random.laplace` computes it, but for a correctly rounded logarithm."""
+
+    def release(
+        answer: float, trials: int, rng: np.random.Generator, *, epsilon: float, sensitivity: float
+    ) -> NDArray[np.float64]:
+        number, bits = TYPES[form], form.significand_bits
+        least = number(-1 + 2.0**-bits)
+        halves = rng.integers(0, 1 << (bits - 1), trials) / (1 << (bits - 1))
+        uniform = np.maximum(halves.astype(number) * (number(1) - least) + least, least)
+        noise = (np.sign(uniform.astype(float)) * np.log1p(-np.abs(uniform.astype(float)))).astype(number)
+        outputs: NDArray[np.float64] = carried(number(answer) + number(sensitivity / epsilon) * noise)
+        return outputs
+
+    return release
+
+
+@pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
+@pytest.mark.parametrize("epsilon", [0.125, 1.0])
+def test_jaxs_sampler_is_caught_in_every_format(form: Format, epsilon: float) -> None:
+    """With 10 000 trials 0.035 is 7 standard deviations: the advantage is missed with probability below 1e-11."""
+    finding = judged(jaxs_laplace(form), epsilon)
+    assert finding.verdict is Verdict.VIOLATED
+    assert finding.advantage is not None
+    assert abs(finding.advantage.estimate) > 0.8 - 0.035
+    assert finding.event is not None
+    assert "JAX" in finding.event
+
+
+@pytest.mark.parametrize("form", NARROW, ids=lambda form: form.name)
+def test_an_exact_mechanism_rounded_to_a_narrower_format_is_not_accused(form: Format) -> None:
+    """A false alarm has probability at most 1e-9."""
+    (finding,) = audit(exact_laplace_in(form), [LowBitLaplace()], trials=50_000, alpha=1e-9, spend_all=True)
+    assert finding.verdict is Verdict.NOT_DETECTED
+    assert finding.smallest_detectable is not None
 
 
 def test_membership_of_infinities_and_failures_is_no() -> None:
@@ -224,8 +285,8 @@ def test_integers_and_failures_are_judged_like_any_other_output() -> None:
 
 def test_the_default_pair_is_zero_against_the_sensitivity() -> None:
     target = Target.noise(partial(naive_laplace_numpy, epsilon=0.5, sensitivity=2.5), epsilon=0.5, sensitivity=2.5)
-    (scenario,) = LowBitLaplace().scenarios(target, lambda *_: np.empty(0))
+    (scenario,) = LowBitLaplace().scenarios(target, lambda *_: np.zeros(1))
     assert (scenario.pair.first, scenario.pair.second) == (0.0, 2.5)
     assert len(scenario.events) == len(MODELS)
     with pytest.raises(ValueError, match="further apart than the sensitivity"):
-        list(LowBitLaplace((0.0, 2.6)).scenarios(target, lambda *_: np.empty(0)))
+        list(LowBitLaplace((0.0, 2.6)).scenarios(target, lambda *_: np.zeros(1)))
