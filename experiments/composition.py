@@ -25,7 +25,7 @@ from scipy import special, stats
 
 from attacklab.attacks.base import bounds_of
 from attacklab.attacks.local_sensitivity import estimated_scale
-from attacklab.attacks.low_bit_laplace import MODELS, reachable
+from attacklab.attacks.low_bit_laplace import NUMPY, reachable
 from attacklab.claims import PrivacyClaim
 from attacklab.experiment import Collected, Settings
 from attacklab.figures import Figure, Panel, Role, Series
@@ -172,14 +172,13 @@ def _draw(settings: Settings, *key: int) -> np.random.Generator:
 def _low_bits(settings: Settings, trials: int, answers: int, alpha: float) -> Estimate:
     """The bet that every one of m answers can be reached from the first database."""
     target = targets.naive_laplace_numpy(EPSILON)
-    model = MODELS[-1]
     hits = []
     for side in (0, 1):
         rng = _draw(settings, 0, answers, side)
         kept = 0
         for rows in _portions(trials, answers):
             drawn = target.outputs(float(side), rows * answers, rng)
-            kept += int(reachable(drawn, 0.0, 1 / EPSILON, model).reshape(rows, answers).all(axis=1).sum())
+            kept += int(reachable(drawn, 0.0, 1 / EPSILON, NUMPY).reshape(rows, answers).all(axis=1).sum())
         hits.append(kept)
     return assess(target.claim.composed(answers), Counts(hits[0], hits[1], trials), alpha).advantage
 

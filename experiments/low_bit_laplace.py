@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from attacklab.attacks import LowBitLaplace
-from attacklab.attacks.low_bit_laplace import MODELS, reachable
+from attacklab.attacks.low_bit_laplace import TEXTBOOK, reachable
 from attacklab.experiment import Collected, Settings
 from attacklab.figures import Figure, Panel, Role, Series
 from experiments import targets
@@ -50,7 +50,7 @@ def _holes() -> dict[str, list[bool]]:
     """Which of the doubles next above one place the textbook's sampler can produce for either answer."""
     start = np.array([HOLES_AT]).view(np.int64)[0]
     doubles = (start + np.arange(HOLES_SHOWN)).view(np.float64)
-    return {str(answer): reachable(doubles, answer, 1 / HOLES_EPSILON, MODELS[0]).tolist() for answer in ANSWERS}
+    return {str(answer): reachable(doubles, answer, 1 / HOLES_EPSILON, TEXTBOOK).tolist() for answer in ANSWERS}
 
 
 def ideal_advantage(epsilon: float) -> float:

@@ -87,14 +87,13 @@ def _rounded_complement(numerators: Integers) -> NDArray[np.bool_]:
 _library_log: Callable[[Doubles], Doubles] = partial(special.xlogy, 1.0)
 """The C library's log, elementwise; numpy's ufunc has an implementation of its own."""
 
-MODELS = (
-    SamplerModel("inverse CDF with numpy's log", np.log, _even, _even),
-    SamplerModel("inverse CDF with the C library's log", _library_log, _even, _even),
-    SamplerModel("a sign times numpy's log of a uniform", np.log, _every, _every),
-    SamplerModel("numpy's C code, log(U + U) and log((2.0 − U) − U)", _library_log, _rounded_complement, _even),
-    # U is 2W − 1 + 2^−p for a multiple W of 2^(1−p), and v = 1 − |U|.
-    SamplerModel("JAX's code, log1p(−|U|) for U above −1", np.log, _one_mod_four, _three_mod_four),
-)
+TEXTBOOK = SamplerModel("inverse CDF with numpy's log", np.log, _even, _even)
+TEXTBOOK_LIBRARY = SamplerModel("inverse CDF with the C library's log", _library_log, _even, _even)
+SIGNED = SamplerModel("a sign times numpy's log of a uniform", np.log, _every, _every)
+NUMPY = SamplerModel("numpy's C code, log(U + U) and log((2.0 − U) − U)", _library_log, _rounded_complement, _even)
+# U is 2W − 1 + 2^−p for a multiple W of 2^(1−p), and v = 1 − |U|.
+JAX = SamplerModel("JAX's code, log1p(−|U|) for U above −1", np.log, _one_mod_four, _three_mod_four)
+MODELS = (TEXTBOOK, TEXTBOOK_LIBRARY, SIGNED, NUMPY, JAX)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,16 @@ import pytest
 from numpy.typing import NDArray
 
 from attacklab.attacks import low_bit_laplace
-from attacklab.attacks.low_bit_laplace import MODELS, LowBitLaplace, SamplerModel, reachable
+from attacklab.attacks.low_bit_laplace import (
+    MODELS,
+    NUMPY,
+    SIGNED,
+    TEXTBOOK,
+    TEXTBOOK_LIBRARY,
+    LowBitLaplace,
+    SamplerModel,
+    reachable,
+)
 from attacklab.findings import Finding, Verdict
 from attacklab.floats import BFLOAT16, BINARY16, FORMATS, Format
 from attacklab.referee import audit
@@ -135,7 +144,7 @@ def test_membership_of_infinities_and_failures_is_no() -> None:
     outputs = np.array([math.nan, math.inf, -math.inf, 1e308])
     for model in MODELS:
         assert not reachable(outputs, 0.5, 2.0, model).any()
-    assert reachable(np.array([]), 0.5, 2.0, MODELS[0]).shape == (0,)
+    assert reachable(np.array([]), 0.5, 2.0, TEXTBOOK).shape == (0,)
 
 
 def textbook(answer: float, scale: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -168,12 +177,12 @@ def by_legacy_state(answer: float, scale: float, trials: int, rng: np.random.Gen
 
 
 SAMPLERS = [
-    (textbook, MODELS[0]),
-    (textbook_in_c, MODELS[1]),
-    (every_multiple, MODELS[2]),
-    (by_generator, MODELS[3]),
-    (by_generator_around_the_answer, MODELS[3]),
-    (by_legacy_state, MODELS[3]),
+    (textbook, TEXTBOOK),
+    (textbook_in_c, TEXTBOOK_LIBRARY),
+    (every_multiple, SIGNED),
+    (by_generator, NUMPY),
+    (by_generator_around_the_answer, NUMPY),
+    (by_legacy_state, NUMPY),
 ]
 
 
@@ -197,7 +206,7 @@ def test_complement_that_numpy_rounds_leaves_the_four_residues_and_no_other() ->
         uniform = Fraction(numerator, 2**53)
         assert Fraction(complement) / 2**53 == Fraction(float(2 - uniform)) - uniform
     produced = complements.astype(np.int64)
-    allowed = MODELS[3].positive
+    allowed = NUMPY.positive
     assert allowed(produced).all()
     assert {residue for residue in range(8) if allowed(np.array([residue]))[0]} == set((produced % 8).tolist())
 
@@ -205,9 +214,9 @@ def test_complement_that_numpy_rounds_leaves_the_four_residues_and_no_other() ->
 def test_uniforms_below_a_half_give_even_multiples_and_textbook_ones_too() -> None:
     uniform = np.random.default_rng(3).random(20_000)
     low = uniform[uniform < 0.5]
-    assert MODELS[3].negative(((low + low) * 2**53).astype(np.int64)).all()
+    assert NUMPY.negative(((low + low) * 2**53).astype(np.int64)).all()
     textbook_grid = ((1 - 2 * np.abs(uniform - 0.5)) * 2**53).astype(np.int64)
-    assert MODELS[0].positive(textbook_grid).all()
+    assert TEXTBOOK.positive(textbook_grid).all()
     assert set((textbook_grid % 4).tolist()) == {0, 2}
 
 
