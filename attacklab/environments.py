@@ -10,6 +10,8 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from packaging.version import Version
+
 PINNED, BUILT = "environments", ".environments"
 
 
@@ -20,12 +22,14 @@ class Environment:
     Attributes:
         name: of the file that pins it, without its ending.
         library: whose targets it is for.
+        version: of the library.
         python: its interpreter.
         is_missing: whether it has not been built.
     """
 
     name: str
     library: str
+    version: str
     python: Path
     is_missing: bool
 
@@ -36,15 +40,14 @@ class Environment:
 
 
 def environments(root: Path) -> list[Environment]:
-    """All environments of the checkout at `root`, in the order of their names; none where there is no checkout."""
+    """All environments of the checkout at `root`, by library and version; none where there is no checkout."""
     found = []
-    for pinned in sorted((root / PINNED).glob("*-*.txt")):
+    for pinned in (root / PINNED).glob("*-*.txt"):
         folder = root / BUILT / pinned.stem
-        library = pinned.stem.rpartition("-")[0]
-        found.append(
-            Environment(pinned.stem, library, folder / "bin" / "python", is_missing=not (folder / ".ready").is_file())
-        )
-    return found
+        library, _, version = pinned.stem.rpartition("-")
+        is_missing = not (folder / ".ready").is_file()
+        found.append(Environment(pinned.stem, library, version, folder / "bin" / "python", is_missing=is_missing))
+    return sorted(found, key=lambda environment: (environment.library, Version(environment.version)))
 
 
 def interpreter(name: str, root: Path) -> str:

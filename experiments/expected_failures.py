@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from packaging.specifiers import SpecifierSet
+
 from attacklab.attacks import ATTACKS
 from attacklab.findings import Verdict
 from attacklab.libraries import library
@@ -41,6 +43,7 @@ class ExpectedFailure:
         attack: which attack finds it.
         reason: what it is, in one line.
         link: where it is told of.
+        versions: a specifier (PEP 440) of the versions that have it; all by default.
     """
 
     library: str
@@ -48,6 +51,7 @@ class ExpectedFailure:
     attack: str
     reason: str
     link: str
+    versions: str = ""
 
     def __post_init__(self) -> None:
         known = library(self.library).mechanisms
@@ -58,6 +62,11 @@ class ExpectedFailure:
             raise ValueError(f"there is no attack {self.attack!r}")
         if not self.reason or not self.link.startswith("https://"):
             raise ValueError(f"an expected failure of {self.library} needs a reason and a public link")
+        SpecifierSet(self.versions)
+
+    def is_of(self, version: str) -> bool:
+        """Whether a version of the library has the flaw."""
+        return SpecifierSet(self.versions).contains(version)
 
 
 def expected_failures(path: Path = FILE) -> list[ExpectedFailure]:
@@ -73,10 +82,13 @@ def expected_failures(path: Path = FILE) -> list[ExpectedFailure]:
         raise ValueError(f"{path}: {error}") from error
 
 
-def expected(failures: Sequence[ExpectedFailure], library_name: str, mechanism: str, attack: str) -> str | None:
+def expected(
+    failures: Sequence[ExpectedFailure], library_name: str, version: str, mechanism: str, attack: str
+) -> str | None:
     """The link of the known flaw that an attack on a mechanism is expected to find, or None."""
     for failure in failures:
-        if failure.library == library_name and mechanism in failure.mechanisms and failure.attack == attack:
+        named = failure.library == library_name and mechanism in failure.mechanisms and failure.attack == attack
+        if named and failure.is_of(version):
             return failure.link
     return None
 

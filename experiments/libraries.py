@@ -77,13 +77,15 @@ class Audited:
 
 def audited(root: Path) -> list[Audited]:
     """All mechanisms that can be audited: of this interpreter, and of the environments built at `root`."""
-    places: list[tuple[str, str | None, str]] = [(name, None, sys.executable) for name in HERE]
-    places += [(one.library, one.name, str(one.python)) for one in environments(root) if not one.is_missing]
-    return [
-        Audited(library(name), mechanism, environment, python)
-        for name, environment, python in places
-        for mechanism in library(name).mechanisms
+    here = [Audited(known, name, None, sys.executable) for known in map(library, HERE) for name in known.mechanisms]
+    built = [
+        Audited(known, name, environment.name, str(environment.python))
+        for environment in environments(root)
+        if not environment.is_missing
+        for known in [library(environment.library)]
+        for name in known.mechanisms_of(environment.version)
     ]
+    return here + built
 
 
 def collect(settings: Settings) -> Collected:
@@ -145,7 +147,8 @@ def _by_attack(findings: Sequence[Finding]) -> Iterator[list[Finding]]:
 def _row(case: Audited, found: Sequence[Finding], failures: Sequence[ExpectedFailure]) -> dict[str, Any]:
     """What the scoreboard says of one attack on one mechanism: its worst scenario."""
     worst = min(found, key=lambda one: (WORST_FIRST.index(one.verdict), -(one.epsilon_lower or 0.0)))
-    link = expected(failures, case.library.name, case.mechanism, worst.attack)
+    version = worst.target_version.rpartition(" ")[2]
+    link = expected(failures, case.library.name, version, case.mechanism, worst.attack)
     return {
         "library": case.library.name,
         "version": worst.target_version,

@@ -5,6 +5,7 @@ read where the library is absent and be run where nothing but numpy and the libr
 
 - `DISTRIBUTION`: the name that its package is installed by;
 - `UNSEEDED`: whether it draws from the operating system, so that no seed replays its outputs;
+- `VERSIONS`, where mechanisms differ by version: a specifier (PEP 440) of the versions that a mechanism is in;
 - `MECHANISMS`: functions of keyword arguments (`epsilon`, `delta`, `bounds`). Each returns a dict: `kind`, `release`,
   and what else the constructor of that kind of `Target` takes. A sum or a mean says its `relation`: substitute where
   the number of records is public, add-remove where it is not.
@@ -19,7 +20,12 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-NAMES = ("numpy", "scipy", "diffprivlib", "opendp", "pydp", "pipelinedp", "torch", "jax", "opacus", "jax_privacy")
+from packaging.specifiers import SpecifierSet
+
+NAMES = (
+    *("numpy", "scipy", "diffprivlib", "opendp", "pydp", "pipelinedp", "tumult", "smartnoise"),
+    *("torch", "jax", "opacus", "jax_privacy"),
+)
 
 
 @dataclass(frozen=True)
@@ -31,12 +37,14 @@ class Library:
         distribution: the name that its package is installed by.
         unseeded: whether no seed replays its outputs.
         mechanisms: each mechanism's name with the first line of its documentation.
+        versions: of the mechanisms that not every version has, a specifier of those that have it.
     """
 
     name: str
     distribution: str
     unseeded: bool
     mechanisms: Mapping[str, str]
+    versions: Mapping[str, str]
 
     @property
     def installed(self) -> str | None:
@@ -45,6 +53,10 @@ class Library:
             return metadata.version(self.distribution)
         except metadata.PackageNotFoundError:
             return None
+
+    def mechanisms_of(self, version: str) -> list[str]:
+        """The mechanisms that a version has."""
+        return [name for name in self.mechanisms if SpecifierSet(self.versions.get(name, "")).contains(version)]
 
 
 def adapter_module(place: str) -> str | None:
@@ -76,4 +88,5 @@ def library(name: str) -> Library:
     mechanisms = {
         mechanism.__name__: (inspect.getdoc(mechanism) or "").partition("\n")[0] for mechanism in adapter.MECHANISMS
     }
-    return Library(name, adapter.DISTRIBUTION, adapter.UNSEEDED, mechanisms)
+    versions = getattr(adapter, "VERSIONS", {})
+    return Library(name, adapter.DISTRIBUTION, adapter.UNSEEDED, mechanisms, versions)

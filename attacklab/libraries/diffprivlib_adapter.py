@@ -1,38 +1,36 @@
 """IBM's diffprivlib: mechanisms of `diffprivlib.mechanisms`, and sums and means of `diffprivlib.tools`.
 
-The mechanisms draw from `secrets.SystemRandom` unless they are told otherwise, and some of them sample differently from
-a numpy generator. So they are given a `SystemRandom` whose bytes come from the seeded generator: the code under attack
-is the one that runs by default. The functions of `tools` take no such object; what they draw are uniforms only, which a
-`RandomState` makes of the same bits. Its bits come from the same generator, none from a Mersenne Twister.
+Unless they are told otherwise, the mechanisms draw from `secrets.SystemRandom` or from a numpy generator that it seeds,
+the tools from numpy's global state; told otherwise, some of them sample differently, and versions before 0.6 cannot be
+told. So nothing is told to them, and what they draw from is seeded: the code under attack is the one that runs by
+default, in every version.
 """
 
 from __future__ import annotations
 
 import math
-import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
 DISTRIBUTION = "diffprivlib"
 UNSEEDED = False
+VERSIONS = {"snapping": ">=0.5"}
 
 
-class SeededSystemRandom(secrets.SystemRandom):
-    """A `SystemRandom` that takes its bytes from a numpy generator; all other methods derive from these two."""
-
-    def __init__(self, rng: np.random.Generator) -> None:
-        super().__init__()
-        self._bytes = rng.bytes
-
-    def random(self) -> float:
-        """A multiple of 2^−53 in [0, 1), from seven bytes."""
-        return math.ldexp(int.from_bytes(self._bytes(7), "big") >> 3, -53)
-
-    def getrandbits(self, bits: int) -> int:
-        """So many bits, from as few bytes as hold them."""
-        count = (bits + 7) // 8
-        return int.from_bytes(self._bytes(count), "big") >> (8 * count - bits)
+@contextmanager
+def drawing_from(rng: np.random.Generator) -> Iterator[None]:
+    """While it lasts, the operating system's bytes and numpy's global state come from a generator."""
+    state = np.random.get_state(legacy=False)
+    np.random.seed(rng.integers(1 << 32, size=4))
+    try:
+        with mock.patch("random._urandom", rng.bytes):
+            yield
+    finally:
+        np.random.set_state(state)
 
 
 def _additive(name: str, epsilon: float, *, is_integer: bool = False, **parameters: Any) -> dict[str, Any]:
@@ -40,17 +38,16 @@ def _additive(name: str, epsilon: float, *, is_integer: bool = False, **paramete
     from diffprivlib import mechanisms
 
     def release(answer: float, trials: int, rng: np.random.Generator) -> Any:
-        made = getattr(mechanisms, name)(
-            epsilon=epsilon, sensitivity=1, random_state=SeededSystemRandom(rng), **parameters
-        )
         value = math.floor(answer) if is_integer else answer
-        return np.array([made.randomise(value) for _ in range(trials)])
+        with drawing_from(rng):
+            made = getattr(mechanisms, name)(epsilon=epsilon, sensitivity=1, **parameters)
+            return np.array([made.randomise(value) for _ in range(trials)])
 
     return {"kind": "noise", "release": release, "epsilon": epsilon, "delta": parameters.get("delta", 0.0)}
 
 
 def laplace(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`Laplace`: floating-point noise of four uniforms."""
+    """`Laplace`: floating-point noise of four uniforms, of one before version 0.5."""
     return _additive("Laplace", epsilon)
 
 
@@ -98,13 +95,9 @@ def _selection(name: str, epsilon: float) -> dict[str, Any]:
     from diffprivlib import mechanisms
 
     def release(utilities: Any, trials: int, rng: np.random.Generator) -> Any:
-        made = getattr(mechanisms, name)(
-            epsilon=epsilon,
-            sensitivity=1,
-            utility=np.asarray(utilities).tolist(),
-            random_state=SeededSystemRandom(rng),
-        )
-        return np.array([made.randomise() for _ in range(trials)])
+        with drawing_from(rng):
+            made = getattr(mechanisms, name)(epsilon=epsilon, sensitivity=1, utility=np.asarray(utilities).tolist())
+            return np.array([made.randomise() for _ in range(trials)])
 
     return {"kind": "selection", "release": release, "epsilon": epsilon}
 
@@ -123,9 +116,9 @@ def _tool(kind: str, epsilon: float, bounds: tuple[float, float]) -> dict[str, A
     from diffprivlib import tools
 
     def release(records: Any, trials: int, rng: np.random.Generator) -> Any:
-        source = np.random.RandomState(rng.bit_generator)
         answer = getattr(tools, kind)
-        return np.array([answer(records, epsilon=epsilon, bounds=bounds, random_state=source) for _ in range(trials)])
+        with drawing_from(rng):
+            return np.array([answer(records, epsilon=epsilon, bounds=bounds) for _ in range(trials)])
 
     return {"kind": kind, "release": release, "epsilon": epsilon, "bounds": bounds, "relation": "substitute"}
 

@@ -3,18 +3,22 @@
 Scales are searched for such that the map declares no more than the claim. Answers and utilities are stated to be free
 of NaN, as the interface asks; sums and means impute NaN, clamp, and take the number of records as public: neighbours
 differ in one record, at symmetric distance 2. The library draws from the operating system and cannot be seeded.
+
+Version 0.4 is here for its Laplace noise over floats, which was another code, in the module `opendp.meas`.
 """
 
 from __future__ import annotations
 
 import math
 from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
 DISTRIBUTION = "opendp"
 UNSEEDED = True
+VERSIONS = dict.fromkeys(("laplace_integer", "gaussian", "gaussian_integer", "noisy_max", "sum", "mean"), ">=0.16")
 
 
 def _prelude() -> Any:
@@ -42,6 +46,17 @@ def _per_coordinate(type_: type, measurement: Any) -> Any:
     return release
 
 
+def _base_laplace(epsilon: float) -> dict[str, Any]:
+    """`make_base_laplace` of version 0.4, at the least scale from 1/ε on whose map declares no more than ε."""
+    from opendp import meas, mod
+
+    mod.enable_features("contrib", "floating-point")
+    scale = 1 / epsilon
+    while not (measurement := meas.make_base_laplace(scale, D="VectorDomain<AllDomain<f64>>")).check(1.0, epsilon):
+        scale = math.nextafter(scale, math.inf)
+    return {"kind": "noise", "release": _per_coordinate(float, measurement), "epsilon": epsilon}
+
+
 def _laplace(type_: type, epsilon: float) -> dict[str, Any]:
     dp = _prelude()
     bounded = {"nan": False} if type_ is float else {}
@@ -55,7 +70,9 @@ def _laplace(type_: type, epsilon: float) -> dict[str, Any]:
 
 
 def laplace(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`make_laplace` over floats."""
+    """`make_laplace` over floats, `make_base_laplace` in version 0.4."""
+    if find_spec("opendp.meas") is not None:
+        return _base_laplace(epsilon)
     return _laplace(float, epsilon)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import math
 import random
+import secrets
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,42 +16,45 @@ import numpy as np
 import pytest
 
 from attacklab import libraries
-from attacklab.attacks import Precision, SumSensitivity
+from attacklab.attacks import LowBitLaplace, Precision, SumSensitivity
 from attacklab.environments import environments
 from attacklab.findings import Verdict
 from attacklab.floats import format_of
 from attacklab.isolation import ProcessRelease, isolated
-from attacklab.libraries.diffprivlib_adapter import SeededSystemRandom
+from attacklab.libraries.diffprivlib_adapter import drawing_from
 from attacklab.libraries.opacus_adapter import noise_multiplier
 from attacklab.loading import load_target
 from attacklab.referee import audit
 from attacklab.targets import Kind, Target, TargetError
 
 ROOT = Path(__file__).parents[2]
-BUILT = {one.library: one for one in environments(ROOT)}
+ENVIRONMENTS = environments(ROOT)
+RIGHTLY_ROUNDED = ["diffprivlib:snapping", "opendp:laplace", "pydp:laplace", "tumult:laplace", "smartnoise:laplace"]
 NARROW_BOUNDS = (1.0, 1.0 + 2.0**-48)
 
 FAKE_DIFFPRIVLIB = {
     "diffprivlib/__init__.py": "",
     "diffprivlib/mechanisms.py": """
+import secrets
 class Laplace:
-    def __init__(self, *, epsilon, sensitivity, random_state):
-        self.random_state = random_state
+    def __init__(self, *, epsilon, sensitivity):
+        self.system = secrets.SystemRandom()
     def randomise(self, value):
-        return value + self.random_state.random()
+        return value + self.system.random()
 class Geometric(Laplace):
     def randomise(self, value):
         assert isinstance(value, int)
-        return value + self.random_state.getrandbits(3)
+        return value + self.system.getrandbits(3)
 class Exponential:
-    def __init__(self, *, epsilon, sensitivity, utility, random_state):
+    def __init__(self, *, epsilon, sensitivity, utility):
         self.best = utility.index(max(utility))
     def randomise(self):
         return self.best
 """,
     "diffprivlib/tools.py": """
-def sum(records, *, epsilon, bounds, random_state):
-    return records.sum() + random_state.random() * (bounds[1] - bounds[0]) / epsilon
+import numpy
+def sum(records, *, epsilon, bounds):
+    return records.sum() + numpy.random.random_sample() * (bounds[1] - bounds[0]) / epsilon
 """,
     "diffprivlib-9.9.dist-info/METADATA": "Metadata-Version: 2.1\nName: diffprivlib\nVersion: 9.9\n",
 }
@@ -81,6 +86,41 @@ class BoundedSum:
     def quick_result(self, values): return sum(min(max(value, self.bounds[0]), self.bounds[1]) for value in values)
 """,
     "python_dp-9.7.dist-info/METADATA": "Metadata-Version: 2.1\nName: python-dp\nVersion: 9.7\n",
+}
+FAKE_TUMULT = {
+    "tmlt/core/domains/numpy_domains.py": "class NumpyFloatDomain: pass",
+    "tmlt/core/utils/exact_number.py": """
+from fractions import Fraction
+class ExactNumber:
+    @staticmethod
+    def from_float(value, round_up): return Fraction(value)
+""",
+    "tmlt/core/measurements/noise_mechanisms.py": """
+class AddLaplaceNoise:
+    def __init__(self, domain, scale): self.scale = scale
+    def __call__(self, value):
+        assert isinstance(value, float)
+        return float(value + self.scale)
+class AddGaussianNoise(AddLaplaceNoise): pass
+class AddGeometricNoise:
+    def __init__(self, scale): self.scale = scale
+    def __call__(self, value):
+        assert isinstance(value, int)
+        return value + int(self.scale)
+class AddDiscreteGaussianNoise(AddGeometricNoise): pass
+""",
+    "tmlt.core-9.2.dist-info/METADATA": "Metadata-Version: 2.1\nName: tmlt.core\nVersion: 9.2\n",
+}
+FAKE_SMARTNOISE = {
+    "snsql/__init__.py": "",
+    "snsql/sql/__init__.py": "",
+    "snsql/sql/_mechanisms.py": """
+class Laplace:
+    def __init__(self, epsilon, *, delta, sensitivity): self.noise = sensitivity / epsilon + delta
+    def release(self, values): return [float(value) + self.noise for value in values]
+class Gaussian(Laplace): pass
+""",
+    "smartnoise_sql-9.1.dist-info/METADATA": "Metadata-Version: 2.1\nName: smartnoise-sql\nVersion: 9.1\n",
 }
 FAKE_TORCH = {
     "torch/__init__.py": """
@@ -184,6 +224,8 @@ def faked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loaded: Loaded) -> Lo
         FAKE_DIFFPRIVLIB,
         FAKE_OPENDP,
         FAKE_PYDP,
+        FAKE_TUMULT,
+        FAKE_SMARTNOISE,
         FAKE_TORCH,
         FAKE_OPACUS,
         FAKE_JAX,
@@ -199,10 +241,11 @@ def faked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loaded: Loaded) -> Lo
 
 @pytest.fixture
 def real(loaded: Loaded) -> Loaded:
-    """Loads targets of real libraries; skips the test where the environment has not been built."""
+    """Loads targets of real libraries, of the newest version unless told; skips the test where that is not built."""
 
-    def load(spec: str, **parameters: Any) -> Target:
-        environment = BUILT[spec.partition(":")[0]]
+    def load(spec: str, version: str | None = None, **parameters: Any) -> Target:
+        name = spec.partition(":")[0]
+        *_, environment = [one for one in ENVIRONMENTS if one.library == name and version in (None, one.version)]
         if environment.is_missing:
             pytest.skip(f"not built: {environment.build}")
         return loaded(spec, python=str(environment.python), epsilon=1.0, **parameters)
@@ -233,7 +276,15 @@ def test_a_library_is_described_whether_or_not_it_is_installed(name: str) -> Non
     assert described.name == name
     assert described.mechanisms
     assert all(summary.endswith(".") for summary in described.mechanisms.values())
+    assert set(described.versions) <= set(described.mechanisms)
     assert libraries.library_of(f"{name}:anything") == described
+
+
+def test_a_version_has_the_mechanisms_that_are_not_of_others() -> None:
+    smartnoise = libraries.library("smartnoise")
+    assert smartnoise.mechanisms_of("1.0.2") == ["laplace", "laplace_discrete", "gaussian_discrete"]
+    assert smartnoise.mechanisms_of("1.0.10") == ["laplace", "gaussian"]
+    assert libraries.library("numpy").mechanisms_of("2.0") == list(libraries.library("numpy").mechanisms)
 
 
 def test_only_the_names_of_libraries_are_libraries() -> None:
@@ -299,7 +350,7 @@ def test_opendp_is_given_the_scale_that_its_map_allows(faked: Loaded) -> None:
     assert target.outputs(1.5, 3, rng()).tolist() == [3.5, 3.5, 3.5]
 
 
-@pytest.mark.parametrize("spec", ["opendp:laplace", "pydp:laplace"])
+@pytest.mark.parametrize("spec", ["opendp:laplace", "pydp:laplace", "tumult:laplace"])
 def test_an_answer_that_is_no_double_is_refused_by_mechanisms_over_doubles(faked: Loaded, spec: str) -> None:
     with pytest.raises(TargetError, match="9007199254740993 is no double"):
         faked(spec).outputs(2**53 + 1, 1, rng())
@@ -317,6 +368,28 @@ def test_pydp_is_told_the_bounds_and_sums_within_them(faked: Loaded) -> None:
 
 
 DTYPES = {"float64": np.float64, "float32": np.float32, "float16": np.float16, "bfloat16": np.float32}
+
+
+def test_tumults_scales_are_those_of_the_claim(faked: Loaded) -> None:
+    laplace = faked("tumult:laplace", epsilon=0.5)
+    assert laplace.version == "tmlt.core 9.2"
+    assert laplace.outputs(1.5, 2, rng()).tolist() == [3.5, 3.5]
+    gaussian = faked("tumult:gaussian", epsilon=0.5, delta=1e-5)
+    variance = gaussian.outputs(0.0, 1, rng())[0]
+    # ρ-zCDP of a Gaussian is ρ = 1/(2σ²), and implies (ρ + 2·√(ρ·ln(1/δ)), δ).
+    assert 1 / (2 * variance) + 2 * math.sqrt(math.log(1e5) / (2 * variance)) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("mechanism", ["geometric", "gaussian_discrete"])
+def test_tumult_is_given_integers_for_its_noise_over_the_integers(faked: Loaded, mechanism: str) -> None:
+    assert faked(f"tumult:{mechanism}").outputs(2.5, 1, rng()).dtype == np.int64
+
+
+def test_smartnoise_is_given_the_answer_as_it_is(faked: Loaded) -> None:
+    laplace = faked("smartnoise:laplace", epsilon=0.5)
+    assert laplace.version == "smartnoise-sql 9.1"
+    assert laplace.outputs(1.5, 2, rng()).tolist() == [3.5, 3.5]
+    assert faked("smartnoise:gaussian", delta=0.25).outputs(0.0, 1, rng()).tolist() == [1.25]
 
 
 @pytest.mark.parametrize("sampler", ["laplace", "gaussian"])
@@ -408,35 +481,26 @@ def test_any_file_may_describe_its_targets_in_dicts(tmp_path: Path, loaded: Load
         load(f"{file}:with_something_else")
 
 
-class Bytes:
-    """A generator whose bytes are known."""
+def test_what_the_system_and_numpy_give_diffprivlib_comes_from_the_generator_alone() -> None:
+    def drawn(seed: int) -> list[float]:
+        with drawing_from(rng(seed)):
+            system = [secrets.SystemRandom().random(), secrets.randbits(62), random.SystemRandom().normalvariate()]
+            return [*system, np.random.default_rng().random(), np.random.random_sample()]
 
-    def __init__(self, *chunks: bytes) -> None:
-        self._chunks = iter(chunks)
-
-    def bytes(self, count: int) -> bytes:
-        chunk = next(self._chunks)
-        assert len(chunk) == count
-        return chunk
-
-
-def test_a_seeded_system_random_makes_of_bytes_what_the_systems_own_makes(monkeypatch: pytest.MonkeyPatch) -> None:
-    chunks = [b"\xff" * 7, b"\x80" + b"\0" * 6, b"\x01" * 5, b"\xa5\xc3"]
-    ours = SeededSystemRandom(Bytes(*chunks))  # type: ignore[arg-type]
-    theirs = random.SystemRandom()
-    monkeypatch.setattr(random, "_urandom", Bytes(*chunks).bytes)
-    assert [ours.random(), ours.random(), ours.getrandbits(37), ours.getrandbits(12)] == [
-        theirs.random(),
-        theirs.random(),
-        theirs.getrandbits(37),
-        theirs.getrandbits(12),
-    ]
+    assert drawn(1) == drawn(1)
+    assert not set(drawn(1)) & set(drawn(2))
+    assert secrets.randbits(62) != secrets.randbits(62)
 
 
-def test_what_derives_from_a_seeded_system_random_is_replayed() -> None:
-    first, second = (SeededSystemRandom(rng()) for _ in range(2))
-    assert first.normalvariate(0, 1) == second.normalvariate(0, 1)
-    assert first.randrange(1 << 70) == second.randrange(1 << 70)
+def test_numpys_global_state_is_left_as_it_was() -> None:
+    def next_number(seed: int | None) -> float:
+        np.random.seed(7)
+        if seed is not None:
+            with drawing_from(rng(seed)):
+                np.random.random_sample()
+        return np.random.random_sample()
+
+    assert next_number(1) == next_number(2) == next_number(None)
 
 
 @pytest.mark.parametrize(
@@ -457,7 +521,7 @@ def test_diffprivlibs_laplace_is_refuted_by_the_precision_attack(real: Loaded) -
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("spec", ["diffprivlib:snapping", "opendp:laplace", "pydp:laplace"])
+@pytest.mark.parametrize("spec", RIGHTLY_ROUNDED)
 def test_what_rounds_its_outputs_is_not_refuted_by_the_precision_attack(real: Loaded, spec: str) -> None:
     """An alarm on a mechanism that keeps its claim has a probability of at most 1e-9."""
     for finding in audit(real(spec), [Precision()], trials=10_000, alpha=1e-9):
@@ -500,12 +564,38 @@ def test_opendps_sum_within_narrow_bounds_is_not_refuted(real: Loaded) -> None:
 
 
 @pytest.mark.slow
+def test_a_flaw_that_was_repaired_is_found_in_the_old_version_alone(real: Loaded) -> None:
+    """An alarm on the repaired version, were it to keep its claim, has a probability of at most 1e-9."""
+    old, new = (
+        audit(real("opendp:laplace", version), [Precision((0.0, 1.0))], trials=20_000, alpha=1e-9)[0]
+        for version in ("0.4.0", "0.16.0")
+    )
+    assert (old.verdict, old.target_version) == (Verdict.VIOLATED, "opendp 0.4.0")
+    assert (new.verdict, new.target_version) == (Verdict.NOT_DETECTED, "opendp 0.16.0")
+
+
+@pytest.mark.slow
+def test_one_uniform_number_leaves_gaps_in_diffprivlibs_noise_and_four_do_not(real: Loaded) -> None:
+    """An alarm on the repaired version, were it to keep its claim, has a probability of at most 1e-9."""
+    old, new = (
+        audit(real("diffprivlib:laplace", version), [LowBitLaplace()], trials=20_000, alpha=1e-9)
+        for version in ("0.4.1", "0.6.6")
+    )
+    assert Verdict.VIOLATED in {finding.verdict for finding in old}
+    assert {finding.verdict for finding in new} == {Verdict.NOT_DETECTED}
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "spec",
-    [f"{name}:{mechanism}" for name in BUILT for mechanism in libraries.library(name).mechanisms],
+    ("spec", "version"),
+    [
+        (f"{one.library}:{mechanism}", one.version)
+        for one in ENVIRONMENTS
+        for mechanism in libraries.library(one.library).mechanisms_of(one.version)
+    ],
 )
-def test_every_mechanism_of_a_built_library_gives_finite_outputs(real: Loaded, spec: str) -> None:
-    target = real(spec)
+def test_every_mechanism_of_a_built_library_gives_finite_outputs(real: Loaded, spec: str, version: str) -> None:
+    target = real(spec, version)
     inputs = {Kind.NOISE: 1.0, Kind.SELECTION: np.array([0.0, 1.0])}
     outputs = target.outputs(inputs.get(target.kind, np.array([0.25, 0.75])), 20, rng())
     assert len(outputs) == 20

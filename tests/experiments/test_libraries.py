@@ -69,9 +69,15 @@ def failure(**changed: Any) -> ExpectedFailure:
 
 def test_the_expected_failures_name_mechanisms_and_attacks_that_there_are() -> None:
     known = expected_failures.expected_failures()
-    assert expected(known, "diffprivlib", "laplace", "precision")
-    assert expected(known, "diffprivlib", "snapping", "precision") is None
-    assert expected(known, "opendp", "laplace", "precision") is None
+    assert expected(known, "diffprivlib", "0.6.6", "laplace", "precision")
+    assert expected(known, "diffprivlib", "0.6.6", "snapping", "precision") is None
+    assert expected(known, "opendp", "0.16.0", "laplace", "precision") is None
+
+
+def test_a_failure_is_expected_of_the_versions_that_have_it() -> None:
+    known = [failure(versions="<1.10")]
+    assert expected(known, "numpy", "1.9", "laplace", "precision") == "https://example.org/known"
+    assert expected(known, "numpy", "1.10", "laplace", "precision") is None
 
 
 @pytest.mark.parametrize(
@@ -83,6 +89,7 @@ def test_the_expected_failures_name_mechanisms_and_attacks_that_there_are() -> N
         ({"attack": "percussion"}, "no attack 'percussion'"),
         ({"reason": ""}, "needs a reason and a public link"),
         ({"link": "somewhere"}, "needs a reason and a public link"),
+        ({"versions": "old"}, "Invalid specifier"),
         ({"since": 2012}, "since"),
     ],
 )
@@ -149,7 +156,12 @@ def test_with_no_environment_built_the_samplers_of_this_interpreter_are_audited(
     ready = tmp_path / ".environments" / "opendp-0.16.0" / ".ready"
     ready.parent.mkdir(parents=True)
     ready.touch()
-    added = [one for one in libraries.audited(tmp_path) if one.library.name == "opendp"]
+    (tmp_path / "environments" / "opendp-0.4.0.txt").touch()
+    older = tmp_path / ".environments" / "opendp-0.4.0" / ".ready"
+    older.parent.mkdir()
+    older.touch()
+    first, *added = [one for one in libraries.audited(tmp_path) if one.library.name == "opendp"]
+    assert (first.mechanism, first.environment) == ("laplace", "opendp-0.4.0")
     assert {one.python for one in added} == {str(ready.parent / "bin" / "python")}
     assert added[0].replay() == "opendp:laplace --epsilon 1 --in-env opendp-0.16.0"
 

@@ -1,0 +1,88 @@
+"""Tumult Core (`tmlt.core`): its measurements that add noise to a number.
+
+They take scales as exact numbers and draw from the processor's or the operating system's generator, which cannot be
+seeded. Laplace noise is drawn by inverting the distribution in interval arithmetic until one double is left, Gaussian
+noise likewise; noise over the integers is exact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+DISTRIBUTION = "tmlt.core"
+UNSEEDED = True
+
+
+def _double(answer: float) -> float:
+    """The answer as the double that the measurement takes; the rounding of an integer to one is not its own."""
+    if isinstance(answer, int) and int(float(answer)) != answer:
+        raise ValueError(f"the answer {answer} is no double")
+    return float(answer)
+
+
+def _additive(measurement: Any, convert: Callable[[float], Any]) -> Any:
+    def release(answer: float, trials: int, rng: np.random.Generator) -> Any:  # noqa: ARG001 - cannot be seeded
+        value = convert(answer)
+        return np.array([measurement(value) for _ in range(trials)])
+
+    return release
+
+
+def _scale(epsilon: float) -> Any:
+    """The least scale of noise for sensitivity 1 that the claim allows, exactly."""
+    from tmlt.core.utils.exact_number import ExactNumber
+
+    return 1 / ExactNumber.from_float(epsilon, round_up=False)
+
+
+def _variance(epsilon: float, delta: float) -> Any:
+    """The variance for sensitivity 1 at which the measurement's ρ-zCDP implies the claim.
+
+    Source: Bun and Steinke (2016), Proposition 1.3: ε = ρ + 2·√(ρ·ln(1/δ)), where ρ = 1/(2σ²).
+    """
+    from tmlt.core.utils.exact_number import ExactNumber
+
+    log = math.log(1 / delta)
+    rho = (epsilon / (math.sqrt(log + epsilon) + math.sqrt(log))) ** 2
+    return ExactNumber.from_float(1 / (2 * rho), round_up=True)
+
+
+def laplace(*, epsilon: float = 1.0) -> dict[str, Any]:
+    """`AddLaplaceNoise`, over floats."""
+    from tmlt.core.domains.numpy_domains import NumpyFloatDomain
+    from tmlt.core.measurements.noise_mechanisms import AddLaplaceNoise
+
+    measurement = AddLaplaceNoise(NumpyFloatDomain(), _scale(epsilon))
+    return {"kind": "noise", "release": _additive(measurement, _double), "epsilon": epsilon}
+
+
+def geometric(*, epsilon: float = 1.0) -> dict[str, Any]:
+    """`AddGeometricNoise`, over the integers; a fraction of the answer is cut off."""
+    from tmlt.core.measurements.noise_mechanisms import AddGeometricNoise
+
+    measurement = AddGeometricNoise(_scale(epsilon))
+    return {"kind": "noise", "release": _additive(measurement, math.floor), "epsilon": epsilon}
+
+
+def gaussian(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
+    """`AddGaussianNoise`, over floats."""
+    from tmlt.core.domains.numpy_domains import NumpyFloatDomain
+    from tmlt.core.measurements.noise_mechanisms import AddGaussianNoise
+
+    measurement = AddGaussianNoise(NumpyFloatDomain(), _variance(epsilon, delta))
+    return {"kind": "noise", "release": _additive(measurement, _double), "epsilon": epsilon, "delta": delta}
+
+
+def gaussian_discrete(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
+    """`AddDiscreteGaussianNoise`, over the integers; a fraction of the answer is cut off."""
+    from tmlt.core.measurements.noise_mechanisms import AddDiscreteGaussianNoise
+
+    measurement = AddDiscreteGaussianNoise(_variance(epsilon, delta))
+    return {"kind": "noise", "release": _additive(measurement, math.floor), "epsilon": epsilon, "delta": delta}
+
+
+MECHANISMS = (laplace, geometric, gaussian, gaussian_discrete)
