@@ -13,6 +13,7 @@ import contextlib
 import hashlib
 import itertools
 import json
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, astuple
@@ -20,8 +21,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from attacklab.batches import Batch, Outline, Sample
-from attacklab.execution import Results, Runner, Say
-from attacklab.findings import Counts, write_whole
+from attacklab.execution import Results, Runner, Say, WorkersGone
+from attacklab.findings import Counts
 from attacklab.targets import TargetError
 
 SCHEMA = "attacklab-checkpoint/1"
@@ -44,16 +45,17 @@ class Checkpoint:
     def __init__(self, path: Path, run: Mapping[str, Any], say: Say) -> None:
         self._path = path
         header = {"schema": SCHEMA, "run": json.loads(json.dumps(run))}
-        if not path.exists() or path.stat().st_size == 0:
-            write_whole(path, _line("", json.dumps(header))[0])
-        self._file: IO[bytes] = path.open("r+b")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file: IO[bytes] = path.open("a+b")
         try:
             self._lock()
+            self._begin(_line("", json.dumps(header))[0])
             self._last = self._require_run(header)
             first = self._file.tell()
-            self._end, found, damaged = self._intact(self._last)
+            end, found, damaged = self._intact(self._last)
             if damaged:
-                self._file.truncate(self._end)
+                self._file.truncate(end)
+            self._left = found
             if found or damaged:
                 lost = f"; what follows is damaged in line {found + 2} and is drawn again" if damaged else ""
                 say(f"{path}: going on after {found} results{lost}")
@@ -74,8 +76,9 @@ class Checkpoint:
         Raises:
             ValueError: another result stands here.
         """
-        if self._file.tell() == self._end:
+        if not self._left:
             return None
+        self._left -= 1
         self._last, content = _read(self._last, self._file.readline())
         entry = json.loads(content)
         if entry["key"] != key:
@@ -83,11 +86,22 @@ class Checkpoint:
         return entry["result"]
 
     def keep(self, key: list[Any], result: Any) -> None:
-        """Append a result; it stays should this process be killed."""
+        """Append a result; it stays should this process be killed.
+
+        Raises:
+            OSError: it cannot be written; what is there of it will be taken for damage.
+        """
         line, self._last = _line(self._last, json.dumps({"key": key, "result": result}))
-        self._file.write(line)
-        self._file.flush()
-        self._end = self._file.tell()
+        self._append(line)
+
+    def _append(self, line: bytes) -> None:
+        """Write past the buffer, in which a line that could not be written would be left."""
+        left = memoryview(line)
+        try:
+            while left:
+                left = left[os.write(self._file.fileno(), left) :]
+        except OSError as error:
+            raise OSError(f"cannot write to {self._path}: {error.strerror}") from error
 
     def _lock(self) -> None:
         if sys.platform != "win32":
@@ -97,6 +111,15 @@ class Checkpoint:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
                 raise ValueError(f"{self._path} is being written by another run") from error
+
+    def _begin(self, first: bytes) -> None:
+        """Write the first line where there is none, or only a part of it, as a process leaves it that was killed."""
+        self._file.seek(0)
+        there = self._file.readline()
+        if len(there) < len(first) and first.startswith(there):
+            self._file.truncate(0)
+            self._append(first)
+        self._file.seek(0)
 
     def _require_run(self, header: Mapping[str, Any]) -> str:
         """The checksum of the first line, if that is the line of this run."""
@@ -175,6 +198,8 @@ class Recorded:
     def _failures_kept(self, key: list[Any]) -> Iterator[None]:
         try:
             yield
+        except WorkersGone:
+            raise
         except TargetError as error:
             self._checkpoint.keep(key, {"failed": str(error)})
             raise

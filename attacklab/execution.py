@@ -1,39 +1,31 @@
-"""Where batches run: in this process, in a pool of processes, or in any `concurrent.futures.Executor` (Dask's too).
+"""Where batches run: in this process, in others, or in the workers of any `concurrent.futures.Executor` (Dask's too).
 
 Results come back in the order of the batches, and those that were drawn ahead of a decision are thrown away, so that a
-finding does not depend on where it was made. A worker gets a batch by names and numbers alone; it loads the target and
-finds the scenarios once. A worker that dies fails the scenario that it worked for, and no other.
+finding does not depend on where it was made. A worker gets a batch by names and numbers alone, and runs the target in a
+process of its own (see `worker`): a target that makes its process die fails the scenario that it did so in, no other.
 
 Source of the executors' interface: PEP 3148.
 """
 
 from __future__ import annotations
 
-import functools
 import itertools
-import multiprocessing
 import operator
 import os
 import pickle
-import signal
 import sys
-import threading
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor, wait
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor, wait
 from functools import partial
-from multiprocessing import forkserver, resource_tracker
-from multiprocessing.context import ForkServerContext, SpawnContext
-from multiprocessing.process import BaseProcess
 from typing import Any, Protocol, TypeAlias
 
 from attacklab.batches import Batch, Bench, Outline, Sample
 from attacklab.findings import Counts
-from attacklab.floats import require_ieee_arithmetic
 from attacklab.targets import Target, TargetError, in_one_line
+from attacklab.worker import Call, Died, Failed, WorkerProcesses, run_in_worker_process
 
 Load: TypeAlias = Callable[[], Target]
 Say: TypeAlias = Callable[[str], object]
@@ -53,6 +45,16 @@ LONG_SECONDS = 20.0
 
 CONNECTING_SECONDS = 10.0
 """How long a scheduler may take to answer."""
+
+CONNECTED_SECONDS = 1.0
+"""How often a scheduler is asked whether it has workers while a batch is awaited."""
+
+WORKERLESS_SECONDS = 60.0
+"""How long a scheduler may have no workers: those that it lost may be replaced."""
+
+
+class WorkersGone(TargetError):
+    """No worker is left to run anything: no failure of the target's, so that no checkpoint keeps it."""
 
 
 class Runner(Protocol):
@@ -92,7 +94,7 @@ class Here:
 
 
 class Workers:
-    """Workers behind an executor that somebody else made, and ends.
+    """Workers behind an executor that somebody else made, and ends; each keeps a process of its own for the target.
 
     Args:
         executor: where to run; its workers need this package and what the target needs.
@@ -103,9 +105,6 @@ class Workers:
     Raises:
         ValueError: `count` is out of range.
     """
-
-    deaths: tuple[type[Exception], ...] = (BrokenExecutor,)
-    """What a batch raises whose worker died."""
 
     def __init__(
         self, executor: Executor | None, count: int, *, load: Load | None = None, say: Say = warnings.warn
@@ -131,46 +130,41 @@ class Workers:
             return Here(bench)
         return _Elsewhere(bench.target.name, job, self)
 
-    def submit(self, *task: Any) -> Future[Any]:
-        """Have a function called by a worker; if they are all gone, the future says so."""
+    def submit(self, job: bytes, call: Call) -> Future[Any]:
+        """Have a worker run a call; if they are gone, the future says so."""
+        assert self._executor is not None  # noqa: S101 - only a subclass that makes it later passes None
         try:
-            return self._running().submit(*task)
-        except self.deaths as error:
+            return self._executor.submit(run_in_worker_process, job, call)
+        except BrokenExecutor as death:
             failed: Future[Any] = Future()
-            failed.set_exception(error)
+            failed.set_exception(death)
             return failed
 
-    def drop(self, futures: Sequence[Future[Any]]) -> None:
+    def outcome(self, future: Future[Any]) -> Any:
+        """Wait for what a worker has to say.
+
+        Raises:
+            WorkersGone: it, and the others with it, says nothing any more.
+        """
+        try:
+            return future.result()
+        except BrokenExecutor as death:
+            raise WorkersGone(f"the workers are gone ({in_one_line(death)})") from death
+
+    def drop(self, futures: Iterable[Future[Any]]) -> None:
         """Give up batches that are not wanted any more."""
         for future in futures:
             future.cancel()
 
-    def replaced(self, death: Exception, others: Sequence[Future[Any]] = ()) -> str:
-        """Replace workers of which one died, where that can be done.
-
-        Args:
-            death: what the batch raised.
-            others: other batches under way, which are given up.
-
-        Returns:
-            How it died, as far as that is known.
-        """
-        self.drop(others)
-        return f"a worker died ({in_one_line(death)})"
-
     def close(self) -> None:
         """End what was started."""
 
-    def _running(self) -> Executor:
-        assert self._executor is not None  # noqa: S101 - only a subclass that makes it later passes None
-        return self._executor
-
 
 class ProcessWorkers(Workers):
-    """A pool of processes of this machine, started when first needed; none of them outlives this process.
+    """Processes of this machine, started when first needed; none of them outlives this process.
 
     Args:
-        count: how many processes; one for each processor by default.
+        count: how many; one for each processor by default.
         load: as in `Workers`.
         say: as in `Workers`.
 
@@ -180,42 +174,30 @@ class ProcessWorkers(Workers):
 
     def __init__(self, count: int | None = None, *, load: Load | None = None, say: Say = warnings.warn) -> None:
         super().__init__(None, processors() if count is None else count, load=load, say=say)
-        self._context = _Context()
+        self._processes = WorkerProcesses()
 
-    def drop(self, futures: Sequence[Future[Any]]) -> None:
-        """Wait for them a moment, then start afresh.
+    def submit(self, job: bytes, call: Call) -> Future[Any]:
+        """As in `Workers`."""
+        if self._executor is None:
+            self._executor = ThreadPoolExecutor(self.count)
+        return self._executor.submit(self._processes.run, job, call)
 
-        None is cancelled: where a process dies while a cancelled batch waits, Python 3.11 leaves the others unanswered.
-        """
-        if wait(futures, STALE_SECONDS).not_done:
+    def drop(self, futures: Iterable[Future[Any]]) -> None:
+        """As in `Workers`; processes that go on with them are ended after a moment."""
+        begun = [future for future in futures if not future.cancel()]
+        if wait(begun, STALE_SECONDS).not_done:
             self.close()
 
-    def replaced(self, death: Exception, others: Sequence[Future[Any]] = ()) -> str:  # noqa: ARG002
-        """As in `Workers`: the processes tell more than the exception, and the others died with them."""
-        started = self._context.started
-        self._shut_down()
-        ends = [process.exitcode for process in started]
-        # The pool itself ends those that are left by SIGTERM.
-        own = [code for code in ends if code not in (None, 0, -signal.SIGTERM)] or [-signal.SIGTERM]
-        return f"a worker process {_ending(own[0])}"
+    def pids(self) -> list[int]:
+        """The ids of the processes that run."""
+        return self._processes.pids()
 
     def close(self) -> None:
         """Kill the processes: what they still do is not wanted any more."""
-        for process in self._context.started:
-            if process.pid is not None:  # else it was interrupted before it started
-                process.kill()
-        self._shut_down()
-
-    def _running(self) -> Executor:
-        if self._executor is None:
-            self._context.prepare()
-            self._executor = ProcessPoolExecutor(self.count, mp_context=self._context, initializer=_start_worker)
-        return self._executor
-
-    def _shut_down(self) -> None:
+        self._processes.close()
         if self._executor is not None:
-            self._executor.shutdown(wait=True)
-        self._executor, self._context = None, _Context()
+            self._executor.shutdown(cancel_futures=True)
+        self._executor, self._processes = None, WorkerProcesses()
 
 
 class DaskWorkers(Workers):
@@ -243,19 +225,46 @@ class DaskWorkers(Workers):
         if not threads:
             self._client.close()
             raise ValueError(f"the Dask scheduler at {address} has no workers")
-        self.deaths = (distributed.KilledWorker, CancelledError)
-        super().__init__(self._client.get_executor(), threads, load=load, say=say)
+        self._address, self._killed = address, distributed.KilledWorker
+        self._gone: str | None = None
+        # A pure call is known by its arguments: made again, it would be the one that was given up before.
+        super().__init__(self._client.get_executor(pure=False), threads, load=load, say=say)
 
-    def replaced(self, death: Exception, others: Sequence[Future[Any]] = ()) -> str:
-        """As in `Workers`; the cluster replaces them itself."""
-        self.drop(others)
-        if isinstance(death, CancelledError):
-            return "the scheduler gave a batch up"
-        return f"every worker died that tried a batch ({getattr(death, 'allowed_failures', 0) + 1} of them)"
+    def submit(self, job: bytes, call: Call) -> Future[Any]:
+        """As in `Workers`."""
+        if self._gone is None:
+            return super().submit(job, call)
+        failed: Future[Any] = Future()
+        failed.set_exception(CancelledError())
+        return failed
+
+    def outcome(self, future: Future[Any]) -> Any:
+        """As in `Workers`; a scheduler that has lost its workers would let this wait for ever."""
+        seen = time.monotonic()
+        while self._gone is None and not wait([future], CONNECTED_SECONDS).done:
+            if self._has_workers():
+                seen = time.monotonic()
+            elif time.monotonic() - seen > WORKERLESS_SECONDS:
+                self._gone = f"has had no workers for {WORKERLESS_SECONDS:g} s"
+        if self._gone is None:
+            try:
+                return future.result()
+            except self._killed as death:
+                return Died(f"every Dask worker died that tried a batch ({death.allowed_failures + 1} of them)")
+            except CancelledError:
+                self._gone = "is gone, or gave a batch up"
+        raise WorkersGone(f"the Dask scheduler at {self._address} {self._gone}")
+
+    def _has_workers(self) -> bool:
+        try:
+            return bool(self._client.nthreads())
+        except OSError:
+            return False
 
     def close(self) -> None:
         """Leave the cluster, which goes on."""
-        self._running().shutdown(wait=False)
+        assert self._executor is not None  # noqa: S101 - made by the constructor
+        self._executor.shutdown(wait=False)
         self._client.close()
 
 
@@ -314,137 +323,34 @@ class _Elsewhere:
         self._name, self._job, self._workers = name, job, workers
 
     def outlines(self, attack: int) -> tuple[Outline, ...]:
-        call = operator.methodcaller("outlines", attack)
-        outlines: tuple[Outline, ...] = self._outcome(call, self._submit(call))
+        outlines: tuple[Outline, ...] = self._outcome(self._submit(operator.methodcaller("outlines", attack)))
         return outlines
 
     def counts(self, sample: Sample, batches: Iterator[Batch]) -> Results:
-        calls = (operator.methodcaller("counts", sample, batch) for batch in batches)
         ahead = AHEAD * self._workers.count
-        waiting: deque[tuple[Any, Future[Any]]] = deque()
+        waiting: deque[Future[Any]] = deque()
         try:
             while True:
-                waiting += [(call, self._submit(call)) for call in itertools.islice(calls, ahead - len(waiting))]
+                for batch in itertools.islice(batches, ahead - len(waiting)):
+                    waiting.append(self._submit(operator.methodcaller("counts", sample, batch)))
                 if not waiting:
                     return
-                yield self._outcome(*waiting.popleft(), [future for _, future in waiting])
-                waiting = deque((call, self._submit(call) if self._is_lost(one) else one) for call, one in waiting)
+                yield self._outcome(waiting[0])
+                waiting.popleft()
         finally:
-            self._workers.drop([future for _, future in waiting])
+            self._workers.drop(waiting)
 
-    def _outcome(self, call: Any, future: Future[Any], others: Sequence[Future[Any]] = ()) -> Any:
-        try:
-            outcome = future.result()
-        except self._workers.deaths as death:
-            # It may have died of another batch, drawn at the same time: the one that dies alone is to blame.
-            self._workers.replaced(death, others)
-            try:
-                outcome = self._submit(call).result()
-            except self._workers.deaths as its_own:
-                raise TargetError(f"{self._name}: {self._workers.replaced(its_own)}") from its_own
-        if isinstance(outcome, _Failed):
+    def _outcome(self, future: Future[Any]) -> Any:
+        outcome = self._workers.outcome(future)
+        if isinstance(outcome, Died):
+            raise TargetError(f"{self._name}: {outcome.how}")
+        if isinstance(outcome, Failed):
             raise TargetError(outcome.message)
         return outcome
 
-    def _submit(self, call: Any) -> Future[Any]:
-        return self._workers.submit(_work, self._job, call)
-
-    def _is_lost(self, future: Future[Any]) -> bool:
-        return future.done() and (future.cancelled() or isinstance(future.exception(), self._workers.deaths))
-
-
-@dataclass(frozen=True, slots=True)
-class _Failed:
-    """A `TargetError` on its way back: its own class may not survive being pickled."""
-
-    message: str
-
-
-def _work(job: bytes, call: Callable[[Bench], Any]) -> Any:
-    with _ONE_AT_A_TIME:
-        bench = _bench(job)
-        try:
-            outcome = call(bench)
-        except TargetError as error:
-            outcome = _Failed(str(error))
-        require_ieee_arithmetic()
-        return outcome
-
-
-_ONE_AT_A_TIME = threading.Lock()
-"""Workers may be threads, of which targets that keep any state know nothing."""
-
-
-@functools.lru_cache(maxsize=4)
-def _bench(job: bytes) -> Bench:
-    try:
-        load, attacks, seed, version = pickle.loads(job)  # noqa: S301 - written by `Workers.runner`
-        target = load()
-    except Exception as error:
-        raise ValueError(f"a worker cannot load the target: {in_one_line(error)}") from error
-    if target.version != version:
-        raise ValueError(f"a worker has version {target.version} of {target.name}, not {version}")
-    return Bench(target, attacks, seed)
+    def _submit(self, call: Call) -> Future[Any]:
+        return self._workers.submit(self._job, call)
 
 
 def _itself(target: Target) -> Target:
     return target
-
-
-def _nothing() -> None:
-    pass
-
-
-def _start_worker() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides what ends
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-
-
-def _end_with(parent: BaseProcess) -> None:
-    parent.join()
-    os._exit(1)
-
-
-_Start: type[Any] = ForkServerContext if sys.platform == "linux" else SpawnContext
-
-
-class _Context(_Start):  # type: ignore[misc] # one of two classes
-    """A way to start processes that keeps them, so that they can be killed and asked how they ended.
-
-    A server that has imported the package forks them, or each imports it itself; no process with threads is forked.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.started: list[BaseProcess] = []
-
-    def prepare(self) -> None:
-        """Start the server, if there is to be one, deaf to Ctrl-C from the first moment, as are all that it forks."""
-        if sys.platform == "linux":
-            self.set_forkserver_preload([__name__])
-            resource_tracker.ensure_running()  # is called by the next one otherwise, and lets Ctrl-C through again
-            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-            try:
-                forkserver.ensure_running()
-            finally:
-                signal.pthread_sigmask(signal.SIG_SETMASK, before)
-            # Until it has imported the package, Ctrl-C would leave workers that start without their parent.
-            first: BaseProcess = super().Process(target=_nothing)
-            first.start()
-            first.join()
-
-    def Process(self, *arguments: Any, **named: Any) -> BaseProcess:  # noqa: N802 - overrides the class of this name
-        process: BaseProcess = super().Process(*arguments, **named)
-        self.started.append(process)
-        return process
-
-
-def _ending(code: int) -> str:
-    if code >= 0:
-        return f"exited with status {code}"
-    try:
-        return f"was killed by {signal.Signals(-code).name}"
-    except ValueError:
-        return f"was killed by signal {-code}"

@@ -1,9 +1,4 @@
-"""A child process that answers lines, and of which nothing is left over, however this process or the child ends.
-
-The child leads a process group of its own, which is killed whole. Should this process be killed itself, a guard in that
-group, which waits for the end of a pipe that this process holds open, kills the group; it is there before the child's
-program starts. This contains faults; it is no sandbox for code that means harm, which could leave its group.
-"""
+"""A child process that answers lines: each answer is waited for so long, and a process that gives none is judged."""
 
 from __future__ import annotations
 
@@ -11,11 +6,9 @@ import contextlib
 import math
 import os
 import selectors
-import signal
 import subprocess
 import sys
 import time
-import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +16,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from attacklab.guard import GuardedProcess, signal_name
 from attacklab.wire import LONGEST_LINE, ChildError, Failure, Frame, read_answer
 
 CHUNK = 1 << 16
@@ -42,15 +36,6 @@ IDLE_SHARE = 0.02
 
 ENDING_SECONDS = 0.5
 """How long a process that closed its output may take to end."""
-
-_LAUNCHER = """
-((read -r _ </dev/fd/"$1"; kill -s KILL -- -$$) >/dev/null 2>&1 &)
-ulimit -c 0
-[ -z "$2" ] || ulimit -v "$2"
-shift 2
-exec "$@"
-"""
-"""Starts the guard, which keeps no pipe of the program open, limits memory and core files, and becomes the program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,31 +75,24 @@ class ChildProcess:
     """
 
     def __init__(self, command: Sequence[str], limits: Limits) -> None:
-        guarded, held_open = os.pipe()
-        kibibytes = "" if limits.memory_bytes is None else str(limits.memory_bytes >> 10)
-        try:
-            process = subprocess.Popen(  # noqa: S603 - running it is the purpose
-                ["/bin/sh", "-c", _LAUNCHER, "sh", str(guarded), kibibytes, *command],
-                bufsize=0,
-                pass_fds=(guarded,),
-                start_new_session=True,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-            )
-        except BaseException:
-            os.close(held_open)
-            raise
-        finally:
-            os.close(guarded)
-        self.pid, self.owner = process.pid, os.getpid()
-        self.close = weakref.finalize(self, _end, process, held_open, self.owner)
-        self._process, self._limits = process, limits
+        self._guarded = GuardedProcess(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            memory_bytes=limits.memory_bytes,
+        )
+        self._process, self._limits = self._guarded.process, limits
+        self.pid, self.owner, self.close = self._process.pid, self._guarded.owner, self._guarded.close
         self._request = memoryview(b"")
         self._answer, self._error_text = bytearray(), b""
         self._ended = False
         self._selector = selectors.PollSelector()
-        descriptors = [pipe.fileno() for pipe in (process.stdin, process.stdout, process.stderr) if pipe is not None]
+        descriptors = [
+            pipe.fileno()
+            for pipe in (self._process.stdin, self._process.stdout, self._process.stderr)
+            if pipe is not None
+        ]
         for descriptor in descriptors:
             os.set_blocking(descriptor, False)
         self._stdin, self._stdout, self._stderr = descriptors
@@ -219,7 +197,7 @@ class ChildProcess:
         except subprocess.TimeoutExpired:
             return ChildError(Failure.GARBAGE, "it closed its output without an answer")
         self._read_error_text()
-        how = f"killed by {_signal_name(-status)}" if status < 0 else f"exited with status {status} before answering"
+        how = f"killed by {signal_name(-status)}" if status < 0 else f"exited with status {status} before answering"
         if self._limits.memory_bytes is not None:
             how += f", under a memory limit of {self._limits.memory_bytes} bytes"
         words = self._error_text.decode("utf-8", "replace").strip().splitlines()
@@ -237,17 +215,6 @@ class ChildProcess:
         return ChildError(Failure.TIME_LIMIT, f"still computing after {seconds:g} s")
 
 
-def _end(process: subprocess.Popen[bytes], held_open: int, owner: int) -> None:
-    if os.getpid() == owner:
-        with contextlib.suppress(ProcessLookupError, PermissionError):  # the program killed its group, guard included
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    os.close(held_open)
-    for pipe in (process.stdin, process.stdout, process.stderr):
-        if pipe is not None:
-            pipe.close()
-
-
 def _processor_seconds(group: int) -> float:
     """Processor time used so far by the running processes of a group, and by those that they waited for."""
     ticks = 0
@@ -257,10 +224,3 @@ def _processor_seconds(group: int) -> float:
             if int(fields[2]) == group:
                 ticks += sum(map(int, fields[11:15]))
     return ticks / os.sysconf("SC_CLK_TCK")
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,13 @@ Floats = NDArray[np.float64]
 
 PAIR = NeighbouringPair.records([0], [1], Relation.SUBSTITUTE)
 DEADLY = NeighbouringPair.records([7], [8], Relation.SUBSTITUTE)
+
+
+class TwoPartError(Exception):
+    """An exception that cannot be unpickled."""
+
+    def __init__(self, first: str, second: str) -> None:
+        super().__init__(first + second)
 
 
 @dataclass(frozen=True)
@@ -39,6 +47,14 @@ class Bets:
         for pair in self.pairs:
             events = (_above(0.5), _above(2.5), _above(9.0 + seen))
             yield Scenario(PAIR, events) if pair == "plain" else Scenario(DEADLY, (_above(7.5),))
+
+
+@dataclass(frozen=True)
+class Fails(Bets):
+    """An attack with a mistake in it."""
+
+    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002
+        raise ZeroDivisionError("a mistake") if self.name == "bets" else TwoPartError("two ", "parts")
 
 
 def _above(threshold: float) -> Event:
@@ -89,8 +105,51 @@ def killed_once(records: NDArray[Any], trials: int, rng: np.random.Generator) ->
     return noisy(records, trials, rng)
 
 
+def holding(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:
+    """Never lets another thread of its process run, once it has left a file named by the process."""
+    if records[0] == 7:
+        Path(os.environ["HOLDING"], str(os.getpid())).touch()
+        ctypes.PyDLL(None).sleep(600)
+    return noisy(records, trials, rng)
+
+
+def forking(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:
+    """Leaves a process that keeps everything open that this one has open."""
+    if records[0] == 7 and os.fork() == 0:
+        time.sleep(600)
+    return leaving(records, trials, rng)
+
+
+def kills_its_worker(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:
+    """Kills the process that waits for its answer, too."""
+    if records[0] == 7:
+        os.kill(os.getppid(), signal.SIGKILL)
+        time.sleep(600)
+    return noisy(records, trials, rng)
+
+
+def kills_its_worker_once(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:
+    flag = Path(os.environ["KILLED_ONCE"])
+    if records[0] == 7 and not flag.exists():
+        flag.touch()
+        kills_its_worker(records, trials, rng)
+    return noisy(records, trials, rng)
+
+
+def printing(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:
+    print("rubbish", flush=True)
+    os.write(1, b"more of it\n")
+    return noisy(records, trials, rng)
+
+
 def unseeded(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:  # noqa: ARG001
     return records.sum() + np.random.default_rng().laplace(0.0, 1.0, trials)
+
+
+def remembering(flag: str, release: Callable[..., Floats]) -> Target:
+    """A target that leaves a trace of its death in a file."""
+    os.environ["KILLED_ONCE"] = flag
+    return Target.dataset(release, epsilon=1.0)
 
 
 sound = Target.dataset(noisy, epsilon=1.0)

@@ -1,0 +1,91 @@
+"""A command of which nothing is left over, however it or this process ends.
+
+It leads a process group of its own, which is killed whole. Should this process be killed itself, a guard in that group,
+which waits for the end of a pipe that this process holds open, kills the group, whatever the command is doing; it is
+there before the command starts. This contains faults; it is no sandbox for code that means harm, which could leave its
+group.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import weakref
+from collections.abc import Sequence
+from typing import IO
+
+_LAUNCHER = """
+((read -r _ </dev/fd/"$1"; kill -s KILL -- -$$) >/dev/null 2>&1 &)
+ulimit -c 0
+[ -z "$2" ] || ulimit -v "$2"
+shift 2
+exec "$@"
+"""
+"""Starts the guard, which keeps no stream of the command open; limits memory and core files; becomes the command."""
+
+
+class GuardedProcess:
+    """A running command.
+
+    Args:
+        command: the program and its arguments; no shell reads it.
+        stdin: as `subprocess.Popen` takes it.
+        stdout: likewise.
+        stderr: likewise; that of this process by default.
+        memory_bytes: the address space that it may use, in effect a multiple of 1024; None for no limit.
+
+    Attributes:
+        process: the command; its id is also that of the group.
+        owner: the process that started it; a fork of that one must not use it.
+        close: kills the group, waits for the command and closes its pipes; so does the end of this object.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        stdin: int | IO[bytes],
+        stdout: int | IO[bytes],
+        stderr: int | IO[bytes] | None = None,
+        memory_bytes: int | None = None,
+    ) -> None:
+        guarded, held_open = os.pipe()
+        kibibytes = "" if memory_bytes is None else str(memory_bytes >> 10)
+        try:
+            self.process = subprocess.Popen(  # noqa: S603 - running it is the purpose
+                ["/bin/sh", "-c", _LAUNCHER, "sh", str(guarded), kibibytes, *command],
+                bufsize=0,
+                pass_fds=(guarded,),
+                start_new_session=True,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+            )
+        except BaseException:
+            os.close(held_open)
+            raise
+        finally:
+            os.close(guarded)
+        self.owner = os.getpid()
+        self.close = weakref.finalize(self, _end, self.process, held_open, self.owner)
+
+
+def signal_name(number: int) -> str:
+    """The name of a signal, or its number if it has none."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _end(process: subprocess.Popen[bytes], held_open: int, owner: int) -> None:
+    if os.getpid() == owner:
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # the command killed its group, guard included
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    os.close(held_open)
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            pipe.close()
