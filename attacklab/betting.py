@@ -49,7 +49,9 @@ def judge(claim: PrivacyClaim, counts: Counts, alpha: float) -> Assessment:
     enough = math.log(2 / alpha)
     if evidence(claim, counts) < enough:
         return bounds
-    # The evidence falls as the claimed δ grows, and as ε does where δ is 0: the largest refuted is a lower bound.
+    # No gain, as `_growths` divides it, rises with the claimed δ, nor with ε where δ is 0 (where it is not, the loss of
+    # a trial that the event holds neither output of becomes smaller). So neither does the evidence, and the largest
+    # value that is refuted is a lower bound.
     delta = _largest(lambda trial: evidence(PrivacyClaim(claim.epsilon, trial), counts) >= enough, claim.delta, 1.0)
     epsilon = claim.epsilon
     if claim.delta == 0 and math.isfinite(bounds.epsilon_lower):
@@ -106,15 +108,21 @@ def confidence_sequence(hits: int, trials: int, alpha: float) -> tuple[float, fl
     if not 0 < alpha < 1:
         raise ValueError(f"alpha must lie in (0, 1), not {alpha}")
     misses = trials - hits
-    mixture = special.betaln(hits + 0.5, misses + 0.5) - special.betaln(0.5, 0.5)
+    enough = special.betaln(hits + 0.5, misses + 0.5) - special.betaln(0.5, 0.5) + math.log(alpha)
 
-    def beaten(p: float) -> float:
-        return float(mixture - special.xlogy(hits, p) - special.xlog1py(misses, -p) + math.log(alpha))
+    def beaten(log_odds: float) -> float:
+        return enough + hits * _softplus(-log_odds) + misses * _softplus(log_odds)
 
-    centre = (hits + 0.5) / (trials + 1)
-    lower = optimize.brentq(beaten, 0.0 if hits == 0 else 1e-300, centre) if hits and beaten(1e-300) > 0 else 0.0
-    upper = optimize.brentq(beaten, centre, 1 - 1e-16) if misses and beaten(1 - 1e-16) > 0 else 1.0
-    return float(lower), float(upper)
+    # In log-odds, so that bounds near 0 and 1 have as many good digits as others. The likelihood is at most e^(h·x) and
+    # at most e^(−m·x), which is too little beyond these ends; at the posterior mean it is more than the mixture's.
+    centre = math.log((hits + 0.5) / (misses + 0.5))
+    lower = optimize.brentq(beaten, enough / hits - 1, centre) if hits else -math.inf
+    upper = optimize.brentq(beaten, centre, 1 - enough / misses) if misses else math.inf
+    return float(special.expit(lower)), float(special.expit(upper))
+
+
+def _softplus(x: float) -> float:
+    return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
 
 
 def _largest(holds: Callable[[float], bool], low: float, high: float) -> float:

@@ -92,6 +92,18 @@ def test_the_evidence_is_the_same_for_the_complement_and_for_the_swapped_pair() 
     assert evidence(claim, Counts(10, 35, 40, 9)) == pytest.approx(one, rel=1e-12)
 
 
+def test_the_evidence_never_grows_with_the_claimed_delta_nor_with_epsilon_where_delta_is_zero() -> None:
+    """What makes the largest refuted δ and ε lower bounds."""
+    rng = np.random.default_rng(11)
+    for _ in range(300):
+        both, first_only, second_only, neither = (int(2**exponent) - 1 for exponent in rng.uniform(0, 12, 4))
+        counts = Counts(both + first_only, both + second_only, both + first_only + second_only + neither, both)
+        low, high = np.sort(rng.uniform(0, 1, 2))
+        epsilon = 4 * rng.random()
+        assert evidence(PrivacyClaim(epsilon, high), counts) <= evidence(PrivacyClaim(epsilon, low), counts) + 1e-9
+        assert evidence(PrivacyClaim(8 * high), counts) <= evidence(PrivacyClaim(8 * low), counts) + 1e-9
+
+
 def test_the_evidence_stays_finite_for_any_claim() -> None:
     for claim in (PrivacyClaim(800.0), PrivacyClaim(0.0), PrivacyClaim(0.0, 0.999), PrivacyClaim(1e-300, 1e-300)):
         assert math.isfinite(evidence(claim, Counts(10**9, 0, 10**9)))
@@ -122,6 +134,24 @@ def test_a_confidence_sequence_closes_in_on_the_frequency() -> None:
     assert widths[2] < widths[1] / 8 < widths[0] / 32
     lower, upper = confidence_sequence(100_000, 400_000, 1e-6)
     assert lower < 0.25 < upper
+
+
+@pytest.mark.parametrize(("trials", "alpha"), [(1, 0.01), (10**6, 2.5e-7), (10**9, 1e-12), (10**9, 0.9)])
+def test_a_confidence_sequence_of_one_hit_keeps_its_digits_however_small_the_bound(trials: int, alpha: float) -> None:
+    """At the bound p the likelihood p·(1 − p)^(n−1) is α times the mixture's, B(3/2, n − ½)/B(½, ½)."""
+    mixture = math.lgamma(1.5) + math.lgamma(trials - 0.5) - math.lgamma(trials + 1) - math.log(math.pi)
+    lower, _ = confidence_sequence(1, trials, alpha)
+    assert math.log(lower) + (trials - 1) * math.log1p(-lower) == pytest.approx(mixture + math.log(alpha), abs=1e-4)
+    assert confidence_sequence(trials - 1, trials, alpha)[1] == pytest.approx(1 - lower, abs=1e-15)
+
+
+@pytest.mark.parametrize("alpha", [1e-300, 1e-12, 0.9, 1 - 1e-15])
+def test_a_confidence_sequence_holds_the_frequency_at_the_extremes(alpha: float) -> None:
+    for trials in (0, 1, 2, 10**3, 10**9, 10**15):
+        for hits in sorted({0, min(1, trials), trials // 2, max(0, trials - 1), trials}):
+            lower, upper = confidence_sequence(hits, trials, alpha)
+            assert 0 <= lower <= upper <= 1
+            assert trials == 0 or lower <= hits / trials <= upper
 
 
 def test_a_confidence_sequence_is_one_sided_at_the_ends() -> None:
