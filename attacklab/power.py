@@ -1,6 +1,7 @@
 """How much an audit can see: the trials that an event takes, and the smallest advantage that a budget shows.
 
-Both counts are taken at an unlucky end of their own, so that the power is at least `POWER` whatever they do together.
+Three counts are taken at an unlucky end of their own (how often the event holds the first output, the second, and
+both), so that the power is at least `POWER` whatever they do together.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ from attacklab.findings import Counts
 POWER = 0.95
 """The probability with which a smallest detectable advantage is detected."""
 
-MOST_TRIALS = 1 << 50
+MISS = (1 - POWER) / 3
+"""The probability with which each of the three counts of an event is beyond its unlucky end."""
+
+MOST_TRIALS = 1 << 48
 """More are not asked for: an event that takes them is as good as invisible."""
 
 
@@ -25,11 +29,11 @@ def detects(claim: PrivacyClaim, p: float, q: float, trials: int, alpha: float) 
 
     The α is that of `betting.judge`, which gives half of it to the evidence.
     """
-    miss = (1 - POWER) / 3
-    first = math.floor(_quantile(miss, trials, p))
-    second = math.ceil(_quantile(1 - miss, trials, q))
-    # Trials in which the event holds both outputs are worth less than two in which it holds one each.
-    both = min(first, second, math.ceil(_quantile(1 - miss, trials, p * q)))
+    first = math.floor(_quantile(MISS, trials, p))
+    second = math.ceil(_quantile(1 - MISS, trials, q))
+    # At a share λ and δ = 0, two trials in which the event holds one output each multiply the wealth by
+    # (1 + λe^−ε)(1 − λ), and one that holds both with one that holds neither by more: 1 + λe^−ε − λ.
+    both = min(first, second, math.floor(_quantile(MISS, trials, p * q)))
     both = max(both, first + second - trials)
     return evidence(claim, Counts(first, second, trials, both)) >= math.log(2 / alpha)
 
@@ -78,7 +82,10 @@ def trials_needed(claim: PrivacyClaim, p: float, q: float, alpha: float) -> int 
 
 
 def _quantile(probability: float, trials: int, chance: float) -> float:
-    """Where the distribution function of the binomial law, taken as continuous, has a value."""
-    if chance <= 0:
+    """Where the distribution function of the binomial law, taken as continuous, has a value.
+
+    It is 0 for what is seen at all with no more probability than `MISS`: SciPy's inverse has no number there.
+    """
+    if trials * chance <= MISS:
         return 0.0
     return float(trials) if chance >= 1 else min(max(float(special.bdtrik(probability, trials, chance)), 0.0), trials)

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from attacklab.betting import evidence
 from attacklab.claims import PrivacyClaim
@@ -54,6 +55,29 @@ def test_as_many_trials_as_are_said_to_be_needed_are_enough_and_not_far_too_many
     assert frequency(claim, p, q, needed, alpha) >= POWER
     assert frequency(claim, p, q, needed // 3, alpha) < 0.5
     assert trials_needed(claim, q, p, alpha) == needed
+
+
+@pytest.mark.parametrize("claim", [PrivacyClaim(0.1), PrivacyClaim(1.0, 0.05), PrivacyClaim(0.0, 0.3)])
+def test_the_unlucky_number_of_trials_that_hold_both_outputs_is_the_smallest(claim: PrivacyClaim) -> None:
+    """The evidence rises with it; what is said to be detected is still so with the count that a run hardly ever has."""
+    shown = [evidence(claim, Counts(70, 20, 100, both)) for both in range(21)]
+    assert shown == sorted(shown)
+    advantage = smallest_detectable_advantage(claim, 2_000, 1e-6, 0.3)
+    assert advantage is not None
+    unlucky = (1 - POWER) / 3
+    p, q = 0.3 + advantage, 0.3
+    first, second = (int(stats.binom.ppf(*ends)) for ends in ((unlucky, 2_000, p), (1 - unlucky, 2_000, q)))
+    both = int(stats.binom.ppf(unlucky, 2_000, p * q))
+    assert evidence(claim, Counts(first, second, 2_000, both)) >= 0.98 * math.log(2e6)
+
+
+@pytest.mark.parametrize(("trials", "base_rate"), [(10**10, 1e-10), (10**14, 1e-14)])
+def test_events_seen_once_in_the_longest_runs_have_a_smallest_detectable_advantage(
+    trials: int, base_rate: float
+) -> None:
+    smallest = smallest_detectable_advantage(PrivacyClaim(1.0), trials, 1e-6, base_rate)
+    assert smallest is not None
+    assert 20 * base_rate < smallest < 1_000 * base_rate
 
 
 def test_an_event_needs_about_as_many_trials_as_its_complement() -> None:
