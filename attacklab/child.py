@@ -168,7 +168,12 @@ def _loaded(spec: str, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         "relation": found.relation,
         "target": {
             key: encoded(value)
-            for key, value in {**claim, "sensitivity": found.sensitivity, "bounds": found.bounds}.items()
+            for key, value in {
+                **claim,
+                "sensitivity": found.sensitivity,
+                "bounds": found.bounds,
+                "noise_scale": found.noise_scale,
+            }.items()
         },
     }
 
@@ -178,7 +183,7 @@ def _from_description(made: Any, name: str) -> Any:
     if not isinstance(made, dict):
         return made
     needed = {"kind", "release", "epsilon"}
-    allowed = needed | {"delta", "sensitivity", "bounds", "relation"}
+    allowed = needed | {"delta", "sensitivity", "bounds", "noise_scale", "relation"}
     if not needed <= set(made) <= allowed:
         raise _Fault(
             LOADING, f"{name} returned a dict with {sorted(made)}; {sorted(needed)} of {sorted(allowed)} are needed"
@@ -190,6 +195,7 @@ def _from_description(made: Any, name: str) -> Any:
         claim=SimpleNamespace(epsilon=made["epsilon"], delta=made.get("delta", 0.0)),
         sensitivity=made.get("sensitivity", 1.0),
         bounds=made.get("bounds"),
+        noise_scale=made.get("noise_scale"),
         relation=made.get("relation"),
         version="unknown",
     )

@@ -185,6 +185,7 @@ def isolated(
         release=release,
         sensitivity=found["sensitivity"],
         bounds=found["bounds"] and tuple(found["bounds"]),
+        noise_scale=found["noise_scale"],
         relation=greeting["relation"],
         version=greeting["version"],
     )

@@ -76,6 +76,7 @@ class Target:
         release: `release(input, trials, rng)`, a numpy array or a list of one output a trial.
         sensitivity: the most that a true answer or a utility moves between neighbours.
         bounds: lower and upper bound of a record, for sums and means.
+        noise_scale: λ of Laplace or σ of Gaussian noise to the last bit; None where the textbook's formula gives it.
         relation: of the datasets that the claim calls neighbours; None where it holds for those of any.
         sampler: `sampler(input, bits)`, one output from a source of random bits with `take`, `restart` and `call`;
             only a target that has one can be proved.
@@ -88,6 +89,7 @@ class Target:
     release: Release = field(repr=False)
     sensitivity: float = 1.0
     bounds: tuple[float, float] | None = None
+    noise_scale: float | None = None
     relation: Relation | None = None
     sampler: Sampler | None = field(default=None, repr=False)
     version: str = "unknown"
@@ -103,6 +105,8 @@ class Target:
             math.isfinite(self.bounds[0]) and math.isfinite(self.bounds[1]) and self.bounds[0] < self.bounds[1]
         ):
             raise ValueError(f"bounds must be finite and lower < upper, not {self.bounds}")
+        if self.noise_scale is not None and not (math.isfinite(self.noise_scale) and self.noise_scale > 0):
+            raise ValueError(f"noise_scale must be finite and greater than 0, not {self.noise_scale}")
         if self.kind in (Kind.SUM, Kind.MEAN) and self.bounds is None:
             raise ValueError(f"a {self.kind} target needs the bounds of a record")
         if self.relation is not None:
@@ -119,6 +123,7 @@ class Target:
         epsilon: float,
         delta: float = 0.0,
         sensitivity: float = 1.0,
+        noise_scale: float | None = None,
         name: str | None = None,
     ) -> Target:
         """An additive-noise mechanism: the input is the true answer, the output that answer with noise.
@@ -128,13 +133,15 @@ class Target:
             epsilon: the claimed ε, greater than 0.
             delta: the claimed δ, in [0, 1).
             sensitivity: the most that the answer moves between neighbours, in its own unit.
+            noise_scale: λ of Laplace or σ of Gaussian noise, which is no secret; needed where it is not Δ/ε or
+                Δ·√(2·ln(1.25/δ))/ε, for attacks on the noise's low bits.
             name: how to call it; the release's own name by default.
 
         Raises:
             TypeError: `release` is not callable.
             ValueError: a parameter is out of range.
         """
-        return cls._made(release, Kind.NOISE, epsilon, delta, name, sensitivity=sensitivity)
+        return cls._made(release, Kind.NOISE, epsilon, delta, name, sensitivity=sensitivity, noise_scale=noise_scale)
 
     @classmethod
     def selection(

@@ -3,7 +3,7 @@
 The counterpart of `low_bit_laplace`. A sampler of normals maps finitely many uniforms through rounded functions; some
 numbers can be reached from one true answer only, and seeing one of those proves which database it came from.
 
-The adversary knows σ to the last bit (the textbook's formula, unless it is told) and, out of the models in
+The adversary knows σ to the last bit (the textbook's formula, unless the target says another) and, out of the models in
 `gaussian_samplers`, guesses the sampler: the choosing sample picks the model. Where two normals come of the same
 uniforms, as in Box–Muller and the polar method, it sees two answers one after the other, and the claim that it attacks
 is the one composed of two. A negative result shows only that none of these samplers, as this build of numpy, SciPy and
@@ -40,7 +40,8 @@ class LowBitGaussian:
 
     Attributes:
         answers: the two true answers; 0 and the sensitivity by default.
-        sigma: standard deviation of the noise; the textbook's by default, which a claim of δ = 0 does not have.
+        sigma: standard deviation of the noise; by default what the target says, or else the textbook's. A claim of
+            δ = 0 has none.
     """
 
     answers: tuple[float, float] | None = None
@@ -58,7 +59,7 @@ class LowBitGaussian:
             return
         first, second = map(float, self.answers or (0.0, target.sensitivity))
         # A numpy number would widen the arithmetic of narrower outputs; a Python float takes their format.
-        sigma = float(textbook_sigma(target.claim, target.sensitivity) if self.sigma is None else self.sigma)
+        sigma = float(self.sigma or target.noise_scale or textbook_sigma(target.claim, target.sensitivity))
         pair = NeighbouringPair.answers(first, second, sensitivity=target.sensitivity)
         for answers in (1, 2):
             events = (_bet(first, second, sigma, model) for model in MODELS if model.answers == answers)

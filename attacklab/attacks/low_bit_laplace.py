@@ -5,11 +5,12 @@ numbers y are such values for f(D), others for f(D′), and many for one of the 
 database it came from.
 
 Whether y is reachable is decided by inverting the sampler: v ≈ e^(−|y − f|/λ) leaves a handful of grid points, and each
-is put through the sampler's own arithmetic. The adversary knows λ = Δ/ε and, out of the models below, guesses the
-sampler; the choosing sample picks the model. It matters which logarithm is modelled: numpy's own and the C library's
-differ in the last bit on many inputs. In formats narrower than doubles (a look at some outputs tells) both are rounded
-from doubles; where a library's own differs, that output goes unrecognised. A negative result shows only that none of
-these models fits, or that both answers are so large against λ that all their neighbourhood is reachable.
+is put through the sampler's own arithmetic. The adversary knows λ (Δ/ε, unless the target says another) and, out of
+the models below, guesses the sampler; the choosing sample picks the model. It matters which logarithm is modelled:
+numpy's own and the C library's differ in the last bit on many inputs. In formats narrower than doubles (a look at some
+outputs tells) both are rounded from doubles; where a library's own differs, that output goes unrecognised. A negative
+result shows only that none of these models fits, or that both answers are so large against λ that all their
+neighbourhood is reachable.
 
 For v on all multiples of 2^−p the advantage is about 0.60. The textbook's 1 − 2|U − ½| is always an even multiple,
 which thins the reachable numbers out by half again: there it is about 0.80.
@@ -116,7 +117,7 @@ class LowBitLaplace:
         """One pair, a bet for every model."""
         first, second = self.answers or (0.0, target.sensitivity)
         released = format_of(probe(first, PROBED))
-        scale = target.sensitivity / target.claim.epsilon
+        scale = target.noise_scale or target.sensitivity / target.claim.epsilon
         events = tuple(
             Event(
                 f"reachable from {first!r} and not from {second!r} by {model.description}, scale {scale!r}",

@@ -61,7 +61,7 @@ def _optimizer(epsilon: float, delta: float, *, secure_mode: bool) -> dict[str, 
         optimizer.add_noise()
         return parameter.grad.numpy()
 
-    return {"kind": "noise", "release": release, "epsilon": epsilon, "delta": delta}
+    return {"kind": "noise", "release": release, "epsilon": epsilon, "delta": delta, "noise_scale": multiplier}
 
 
 def gaussian(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:

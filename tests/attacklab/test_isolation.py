@@ -437,7 +437,7 @@ def test_a_target_with_a_claim_of_its_own_is_described_as_in_this_process(
     spec = f"{write_module(tmp_path)}:{name}"
     there = made(isolated, spec, **{"kind": None, "epsilon": None, **parameters})
     here = load_target(spec, **parameters)
-    for attribute in ("name", "kind", "claim", "sensitivity", "bounds", "version"):
+    for attribute in ("name", "kind", "claim", "sensitivity", "bounds", "noise_scale", "version"):
         assert getattr(there, attribute) == getattr(here, attribute)
     assert len(there.outputs(np.zeros(3), 5, rng())) == 5
 

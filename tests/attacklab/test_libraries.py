@@ -432,7 +432,9 @@ def test_opacus_and_jax_privacy_add_their_noise_to_a_gradient(faked: Loaded) -> 
         "opacus:gaussian_secure_mode": 2 * 3.7306,
         "jax_privacy:gaussian_float32": 4.8448,
     }.items():
-        outputs = faked(spec).outputs(8.0, 20_000, rng())
+        target = faked(spec)
+        assert target.noise_scale in (None, noise_multiplier(1.0, 1e-5))
+        outputs = target.outputs(8.0, 20_000, rng())
         assert outputs.dtype == np.float32
         assert np.mean(outputs) == pytest.approx(8.0, abs=0.3)
         assert np.std(outputs) == pytest.approx(scale, rel=0.03)
@@ -457,7 +459,7 @@ def test_opacus_is_given_the_least_noise_multiplier_that_the_claim_allows(epsilo
 DESCRIBED = """
 def constant(*, epsilon=1.0):
     release = lambda answer, trials, rng: [answer] * trials
-    return {"kind": "noise", "release": release, "epsilon": epsilon, "sensitivity": 2.0}
+    return {"kind": "noise", "release": release, "epsilon": epsilon, "sensitivity": 2.0, "noise_scale": 0.1}
 
 def without_a_release(*, epsilon=1.0):
     return {"kind": "noise", "epsilon": epsilon}
@@ -474,6 +476,7 @@ def test_any_file_may_describe_its_targets_in_dicts(tmp_path: Path, loaded: Load
     load = loaded if isolate else load_target
     target = load(f"{file}:constant", epsilon=0.5)
     assert (target.name, target.kind, target.claim.epsilon, target.sensitivity) == ("constant", Kind.NOISE, 0.5, 2.0)
+    assert target.noise_scale == 0.1
     assert target.outputs(7.0, 2, rng()).tolist() == [7.0, 7.0]
     with pytest.raises(ValueError, match="returned a dict with"):
         load(f"{file}:without_a_release")

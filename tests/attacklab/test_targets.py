@@ -157,6 +157,12 @@ def test_bad_sensitivity_is_refused(sensitivity: float) -> None:
         Target.selection(constant(1), epsilon=1.0, sensitivity=sensitivity)
 
 
+@pytest.mark.parametrize("noise_scale", [0.0, -1.0, math.nan, math.inf])
+def test_bad_noise_scale_is_refused(noise_scale: float) -> None:
+    with pytest.raises(ValueError, match="noise_scale must be finite and greater than 0"):
+        Target.noise(constant(1), epsilon=1.0, noise_scale=noise_scale)
+
+
 @pytest.mark.parametrize("bounds", [(1.0, 1.0), (2.0, 1.0), (math.nan, 1.0), (0.0, math.inf)])
 def test_bad_bounds_are_refused(bounds: tuple[float, float]) -> None:
     with pytest.raises(ValueError, match="bounds must be finite and lower < upper"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -260,3 +261,14 @@ def test_a_claim_without_delta_needs_to_be_told_sigma() -> None:
     assert refused.verdict is Verdict.NOT_APPLICABLE
     findings = audit(target, [LowBitGaussian(sigma=5.3)], trials=4_000)
     assert findings[0].verdict is Verdict.VIOLATED
+
+
+def test_the_targets_own_noise_scale_takes_the_place_of_the_textbooks() -> None:
+    """A false alarm on the wrong σ has probability at most 1e-9."""
+
+    def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        return answer + 6.3 * rng.normal(size=trials)
+
+    told = Target.noise(release, epsilon=1.0, delta=1e-5, noise_scale=6.3, name="target")
+    assert _audited(told)[1].verdict is Verdict.VIOLATED
+    assert _audited(replace(told, noise_scale=None))[1].verdict is Verdict.NOT_DETECTED

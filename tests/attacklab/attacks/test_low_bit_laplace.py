@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
@@ -290,6 +291,16 @@ def test_integers_and_failures_are_judged_like_any_other_output() -> None:
 
     finding = judged(release, 1.0)  # type: ignore[arg-type] # a list is a valid release's answer
     assert finding.verdict is Verdict.VIOLATED
+
+
+def test_the_targets_own_noise_scale_takes_the_place_of_the_textbooks() -> None:
+    """A false alarm on the wrong λ has probability at most 1e-9."""
+    told = Target.noise(partial(naive_laplace_numpy, epsilon=0.1), epsilon=0.2, noise_scale=10.0)
+    verdicts = [
+        audit(target, [LowBitLaplace()], trials=10_000, alpha=1e-9)[0].verdict
+        for target in (told, replace(told, noise_scale=None))
+    ]
+    assert verdicts == [Verdict.VIOLATED, Verdict.NOT_DETECTED]
 
 
 def test_the_default_pair_is_zero_against_the_sensitivity() -> None:
