@@ -11,7 +11,7 @@ import sys
 import time
 import tracemalloc
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -360,3 +360,81 @@ def test_ctrl_c_leaves_a_run_that_the_printed_line_goes_on_with(command_line: Co
     assert again.returncode == 0
     assert err.startswith("attacklab: run.jsonl: going on after ")
     assert "low_bit_laplace" in out
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_a_first_line_that_was_not_written_to_its_end_is_written_again(path: Path, share: float) -> None:
+    findings, _, _ = audited(path)
+    whole = path.read_bytes()
+    first = whole.splitlines()[0]
+    path.write_bytes(first[: int(share * len(first))])
+    assert audited(path)[0] == findings
+    assert path.read_bytes() == whole
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files are not locked there")
+def test_of_two_runs_that_begin_the_same_file_at_once_one_writes_it(path: Path) -> None:
+    """Whoever comes between another one's look at the file and its first line."""
+    content = list[bytes]()
+
+    class Slow(Checkpoint):
+        def _begin(self, first: bytes) -> None:
+            with pytest.raises(ValueError, match="is being written by another run"):
+                Checkpoint(path, {**RUN, "seed": 4}, lambda _: None)
+            content.append(path.read_bytes())
+            super()._begin(first)
+
+    with Slow(path, RUN, lambda _: None) as one:
+        one.keep([1], "a")
+    assert content == [b""]
+    with Checkpoint(path, RUN, lambda _: None) as again:
+        assert again.recalled([1]) == "a"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files have no largest size there")
+def test_a_run_whose_disk_is_full_says_so_and_can_be_gone_on_with(path: Path) -> None:
+    """The largest size of a file stands for the size of the disk: both end a line in its middle."""
+    import resource
+
+    findings, _, _ = audited(path)
+    whole = path.read_bytes()
+    path.unlink()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(whole) // 2, hard))
+    try:
+        with pytest.raises(OSError, match=f"cannot write to {path}: File too large"):
+            audited(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert path.read_bytes() == whole[: len(whole) // 2]
+    again, _, (said,) = audited(path)
+    assert again == findings
+    assert path.read_bytes() == whole
+    assert said.endswith("and is drawn again")
+
+
+def test_the_end_of_the_workers_is_not_kept_as_a_failure_of_the_target(path: Path) -> None:
+    class Ending(Executor):
+        """Runs so many calls and then breaks for good."""
+
+        def __init__(self, calls: int) -> None:
+            self.left = calls
+
+        def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+            self.left -= 1
+            if self.left < 0:
+                raise BrokenExecutor("gone")
+            future: Future[Any] = Future()
+            future.set_result(fn(*args, **kwargs))
+            return future
+
+    settings: dict[str, Any] = {"trials": 2_000, "checkpoint": path}
+    whole = audit(own.sound, ATTACKS, **settings)
+    content = path.read_bytes()
+    path.unlink()
+    broken = audit(own.sound, ATTACKS, **settings, where=Workers(Ending(content.count(b"\n") // 2), 1).runner)
+    assert [finding.verdict is Verdict.ERROR for finding in broken] == [False, True, True]
+    assert content.startswith(path.read_bytes())
+    again = audit(own.sound, ATTACKS, **settings)
+    assert [replace(one, seconds=0.0) for one in again] == [replace(one, seconds=0.0) for one in whole]
+    assert path.read_bytes() == content
