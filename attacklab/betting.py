@@ -108,7 +108,7 @@ def confidence_sequence(hits: int, trials: int, alpha: float) -> tuple[float, fl
     if not 0 < alpha < 1:
         raise ValueError(f"alpha must lie in (0, 1), not {alpha}")
     misses = trials - hits
-    enough = special.betaln(hits + 0.5, misses + 0.5) - special.betaln(0.5, 0.5) + math.log(alpha)
+    enough = float(special.betaln(hits + 0.5, misses + 0.5) - special.betaln(0.5, 0.5)) + math.log(alpha)
 
     def beaten(log_odds: float) -> float:
         return enough + hits * _softplus(-log_odds) + misses * _softplus(log_odds)

@@ -1,8 +1,8 @@
 """Proving a claim on a neighbouring pair by the exact output laws of the implementation, or refuting it.
 
 Both laws come from running the target's sampler on every sequence of random bits. Where they close, everything said is
-exact. Where they do not (an output that can be any integer, say), at most 2^−62 of the mass is left open, and what is
-proved is the claim with `SLACK` added to δ; the finding says so.
+exact. Where they do not (an output that can be any integer, say), at most 2^−62 of the mass is left open: what is
+refuted is the claim itself, and what is proved may be the claim with `SLACK` added to δ only; the finding says so.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -19,6 +20,7 @@ from typing import Any
 from attacklab.claims import PrivacyClaim
 from attacklab.findings import Estimate, Finding, Verdict, described_pair
 from attacklab.laws import Certificate, Decision, Law, Limits, NeverEnds, Progress, advantage, certify, enumerate_law
+from attacklab.laws.enclosures import float_above, float_below
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Kind, Target
 
@@ -91,30 +93,22 @@ def prove(
     started = time.perf_counter()
     first, second = laws_of(target, pair, limits=limits, progress=progress)
     claim = target.claim
-    closed = first.closed and second.closed
-    delta = Fraction(claim.delta) + (0 if closed else SLACK)
-    certificate = certify(claim.epsilon, delta, first, second)
-    verdict = {
-        Decision.PROVED: Verdict.PROVED,
-        Decision.REFUTED: Verdict.VIOLATED,
-        Decision.UNDECIDED: Verdict.INCONCLUSIVE,
-    }[certificate.decision]
+    certificate = certify(claim.epsilon, claim.delta, first, second)
     distance = advantage(first, second)
-    bounds = Estimate(float(distance.lower), float(distance.lower), float(distance.upper))
     return Finding(
         target=target.name,
         target_version=target.version,
         attack=METHOD,
-        verdict=verdict,
+        verdict=_verdict(claim, certificate, first, second),
         reason=_reason(claim, certificate, first, second),
         claim=claim,
         relation=target.relation,
         pair=described_pair(pair),
         event=_described_event(certificate),
-        advantage=bounds,
+        advantage=Estimate(float(distance.lower), float_below(distance.lower), float_above(distance.upper)),
         ceiling=claim.ceiling,
         epsilon_lower=certificate.epsilon_bounds[0],
-        delta_lower=float(certificate.delta_bounds.lower),
+        delta_lower=float_below(certificate.delta_bounds.lower),
         laws=certificate.digests,
         seconds=time.perf_counter() - started,
         replay=f"attacklab prove {spec}" if spec else f"prove({target.name}, pair)",
@@ -140,22 +134,34 @@ def default_pair(target: Target) -> NeighbouringPair:
     raise ValueError(f"a {target.kind} target needs a pair of its own")
 
 
+def _verdict(claim: PrivacyClaim, certificate: Certificate, first: Law, second: Law) -> Verdict:
+    if certificate.decision is Decision.REFUTED:
+        return Verdict.VIOLATED
+    slack = 0 if first.closed and second.closed else SLACK
+    if certificate.decision is Decision.PROVED or certificate.delta_bounds.upper <= Fraction(claim.delta) + slack:
+        return Verdict.PROVED
+    return Verdict.INCONCLUSIVE
+
+
 def _reason(claim: PrivacyClaim, certificate: Certificate, first: Law, second: Law) -> str:
     least, most = certificate.epsilon_bounds
     outcomes = f"{len(first)} and {len(second)} outcomes"
+    there = f" at δ = {claim.delta:g}" if claim.delta else ""
+    delta = _digits(float_above(certificate.delta_bounds.upper), 3, ROUND_CEILING)
     if first.closed and second.closed:
         said = "no finite ε" if math.isinf(most) else f"ε = {most:.12g}"
-        return f"closed laws of {outcomes}: they need {said}, and δ({claim.epsilon:g}) = {_power(certificate)}"
+        return f"closed laws of {outcomes}: they need {said}{there}, and δ({claim.epsilon:g}) = {delta}"
     left = float(max(first.unresolved, second.unresolved))
     return (
-        f"laws of {outcomes}, {left:.2g} of the mass left open: outcomes known on both sides need ε ≥ {least:.12g}, "
-        f"and δ({claim.epsilon:g}) ≤ {_power(certificate)}"
+        f"laws of {outcomes}, {left:.2g} of the mass left open: outcomes known on both sides need "
+        f"ε ≥ {_digits(least, 12, ROUND_FLOOR)}{there}, and δ({claim.epsilon:g}) ≤ {delta}"
     )
 
 
-def _power(certificate: Certificate) -> str:
-    upper: Any = certificate.delta_bounds.upper
-    return f"{float(upper):.3g}"
+def _digits(bound: float, digits: int, rounding: str) -> str:
+    """A bound in so many digits, no closer than it is."""
+    with localcontext(prec=digits, rounding=rounding):
+        return f"{float(+Decimal(bound)):.{digits}g}"
 
 
 def _described_event(certificate: Certificate) -> str:

@@ -254,6 +254,52 @@ def test_a_mechanism_with_too_little_noise_is_refuted_by_its_laws() -> None:
     assert finding.laws is not None
 
 
+def test_a_claim_with_a_delta_is_refuted_by_the_epsilon_that_it_needs_at_that_delta() -> None:
+    """Randomized response at 1.25 has P(E) − δ = e^1·Q(E) at δ = (e^1.25 − e)/(1 + e^1.25), 0.1719…"""
+    pair = NeighbouringPair(False, True, Relation.SUBSTITUTE)
+    for delta, verdict in ((0.171, Verdict.VIOLATED), (0.173, Verdict.PROVED)):
+        target = Target.dataset(lambda *_: [], epsilon=1.0, delta=delta)
+        finding = prove(target.exact(partial(exact_randomized_response, epsilon=1.25)), pair)
+        assert finding.verdict is verdict
+        assert finding.epsilon_lower == pytest.approx(math.log(math.exp(1.25) * (1 - delta) - delta), rel=1e-12)
+        assert f"at δ = {delta}" in finding.reason
+
+
+def test_an_excess_that_is_certain_refutes_a_claim_however_small_it_is() -> None:
+    """An output of probability 2^−60 that one input alone can give; the laws of the others do not close."""
+
+    def sampler(marked: bool, bits: Any) -> int:
+        if bits.take(60) == 0 and marked:
+            return -1
+        flips = 0
+        while bits.take(1):
+            flips += 1
+        return flips
+
+    finding = prove(
+        Target.dataset(lambda *_: [], epsilon=1.0).exact(sampler), NeighbouringPair(True, False, Relation.SUBSTITUTE)
+    )
+    assert finding.verdict is Verdict.VIOLATED
+    assert finding.delta_lower is not None
+    assert 0 < finding.delta_lower <= 2.0**-60
+    assert finding.event == "first input likelier than allowed: -1"
+
+
+def test_the_bounds_in_a_proof_are_rounded_outwards() -> None:
+    """The advantage of randomized response at ratio 2 is 1/3, which is no double."""
+
+    def sampler(truth: bool, bits: Any) -> bool:
+        while (drawn := bits.take(2)) == 3:
+            bits.restart()
+        return truth ^ (drawn == 2)
+
+    target = Target.dataset(lambda *_: [], epsilon=1.0).exact(sampler)
+    finding = prove(target, NeighbouringPair(True, False, Relation.SUBSTITUTE))
+    assert finding.verdict is Verdict.PROVED
+    assert finding.advantage is not None
+    assert Fraction(finding.advantage.lower) < Fraction(1, 3) < Fraction(finding.advantage.upper)
+
+
 def test_a_law_left_open_is_inconclusive() -> None:
     target = Target.noise(lambda *_: [], epsilon=1.0).exact(partial(exact_discrete_laplace, epsilon=1.0, grid=Grid(0)))
     finding = prove(target, NeighbouringPair.answers(0.0, 1.0, sensitivity=1.0), limits=replace(LIMITS, runs=50))

@@ -33,7 +33,7 @@ class Certificate:
         epsilon: the claimed ε.
         delta: the claimed δ.
         delta_bounds: the smallest δ at that ε, for the worse direction.
-        epsilon_bounds: the smallest ε at δ = 0, as floats rounded outwards.
+        epsilon_bounds: the smallest ε at that δ, as floats rounded outwards.
         event: the outcomes that reach the lower bound of δ, …
         reverse: … with the laws exchanged if this is true.
         digests: the laws' digests, in order.
@@ -53,7 +53,7 @@ def certify(epsilon: Any, delta: Any, p: Law, q: Law) -> Certificate:
     """Decide whether `p` and `q` are (ε, δ)-close: P(E) ≤ e^ε·Q(E) + δ and Q(E) ≤ e^ε·P(E) + δ for every event E.
 
     e^ε is irrational for a rational ε other than 0, so closed laws are decided by enclosing it closely enough: more
-    bits are tried where it could help.
+    bits are tried, unless what the laws leave open outweighs them.
 
     Args:
         epsilon: ε, rational or a float (the exact rational that it is), in [0, 2^20].
@@ -78,14 +78,14 @@ def certify(epsilon: Any, delta: Any, p: Law, q: Law) -> Certificate:
             decision = Decision.PROVED
         elif bounds.lower > claimed:
             decision = Decision.REFUTED
-        if decision is not Decision.UNDECIDED:
+        if decision is not Decision.UNDECIDED or p.unresolved + q.unresolved > mpq(1, 1 << precision):
             break
     return Certificate(
         decision=decision,
         epsilon=epsilon,
         delta=delta,
         delta_bounds=bounds,
-        epsilon_bounds=smallest_epsilon(p, q),
+        epsilon_bounds=smallest_epsilon(p, q, claimed),
         event=worse.event,
         reverse=worse is back,
         digests=(p.digest(), q.digest()),

@@ -69,27 +69,36 @@ def advantage(p: Law, q: Law) -> Divergence:
     return hockey_stick(p, q, 0)
 
 
-def largest_ratio(p: Law, q: Law) -> Bounds:
-    """The largest P(E)/Q(E) over all events: e^ε for the smallest ε of pure DP in this direction.
+def largest_ratio(p: Law, q: Law, delta: Any = 0) -> Bounds:
+    """The largest (P(E) − δ)/Q(E) over all events, or 1: e^ε for the smallest ε of (ε, δ)-DP in this direction.
 
-    The upper bound is finite only where nothing of `p` is unresolved. An event of positive probability under `p` and
-    none under `q` makes both bounds `math.inf`.
+    The upper bound is finite only where no more than δ of `p` is unresolved. An event of probability above δ under `p`
+    and none under `q` makes both bounds `math.inf`.
+
+    Args:
+        p: the law under one of two neighbouring inputs.
+        q: the law under the other.
+        delta: δ, rational or a float (the exact rational that it is), in [0, 1].
     """
+    # P(E) − c·Q(E) is largest for the outcomes of a ratio above c, so no other events have to be looked at.
+    allowed, open_p, open_q = mpq(delta), p.unresolved, q.unresolved
     lower: Any = mpq(1)
-    mass_p, mass_q = mpq(0), q.unresolved
+    upper: Any = mpq(1) if open_p <= allowed else math.inf
+    mass_p = mass_q = mpq(0)
     for outcome in _by_ratio(p, q):
         mass_p += p.mass(outcome)
         mass_q += q.mass(outcome)
-        lower = max(lower, mass_p / mass_q if mass_q else math.inf)
-    upper = math.inf if p.unresolved else max(_ratio(mass, q.mass(outcome)) for outcome, mass in p.masses.items())
+        if mass_p > allowed:
+            lower = max(lower, _ratio(mass_p - allowed, mass_q + open_q))
+        if mass_p + open_p > allowed:
+            upper = max(upper, _ratio(mass_p + open_p - allowed, mass_q))
     return Bounds(lower, upper)
 
 
-def smallest_epsilon(p: Law, q: Law) -> tuple[float, float]:
-    """Bounds, as floats rounded outwards, of the smallest ε for which both directions are purely ε-close."""
-    there, back = largest_ratio(p, q), largest_ratio(q, p)
-    lower, upper = log_bounds(Bounds(max(there.lower, back.lower), max(there.upper, back.upper)))
-    return max(lower, 0.0), upper
+def smallest_epsilon(p: Law, q: Law, delta: Any = 0) -> tuple[float, float]:
+    """Bounds, as floats rounded outwards, of the smallest ε for which both directions are (ε, δ)-close."""
+    there, back = largest_ratio(p, q, delta), largest_ratio(q, p, delta)
+    return log_bounds(Bounds(max(there.lower, back.lower), max(there.upper, back.upper)))
 
 
 def privacy_loss(p: Law, q: Law) -> Law:

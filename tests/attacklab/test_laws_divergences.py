@@ -90,8 +90,9 @@ def test_bounds_hold_wherever_the_unresolved_mass_lies(p: Law, q: Law, epsilon: 
     assert true_stick.lower <= stick.upper
     apart, true_apart = advantage(p, q), advantage(whole_p, whole_q)
     assert apart.lower <= true_apart.lower == true_apart.upper <= apart.upper
-    ratio, true_ratio = largest_ratio(p, q), largest_ratio(whole_p, whole_q)
-    assert ratio.lower <= true_ratio.lower == true_ratio.upper <= ratio.upper
+    for delta in (0, Fraction(1, 24), Fraction(1, 2), 1):
+        ratio, true_ratio = largest_ratio(p, q, delta), largest_ratio(whole_p, whole_q, delta)
+        assert ratio.lower <= true_ratio.lower == true_ratio.upper <= ratio.upper
     deviates, true_deviation = deviation(p, q), deviation(whole_p, whole_q)
     assert deviates.lower <= true_deviation.lower == true_deviation.upper <= deviates.upper
     for bounds in privacy_loss(p, q):
@@ -125,6 +126,25 @@ def test_laws_may_deviate_on_an_outcome_that_neither_lists() -> None:
 def test_the_largest_ratio_is_that_of_one_outcome(p: Law, q: Law) -> None:
     expected = max(p.mass(o) / q.mass(o) if q.mass(o) else math.inf for o in p)
     assert largest_ratio(p, q) == (expected, expected)
+
+
+@given(closed_laws, closed_laws, st.sampled_from([Fraction(0), Fraction(1, 100), Fraction(1, 5), Fraction(1)]))
+def test_the_largest_ratio_beyond_a_delta_is_the_best_of_all_events(p: Law, q: Law, delta: Fraction) -> None:
+    best: Any = 1
+    for event in itertools.chain.from_iterable(itertools.combinations(range(5), n) for n in range(6)):
+        beyond, under = sum(map(p.mass, event)) - delta, sum(map(q.mass, event))
+        if beyond > 0:
+            best = max(best, beyond / under if under else math.inf)
+    assert largest_ratio(p, q, delta) == (best, best)
+
+
+def test_the_smallest_epsilon_at_a_delta_is_where_that_delta_is_reached() -> None:
+    noise, shifted = clamped_geometric(3, 8), clamped_geometric(4, 8)
+    delta = smallest_delta(noise, shifted, Fraction(1, 2)).lower
+    lower, upper = smallest_epsilon(noise, shifted, delta)
+    assert lower <= 0.5 <= upper
+    assert upper - lower < 1e-15
+    assert smallest_epsilon(noise, shifted)[0] > 0.69
 
 
 @given(closed_laws, closed_laws)
