@@ -255,7 +255,7 @@ def test_a_mechanism_with_too_little_noise_is_refuted_by_its_laws() -> None:
 
 
 def test_a_claim_with_a_delta_is_refuted_by_the_epsilon_that_it_needs_at_that_delta() -> None:
-    """Randomized response at 1.25 has P(E) − δ = e^1·Q(E) at δ = (e^1.25 − e)/(1 + e^1.25), 0.1719…"""
+    """Randomized response at 1.25 has P(E) − δ = e^1·Q(E) at δ = (e^1.25 − e)/(1 + e^1.25), about 0.1719."""
     pair = NeighbouringPair(False, True, Relation.SUBSTITUTE)
     for delta, verdict in ((0.171, Verdict.VIOLATED), (0.173, Verdict.PROVED)):
         target = Target.dataset(lambda *_: [], epsilon=1.0, delta=delta)
