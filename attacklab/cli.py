@@ -224,7 +224,7 @@ def audit_(
             common: dict[str, Any] = {"alpha": alpha, "seed": seed, "spend_all": spend_all, "where": where}
             common |= {"spec": _spec(target, options), "report": report, "say": _say}
             if known_library is not None and trials is None:
-                findings = paced_audit(loaded, chosen, **common)
+                findings = [finding for one in paced_audit(loaded, chosen, **common) for finding in one.findings]
             else:
                 findings = audit(loaded, chosen, trials=trials or DEFAULT_TRIALS, checkpoint=resume, **common)
     except KeyboardInterrupt:

@@ -68,9 +68,9 @@ class _Run:
         """Of names, which no number of workers changes."""
         return [self.tests[test] for test in sorted(self.tests)]
 
-    def replay(self, test: str, alpha: float, trials: int) -> str:
+    def replay(self, test: str, alpha: float, trials: int, attack: str | None) -> str:
         options = [f"--dp-alpha={alpha!r}", f"--dp-trials={trials}", f"--dp-seed={self.seed}"]
-        options += [f"--dp-attacks={','.join(self.attacks)}"] if self.attacks else []
+        options += [f"--dp-attacks={attack}"] if attack else []
         return shlex.join(["pytest", test, *options])
 
 
@@ -137,7 +137,7 @@ def _audited(
     __tracebackhide__ = True
     if _AUDITED in item.stash:
         raise RuntimeError(f"{FIXTURE} audits one target a test; parametrise the test to audit several")
-    from attacklab.budget import audit_within
+    from attacklab.pace import paced_audit
     from attacklab.pytest_report import AuditedTest
     from attacklab.sarif import Place
 
@@ -146,16 +146,23 @@ def _audited(
     if not chosen:
         raise ValueError(f"{FIXTURE} was given no attacks")
     alpha = run.alpha / len(run.audits)
-    audited = audit_within(claimed, chosen, seconds=run.seconds, trials=run.trials, alpha=alpha, seed=run.seed)
-    replay = run.replay(item.nodeid, alpha, audited.trials)
+    audited = paced_audit(
+        claimed, chosen, seconds=run.seconds, trials=run.trials, alpha=alpha, seed=run.seed, until_refuted=True
+    )
+    findings: list[Finding] = []
+    for one in audited:
+        # Attacks of the test's own all run again: the command line knows only the registered ones.
+        again = (one.alpha, one.trials, one.attack.name) if attacks is None else (alpha, one.trials, None)
+        replay = run.replay(item.nodeid, *again)
+        findings += [replace(finding, replay=replay) for finding in one.findings]
     path, line, _ = item.location
     test = AuditedTest(
         test=item.nodeid,
         place=Place(Path(path).as_posix(), (line or 0) + 1),
         alpha=alpha,
-        trials=audited.trials,
+        trials=max(one.trials for one in audited),
         seed=run.seed,
-        findings=tuple(replace(finding, replay=replay) for finding in audited.findings),
+        findings=tuple(findings),
     )
     item.stash[_AUDITED] = test
     properties = {"verdict": str(test.verdict), "alpha": alpha, "trials": test.trials, "seed": test.seed}

@@ -22,7 +22,7 @@ class AuditedTest:
         test: its node id.
         place: where it stands.
         alpha: its part of the run's α.
-        trials: the most outputs of either input that an event was to be judged on.
+        trials: the most outputs of either input on which an event of any attack was to be judged.
         seed: what all randomness was derived from.
         findings: what was found.
     """
@@ -70,7 +70,7 @@ class AuditedTest:
         lines = [f"{target} {said}"]
         for finding in worst:
             lines += ["", f"{finding.attack}: {finding.verdict}: {finding.reason}", *_details(finding)]
-        return "\n".join([*lines, "", f"replay: {self.findings[0].replay}"])
+        return "\n".join([*lines, "", *(f"replay: {line}" for line in dict.fromkeys(one.replay for one in worst))])
 
     def summary(self) -> str:
         """What is known now, in one line."""

@@ -41,8 +41,8 @@ WORST_FIRST = (Verdict.VIOLATED, Verdict.ERROR, Verdict.NOT_DETECTED, Verdict.IN
 QUICK_ATTACKS: tuple[Attack, ...] = (Precision(), SumSensitivity(most_records=1 << 10))
 
 PARAGRAPH = """\
-{audited} mechanisms of {libraries} were audited, each with as many trials as about {seconds:g} s an event leave time
-for. {known} known flaws were found again; {passes}. {withheld}. Of what is not refuted, no more is known than the
+{audited} mechanisms of {libraries} were audited, each with as many trials as there was time for in about {seconds:g} s.
+{known} known flaws were found again; {passes}. {withheld}. Of what is not refuted, no more is known than the
 smallest advantage that would have been detected. {absent}"""
 
 
@@ -91,7 +91,7 @@ def audited(root: Path) -> list[Audited]:
 def collect(settings: Settings) -> Collected:
     """Audit every mechanism; keep what is publicly known, or is no failure, and withhold the rest."""
     failures = expected_failures()
-    seconds = 0.2 if settings.quick else 3.0
+    seconds = 1.0 if settings.quick else 30.0
     cases = audited(Path.cwd())
     published: list[Finding] = []
     withheld: list[list[Finding]] = []
@@ -128,9 +128,10 @@ def _findings(case: Audited, seconds: float, alpha: float, settings: Settings) -
     attacks: Sequence[Attack] = QUICK_ATTACKS if settings.quick else ATTACKS
     target = case.target()
     try:
-        return paced_audit(
+        audited = paced_audit(
             target, attacks, seconds=seconds, alpha=alpha, seed=settings.seed, spend_all=True, spec=case.replay()
         )
+        return [finding for one in audited for finding in one.findings]
     finally:
         if isinstance(target.release, ProcessRelease):
             target.release.close()

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from attacklab.findings import Verdict, read_record
+from attacklab.pace import STEPS
 from attacklab.pytest_options import OPTIONS
 from attacklab.pytest_plugin import CLAIM_ARGUMENTS
 
@@ -64,13 +65,14 @@ def test_a_leaking_mechanism_fails_with_pair_event_counts_and_bound(pytester: py
     result.stdout.fnmatch_lines(
         [
             "leaking does not keep its claim (ε = 1.0, δ = 0.0)",
-            "precision: violated: *",
+            "low_bit_laplace: violated: *",
             "  pair: 0.0 and 1.0",
-            "  event: the sum of 0.0 and some number, but of 1.0 and none",
+            "  event: reachable from 0.0 and not from 1.0 by *",
             "  counts: * of * outputs of the first input, * of the second",
             "  advantage: *; the claim allows 0.4621",
             "  ε ≥ * with confidence 1 − *",
-            "replay: pytest 'test_it.py::test_it[[]leaking[]]' --dp-alpha=1e-06 --dp-trials=3000 --dp-seed=0",
+            "replay: pytest 'test_it.py::test_it[[]leaking[]]' --dp-alpha=* --dp-trials=1000 --dp-seed=0 "
+            "--dp-attacks=low_bit_laplace",
         ]
     )
     assert "Traceback" not in result.stdout.str()
@@ -99,7 +101,7 @@ def test_the_replay_line_gives_the_same_findings(pytester: pytest.Pytester) -> N
     again.assert_outcomes(failed=1)
     leaking = [finding for finding in found(pytester.path / "first.json") if finding["target"] == "leaking"]
     assert leaking == found(pytester.path / "again.json")
-    assert {finding["attack"] for finding in leaking} == {"precision", "integer_cast"}
+    assert {finding["attack"] for finding in leaking} == {"precision"}
 
 
 def test_two_workers_find_what_one_process_finds(pytester: pytest.Pytester) -> None:
@@ -130,7 +132,9 @@ def test_alpha_is_split_over_the_tests_that_audit_and_were_selected(pytester: py
         for test in record["tests"]:
             findings = [record["findings"][number] for number in test["findings"]]
             spent = sum(finding.alpha for finding in findings if finding.alpha is not None)
-            assert spent == pytest.approx(share / 2)  # of the round that decided, one of two
+            # Of one round of two; attacks that apply and find nothing to try have their part too.
+            assert 0 < spent < share / 2
+            assert test["verdict"] == "violated" or spent > share / 4
 
 
 def test_the_record_says_which_findings_are_whose(pytester: pytest.Pytester) -> None:
@@ -155,7 +159,7 @@ def test_the_sarif_log_places_the_flaw_at_the_test(pytester: pytest.Pytester) ->
         place = result["locations"][0]["physicalLocation"]
         assert place["artifactLocation"]["uri"] == "test_it.py"
         assert place["region"]["startLine"] == line
-    assert "precision" in {result["ruleId"] for result in run["results"]}
+    assert {result["ruleId"] for result in run["results"]} == {"low_bit_laplace"}
     assert {result["properties"]["target"] for result in run["results"]} == {"leaking"}
 
 
@@ -343,7 +347,7 @@ def test_without_a_number_of_trials_the_summary_says_how_many_fitted(pytester: p
     result = pytester.runpytest_inprocess("-k", "sound", "--dp-seconds=1.5", "--dp-json=record.json")
     result.assert_outcomes(passed=1, deselected=1)
     (test,) = read_record(pytester.path / "record.json")["tests"]
-    assert test["trials"] & (test["trials"] - 1) == 0
+    assert test["trials"] in STEPS
     result.stdout.fnmatch_lines([f"*not detected * {test['trials']} *"])
 
 
