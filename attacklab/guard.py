@@ -12,6 +12,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import sys
 import weakref
 from collections.abc import Sequence
 from typing import IO
@@ -40,6 +41,9 @@ class GuardedProcess:
         process: the command; its id is also that of the group.
         owner: the process that started it; a fork of that one must not use it.
         close: kills the group, waits for the command and closes its pipes; so does the end of this object.
+
+    Raises:
+        OSError: this system has no process groups, or starts no more processes.
     """
 
     def __init__(
@@ -51,6 +55,7 @@ class GuardedProcess:
         stderr: int | IO[bytes] | None = None,
         memory_bytes: int | None = None,
     ) -> None:
+        require_process_groups()
         guarded, held_open = os.pipe()
         kibibytes = "" if memory_bytes is None else str(memory_bytes >> 10)
         try:
@@ -70,6 +75,16 @@ class GuardedProcess:
             os.close(guarded)
         self.owner = os.getpid()
         self.close = weakref.finalize(self, _end, self.process, held_open, self.owner)
+
+
+def require_process_groups() -> None:
+    """Refuse a system on which nothing here works.
+
+    Raises:
+        OSError: it has no process groups.
+    """
+    if sys.platform == "win32":
+        raise OSError("targets in another process need a POSIX system, not Windows")
 
 
 def signal_name(number: int) -> str:

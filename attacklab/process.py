@@ -16,7 +16,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from attacklab.guard import GuardedProcess, signal_name
+from attacklab.guard import GuardedProcess, require_process_groups, signal_name
 from attacklab.wire import LONGEST_LINE, ChildError, Failure, Frame, read_answer
 
 CHUNK = 1 << 16
@@ -57,8 +57,7 @@ class Limits:
     def __post_init__(self) -> None:
         if not (math.isfinite(self.seconds) and self.seconds > 0):
             raise ValueError(f"seconds must be finite and greater than 0, not {self.seconds}")
-        if sys.platform == "win32":
-            raise OSError("targets in another process need a POSIX system, not Windows")
+        require_process_groups()
         if self.memory_bytes is not None:
             if self.memory_bytes < 1024:
                 raise ValueError(f"memory_bytes must be at least 1024, not {self.memory_bytes}")

@@ -180,10 +180,11 @@ class WorkerProcesses:
         with self._lock:
             if self._closed:
                 raise CancelledError
-            if not self._idle:
-                self._idle.append(WorkerProcess())
-                self._running.append(self._idle[-1])
-            return self._idle.pop()
+            if self._idle:
+                return self._idle.pop()
+            process = WorkerProcess()
+            self._running.append(process)
+            return process
 
     def _ended(self, process: WorkerProcess) -> None:
         process.close()
@@ -259,4 +260,5 @@ _importing = False
 """Whether this is a worker process that imports the program that started it."""
 
 _kept = WorkerProcesses()
-os.register_at_fork(after_in_child=_forget)
+if sys.platform != "win32":
+    os.register_at_fork(after_in_child=_forget)
