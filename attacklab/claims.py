@@ -33,8 +33,9 @@ class PrivacyClaim:
 
     @classmethod
     def from_base2(cls, eta: float) -> PrivacyClaim:
-        """The claim of an η-base-2-DP mechanism: (η·ln 2)-DP (Ilvento 2020, section 3.1)."""
-        return cls(eta * math.log(2))
+        """The claim of an η-base-2-DP mechanism: (η·ln 2)-DP, rounded up (Ilvento 2020, section 3.1)."""
+        # ln 2 and the product are rounded by less than one ulp together.
+        return cls(math.nextafter(eta * math.log(2), math.inf) if eta > 0 else eta)
 
     @property
     def ceiling(self) -> float:

@@ -172,7 +172,7 @@ def _observed(target: Target, work: str, observe: Observe) -> Target:
     def release(input_: Any, trials: int, rng: np.random.Generator) -> NDArray[Any]:
         seen = [observe(copy.deepcopy(input_), rng) for _ in range(trials)]
         values = np.array([output for output, _ in seen])
-        records = np.empty(trials, dtype=[("output", values.dtype), ("work", np.int64)])
+        records = np.empty(trials, dtype=[("output", values.dtype, values.shape[1:]), ("work", np.int64)])
         records["output"], records["work"] = values, [amount for _, amount in seen]
         return records
 

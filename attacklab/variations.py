@@ -1,8 +1,8 @@
 """Variations of a neighbouring pair: ones that may show a flaw better, and ones that are simpler.
 
 Both inputs are laid side by side, a column an outcome or a person; columns are taken away, and their numbers moved,
-scaled or cut to fewer bits. What is no neighbouring pair then is dropped. Graphs, and inputs that are no vectors of
-numbers, have no variations.
+scaled or cut to fewer bits. What is no neighbouring pair of finite numbers then is dropped. Graphs, and inputs that are
+no vectors of finite numbers, have no variations.
 """
 
 from __future__ import annotations
@@ -51,11 +51,13 @@ def simplified(pair: NeighbouringPair, target: Target) -> Iterator[NeighbouringP
 
 
 def _columns(pair: NeighbouringPair) -> list[Column]:
-    """The two inputs side by side; empty for graphs and for what is no vector, which are not changed."""
+    """The two inputs side by side; empty for those that are not changed."""
     if pair.relation in (Relation.NODE, Relation.EDGE):
         return []
     first, second = (np.atleast_1d(np.asarray(side)) for side in (pair.first, pair.second))
     if first.dtype.kind not in "iuf" or second.dtype.kind not in "iuf" or max(first.ndim, second.ndim) > 1:
+        return []
+    if not (np.isfinite(first).all() and np.isfinite(second).all()):
         return []
     one, other = first.tolist(), second.tolist()
     if pair.relation is Relation.ADD_REMOVE:
@@ -71,6 +73,8 @@ def _rebuilt(pair: NeighbouringPair, versions: Iterable[list[Column]], target: T
         if not columns:
             continue
         first, second = ([value for value in side if value is not None] for side in zip(*columns, strict=True))
+        if not all(map(math.isfinite, first + second)):
+            continue
         try:
             if pair.relation is not None:
                 yield NeighbouringPair.records(first, second, pair.relation)

@@ -141,6 +141,15 @@ def test_base_two_claim_replaces_e_by_two(eta: float) -> None:
     assert math.exp(PrivacyClaim.from_base2(eta).epsilon) == pytest.approx(2**eta)
 
 
+@pytest.mark.parametrize("eta", [5e-324, 1e-300, 0.1, 1.0, 1.5, 2.0, 3.0, 7.0, 1e6, 1e300])
+def test_a_base_two_mechanism_keeps_the_claim_that_is_made_of_it(eta: float) -> None:
+    """The logarithm of 2 is given to 60 digits; no smaller double than the one below would do."""
+    least = Fraction(eta) * Fraction("0.693147180559945309417232121458176568075500134360255254120680")
+    claimed = PrivacyClaim.from_base2(eta).epsilon
+    assert Fraction(claimed) >= least
+    assert Fraction(math.nextafter(math.nextafter(claimed, 0), 0)) < least
+
+
 @pytest.mark.parametrize("epsilon", [-1e-9, math.nan, math.inf, -math.inf])
 def test_bad_epsilon_is_refused_by_name(epsilon: float) -> None:
     with pytest.raises(ValueError, match=r"^epsilon must be finite and at least 0, not "):

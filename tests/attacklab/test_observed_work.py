@@ -73,6 +73,16 @@ def test_a_release_is_observed_with_the_bits_that_it_draws() -> None:
     assert (observed.kind, observed.claim.epsilon, observed.name) == (Kind.DATASET, 0.5, "mine with bits drawn")
 
 
+def test_vectors_are_observed_too() -> None:
+    def release(counts: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
+        return np.asarray(counts + rng.random((trials, 3)))
+
+    outputs = with_bits_drawn(Target.dataset(release, epsilon=1.0)).outputs(np.arange(3), 4, np.random.default_rng(0))
+    assert outputs["output"].shape == (4, 3)
+    assert outputs["output"].astype(int).tolist() == [[0, 1, 2]] * 4
+    assert outputs["work"].tolist() == [3 * 64] * 4
+
+
 def test_a_sampler_is_observed_with_the_bits_that_it_takes() -> None:
     def sampler(answer: int, bits: Any) -> int:
         noise: int = bits.call(two_sided_geometric, Fraction(1, 2))

@@ -153,6 +153,16 @@ def test_simplifying_ends() -> None:
         assert pair.first.tolist() == pair.second.tolist() == [0.0]
 
 
+def test_variations_hold_finite_numbers_only() -> None:
+    target = Target.sum(lambda *_: [], epsilon=1.0, bounds=(-1.7e308, 1.7e308))
+    far = NeighbouringPair.records([-1.7e308, 1.7e308], [-1.7e308], Relation.ADD_REMOVE)
+    for one in (*simplified(far, target), *changed(far, target)):
+        assert np.isfinite(one.first).all()
+        assert np.isfinite(one.second).all()
+    infinite = NeighbouringPair.records([np.inf, 0.0], [np.inf], Relation.ADD_REMOVE)
+    assert [*simplified(infinite, target), *changed(infinite, target)] == []
+
+
 def test_a_search_needs_pairs() -> None:
     with pytest.raises(ValueError, match="needs pairs"):
         search(LAPLACE, [])
