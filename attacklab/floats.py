@@ -100,10 +100,15 @@ def format_of(outputs: NDArray[Any]) -> Format:
         That of their type, and bfloat16 where that is binary32 and holds nothing else: numpy has no type for it. Of
         what is no array of floats, binary64.
     """
-    by_type = {np.dtype(np.float32): BINARY32, np.dtype(np.float16): BINARY16}.get(outputs.dtype, BINARY64)
+    by_type = format_of_type(outputs.dtype)
     if by_type is BINARY32 and np.array_equal(BFLOAT16.rounded(outputs), outputs):
         return BFLOAT16
     return by_type
+
+
+def format_of_type(dtype: np.dtype[Any]) -> Format:
+    """The format of a type of numpy's; binary64 where that is no type of floats, or a wider one."""
+    return {np.dtype(np.float32): BINARY32, np.dtype(np.float16): BINARY16}.get(dtype, BINARY64)
 
 
 class ArithmeticModeError(Exception):

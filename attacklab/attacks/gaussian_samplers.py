@@ -25,12 +25,11 @@ from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from attacklab.attacks.grid_points import Bools, Doubles, GridPoints, marked, too_many
+from attacklab.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, Floats, Format, format_of_type
 
-Floats: TypeAlias = NDArray[np.floating[Any]]
 Membership: TypeAlias = Callable[[Floats, float, float], Bools]
 
 DOUBLE_ROUNDOFF = 2.0**-53
@@ -78,18 +77,27 @@ def _in_chunks(rows: Membership, size: int) -> Membership:
     return reachable
 
 
-def _product(outputs: Floats, answer: float, sigma: float) -> Bools:
+def _product(outputs: Floats, answer: float, sigma: float, *, released: Format) -> Bools:
     """Whether y is the answer plus σ times any number.
 
     x ↦ fl(f(D) + fl(σ·x)) does not decrease, and moves by no more than half an ulp of y and a rounding of σ·x. Where
     the first is the larger by far, (y − f(D))/σ itself is such an x if there is one; elsewhere it lies within 7 ulps.
     """
-    above = below = (outputs - outputs.dtype.type(answer)) / outputs.dtype.type(sigma)
-    found: Bools = np.equal(answer + sigma * above, outputs)
+    there, factor = (released.rounded(np.array(value)) for value in (answer, sigma))
+
+    def gives(normals: Floats) -> Bools:
+        return np.equal(released.rounded(there + released.rounded(factor * normals)), outputs)
+
+    above = below = released.rounded(released.rounded(outputs - there) / factor)
+    found = gives(above)
     for _ in range(PRODUCT_ULPS):
-        above, below = np.nextafter(above, np.inf), np.nextafter(below, -np.inf)
-        found |= (answer + sigma * above == outputs) | (answer + sigma * below == outputs)
+        above, below = released.next_above(above), released.next_below(below)
+        found |= gives(above) | gives(below)
     return found
+
+
+def _product_by_type(outputs: Floats, answer: float, sigma: float) -> Bools:
+    return _product(outputs, answer, sigma, released=format_of_type(outputs.dtype))
 
 
 def _ziggurat(outputs: Floats, answer: float, sigma: float) -> Bools:
@@ -99,7 +107,7 @@ def _ziggurat(outputs: Floats, answer: float, sigma: float) -> Bools:
     multiples = number(1 / np.finfo(outputs.dtype).eps)
     steps = ziggurat_steps(outputs.dtype)[::-1]
     found = np.zeros(outputs.shape, dtype=bool)
-    open_ = np.flatnonzero(_product(outputs, answer, sigma))
+    open_ = np.flatnonzero(_product_by_type(outputs, answer, sigma))
     tried = 0
     while tried < LAYERS and open_.size:
         # Twice as many layers at a time as before: the widest ones decide almost every output.
@@ -240,7 +248,10 @@ def _half_square(noise: Doubles, error: Doubles) -> tuple[Doubles, Doubles]:
 _library_log: Callable[[Floats], Floats] = partial(special.xlogy, 1.0)
 """The C library's log, elementwise; numpy's ufunc has an implementation of its own."""
 
-ANY_SAMPLER = SamplerModel("any sampler, times σ", 1, _in_chunks(_product, LARGE_CHUNK))
+ANY_SAMPLER = SamplerModel("any sampler, times σ", 1, _in_chunks(_product_by_type, LARGE_CHUNK))
+ANY_SAMPLER_BFLOAT16 = SamplerModel(
+    "any sampler in bfloat16, times σ", 1, _in_chunks(partial(_product, released=BFLOAT16), LARGE_CHUNK)
+)
 INVERSE_CDF = SamplerModel("inverse CDF by SciPy's ndtri", 1, _in_chunks(_inverse_cdf, CHUNK))
 ZIGGURAT = SamplerModel("numpy's ziggurat", 1, _in_chunks(_ziggurat, LARGE_CHUNK))
 BOX_MULLER = SamplerModel("Box–Muller with numpy's log", 2, _in_chunks(partial(_box_muller, np.log), CHUNK))
@@ -253,4 +264,10 @@ POLAR_LIBRARY = SamplerModel(
     2,
     _in_chunks(partial(_second_first, partial(_polar, _library_log)), CHUNK),
 )
-MODELS = (ANY_SAMPLER, INVERSE_CDF, ZIGGURAT, BOX_MULLER, BOX_MULLER_LIBRARY, POLAR, POLAR_LIBRARY)
+SEARCHED = (ANY_SAMPLER, INVERSE_CDF, ZIGGURAT, BOX_MULLER, BOX_MULLER_LIBRARY, POLAR, POLAR_LIBRARY)
+MODELS: dict[Format, tuple[SamplerModel, ...]] = {
+    BINARY64: SEARCHED,
+    BINARY32: SEARCHED,
+    BINARY16: (ANY_SAMPLER,),
+    BFLOAT16: (ANY_SAMPLER_BFLOAT16,),
+}

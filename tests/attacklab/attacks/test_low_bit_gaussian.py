@@ -15,12 +15,13 @@ from scipy import special
 
 from attacklab.attacks.gaussian_samplers import (
     ANY_SAMPLER,
+    ANY_SAMPLER_BFLOAT16,
     BOX_MULLER,
     BOX_MULLER_LIBRARY,
     INVERSE_CDF,
-    MODELS,
     POLAR,
     POLAR_LIBRARY,
+    SEARCHED,
     ZIGGURAT,
     SamplerModel,
     ziggurat_steps,
@@ -28,11 +29,13 @@ from attacklab.attacks.gaussian_samplers import (
 from attacklab.attacks.low_bit_gaussian import LowBitGaussian, textbook_sigma
 from attacklab.claims import PrivacyClaim
 from attacklab.findings import Finding, Verdict
+from attacklab.floats import BFLOAT16, BINARY16, Format
 from attacklab.referee import audit
 from attacklab.targets import Target
 from experiments.targets import gaussians as targets
 from mechanisms.gaussian.naive import Sampler, box_muller, inverse_cdf, polar, ziggurat
 from mechanisms.gaussian.privacy import classical_sigma, gaussian_delta
+from tests.attacklab.narrow import NARROW, TYPES, carried, exact_laplace_in
 
 SIGMAS = (1.0, 4.844805262605389, 321.7)
 ANSWERS = (0.0, 1.0, -7.3, 1e12)
@@ -42,7 +45,8 @@ ZIGGURAT_CORE = 3.6541
 HALF_BITS = 11
 """Significand bits of binary16, so that its uniforms are the multiples of 2^−11 and all pairs can be enumerated."""
 
-FINITE_BINARY16 = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+EVERY_PATTERN = np.arange(1 << 16, dtype=np.uint16)
+FINITE_BINARY16 = EVERY_PATTERN.view(np.float16)
 FINITE_BINARY16 = FINITE_BINARY16[np.isfinite(FINITE_BINARY16)]
 
 
@@ -90,6 +94,36 @@ def test_products_with_sigma_are_what_every_binary16_number_gives(answer: float,
         reached = answer + sigma * FINITE_BINARY16
     found = ANY_SAMPLER.reachable(FINITE_BINARY16, answer, sigma)
     assert np.array_equal(found, np.isin(FINITE_BINARY16, reached))
+
+
+@pytest.mark.parametrize("answer", [0.0, 1.0, -0.37])
+@pytest.mark.parametrize("sigma", [1.0, 1.39, 2.9])
+def test_products_with_sigma_are_what_every_bfloat16_number_gives(answer: float, sigma: float) -> None:
+    number = TYPES[BFLOAT16]
+    every = EVERY_PATTERN.view(number)
+    finite = every[np.isfinite(carried(every))]
+    with np.errstate(all="ignore"):
+        reached = number(answer) + number(sigma) * finite
+    found = ANY_SAMPLER_BFLOAT16.reachable(carried(finite), answer, sigma)
+    assert np.array_equal(found, np.isin(carried(finite), carried(reached)))
+
+
+@pytest.mark.parametrize("form", [BINARY16, BFLOAT16], ids=lambda form: form.name)
+def test_the_holes_of_sigma_times_anything_break_samplers_of_16_bits(form: Format) -> None:
+    def release(answer: float, trials: int, rng: np.random.Generator) -> Any:
+        normals = rng.normal(size=trials).astype(TYPES[form])
+        return carried(TYPES[form](answer) + TYPES[form](4.84375) * normals)
+
+    (finding,) = _audited(Target.noise(release, epsilon=1.0, delta=1e-5, noise_scale=4.84375)).values()
+    assert finding.verdict is Verdict.VIOLATED
+
+
+@pytest.mark.parametrize("form", NARROW, ids=lambda form: form.name)
+def test_an_exact_mechanism_rounded_to_a_narrower_format_is_not_broken(form: Format) -> None:
+    """A verdict of violation would be a false alarm, of probability 1e-9 at the most."""
+    target = replace(exact_laplace_in(form), claim=PrivacyClaim(1.0, 1e-5))
+    for finding in _audited(target).values():
+        assert finding.verdict is Verdict.NOT_DETECTED
 
 
 def _box_muller_pairs() -> NDArray[np.float16]:
@@ -171,12 +205,12 @@ def test_numpy_returns_the_multiple_of_a_step_that_its_word_says() -> None:
 
 def test_failures_and_infinities_are_reached_by_no_sampler() -> None:
     outputs = np.array([math.nan, math.inf, -math.inf, 0.5])
-    for model in MODELS:
+    for model in SEARCHED:
         rows = np.stack([outputs, np.full(4, 0.3)], axis=1) if model.answers == 2 else outputs
         assert not model.reachable(rows, 1.0, 2.0)[0]
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", SEARCHED)
 def test_an_answer_that_swallows_the_noise_leaves_no_output_out(model: SamplerModel) -> None:
     outputs = 1e15 + np.random.default_rng(1).integers(-40, 40, 200) / 8.0
     assert model.reachable(outputs.reshape(-1, model.answers) if model.answers == 2 else outputs, 1e15, 100.0).all()
