@@ -9,6 +9,8 @@ from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure as Canvas
 from matplotlib.patches import Patch
@@ -28,6 +30,7 @@ LINES = {Role.NAIVE: "-", Role.EXACT: "-", Role.IDEAL: "--", Role.CEILING: ":", 
 MEASURED = (Role.NAIVE, Role.EXACT, Role.OTHER)
 MARKERS = ("o", "s", "^", "D", "v")
 STYLE: Any = {
+    "figure.dpi": 150,
     "font.size": 10,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -58,6 +61,10 @@ MARGIN_INCHES = (3.6, 2.4)
 
 MOST_COLUMNS = 2
 
+MINUS = "\N{MINUS SIGN}"
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+"""Powers of ten in plain text: matplotlib's own notation takes it a parser."""
+
 
 def save(figure: Figure, folder: Path) -> list[Path]:
     """Draw a figure as SVG and PNG.
@@ -76,20 +83,23 @@ def save(figure: Figure, folder: Path) -> list[Path]:
         width, height = map(max, zip(*map(_inches, figure.panels), strict=True))
         columns = min(len(figure.panels), 1 if isinstance(figure.panels[0], Matrix) else MOST_COLUMNS)
         rows = -(-len(figure.panels) // columns)
-        canvas = Canvas(figsize=(width * columns, height * rows), layout="constrained")
+        canvas = Canvas(figsize=(width * columns, height * rows), layout="tight")
         for place, panel in enumerate(figure.panels, 1):
             axes = canvas.add_subplot(rows, columns, place)
             if isinstance(panel, Matrix):
                 _draw_matrix(axes, panel)
             else:
                 _draw(axes, panel)
-        written = []
-        for ending, metadata in (("svg", {"Date": None}), ("png", {"Software": None})):
-            content = io.BytesIO()
-            canvas.savefig(content, format=ending, dpi=150, metadata=metadata)
-            path = folder / f"{figure.name}.{ending}"
-            write_whole(path, content.getvalue())
-            written.append(path)
+        # The canvases of the two formats, not `savefig`, which draws everything once more beforehand, to lay it out.
+        png, svg = io.BytesIO(), io.BytesIO()
+        FigureCanvasAgg(canvas).print_png(png, metadata={"Software": None})
+        canvas.set_layout_engine("none")  # the layout is in shares of the figure, whatever the format
+        FigureCanvasSVG(canvas).print_svg(svg, metadata={"Date": None})
+    written = []
+    for ending, content in (("svg", svg), ("png", png)):
+        path = folder / f"{figure.name}.{ending}"
+        write_whole(path, content.getvalue())
+        written.append(path)
     return written
 
 
@@ -135,7 +145,7 @@ def _draw(axes: Axes, panel: Panel) -> None:
         _draw_series(axes, series, counts[series.role], measured)
         counts[series.role] += 1
         measured += series.role in MEASURED
-    axes.set_title(panel.title, fontsize=11)
+    axes.set_title(panel.title, fontsize=11, y=1.0)  # where it would be put anyhow, after measuring all ticks
     axes.set_xlabel(panel.x_label)
     axes.set_ylabel(panel.y_label)
     axes.set_xscale(panel.x_scale)
@@ -146,7 +156,9 @@ def _draw(axes: Axes, panel: Panel) -> None:
         axes.set_yscale(panel.y_scale)
     if panel.x_scale == "log":
         axes.xaxis.set_major_locator(LogLocator(numticks=8))
-        axes.xaxis.set_major_formatter(FuncFormatter(_plain_number))
+    for axis, scale in ((axes.xaxis, panel.x_scale), (axes.yaxis, panel.y_scale)):
+        if scale != "linear":
+            axis.set_major_formatter(FuncFormatter(_plain_number))
     if panel.x_names:
         axes.set_xticks(range(len(panel.x_names)), panel.x_names, rotation=25, ha="right")
     if panel.y_names:
@@ -176,4 +188,7 @@ def _draw_series(axes: Axes, series: Series, of_its_role: int, measured_before: 
 
 
 def _plain_number(value: float, _position: int) -> str:
-    return f"{value:g}" if 1e-3 <= value < 1e5 else f"$10^{{{round(math.log10(value))}}}$"
+    if value == 0 or 1e-3 <= abs(value) < 1e5:
+        return f"{value:g}".replace("-", MINUS)
+    power = str(round(math.log10(abs(value)))).translate(SUPERSCRIPTS)
+    return f"{MINUS if value < 0 else ''}10{power}"

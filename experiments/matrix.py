@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from attacklab.attacks import ATTACKS, Attack, MissingClip, TruncatedAddition, ZeroRounding
+from attacklab.attacks import ATTACKS, Attack, MissingClip, SumSensitivity, TruncatedAddition, ZeroRounding
 from attacklab.experiment import Collected, Settings
 from attacklab.figures import Cell, Figure, Matrix
 from attacklab.findings import Estimate, Finding, Verdict, described_pair
@@ -47,10 +47,12 @@ COSTLY = (
     "exact_exponential_base2",
     "exact_exponential_noisy_max",
     "exact_fixed_work_geometric",
+    "exact_histogram",
     "exact_laplace_noisy_max",
     "exact_laplace_on_grid",
     "exact_randomized_response",
     "exact_sample_aggregate",
+    "exact_smooth_mean",
     "exact_snapping",
 )
 """Targets that draw one by one, once an outcome, or after much work on the records."""
@@ -66,6 +68,7 @@ SMALLER: Mapping[str, Attack] = {
         ZeroRounding(outcomes=FEW_OUTCOMES),
         TruncatedAddition(most_outcomes=FEW_OUTCOMES),
         MissingClip(size=FEW_RECORDS),
+        SumSensitivity(most_records=FEW_RECORDS),
     )
 }
 SMALLER_ATTACKS = tuple(SMALLER.get(attack.name, attack) for attack in ATTACKS)
