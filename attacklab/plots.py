@@ -92,9 +92,9 @@ def save(figure: Figure, folder: Path) -> list[Path]:
                 _draw(axes, panel)
         # The canvases of the two formats, not `savefig`, which draws everything once more beforehand, to lay it out.
         png, svg = io.BytesIO(), io.BytesIO()
-        FigureCanvasAgg(canvas).print_png(png, metadata={"Software": None})
+        FigureCanvasAgg(canvas).print_png(png, metadata={"Software": None})  # type: ignore[no-untyped-call] # matplotlib gives no types
         canvas.set_layout_engine("none")  # the layout is in shares of the figure, whatever the format
-        FigureCanvasSVG(canvas).print_svg(svg, metadata={"Date": None})
+        FigureCanvasSVG(canvas).print_svg(svg, metadata={"Date": None})  # type: ignore[no-untyped-call] # nor here
     written = []
     for ending, content in (("svg", svg), ("png", png)):
         path = folder / f"{figure.name}.{ending}"

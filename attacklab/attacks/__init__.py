@@ -5,6 +5,7 @@ from __future__ import annotations
 from attacklab.attacks.base import Attack
 from attacklab.attacks.black_box import BlackBox
 from attacklab.attacks.double_budget import DoubleBudget
+from attacklab.attacks.failing_size import FailingSize
 from attacklab.attacks.generator_seed import GeneratorSeed
 from attacklab.attacks.generator_state import GeneratorState
 from attacklab.attacks.integer_cast import IntegerCast
@@ -26,6 +27,7 @@ __all__ = [
     "Attack",
     "BlackBox",
     "DoubleBudget",
+    "FailingSize",
     "GeneratorSeed",
     "GeneratorState",
     "IntegerCast",
@@ -57,6 +59,7 @@ ATTACKS: tuple[Attack, ...] = (
     PositionChunks(),
     MissingClip(),
     DoubleBudget(),
+    FailingSize(),
     SpecialValues(),
 )
 

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 
 from attacklab.attacks.base import Probe, Scenario
 from attacklab.attacks.candidate_events import candidate_events
-from attacklab.attacks.candidate_pairs import candidate_pairs, sampled
+from attacklab.attacks.candidate_pairs import candidate_pairs
+from attacklab.attacks.failures import sampled
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Failure, Kind, Target, TargetError
 

@@ -25,19 +25,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import Probe, as_floats, bounds_of
+from attacklab.attacks.failures import sampled
 from attacklab.claims import PrivacyClaim
 from attacklab.floats import Format, format_of
 from attacklab.neighbours import NeighbouringPair, Relation
-from attacklab.targets import Failure, Kind, Outputs, Target, TargetError
+from attacklab.targets import Kind, Target
 
 DEEPEST_NATS = 2.0**14
 """How far a line of utilities goes, in ε·u/(2Δu): binary64 ends at 745, x87 extended precision at 11 400."""
 
 LINE_OUTPUTS = 64
 """Outputs drawn at a point of a line."""
-
-ONE_BY_ONE = 256
-"""Outputs that are drawn each by itself where drawing them together fails."""
 
 BISECTED = 2
 """How many of the intervals of a line are bisected."""
@@ -74,21 +72,6 @@ def candidate_pairs(target: Target, probe: Probe, outcomes: Iterable[int]) -> It
             return _of_as_many_records(target) if target.relation is Relation.SUBSTITUTE else _of_added_records(target)
         case _:
             raise ValueError(f"pairs of a {target.kind} target must be given")
-
-
-def sampled(probe: Probe, input_: Any, trials: int) -> Outputs:
-    """Outputs; where the target fails, fewer of them, each drawn by itself, with a `Failure` for each that failed."""
-    try:
-        return probe(input_, trials)
-    except TargetError:
-        return np.fromiter((_one(probe, input_) for _ in range(min(trials, ONE_BY_ONE))), dtype=object)
-
-
-def _one(probe: Probe, input_: Any) -> Any:
-    try:
-        return probe(input_, 1)[0]
-    except TargetError as error:
-        return Failure(type(error).__name__, str(error))
 
 
 def _of_answers(target: Target, released: Format) -> Iterator[NeighbouringPair]:

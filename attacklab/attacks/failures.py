@@ -1,13 +1,14 @@
 """Failures as outputs: an exception, a NaN or a missing output that depends on the database is an event like any other.
 
 A probe stops at a failure, so whether a pair shows any can be told beforehand; only then are its releases called once a
-trial. A pair on which failures are too rare for the probe ends in an ERROR finding when one turns up. A target that
+trial. What always fails on both inputs of a pair tells nothing of which of them it was given: such a pair is none to
+try. A pair on which failures are too rare for the probe ends in an ERROR finding when one turns up. A target that
 hangs has to be run in a process of its own, where the time limit makes an ERROR finding of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,13 @@ from numpy.typing import NDArray
 
 from attacklab.attacks.base import Event, Probe, Scenario, as_floats
 from attacklab.neighbours import NeighbouringPair
-from attacklab.targets import Outputs, TargetError
+from attacklab.targets import Failure, Outputs, TargetError
 
 PROBES = 64
 """Outputs of either input that are looked at: a failure of probability ½ is missed with probability 2^−64."""
+
+ONE_BY_ONE = 256
+"""Outputs that are drawn each by itself where drawing them together fails."""
 
 
 def failed(outputs: Outputs) -> NDArray[np.bool_]:
@@ -49,3 +53,45 @@ def scenario_on(pair: NeighbouringPair, sides: Sequence[Outputs | None], bets: S
     fails = stops or any(failed(outputs).any() for outputs in sides if outputs is not None)
     events = (*bets, FAILS) if fails or not bets else tuple(bets)
     return Scenario(pair, events, sees_failures=stops)
+
+
+def despite_failures(scenarios: Sequence[Scenario], probe: Probe) -> Iterator[Scenario]:
+    """The scenarios; where the target fails on their pair, the bet on that, if there is one.
+
+    Args:
+        scenarios: one or more, all on the same pair.
+        probe: draws outputs of the target.
+    """
+    pair = scenarios[0].pair
+    try:
+        for input_ in (pair.first, pair.second):
+            probe(input_, PROBES)
+    except TargetError:
+        on_failing = bet_on_failing(pair, probe)
+        if on_failing is not None:
+            yield on_failing
+    else:
+        yield from scenarios
+
+
+def bet_on_failing(pair: NeighbouringPair, probe: Probe) -> Scenario | None:
+    """The bet on a failure, for a pair on which the target was seen to fail; None if it always does, on both inputs."""
+    sides = [sampled(probe, input_, PROBES) for input_ in (pair.first, pair.second)]
+    if all(isinstance(output, Failure) for outputs in sides for output in outputs):
+        return None
+    return Scenario(pair, (FAILS,), sees_failures=True)
+
+
+def sampled(probe: Probe, input_: Any, trials: int) -> Outputs:
+    """Outputs; where the target fails, fewer of them, each drawn by itself, with a `Failure` for each that failed."""
+    try:
+        return probe(input_, trials)
+    except TargetError:
+        return np.fromiter((_one(probe, input_) for _ in range(min(trials, ONE_BY_ONE))), dtype=object)
+
+
+def _one(probe: Probe, input_: Any) -> Any:
+    try:
+        return probe(input_, 1)[0]
+    except TargetError as error:
+        return Failure(type(error).__name__, str(error))

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import Event, Probe, Scenario, as_floats
+from attacklab.attacks.failures import bet_on_failing
 from attacklab.neighbours import NeighbouringPair, Relation
-from attacklab.targets import Outputs
+from attacklab.targets import Outputs, TargetError
 
 
 def half_line_scenario(
@@ -27,9 +28,19 @@ def half_line_scenario(
         probed: how many outputs of either the typical answer is taken from.
 
     Returns:
-        The pair, the database with the higher answers first, and the half-lines that part the two.
+        The pair, the database with the higher answers first, and the half-lines that part the two; where the target
+        fails on one of them, the bet on that.
+
+    Raises:
+        TargetError: it always fails, on both.
     """
-    sides = [(typical(probe(records, probed)), records) for records in (one, other)]
+    try:
+        sides = [(typical(probe(records, probed)), records) for records in (one, other)]
+    except TargetError:
+        on_failing = bet_on_failing(NeighbouringPair.records(one, other, relation), probe)
+        if on_failing is None:
+            raise
+        return on_failing
     (low, lower), (high, higher) = sorted(sides, key=lambda side: side[0])
     return Scenario(NeighbouringPair.records(higher, lower, relation), half_lines(low, high))
 

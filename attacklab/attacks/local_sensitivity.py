@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attacklab.attacks.base import Event, Probe, Scenario, as_floats, bounds_of
+from attacklab.attacks.failures import despite_failures
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Kind, Outputs, Target
 
@@ -45,11 +46,10 @@ class LocalSensitivity:
         """Means only: their local sensitivity is a function of n."""
         return target.kind is Kind.MEAN
 
-    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - needs no look at outputs
-        """Every size with every number of answers."""
+    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
+        """Every size at which the target answers, with every number of answers."""
         for size in self.sizes:
-            for answers in self.answers:
-                yield self.scenario(target, size, answers)
+            yield from despite_failures([self.scenario(target, size, answers) for answers in self.answers], probe)
 
     @staticmethod
     def scenario(target: Target, size: int, answers: int) -> Scenario:

@@ -19,8 +19,8 @@ exact output, bit for bit. In selection only on a failure: which outcome a targe
 on what it takes NaN for, and two utilities so far apart are no neighbours.
 
 What a negative result does not show. Parameters are the target's own: only the ε, sensitivity and bounds that it was
-made with are tried. Failures rarer than one in some dozens are not sought. Empty databases are left out, because their
-size is public under one of the two relations.
+made with are tried. Failures rarer than one in some dozens are not sought, nor those that depend on the number of
+records (`failing_size`).
 
 Source: Casacuberta, Shoemate, Vadhan and Wagaman 2022, 'Widespread Underestimation of Sensitivity in Differentially
 Private Libraries and How to Fix It' (sums that overflow); IEEE 754-2019, sections 6 and 7 (infinities, NaN, signs of
