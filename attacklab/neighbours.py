@@ -77,7 +77,7 @@ class NeighbouringPair:
             longer, shorter = (one, other) if len(one) > len(other) else (other, one)
             apart = len(longer) == len(shorter) + 1 and _is_one_deleted(longer, shorter)
         elif relation is Relation.SUBSTITUTE:
-            apart = len(one) == len(other) and int(np.count_nonzero(one != other)) == 1
+            apart = len(one) == len(other) and int(np.count_nonzero(_differ(one, other))) == 1
         else:
             raise ValueError(f"records are neighbours by add-remove or substitute, not by {relation}")
         if not apart:
@@ -139,9 +139,18 @@ def _require_within(one: NDArray[np.float64], other: NDArray[np.float64], sensit
 
 
 def _is_one_deleted(longer: NDArray[Any], shorter: NDArray[Any]) -> bool:
-    differs = longer[:-1] != shorter
+    differs = _differ(longer[:-1], shorter)
     position = int(np.argmax(differs)) if differs.any() else len(shorter)
-    return np.array_equal(longer[position + 1 :], shorter[position:])
+    return not _differ(longer[position + 1 :], shorter[position:]).any()
+
+
+def _differ(one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.bool_]:
+    """Where records differ; of floats, zeros and NaNs do by their signs alone."""
+    differ: NDArray[np.bool_] = one != other
+    if one.dtype.kind == other.dtype.kind == "f":
+        both_nan = (one != one) & (other != other)
+        differ = differ & ~both_nan | (np.signbit(one) != np.signbit(other))
+    return differ
 
 
 def _adjacency(matrix: ArrayLike) -> NDArray[np.bool_]:

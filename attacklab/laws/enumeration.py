@@ -225,9 +225,6 @@ class _Masses:
         self._left = mpq(1)
         self._restarted = mpq(0)
 
-    def __bool__(self) -> bool:
-        return bool(self._resolved)
-
     @property
     def unresolved(self) -> Any:
         """The mass still open, once the series of restarts is summed."""

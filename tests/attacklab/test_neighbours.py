@@ -117,6 +117,17 @@ def test_records_of_small_alphabets_are_neighbours_exactly_when_one_deletion_or_
     assert positives == sum(size * 2**size for size in range(5))
 
 
+def test_records_that_are_nan_are_the_same_and_zeros_of_different_signs_are_not() -> None:
+    nan = math.nan
+    assert is_pair([nan, 1.0], [nan, 1.0, nan], Relation.ADD_REMOVE)
+    assert is_pair([nan, 1.0], [1.0], Relation.ADD_REMOVE)
+    assert is_pair([nan, 1.0], [nan, 2.0], Relation.SUBSTITUTE)
+    assert not is_pair([nan, 1.0], [nan, 1.0], Relation.SUBSTITUTE)
+    assert is_pair([0.0, 1.0], [-0.0, 1.0], Relation.SUBSTITUTE)
+    assert not is_pair([0.0, 1.0], [-0.0, 2.0], Relation.SUBSTITUTE)
+    assert not is_pair([0.0, 1.0], [-0.0], Relation.ADD_REMOVE)
+
+
 def test_records_of_several_columns_are_refused_by_their_shape() -> None:
     with pytest.raises(ValueError, match=r"records must be vectors, not of shapes \(2, 2\) and \(1, 2\)"):
         NeighbouringPair.records([[1, 2], [3, 4]], [[1, 2]], Relation.ADD_REMOVE)
