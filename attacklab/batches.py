@@ -8,13 +8,16 @@ has to travel.
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import hashlib
 import json
 import math
+import traceback
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +25,7 @@ from numpy.typing import NDArray
 
 from attacklab.attacks.base import Attack, Event, Scenario
 from attacklab.findings import Counts, described_pair
-from attacklab.targets import Outputs, Target, TargetError
+from attacklab.targets import Outputs, Target, TargetError, described, in_one_line
 
 BATCH_OUTPUTS = 1 << 16
 """Outputs drawn at a time: large enough to hide the cost of a call, small enough that memory stays constant."""
@@ -123,6 +126,33 @@ class Sample:
                 number += 1
 
 
+class AttackError(TargetError):
+    """An attack did not do what an attack must do: that ends its part of an audit, as a failure of the target does."""
+
+
+@contextlib.contextmanager
+def _naming(attack: Attack) -> Iterator[None]:
+    """Have what an attack's own code raises say which attack, and where in it."""
+    try:
+        yield
+    except TargetError:
+        raise
+    except Exception as error:
+        *_, last = traceback.extract_tb(error.__traceback__)
+        place = f"{Path(last.filename).name}:{last.lineno}"
+        raise AttackError(f"attack {attack.name} raised {in_one_line(error)} ({place})") from error
+
+
+def applies(attack: Attack, target: Target) -> bool:
+    """Whether an attack applies to a target.
+
+    Raises:
+        AttackError: the attack cannot say.
+    """
+    with _naming(attack):
+        return attack.applies_to(target)
+
+
 class Bench:
     """A target, attacks and a seed: all that scenarios and counts derive from.
 
@@ -142,7 +172,7 @@ class Bench:
         """The scenarios of an attack on pairs that the claim covers, found anew.
 
         Raises:
-            TargetError: the target failed while it was probed.
+            TargetError: the target failed while it was probed, or the attack did.
         """
         probes = 0
 
@@ -151,9 +181,10 @@ class Bench:
             probes += 1
             return self.target.outputs(input_, trials, self._rng(attack, probes, Role.PROBE, 0, 0))
 
-        found = self.attacks[attack].scenarios(self.target, probe)
-        scenarios = tuple(scenario for scenario in found if self.target.covers(scenario.pair))
-        outlines = tuple(map(Outline.of, scenarios))
+        with _naming(self.attacks[attack]):
+            found = self.attacks[attack].scenarios(self.target, probe)
+            scenarios = tuple(scenario for scenario in found if self.target.covers(scenario.pair))
+            outlines = tuple(map(Outline.of, scenarios))
         self._scenarios[attack] = scenarios
         self._digests[attack] = tuple(outline.digest() for outline in outlines)
         return outlines
@@ -162,7 +193,8 @@ class Bench:
         """Draw one batch and count each event of the sample in it.
 
         Raises:
-            TargetError: the target failed, or its scenarios are others here than where the sample was planned.
+            TargetError: the target failed, or its scenarios are others here than where the sample was planned, or an
+                event gave no decision a trial.
         """
         if sample.attack not in self._scenarios:
             self.outlines(sample.attack)
@@ -174,7 +206,9 @@ class Bench:
             )
         scenario = self._scenarios[sample.attack][sample.scenario]
         events = [scenario.events[place] for place in sample.events]
-        inside = [[_inside(event, outputs) for event in events] for outputs in self._outputs(scenario, sample, batch)]
+        with _naming(self.attacks[sample.attack]):
+            drawn = self._outputs(scenario, sample, batch)
+            inside = [[_inside(event, outputs) for event in events] for outputs in drawn]
         return tuple(Counts.of(*sides) for sides in zip(*inside, strict=True))
 
     def _outputs(self, scenario: Scenario, sample: Sample, batch: Batch) -> Iterator[Outputs]:
@@ -196,7 +230,8 @@ class Bench:
 
 
 def _inside(event: Event, outputs: Outputs) -> NDArray[np.bool_]:
-    inside: NDArray[np.bool_] = event.contains(outputs)
-    if inside.shape != (len(outputs),) or inside.dtype != np.bool_:
-        raise TypeError(f"event {event.description!r} gave {inside.dtype}{inside.shape}, not one bool a trial")
-    return inside
+    inside: Any = event.contains(outputs)
+    if isinstance(inside, np.ndarray) and inside.shape == (len(outputs),) and inside.dtype == np.bool_:
+        return inside
+    gave = f"{inside.dtype}{inside.shape}" if isinstance(inside, np.ndarray) else described(inside)
+    raise TypeError(f"event {event.description!r} gave {gave}, not one bool a trial")

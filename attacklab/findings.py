@@ -47,7 +47,7 @@ class Verdict(enum.StrEnum):
     NOT_APPLICABLE = "not applicable"
     """The attack does not apply to this kind of target."""
     ERROR = "error"
-    """The target failed; the finding says how."""
+    """The target failed, or the attack did; the finding says which, and how."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from typing import Any
 
 from attacklab.attacks import ATTACKS
 from attacklab.attacks.base import Attack
-from attacklab.batches import FIRST_LOOK, Batch, Bench, Outline, Role, Sample
+from attacklab.batches import FIRST_LOOK, AttackError, Batch, Bench, Outline, Role, Sample, applies
 from attacklab.execution import Here, Results, Runner, Say
 from attacklab.findings import Finding, Verdict
 from attacklab.inference import share_of_alpha
@@ -105,7 +105,7 @@ def paced_audit(
         raise ValueError(f"trials must be at least 1, not {trials}")
     started = time.perf_counter()
     settings = {**rest, "seed": seed, "say": say}
-    applying = max(1, sum(attack.applies_to(target) for attack in attacks))
+    applying = max(1, sum(_applies(attack, target) for attack in attacks))
     share = share_of_alpha(alpha, applying)
     turns = [_Turn(target, attack, where(Bench(target, [attack], seed)), share, settings) for attack in attacks]
     if until_refuted:
@@ -127,6 +127,12 @@ def paced_audit(
     return [turn.paced() for turn in turns]
 
 
+def _applies(attack: Attack, target: Target) -> bool:
+    with contextlib.suppress(AttackError):
+        return applies(attack, target)
+    return True  # the referee says what it raised
+
+
 class _Turn:
     """One attack on a target, through all rounds."""
 
@@ -139,7 +145,7 @@ class _Turn:
 
     @property
     def applies(self) -> bool:
-        return self._attack.applies_to(self._target)
+        return _applies(self._attack, self._target)
 
     @property
     def goes_on(self) -> bool:

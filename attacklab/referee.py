@@ -21,7 +21,7 @@ import numpy as np
 
 from attacklab.attacks import ATTACKS
 from attacklab.attacks.base import Attack
-from attacklab.batches import Bench, Outline, Role, Sample
+from attacklab.batches import Bench, Outline, Role, Sample, applies
 from attacklab.betting import evidence, judge
 from attacklab.checkpoint import Checkpoint, Recorded
 from attacklab.claims import PrivacyClaim
@@ -151,10 +151,10 @@ class _Plan:
 
 
 def _planned(target: Target, attack: Attack, place: int, runner: Runner) -> _Plan:
-    if not attack.applies_to(target):
-        return _Plan((), reason=f"{attack.name} does not apply to a {target.kind} target")
     started = time.perf_counter()
     try:
+        if not applies(attack, target):
+            return _Plan((), reason=f"{attack.name} does not apply to a {target.kind} target")
         outlines = runner.outlines(place)
     except TargetError as error:
         return _Plan((), time.perf_counter() - started, Verdict.ERROR, str(error))

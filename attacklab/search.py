@@ -84,7 +84,7 @@ def search(
     """
     starts = _proposed(target, seed) if pairs is None else tuple(pairs)
     if not starts:
-        raise ValueError("a search needs pairs to start from")
+        raise ValueError("a search needs pairs to start from; those of a dataset target must be given")
     looks = _Looks(target, attack, seed)
     pair = _shrunk(_improved(max(starts, key=looks.at), target, looks), target, looks)
     if looks.at(pair) < PROMISING:

@@ -43,12 +43,21 @@ class Scenario:
         answers: how many answers the adversary collects before it decides; an event then sees rows of that many.
         sees_failures: whether the adversary also sees how the target failed: then an output may be NaN, or the
             `Failure` of a release that raised. Otherwise either ends the attack with an ERROR finding.
+
+    Raises:
+        ValueError: there is no event, or `answers` is less than 1.
     """
 
     pair: NeighbouringPair
     events: tuple[Event, ...]
     answers: int = 1
     sees_failures: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.events:
+            raise ValueError("a scenario needs at least one event")
+        if self.answers < 1:
+            raise ValueError(f"answers of a scenario must be at least 1, not {self.answers}")
 
 
 class Attack(Protocol):

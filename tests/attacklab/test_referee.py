@@ -333,10 +333,72 @@ def test_an_adversary_who_sees_failures_can_bet_on_them() -> None:
     assert (blind.verdict, blind.reason) == (Verdict.ERROR, "stub raised ZeroDivisionError: one too many")
 
 
-def test_an_event_that_does_not_decide_every_trial_is_a_mistake_of_the_attack() -> None:
-    wrong = Event("wrong", lambda outputs: np.zeros(len(outputs)))  # type: ignore[arg-type, return-value] # deliberately
-    with pytest.raises(TypeError, match="event 'wrong' gave float64"):
-        audit(target_of(randomized_response(2.0)), [Bets((Scenario(PAIR, (wrong,)),))], trials=10)
+@pytest.mark.parametrize(
+    ("decides", "gave"),
+    [
+        (lambda outputs: np.zeros(len(outputs)), "float64(1,)"),
+        (lambda _: np.zeros(2, dtype=bool), "bool(2,)"),
+        (lambda outputs: [False] * len(outputs), "a list"),
+    ],
+)
+def test_an_event_that_does_not_decide_every_trial_is_a_mistake_of_the_attack(decides: Any, gave: str) -> None:
+    (finding,) = audit(
+        target_of(randomized_response(2.0)), [Bets((Scenario(PAIR, (Event("wrong", decides),)),))], trials=10
+    )
+    assert finding.verdict is Verdict.ERROR
+    assert f"attack bets raised TypeError: event 'wrong' gave {gave}, not one bool a trial" in finding.reason
+
+
+@dataclass(frozen=True)
+class Failing:
+    """An attack whose own code raises at one of the three places that it has."""
+
+    place: str
+    name: str = "failing"
+    flaw: str = "none"
+
+    def applies_to(self, target: Target) -> bool:  # noqa: ARG002 - the protocol's form
+        return bool(1 / (self.place != "applies_to"))
+
+    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - the protocol's form
+        yield Scenario(PAIR, (Event("raises", lambda outputs: outputs > 1 / (self.place != "event")),))
+        if self.place == "scenarios":
+            raise ValueError("no\nsuch pair")
+        if self.place == "probe":
+            raise RuntimeError(str(probe(0, 1)))
+
+
+@pytest.mark.parametrize(
+    ("place", "raised"),
+    [
+        ("applies_to", "ZeroDivisionError: division by zero"),
+        ("scenarios", "ValueError: no such pair"),
+        ("event", "ZeroDivisionError: division by zero"),
+    ],
+)
+def test_what_an_attack_raises_is_its_error_and_leaves_the_other_findings_as_they_are(place: str, raised: str) -> None:
+    one, other = (Bets((Scenario(PAIR, (ZERO,)),), name) for name in ("one", "other"))
+    target = target_of(randomized_response(9.0))
+    before, error, after = audit(target, [one, Failing(place), other], trials=2_000)
+    assert error.verdict is Verdict.ERROR
+    assert error.attack == "failing"
+    assert error.reason.startswith(f"attack failing raised {raised} (test_referee.py:")
+    assert "\n" not in error.reason
+    assert {before.verdict, after.verdict} == {Verdict.VIOLATED}
+
+
+def test_a_target_that_fails_while_an_attack_looks_is_told_as_the_targets_failure() -> None:
+    def release(_input: object, _trials: int, _rng: np.random.Generator) -> np.ndarray:
+        raise OSError("unplugged")
+
+    (finding,) = audit(target_of(release), [Failing("probe")], trials=10)
+    assert (finding.verdict, finding.reason) == (Verdict.ERROR, "stub raised OSError: unplugged")
+
+
+@pytest.mark.parametrize(("events", "answers", "message"), [((), 1, "at least one event"), (("one",), 0, "not 0")])
+def test_a_scenario_that_nobody_can_judge_is_refused(events: tuple[str, ...], answers: int, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Scenario(PAIR, tuple(Event(name, np.isfinite) for name in events), answers=answers)
 
 
 @pytest.mark.parametrize(

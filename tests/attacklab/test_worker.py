@@ -21,7 +21,7 @@ from attacklab.findings import Finding
 from attacklab.referee import audit
 from attacklab.targets import Target
 from tests.attacklab import process_targets as own
-from tests.attacklab.process_targets import Bets, Fails
+from tests.attacklab.process_targets import Bets, Fails, TwoPartError
 
 ROOT = str(Path(__file__).parents[2])
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
@@ -151,14 +151,24 @@ def test_a_process_that_is_not_needed_for_a_while_ends_and_another_one_goes_on(
     assert timeless(found) == here
 
 
-def test_what_an_attack_raises_is_raised_here_and_tells_where_it_was() -> None:
+def test_what_an_attack_raises_in_a_worker_is_the_error_that_it_is_here() -> None:
+    attacks = [Fails(), Bets(), Fails(name="two")]
+    here = timeless(audit(own.sound, attacks, trials=300))
+    assert here[0].reason.startswith("attack bets raised ZeroDivisionError: a mistake (process_targets.py:")
+    assert here[-1].reason.startswith("attack two raised TwoPartError: two parts (process_targets.py:")
     with ProcessWorkers(1) as workers:
-        with pytest.raises(ZeroDivisionError, match="a mistake") as raised:
-            audit(own.sound, [Fails()], trials=100, where=workers.runner)
-        assert raised.value.__notes__[0].startswith("In a worker process:\nTraceback")
-        assert "process_targets.py" in raised.value.__notes__[0]
-        with pytest.raises(RuntimeError, match="TwoPartError: two parts"):
-            audit(own.sound, [Fails(name="two")], trials=100, where=workers.runner)
+        assert timeless(audit(own.sound, attacks, trials=300, where=workers.runner)) == here
+
+
+def test_what_goes_wrong_in_a_worker_is_raised_here_and_tells_where_it_was() -> None:
+    for error, kind in (
+        (ZeroDivisionError("a mistake"), ZeroDivisionError),
+        (TwoPartError("two ", "parts"), RuntimeError),
+    ):
+        raised = worker._portable(error)
+        assert type(raised) is kind
+        assert str(error) in str(raised)
+        assert raised.__notes__[0].startswith("In a worker process:\n")
 
 
 def test_what_a_target_prints_goes_to_standard_error(script: Callable[..., subprocess.Popen[str]]) -> None:

@@ -164,5 +164,6 @@ def test_integer_outputs_meet_integer_answers_only() -> None:
 
 
 def test_answers_further_apart_than_the_sensitivity_are_refused() -> None:
-    with pytest.raises(ValueError, match="not neighbouring"):
-        _audited(partial(naive_laplace_numpy, epsilon=1.0), 1.0, Precision((0.0, 2.0)))
+    (finding,) = _audited(partial(naive_laplace_numpy, epsilon=1.0), 1.0, Precision((0.0, 2.0)))
+    assert finding.verdict is Verdict.ERROR
+    assert "not neighbouring" in finding.reason
