@@ -23,16 +23,18 @@ dyadic by changing ε's base to 2; here ε keeps its base.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from numbers import Integral
 
 import gmpy2
 import numpy as np
 from gmpy2 import mpq
 from numpy.typing import ArrayLike, NDArray
 
-from mechanisms.parameters import positive_rational
+from mechanisms.parameters import exact_rational, positive_rational
 from mechanisms.randomness import RandomBits
 from mechanisms.rounding import rounding
 
@@ -77,16 +79,15 @@ class LevelledUtilities:
         """Check the public parameters, clamp and find the levels; see `exact_exponential_base_e`."""
         rate = _rate(epsilon, sensitivity, monotone)
         factor = _factor(rate)
-        clamped, lowest, best = _clamp(utilities, *_checked_range(utility_range))
-        # Codewords then have at most 63 bits: levels weigh less than 2^(63 - depth) together.
-        depth = 63 - clamped.size.bit_length()
-        exponents = best - clamped
-        if (best - lowest) * factor < depth:
+        low, high = _checked_range(utility_range)
+        with np.errstate(all="ignore"):  # or a caller's np.seterr(all="raise") makes an underflow here an event
+            clamped, lowest, best = _clamp(utilities, low, high)
+            # Codewords then have at most 63 bits: levels weigh less than 2^(63 - depth) together.
+            depth = 63 - clamped.size.bit_length()
+            exponents = best - clamped
             exponents *= factor
-        else:
-            with np.errstate(over="ignore"):
-                exponents *= factor
-            exponents.clip(0, depth, out=exponents)  # a minimum alone takes several times as long
+            if (best - lowest) * factor >= depth:
+                exponents.clip(0, depth, out=exponents)  # a minimum alone takes several times as long
         return cls(clamped, best, rate, depth, exponents, exponents.astype(np.intp))
 
     def gap(self, outcome: int) -> mpq:
@@ -118,12 +119,12 @@ def exact_exponential_base_e(
 
     Args:
         utilities: one utility an outcome, shape (outcomes,): doubles, each the rational that it is, or integers
-            (clamped to ±2^53 as well, within which they are doubles). Larger is better.
+            (clamped to ±2^53 as well, within which they are doubles), or a list of both. Larger is better.
         bits: the source of randomness.
         epsilon: ε, taken as the rational that it is.
         sensitivity: Δu, the most that one record moves any utility, taken as the rational that it is.
         monotone: whether a record moves all utilities in the same direction: then exp(ε·u / Δu) is ε-DP as well.
-        utility_range: the lowest and the highest utility, public, within ±2^1022.
+        utility_range: the lowest and the highest utility, public, doubles within ±2^1022.
 
     Returns:
         The index of the selected outcome.
@@ -131,7 +132,7 @@ def exact_exponential_base_e(
     Raises:
         TypeError: a parameter is no number, or the utilities are neither floats of at most 64 bits nor integers.
         ValueError: `epsilon` or `sensitivity` is not above 0 and finite, their ratio is absurd, there are no utilities
-            or they are no vector, or the range is empty or too wide.
+            or they are no vector, or the range is empty, too wide or not of doubles.
     """
     levelled = LevelledUtilities.of(
         utilities, epsilon=epsilon, sensitivity=sensitivity, monotone=monotone, utility_range=utility_range
@@ -230,15 +231,15 @@ def _factor(rate: mpq) -> float:
 
 
 def _checked_range(utility_range: tuple[float, float]) -> tuple[float, float]:
-    low, high = utility_range
-    if not WIDEST_RANGE[0] <= low <= high <= WIDEST_RANGE[1]:
-        raise ValueError(f"utility_range must be two numbers in order, within ±2^1022, not {utility_range}")
-    return low, high
+    low, high = (exact_rational("utility_range", end) for end in utility_range)
+    if not WIDEST_RANGE[0] <= low <= high <= WIDEST_RANGE[1] or any(float(end) != end for end in (low, high)):
+        raise ValueError(f"utility_range must be two doubles in order, within ±2^1022, not {utility_range}")
+    return float(low), float(high)
 
 
 def _clamp(utilities: ArrayLike, low: float, high: float) -> tuple[NDArray[np.float64], float, float]:
     """The utilities clamped to the range, their minimum and their maximum."""
-    given = np.asarray(utilities)
+    given = np.asarray(_within_doubles(utilities))
     if given.ndim != 1 or not given.size:
         raise ValueError(f"utilities must be a vector of at least one number, not an array of shape {given.shape}")
     clamped: NDArray[np.float64] = given if given.dtype == np.float64 else _as_doubles(given)
@@ -248,6 +249,22 @@ def _clamp(utilities: ArrayLike, low: float, high: float) -> tuple[NDArray[np.fl
     # Either bound is NaN if a utility is; of a number and NaN, fmax takes the number.
     clamped = np.fmin(np.fmax(clamped, low), high)
     return clamped, float(clamped.min()), float(clamped.max())
+
+
+def _within_doubles(utilities: ArrayLike) -> ArrayLike:
+    """Clamp the integers of a list to ±2^53, one by one.
+
+    numpy finds a format for the list as a whole: an integer beyond 64 bits would make it objects, and one among
+    floats would be rounded first, which can move neighbours apart.
+    """
+    if not isinstance(utilities, Sequence):
+        return utilities
+    return [
+        min(max(int(utility), -_EXACT_INTEGERS), _EXACT_INTEGERS)
+        if isinstance(utility, Integral) and not isinstance(utility, bool)
+        else utility
+        for utility in utilities
+    ]
 
 
 def _as_doubles(given: NDArray[np.generic]) -> NDArray[np.float64]:

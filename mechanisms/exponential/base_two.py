@@ -77,7 +77,8 @@ class BaseTwoEta:
         Returns:
             Two binary64 numbers, one no larger than ε and one no smaller.
         """
-        ratio = mpfr(mpq(self.x, mpz(1) << self.y), self.y)
+        with gmpy2.context(precision=self.y):
+            ratio = mpfr(mpq(self.x, mpz(1) << self.y))
         steps = self.z if monotone else 2 * self.z
         down, up = rounding(53)
         with down:

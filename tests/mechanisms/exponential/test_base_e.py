@@ -219,6 +219,26 @@ def test_integers_that_are_no_doubles_are_clamped_before_they_are_rounded() -> N
         assert seen == {0, 1}
 
 
+@pytest.mark.parametrize("other", [-1, 0.5, np.int64(-1)])
+def test_integers_of_a_list_are_clamped_before_numpy_finds_a_format_for_the_list(other: float) -> None:
+    """Beside -1 or a fraction numpy makes 2^63 + 1024 and 2^63 + 1025, at distance 1, doubles at distance 2048."""
+    bits = SeededBits(np.random.default_rng(3))
+    seen = {exact_exponential_base_e([other, 2**63 + 1024, 2**63 + 1025], bits, epsilon=8) for _ in range(60)}
+    assert seen == {1, 2}
+
+
+def test_integers_beyond_any_format_of_numpy_raise_no_error() -> None:
+    bits = SeededBits(np.random.default_rng(3))
+    assert exact_exponential_base_e([-(10**400), 0, 10**400], bits, epsilon=1) == 2
+
+
+@pytest.mark.parametrize("utilities", [[1e-300, 0.0], [5e-324, 0.0], [1e308, -1e308], [math.nan, math.inf]])
+def test_no_utility_is_an_event_to_a_caller_whose_numpy_raises(utilities: list[float]) -> None:
+    bits = SeededBits(np.random.default_rng(3))
+    with np.errstate(all="raise"):
+        assert exact_exponential_base_e(utilities, bits, epsilon=1e-100) in (0, 1)
+
+
 def test_one_outcome_takes_no_bits() -> None:
     assert exact_exponential_base_e([17.0], TapedBits(0, 0), epsilon=1) == 0
 
@@ -260,6 +280,9 @@ class Refusing(RandomBits):
         ([0.0, 1.0], {"utility_range": (-math.inf, 0)}, ValueError, "utility_range"),
         ([0.0, 1.0], {"utility_range": (math.nan, 1)}, ValueError, "utility_range"),
         ([0.0, 1.0], {"utility_range": (0, 2**1023)}, ValueError, "utility_range"),
+        ([0.0, 1.0], {"utility_range": (0, Fraction(10, 3))}, ValueError, "utility_range"),
+        ([0.0, 1.0], {"utility_range": (0, 2**53 + 1)}, ValueError, "utility_range"),
+        ([0.0, 1.0], {"utility_range": (0, "1")}, TypeError, "utility_range"),
     ],
 )
 def test_bad_parameters_are_named_before_anything_is_drawn(
