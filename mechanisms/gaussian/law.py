@@ -148,17 +148,18 @@ def _euler_maclaurin_tail_sum(threshold: int, variance: mpq, precision: int) -> 
     exponent = -threshold * threshold / (2 * variance)
     with down:
         lower = gmpy2.sqrt(2 * gmpy2.const_pi() * mpfr(variance)) * tail.lower
-        lower += gmpy2.exp(mpfr(exponent)) * mpfr(max(correction - remainder, 0))
+        lower += gmpy2.exp(mpfr(exponent)) * max(mpfr(correction) - remainder, 0)
     with up:
         upper = gmpy2.sqrt(2 * gmpy2.const_pi() * mpfr(variance)) * tail.upper
-        upper += gmpy2.exp(mpfr(exponent)) * mpfr(min(correction + remainder, 1))
+        upper += gmpy2.exp(mpfr(exponent)) * min(mpfr(correction) + remainder, 1)
     return Enclosure(lower, upper)
 
 
-def _euler_maclaurin_correction(threshold: int, variance: mpq, precision: int) -> tuple[mpq, mpq]:
+def _euler_maclaurin_correction(threshold: int, variance: mpq, precision: int) -> tuple[mpq, mpfr]:
     """Return C = ½ + Σ_{i ≤ p} B_{2i}/(2i)!·a_{2i−1} and the remainder's bound R, both relative to g(t).
 
-    a_n = σ^−n·He_n(t/σ), so that the n-th derivative of g at t is (−1)^n·a_n·g(t).
+    a_n = σ^−n·He_n(t/σ), so that the n-th derivative of g at t is (−1)^n·a_n·g(t). So far out that R overflows, it is
+    infinite.
     """
     _, up = rounding(64)
     with up:
@@ -173,11 +174,11 @@ def _euler_maclaurin_correction(threshold: int, variance: mpq, precision: int) -
             break
         remainder = bound
         correction += coefficient * current
-        if remainder < mpfr(2) ** -precision:
+        if remainder < mpq(1, 1 << precision):
             break
         for n in (index - 1, index):
             before, current = current, (threshold * current - n * before) / variance
-    return correction, mpq(remainder)
+    return correction, remainder
 
 
 @lru_cache

@@ -85,13 +85,14 @@ def discrete_gaussian_delta(epsilon: Fraction | float, *, sigma: Fraction | floa
     Raises:
         ValueError: an argument is outside its range.
     """
-    if sensitivity != int(sensitivity) or sensitivity < 1:
+    move = positive_rational("sensitivity", sensitivity)
+    if move.denominator != 1:
         raise ValueError(f"sensitivity must be a whole number of at least 1, not {sensitivity}")
 
     def tail(threshold: mpq, variance: mpq, precision: int) -> Enclosure:
         return discrete_tail(math.floor(threshold) + 1, variance, precision)
 
-    return _delta(tail, epsilon, positive_rational("sigma", sigma) ** 2, Fraction(sensitivity))
+    return _delta(tail, epsilon, positive_rational("sigma", sigma) ** 2, move)
 
 
 def gaussian_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> float:

@@ -70,6 +70,16 @@ def test_the_two_methods_meet_at_the_variance_where_they_change(excess: mpq, thr
     assert relative_width(tail) < 2.0 ** (20 - precision)
 
 
+def test_a_tail_sum_so_far_out_that_its_remainder_overflows_is_enclosed_by_the_integral_and_its_first_term() -> None:
+    threshold, variance = 10**7, mpq(100**2)
+    tail = tail_sum(threshold, variance, 96)
+    with TRUTH:
+        first = gmpy2.exp(mpfr(-mpq(threshold**2) / (2 * variance)))
+        second = gmpy2.exp(mpfr(-mpq((threshold + 1) ** 2) / (2 * variance)))
+    assert tail.lower <= first + second
+    assert first <= tail.upper
+
+
 @pytest.mark.parametrize("sigma", [mpq(100), mpq(2**30), mpq(2**60) + mpq(1, 3)])
 def test_the_whole_sum_for_large_sigma_is_the_integral_but_for_a_vanishing_theta_term(sigma: mpq) -> None:
     """Poisson: Σ g = σ√(2π)·(1 + 2·e^{−2π²σ²} + …), and 2·e^{−2π²·100²} is below 2^−280000."""

@@ -50,6 +50,12 @@ def test_discrete_delta_is_the_largest_divergence_over_every_smaller_move(
 def test_a_delta_too_small_for_a_double_is_rounded_up_and_not_to_zero() -> None:
     assert gaussian_delta(100, sigma=1) == math.ulp(0.0)
     assert discrete_gaussian_delta(100, sigma=20) == math.ulp(0.0)
+    assert discrete_gaussian_delta(10_000, sigma=100) == math.ulp(0.0)
+
+
+def test_a_move_a_million_times_as_large_as_sigma_is_certain_to_show() -> None:
+    assert discrete_gaussian_delta(1, sigma=100, sensitivity=10**8) == 1.0
+    assert gaussian_delta(1, sigma=100, sensitivity=1e8) == 1.0
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 8.0])
@@ -70,6 +76,8 @@ def test_the_classical_sigma_is_enough_where_it_is_proved_and_not_at_epsilon_ten
 @pytest.mark.parametrize(
     ("call", "named"),
     [
+        (lambda: discrete_gaussian_delta(1, sigma=1, sensitivity=math.inf), "sensitivity"),
+        (lambda: discrete_gaussian_delta(1, sigma=1, sensitivity=math.nan), "sensitivity must be finite"),
         (lambda: classical_sigma(1.0, 1e-5), "epsilon"),
         (lambda: classical_sigma(0.5, 0.0), "delta"),
         (lambda: classical_sigma(0.5, 1e-5, -1.0), "sensitivity"),
