@@ -2,6 +2,7 @@
 
 Module-level functions and operators of gmpy2 round as the current context says: to 53 bits, to nearest, by default. A
 bound computed with one of them by oversight is no bound, and looks like one. Under a context of 2 bits it shows.
+Numbers made outside of a context of one's own are held to the current one's exponents, which binary16's 5 bits show.
 """
 
 from __future__ import annotations
@@ -60,6 +61,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "the largest eta": lambda: BaseTwoEta.from_epsilon(0.1, y=200),
     "the epsilon of an eta": lambda: BaseTwoEta(12345, 20, 3).epsilon(),
     "the epsilon of the eta of 1": lambda: BaseTwoEta(1, 1).epsilon(),
+    "the epsilon of a large eta": lambda: BaseTwoEta(1, 3000).epsilon(),
     "the empirical precision": lambda: empirical_precision(BaseTwoEta(5, 3), 40, 1000),
     "a scaled exponential": lambda: enclose_scaled_exp(mpq(40, 3), 19, 64),
     "the exponential mechanism": lambda: draws(
@@ -86,6 +88,16 @@ def test_a_result_is_the_same_in_any_context_of_the_caller(result: Callable[[], 
         with gmpy2.context(precision=2, round=rounding):
             found = result()
         assert found == expected
+
+
+@pytest.mark.parametrize("result", RESULTS.values(), ids=RESULTS)
+def test_a_result_is_the_same_whatever_exponents_the_caller_has_room_for(result: Callable[[], Any]) -> None:
+    fresh_caches()
+    expected = result()
+    fresh_caches()
+    with gmpy2.ieee(16):
+        found = result()
+    assert found == expected
 
 
 def test_a_number_negated_outside_of_a_context_of_its_own_is_found_out() -> None:

@@ -43,8 +43,7 @@ def _minus_log(numerator: int, length: int, *, upward: bool) -> Any:
     """Round −log(numerator/2^length) to a rational above (`upward`) or below it."""
     down, up = _contexts(length + _GUARD)
     context = down if upward else up
-    exact = context.div_2exp(gmpy2.mpfr(numerator, length + _GUARD), length)
-    return -gmpy2.mpq(context.log(exact))
+    return -gmpy2.mpq(context.log(context.div(numerator, 1 << length)))  # the quotient is exact
 
 
 def decide_floor(offset: Fraction, slope: Fraction, leading: int, length: int, bits: RandomBits) -> int:

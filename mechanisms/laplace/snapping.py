@@ -103,8 +103,8 @@ def uniform_float(bits: RandomBits) -> Any:
     exponent = 1
     while bits.take(1) == 0:
         exponent += 1
-    significand = gmpy2.mpfr(1 << _MANTISSA_BITS | bits.take(_MANTISSA_BITS), 53)
-    return _NEAREST.div_2exp(significand, exponent + _MANTISSA_BITS)
+    significand = 1 << _MANTISSA_BITS | bits.take(_MANTISSA_BITS)
+    return _NEAREST.div(significand, 1 << exponent + _MANTISSA_BITS)
 
 
 def exact_snapping(
