@@ -4,7 +4,7 @@ An answer is one coordinate of that sum, and a trial is one coordinate. Gradient
 the sensitivity of the sum. The scale of the noise is the textbook's √(2·ln(1.25/δ))/ε, for ε up to 1. Answers that the
 gradient's format lacks are refused. bfloat16 comes out as binary32, which holds all its numbers: numpy has no bfloat16.
 
-The key is drawn anew for each call.
+Every block of outputs has a key of its own, whose 64 bits are drawn from `rng`.
 """
 
 from __future__ import annotations
