@@ -392,19 +392,25 @@ def test_smartnoise_is_given_the_answer_as_it_is(faked: Loaded) -> None:
     assert faked("smartnoise:gaussian", delta=0.25).outputs(0.0, 1, rng()).tolist() == [1.25]
 
 
-@pytest.mark.parametrize("sampler", ["laplace", "gaussian"])
 @pytest.mark.parametrize(
-    ("library", "format_"), [*[("torch", name) for name in DTYPES], *[("jax", name) for name in list(DTYPES)[:3]]]
+    "spec",
+    [
+        *[f"torch:laplace_{name}" for name in DTYPES],
+        "torch:gaussian_bfloat16",
+        "torch:gaussian_float32",
+        "jax:laplace_float64",
+        "jax:laplace_float32",
+        "jax:gaussian_float16",
+    ],
 )
-def test_samplers_give_outputs_in_the_format_of_their_name(
-    faked: Loaded, library: str, format_: str, sampler: str
-) -> None:
-    target = faked(f"{library}:{sampler}_{format_}", epsilon=0.5)
+def test_samplers_give_outputs_in_the_format_of_their_name(faked: Loaded, spec: str) -> None:
+    format_ = spec.rpartition("_")[2]
+    target = faked(spec, epsilon=0.5)
     outputs = target.outputs(1.0, 20_000, rng())
     assert outputs.dtype == DTYPES[format_]
     assert format_of(outputs).name == {"bfloat16": "bfloat16"}.get(format_, format_.replace("float", "binary"))
     # Standard deviations: 2√2, and √(2·ln(1.25/δ))/ε = 9.69.
-    expected = 2.828 if sampler == "laplace" else 9.690
+    expected = 2.828 if "laplace" in spec else 9.690
     assert np.std(outputs.astype(float)) == pytest.approx(expected, rel=0.05)
     assert np.array_equal(outputs, target.outputs(1.0, 20_000, rng()))
     assert not np.array_equal(outputs, target.outputs(1.0, 20_000, rng(2)))
@@ -415,7 +421,6 @@ def test_samplers_give_outputs_in_the_format_of_their_name(
     [
         ("torch:laplace_float32", 2**24 + 1),
         ("torch:gaussian_bfloat16", 257.0),
-        ("torch:laplace_float64", 2**53 + 1),
         ("jax:gaussian_float16", 0.1),
         ("jax_privacy:gaussian_float32", 0.1),
         ("opacus:gaussian", 2**24 + 1),
