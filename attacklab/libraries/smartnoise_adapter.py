@@ -23,7 +23,8 @@ def _additive(name: str, epsilon: float, delta: float = 0.0) -> dict[str, Any]:
     def release(answer: float, trials: int, rng: np.random.Generator) -> Any:  # noqa: ARG001 - cannot be seeded
         return np.array(mechanism.release([answer] * trials))
 
-    return {"kind": "noise", "release": release, "epsilon": epsilon, "delta": delta}
+    claim = {"epsilon": epsilon, "delta": delta}
+    return {"kind": "noise", "release": release, **claim, "noise_scale": mechanism.scale}
 
 
 def laplace(*, epsilon: float = 1.0) -> dict[str, Any]:

@@ -32,23 +32,26 @@ def _additive(measurement: Any, convert: Callable[[float], Any]) -> Any:
     return release
 
 
-def _scale(epsilon: float) -> Any:
-    """The least scale of noise for sensitivity 1 that the claim allows, exactly."""
+def _exact(value: float, *, is_rounded_up: bool) -> Any:
+    """A number as the measurements take it."""
     from tmlt.core.utils.exact_number import ExactNumber
 
-    return 1 / ExactNumber.from_float(epsilon, round_up=False)
+    return ExactNumber.from_float(value, round_up=is_rounded_up)
 
 
-def _variance(epsilon: float, delta: float) -> Any:
+def _scale(epsilon: float) -> Any:
+    """The least scale of noise for sensitivity 1 that the claim allows."""
+    return 1 / _exact(epsilon, is_rounded_up=False)
+
+
+def _variance(epsilon: float, delta: float) -> float:
     """The variance for sensitivity 1 at which the measurement's ρ-zCDP implies the claim.
 
     Source: Bun and Steinke (2016), Proposition 1.3: ε = ρ + 2·√(ρ·ln(1/δ)), where ρ = 1/(2σ²).
     """
-    from tmlt.core.utils.exact_number import ExactNumber
-
     log = math.log(1 / delta)
     rho = (epsilon / (math.sqrt(log + epsilon) + math.sqrt(log))) ** 2
-    return ExactNumber.from_float(1 / (2 * rho), round_up=True)
+    return 1 / (2 * rho)
 
 
 def laplace(*, epsilon: float = 1.0) -> dict[str, Any]:
@@ -73,15 +76,17 @@ def gaussian(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
     from tmlt.core.domains.numpy_domains import NumpyFloatDomain
     from tmlt.core.measurements.noise_mechanisms import AddGaussianNoise
 
-    measurement = AddGaussianNoise(NumpyFloatDomain(), _variance(epsilon, delta))
-    return {"kind": "noise", "release": _additive(measurement, _double), "epsilon": epsilon, "delta": delta}
+    variance = _variance(epsilon, delta)
+    release = _additive(AddGaussianNoise(NumpyFloatDomain(), _exact(variance, is_rounded_up=True)), _double)
+    claim = {"epsilon": epsilon, "delta": delta}
+    return {"kind": "noise", "release": release, **claim, "noise_scale": math.sqrt(variance)}
 
 
 def gaussian_discrete(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
     """`AddDiscreteGaussianNoise`, over the integers; a fraction of the answer is cut off."""
     from tmlt.core.measurements.noise_mechanisms import AddDiscreteGaussianNoise
 
-    measurement = AddDiscreteGaussianNoise(_variance(epsilon, delta))
+    measurement = AddDiscreteGaussianNoise(_exact(_variance(epsilon, delta), is_rounded_up=True))
     return {"kind": "noise", "release": _additive(measurement, math.floor), "epsilon": epsilon, "delta": delta}
 
 

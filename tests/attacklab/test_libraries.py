@@ -116,8 +116,8 @@ FAKE_SMARTNOISE = {
     "snsql/sql/__init__.py": "",
     "snsql/sql/_mechanisms.py": """
 class Laplace:
-    def __init__(self, epsilon, *, delta, sensitivity): self.noise = sensitivity / epsilon + delta
-    def release(self, values): return [float(value) + self.noise for value in values]
+    def __init__(self, epsilon, *, delta, sensitivity): self.scale = sensitivity / epsilon + delta
+    def release(self, values): return [float(value) + self.scale for value in values]
 class Gaussian(Laplace): pass
 """,
     "smartnoise_sql-9.1.dist-info/METADATA": "Metadata-Version: 2.1\nName: smartnoise-sql\nVersion: 9.1\n",
@@ -376,6 +376,7 @@ def test_tumults_scales_are_those_of_the_claim(faked: Loaded) -> None:
     assert laplace.outputs(1.5, 2, rng()).tolist() == [3.5, 3.5]
     gaussian = faked("tumult:gaussian", epsilon=0.5, delta=1e-5)
     variance = gaussian.outputs(0.0, 1, rng())[0]
+    assert gaussian.noise_scale == pytest.approx(math.sqrt(variance))
     # ρ-zCDP of a Gaussian is ρ = 1/(2σ²), and implies (ρ + 2·√(ρ·ln(1/δ)), δ).
     assert 1 / (2 * variance) + 2 * math.sqrt(math.log(1e5) / (2 * variance)) == pytest.approx(0.5)
 
@@ -389,7 +390,9 @@ def test_smartnoise_is_given_the_answer_as_it_is(faked: Loaded) -> None:
     laplace = faked("smartnoise:laplace", epsilon=0.5)
     assert laplace.version == "smartnoise-sql 9.1"
     assert laplace.outputs(1.5, 2, rng()).tolist() == [3.5, 3.5]
-    assert faked("smartnoise:gaussian", delta=0.25).outputs(0.0, 1, rng()).tolist() == [1.25]
+    gaussian = faked("smartnoise:gaussian", delta=0.25)
+    assert gaussian.outputs(0.0, 1, rng()).tolist() == [1.25]
+    assert (laplace.noise_scale, gaussian.noise_scale) == (2.0, 1.25)
 
 
 @pytest.mark.parametrize(
