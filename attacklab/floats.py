@@ -38,6 +38,11 @@ class Format:
         return np.dtype({53: "f8", 24: "f4", 11: "f2", 8: "f4"}[self.significand_bits])
 
     @property
+    def greatest_exponent(self) -> int:
+        """The largest power of two that it has is 2 to this."""
+        return 1 - self.least_exponent
+
+    @property
     def least(self) -> float:
         """The least positive number, a subnormal one."""
         return math.ldexp(1.0, self.least_exponent - self.significand_bits + 1)

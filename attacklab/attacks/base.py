@@ -13,11 +13,15 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from attacklab.floats import Format, format_of
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Outputs, Target
 
 Probe: TypeAlias = Callable[[Any, int], Outputs]
 """`probe(input, trials)`: outputs of the target, drawn apart from those that any event is judged on."""
+
+FEW = 8
+"""Outputs in binary32 that are all bfloat16 numbers by chance with probability 2^−128."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,11 @@ class Attack(Protocol):
             TargetError: the target failed while it was probed.
         """
         ...
+
+
+def released_format(probe: Probe, input_: Any) -> Format:
+    """The format of a target's outputs, by a look at a few."""
+    return format_of(probe(input_, FEW))
 
 
 def as_floats(outputs: Outputs) -> NDArray[np.float64]:

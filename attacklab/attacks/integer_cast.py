@@ -20,11 +20,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import numpy as np
-
-from attacklab.attacks.base import Probe, Scenario
+from attacklab.attacks.base import Probe, Scenario, released_format
 from attacklab.attacks.half_lines import half_line
-from attacklab.floats import BINARY64
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Kind, Target, TargetError
 
@@ -48,11 +45,10 @@ class IntegerCast:
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """A tie between two floats of the outputs' format (or doubles), and the integer above it."""
-        released, bits = probe(0, 1).dtype, BINARY64.significand_bits
-        if released.kind == "f":
-            bits = min(bits, np.finfo(released).nmant + 1)
+        released = released_format(probe, 0)
+        bits, largest = released.significand_bits, min(released.greatest_exponent, LARGEST_POWER)
         wanted = EXCESS * target.sensitivity / min(target.claim.epsilon, 1.0)
-        power = min(max(bits + 1, bits - 1 + math.ceil(math.log2(wanted))), LARGEST_POWER)
+        power = min(max(bits + 1, bits - 1 + math.ceil(math.log2(wanted))), largest)
         tie = 2**power + 2 ** (power - bits)
         try:
             probe(tie + 1, 1)

@@ -27,15 +27,11 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import Event, Probe, Scenario, as_floats
+from attacklab.attacks.base import Event, Probe, Scenario, as_floats, released_format
 from attacklab.attacks.gaussian_samplers import MODELS, SamplerModel
 from attacklab.claims import PrivacyClaim
-from attacklab.floats import format_of
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Kind, Outputs, Target
-
-PROBED = 64
-"""Outputs that the format is told from."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +61,7 @@ class LowBitGaussian:
         # A numpy number would widen the arithmetic of narrower outputs; a Python float takes their format.
         sigma = float(self.sigma or target.noise_scale or textbook_sigma(target.claim, target.sensitivity))
         pair = NeighbouringPair.answers(first, second, sensitivity=target.sensitivity)
-        models = MODELS[format_of(probe(first, PROBED))]
+        models = MODELS[released_format(probe, first)]
         for answers in sorted({model.answers for model in models}):
             events = (_bet(first, second, sigma, model) for model in models if model.answers == answers)
             yield Scenario(pair, tuple(events), answers)

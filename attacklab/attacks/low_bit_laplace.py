@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from attacklab.attacks.base import Event, Probe, Scenario, as_floats
-from attacklab.floats import BINARY64, Format, format_of, half_ulp
+from attacklab.attacks.base import Event, Probe, Scenario, as_floats, released_format
+from attacklab.floats import BINARY64, Format, half_ulp
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Kind, Outputs, Target
 
@@ -39,9 +39,6 @@ Integers: TypeAlias = NDArray[np.int64]
 
 WIDEST_SEARCH = 24
 """With more grid points than this that might give y, one of them does."""
-
-PROBED = 64
-"""Outputs that the format is told from."""
 
 CHUNK = 1 << 13
 """Outputs inverted at a time, so that the work stays in the cache."""
@@ -116,7 +113,7 @@ class LowBitLaplace:
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """One pair, a bet for every model."""
         first, second = self.answers or (0.0, target.sensitivity)
-        released = format_of(probe(first, PROBED))
+        released = released_format(probe, first)
         scale = target.noise_scale or target.sensitivity / target.claim.epsilon
         events = tuple(
             Event(

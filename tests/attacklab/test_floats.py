@@ -23,6 +23,7 @@ def test_formats_have_the_parameters_of_their_types(form: Format) -> None:
     limits = ml_dtypes.finfo(TYPES[form])
     assert form.significand_bits == limits.nmant + 1
     assert 2.0**form.least_exponent == float(limits.smallest_normal)
+    assert math.frexp(float(limits.max))[1] - 1 == form.greatest_exponent
 
 
 @pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)

@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 
 from attacklab.attacks.integer_cast import IntegerCast
 from attacklab.findings import Finding, Verdict
+from attacklab.floats import BFLOAT16, BINARY16, BINARY32, Format
 from attacklab.referee import audit
 from attacklab.targets import Target
 from mechanisms.grid import Grid
 from mechanisms.laplace.naive import naive_laplace_numpy
 from mechanisms.laplace.rounded_ideal import exact_rounded_laplace_fast
 from mechanisms.randomness import SeededBits
+from tests.attacklab.narrow import NARROW, TYPES, carried, naive_laplace_in
 
 
 def judged(target: Target) -> Finding:
@@ -39,14 +41,22 @@ def test_integer_answers_cast_to_doubles_are_caught(epsilon: float) -> None:
     assert float(larger) - float(smaller) >= 64 / epsilon
 
 
-def test_integer_answers_cast_to_binary32_are_caught_at_a_tie_of_its_own() -> None:
-    def release(answer: int, trials: int, rng: np.random.Generator) -> NDArray[np.float32]:
-        return np.float32(answer) + rng.laplace(size=trials).astype(np.float32)
+@pytest.mark.parametrize(
+    ("form", "tie"), [(BINARY32, 2**31 + 2**7), (BINARY16, 2**15 + 2**4), (BFLOAT16, 2**15 + 2**7)]
+)
+def test_integer_answers_cast_to_narrower_formats_are_caught_at_a_tie_of_their_own(form: Format, tie: int) -> None:
+    def release(answer: int, trials: int, rng: np.random.Generator) -> Any:
+        return carried(TYPES[form](answer) + rng.laplace(size=trials).astype(TYPES[form]))
 
-    finding = judged(Target.noise(release, epsilon=1, name="binary32"))
+    finding = judged(Target.noise(release, epsilon=1, name=form.name))
     assert finding.verdict is Verdict.VIOLATED
     assert finding.pair is not None
-    assert finding.pair["second"]["readable"] == [str(2**31 + 2**7)]
+    assert finding.pair["second"]["readable"] == [str(tie)]
+
+
+@pytest.mark.parametrize("form", NARROW, ids=lambda form: form.name)
+def test_a_target_that_refuses_answers_of_other_formats_has_nothing_to_try(form: Format) -> None:
+    assert judged(naive_laplace_in(form)).verdict is Verdict.NOT_APPLICABLE
 
 
 def test_integer_answers_rounded_with_their_noise_leave_the_ideal_advantage() -> None:
