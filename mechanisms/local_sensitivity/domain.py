@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from mechanisms.grid import Grid
 from mechanisms.parameters import positive_rational
+from mechanisms.records import doubles
 
 GREATEST_WIDTH = 1 << 31
 """Positions of at most this add up in 64 bits for up to 2^32 records."""
@@ -103,9 +104,7 @@ class Domain:
         Raises:
             ValueError: `values` is not one-dimensional.
         """
-        array = np.asarray(values, dtype=np.float64)
-        if array.ndim != 1:
-            raise ValueError(f"values must be one-dimensional, not of shape {array.shape}")
+        array = doubles("values", values)
         with np.errstate(all="ignore"):  # what a record overflows must be nobody's warning
             steps = np.rint(array / float(self.grid.step)) - float(self._lower_steps)
         return np.where(np.isnan(steps), self.middle, np.clip(steps, 0, self.width)).astype(np.int64)

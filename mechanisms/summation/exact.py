@@ -20,6 +20,7 @@ from mechanisms.laplace.exact import exact_discrete_laplace
 from mechanisms.laplace.inversion import exact_discrete_laplace_fast
 from mechanisms.parameters import positive_rational
 from mechanisms.randomness import RandomBits
+from mechanisms.records import doubles
 from mechanisms.summation.relations import Relation, sum_sensitivity
 
 _COUNTS = Grid(0)
@@ -72,9 +73,7 @@ class Bounds:
         Raises:
             ValueError: `records` is not one-dimensional.
         """
-        values = np.asarray(records, dtype=np.float64)
-        if values.ndim != 1:
-            raise ValueError(f"records must be one-dimensional, not of shape {values.shape}")
+        values = doubles("records", records)
         lower, upper = float(self.lower), float(self.upper)
         most_steps = int(self.sensitivity("add-remove") / self.grid.step)
         chunk_size = min(CHUNK, (2**63 - 1) // most_steps)
