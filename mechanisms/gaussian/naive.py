@@ -103,4 +103,5 @@ def naive_gaussian(
     Raises:
         ValueError: a parameter is outside its range.
     """
-    return answer + classical_sigma(epsilon, delta, sensitivity) * sampler(trial_count(trials), rng)
+    # A Python float takes the sampler's format, a numpy float would widen it.
+    return float(answer) + float(classical_sigma(epsilon, delta, sensitivity)) * sampler(trial_count(trials), rng)

@@ -83,3 +83,11 @@ def test_parameters_out_of_range_are_named(change: dict[str, float], named: str)
     arguments = {"answer": 0.0, "trials": 3, "rng": np.random.default_rng(0), "epsilon": 0.5, "delta": 1e-5}
     with pytest.raises(ValueError, match=named):
         naive_gaussian(**(arguments | change))
+
+
+@pytest.mark.parametrize("answer", [1.0, np.float64(1.0)])
+def test_a_short_sampler_keeps_its_format_whatever_float_the_answer_is(answer: float) -> None:
+    sampler = partial(ziggurat, dtype=np.float32)
+    rng = np.random.default_rng(1)
+    outputs = naive_gaussian(answer, 8, rng, epsilon=0.5, delta=1e-5, sensitivity=np.float64(1.0), sampler=sampler)
+    assert outputs.dtype == np.float32
