@@ -36,8 +36,11 @@ _ARTANH_COEFFICIENTS = tuple(1.0 / (2 * k + 1) for k in range(_LOG_TERMS))
 
 
 def round_up(value: Fraction) -> float:
-    """Round a rational to a binary64 that is no smaller."""
-    nearest = float(value)
+    """Round a rational above 0 to a binary64 that is no smaller, be it infinite."""
+    try:
+        nearest = float(value)
+    except OverflowError:
+        return math.inf
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
 
 

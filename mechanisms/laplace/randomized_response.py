@@ -73,7 +73,7 @@ def randomized_response(truth: bool, keep: Fraction, bits: RandomBits) -> bool:
     """Tell the truth with a rational probability, its opposite otherwise: ln(keep/(1 − keep))-DP.
 
     Args:
-        truth: the private bit.
+        truth: the private bit; what is not a bool counts as its truth value, so that no answer tells it from one.
         keep: the probability of the truth, at least ½ and below 1.
         bits: the source of randomness.
 
@@ -82,18 +82,18 @@ def randomized_response(truth: bool, keep: Fraction, bits: RandomBits) -> bool:
     """
     if not Fraction(1, 2) <= keep < 1:
         raise ValueError(f"keep must lie in [1/2, 1), not {keep}")
-    return truth == bits.call(bernoulli, Fraction(keep))
+    return bool(truth) == bits.call(bernoulli, Fraction(keep))
 
 
 def exact_randomized_response(truth: bool, bits: RandomBits, *, epsilon: float | Fraction) -> bool:
     """Tell the truth with probability exactly e^ε/(1 + e^ε), its opposite otherwise.
 
     Args:
-        truth: the private bit.
+        truth: the private bit, as for `randomized_response`.
         bits: the source of randomness.
         epsilon: privacy parameter, above 0; a float stands for its exact value.
 
     Raises:
         ValueError: `epsilon` is not finite and above 0.
     """
-    return truth == bits.call(logistic_coin, positive_rational("epsilon", epsilon))
+    return bool(truth) == bits.call(logistic_coin, positive_rational("epsilon", epsilon))

@@ -39,6 +39,7 @@ class Snapping:
         bound: B, a double; answers and outputs are clamped to [−B, B].
 
     Raises:
+        TypeError: a parameter is not a float.
         ValueError: a parameter is not above 0, B/λ is outside [4, 2^46], or one is beyond 2^±900, where binary64
             would underflow or overflow on the way.
     """
@@ -47,6 +48,9 @@ class Snapping:
     bound: float
 
     def __post_init__(self) -> None:
+        for name, value in (("scale", self.scale), ("bound", self.bound)):
+            if not isinstance(value, float):
+                raise TypeError(f"{name} must be a float, not {type(value).__name__}")
         scale, bound = positive_rational("scale", self.scale), positive_rational("bound", self.bound)
         if not _LEAST_RATIO * scale <= bound <= _GREATEST_RATIO * scale:
             raise ValueError(f"bound must lie between 4 and 2^46 times the scale {self.scale}, not {self.bound}")
@@ -70,6 +74,7 @@ class Snapping:
         """Return the mechanism with the least scale at which ε-DP is proven.
 
         Raises:
+            TypeError: a parameter is no number, or `bound` is not a float.
             ValueError: a parameter is not above 0, or the bound does not suit the scale.
         """
         loss = positive_rational("sensitivity", sensitivity) + _LOSS_PER_RATIO * positive_rational("bound", bound)
@@ -128,7 +133,7 @@ def exact_snapping(
         A multiple of Λ within the bound, or the bound itself, with ε-DP.
 
     Raises:
-        TypeError: `answer` is not a float: to round it to one could move neighbours apart.
+        TypeError: `answer` is not a float: to round it to one could move neighbours apart. `bound` is none either.
         ValueError: a public parameter is out of its range.
     """
     if not isinstance(answer, float):

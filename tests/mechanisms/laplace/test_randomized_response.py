@@ -69,6 +69,14 @@ def test_both_twins_lie_as_often_as_they_should(truth: bool) -> None:
     assert abs(naive - lie) < 0.025
 
 
+@pytest.mark.parametrize("truth", [0, 1, 2, -1.0, math.nan, np.bool_(True)])
+def test_a_truth_that_is_no_bool_is_answered_as_its_truth_value_is(truth: bool) -> None:
+    bits, same = (SeededBits(np.random.default_rng(5)) for _ in range(2))
+    for _ in range(50):
+        expected = exact_randomized_response(bool(truth), bits, epsilon=1)
+        assert exact_randomized_response(truth, same, epsilon=1) is expected
+
+
 def test_a_huge_epsilon_is_answered_and_not_computed_with() -> None:
     assert exact_randomized_response(True, SeededBits(np.random.default_rng(4)), epsilon=1e300) is True
 

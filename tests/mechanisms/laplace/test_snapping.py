@@ -146,6 +146,7 @@ def test_no_answer_makes_the_mechanism_fail(answer: float) -> None:
         ({"bound": math.inf}, "bound must be finite"),
         ({"bound": 3.0}, "between 4 and 2.46 times"),
         ({"bound": 2.0**47}, "between 4 and 2.46 times"),
+        ({"epsilon": 1e-300, "sensitivity": 1e300}, "scale must be finite"),
         ({"epsilon": 1e300, "sensitivity": 1e-20, "bound": 1e-310}, "between 4 and 2.46 times|must lie in"),
     ],
 )
@@ -153,6 +154,12 @@ def test_public_parameters_out_of_range_are_named(parameters: dict[str, object],
     arguments = {"epsilon": 1, "sensitivity": 1, "bound": 100.0} | parameters
     with pytest.raises(ValueError, match=message):
         exact_snapping(0.0, SeededBits(np.random.default_rng(0)), **arguments)
+
+
+@pytest.mark.parametrize("bound", [100, Fraction(301, 3), 2**60 + 1])
+def test_a_bound_that_is_no_double_is_refused(bound: object) -> None:
+    with pytest.raises(TypeError, match="bound"):
+        exact_snapping(0.0, SeededBits(np.random.default_rng(0)), epsilon=1, bound=bound)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("answer", [3, Fraction(1, 3), "1"])
