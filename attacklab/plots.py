@@ -118,8 +118,9 @@ def _draw_matrix(axes: Axes, matrix: Matrix) -> None:
     )
     for y, row in enumerate(matrix.cells):
         for x, cell in enumerate(row):
-            colour = "white" if cell.verdict in DARK else "black"
-            axes.text(x, y, cell.text, ha="center", va="center", fontsize=7, color=colour)
+            if cell.text:
+                colour = "white" if cell.verdict in DARK else "black"
+                axes.text(x, y, cell.text, ha="center", va="center", fontsize=7, color=colour)
     axes.set_title(matrix.title, fontsize=11)
     axes.set_xticks(range(len(matrix.column_names)), matrix.column_names, rotation=45, ha="left")
     axes.set_yticks(range(len(matrix.row_names)), matrix.row_names)

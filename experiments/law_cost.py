@@ -87,7 +87,7 @@ class Cost:
 
 def collect(settings: Settings) -> Collected:
     """Find each law, and then leave many tapes open."""
-    precisions = (10, 20) if settings.quick else (20, 40, 60, 80, 100)
+    precisions = (8, 14) if settings.quick else (20, 40, 60, 80, 100)
     cases = [
         *(Case("weights", outcomes, 0) for outcomes in ((10, 87) if settings.quick else (10, 30, 87, 200, 400))),
         *(

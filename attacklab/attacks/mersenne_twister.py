@@ -148,14 +148,17 @@ def _solved(equations: Forms, unknowns: int) -> tuple[NDArray[np.uint64], list[i
         word = column // 64
         if column % _TIDIED == 0:
             equations = _open(equations, word)
-        holding = np.flatnonzero((equations[:, word] & (np.uint64(1) << np.uint64(column % 64))) != 0)
+        if column % 64 == 0:
+            here = equations[:, word].copy()  # side by side in memory, where 64 columns are looked up
+        holding = np.flatnonzero((here & (np.uint64(1) << np.uint64(column % 64))) != 0)
         if not holding.size:
             free.append(column)
             continue
         pivot = equations[holding[0]].copy()
         equations[holding[1:], word:] ^= pivot[word:]
-        equations[holding[0]] = equations[-1]
-        equations = equations[:-1]
+        here[holding[1:]] ^= pivot[word]
+        equations[holding[0]], here[holding[0]] = equations[-1], here[-1]
+        equations, here = equations[:-1], here[:-1]
         pivots.append((column, pivot))
     _open(equations, unknowns // 64)
     # The constant's place holds a 1, as if it were an unknown.

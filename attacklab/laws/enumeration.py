@@ -169,7 +169,8 @@ class _Explorer:
             found = known.get(key)
             if found is None:
                 if key in self._sought:
-                    raise LawError(f"{_name(called)} is called for its own law, at {its_arguments}: recurse directly")
+                    call = f"{_name(called)} is called for its own law, at ({_shown(its_arguments)})"
+                    raise LawError(f"{call}: recurse directly")
                 self._sought.add(key)
                 found = known[key] = self.explore(called, settled(its_arguments), closer)
                 self._sought.remove(key)
@@ -307,4 +308,10 @@ def _argument_key(argument: Any) -> Hashable:
 
 
 def _name(sampler: Callable[..., Any]) -> str:
-    return getattr(sampler, "__qualname__", None) or repr(sampler)
+    # Not `repr`, which gives memory addresses: the same failure is to have the same message.
+    inner = getattr(sampler, "func", sampler)
+    return str(getattr(inner, "__qualname__", type(inner).__qualname__))
+
+
+def _shown(arguments: tuple[Any, ...]) -> str:
+    return ", ".join(_name(argument) if callable(argument) else repr(argument) for argument in arguments)

@@ -395,6 +395,19 @@ def test_a_sampler_that_never_ends_is_named(sampler: Callable[[RandomBits], Any]
         enumerate_law(sampler, limits=Limits(runs=500, draws=1_000))
 
 
+class AlwaysRejects:
+    def __call__(self, bits: RandomBits) -> None:
+        always_rejects(bits)
+
+
+@pytest.mark.parametrize(
+    ("sampler", "name"), [(partial(always_rejects), "always_rejects"), (AlwaysRejects(), "AlwaysRejects")]
+)
+def test_a_message_names_a_sampler_without_its_place_in_memory(sampler: Callable[..., Any], name: str) -> None:
+    with pytest.raises(NeverEnds, match=f"^{name} gave no outcome"):
+        enumerate_law(sampler, limits=Limits(runs=500, draws=1_000))
+
+
 def test_a_sampler_called_for_its_own_law_is_named() -> None:
     with pytest.raises(LawError, match="calls_itself is called for its own law"):
         enumerate_law(calls_itself)
