@@ -8,10 +8,13 @@ bisects the path for the half with the larger change, looking at noisy outputs a
 that, it bisects for the change that real arithmetic does not account for: the step at which a machine integer wraps
 around or a double overflows.
 
+Where the claim is for add-remove only, the path adds records at the bound of larger magnitude, one by one: there too a
+machine integer wraps around and a double overflows.
+
 The adversary knows the bounds and ε. The event is a half-line: beyond the middle of the two answers as they come out.
-Every step replaces one record and moves the real sum by no more than either relation's sensitivity, max(|l|, |u|) or
-u − l, so that a target whose computed answer keeps within it keeps its claim, with additive noise and neighbours by
-either relation.
+A step that replaces a record moves the real sum by no more than either relation's sensitivity, max(|l|, |u|) or u − l,
+and one that adds a record by no more than that of add-remove, so that a target whose computed answer keeps within it
+keeps its claim, with additive noise.
 
 What a negative result does not show. n is bounded: a machine integer that more than 2^14 records at the bounds would be
 needed to fill is not reached. Repeated rounding and reordering are not sought. For doubles under add-remove that loses
@@ -27,6 +30,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,17 +64,19 @@ class SumSensitivity:
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """The steepest step of the path."""
         near, far = ends(target)
-        size = self._size(target, near, far)
-        # Where doubles at the sum are further apart than a step, a change of any kind is what is looked for.
-        rounds_away = math.ulp(size * far) > abs(far - near)
-        slope = 0.0 if rounds_away else (far - near) / (size if target.kind is Kind.MEAN else 1)
-
-        def answer(uppers: int) -> float:
-            return typical(probe(on_path(near, far, size, uppers), PROBED))
-
-        step = steepest_step(answer, size, slope)
-        before, after = (on_path(near, far, size, uppers) for uppers in (step, step + 1))
-        yield half_line_scenario(before, after, Relation.SUBSTITUTE, probe, probed=PROBED)
+        path: Callable[[int], NDArray[np.float64]]
+        if target.relation is Relation.ADD_REMOVE:
+            size, path = self.most_records, partial(_of_added, far)
+            slope = 0.0 if target.kind is Kind.MEAN else far
+        else:
+            size = self._size(target, near, far)
+            path = partial(on_path, near, far, size)
+            # Where doubles at the sum are further apart than a step, a change of any kind is what is looked for.
+            rounds_away = math.ulp(size * far) > abs(far - near)
+            slope = 0.0 if rounds_away else (far - near) / (size if target.kind is Kind.MEAN else 1)
+        step = steepest_step(lambda place: typical(probe(path(place), PROBED)), size, slope)
+        relation = target.relation or Relation.SUBSTITUTE
+        yield half_line_scenario(path(step), path(step + 1), relation, probe, probed=PROBED)
 
     def _size(self, target: Target, near: float, far: float) -> int:
         """The least power of two for which doubles at the sum are far enough apart; the largest where none is."""
@@ -96,6 +102,11 @@ def on_path(near: float, far: float, size: int, uppers: int) -> NDArray[np.float
     records = np.full(size, near)
     records[:uppers] = far
     return records
+
+
+def _of_added(far: float, added: int) -> NDArray[np.float64]:
+    """The dataset of one record at the far end, and so many more."""
+    return np.full(1 + added, far)
 
 
 def steepest_step(answer: Callable[[int], float], size: int, slope: float) -> int:

@@ -607,6 +607,7 @@ def test_one_uniform_number_leaves_gaps_in_diffprivlibs_noise_and_four_do_not(re
 )
 def test_every_mechanism_of_a_built_library_gives_finite_outputs(real: Loaded, spec: str, version: str) -> None:
     target = real(spec, version)
+    assert (target.relation is None) is (target.kind in (Kind.NOISE, Kind.SELECTION))
     inputs = {Kind.NOISE: 1.0, Kind.SELECTION: np.array([0.0, 1.0])}
     outputs = target.outputs(inputs.get(target.kind, np.array([0.25, 0.75])), 20, rng())
     assert len(outputs) == 20

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -101,6 +102,31 @@ def test_sums_of_machine_integers_are_caught_where_they_wrap_around(dtype: Any, 
     assert finding.advantage is not None
     # Laplace noise of scale upper stays on its side of the middle but with probability e^(−move/(2·upper)).
     assert finding.advantage.estimate == pytest.approx(1 - math.exp(-move / (2 * upper)), abs=0.02)
+
+
+def added(bounds: tuple[float, float], **rest: Any) -> Target:
+    return replace(naive_sum(bounds, relation="add-remove", **rest), relation=Relation.ADD_REMOVE)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [added((0.0, 100.0), summation=partial(wrapping_sum, dtype=np.int16)), added((-1e306, 1e306))],
+    ids=["wraps around", "overflows"],
+)
+def test_where_records_are_added_the_one_that_does_not_fit_is_found(target: Target) -> None:
+    finding = judged(target)
+    assert finding.verdict is Verdict.VIOLATED
+    assert finding.pair is not None
+    assert finding.pair["relation"] == "add-remove"
+
+
+@pytest.mark.parametrize("bounds", [(0.0, 100.0), (-100.0, 3.0), NARROW])
+def test_where_records_are_added_a_sum_that_moves_as_declared_is_not_accused(bounds: tuple[float, float]) -> None:
+    """A finding is a false alarm with probability at most 1e-6, at this fixed seed."""
+    finding = judged(added(bounds))
+    assert finding.verdict is Verdict.NOT_DETECTED
+    assert finding.pair is not None
+    assert finding.pair["relation"] == "add-remove"
 
 
 def test_a_sum_that_overflows_to_infinity_is_caught() -> None:
