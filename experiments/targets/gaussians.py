@@ -19,7 +19,7 @@ from attacklab.targets import Target
 from experiments.targets.making import GRID, exactly
 from mechanisms.gaussian.discrete_fast import exact_discrete_gaussian_fast
 from mechanisms.gaussian.exact import exact_discrete_gaussian as discrete_gaussian_reference
-from mechanisms.gaussian.naive import Sampler, box_muller, inverse_cdf, polar, ziggurat
+from mechanisms.gaussian.naive import Sampler, box_muller, inverse_cdf, naive_gaussian, polar, ziggurat
 from mechanisms.gaussian.rounded_ideal import exact_rounded_gaussian as rounded_gaussian_reference
 from mechanisms.gaussian.rounded_ideal import exact_rounded_gaussian_fast
 from mechanisms.grid import Grid
@@ -93,11 +93,7 @@ def exact_discrete_gaussian(epsilon: float = 1.0) -> Target:
 
 
 def _naive(sampler: Sampler, epsilon: float, name: str) -> Target:
-    sigma = sigma_of(epsilon)
-
-    def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.floating]:
-        return answer + sigma * sampler(trials, rng)
-
+    release = partial(naive_gaussian, sigma=sigma_of(epsilon), sampler=sampler)
     return Target.noise(release, epsilon=epsilon, delta=DELTA, name=name)
 
 

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from mechanisms.gaussian.privacy import classical_sigma
-from mechanisms.parameters import trial_count
+from mechanisms.parameters import positive_rational, trial_count
 
 Sampler = Callable[[int, np.random.Generator], NDArray[np.floating]]
 """Draws a number of standard normals from a generator."""
@@ -81,27 +80,24 @@ def naive_gaussian(
     trials: int,
     rng: np.random.Generator,
     *,
-    epsilon: float,
-    delta: float,
-    sensitivity: float = 1.0,
+    sigma: float,
     sampler: Sampler = ziggurat,
 ) -> NDArray[np.floating]:
-    """Add Gaussian noise of the textbook's scale (see `classical_sigma`) to an answer, in the sampler's format.
+    """Add Gaussian noise to an answer, in the sampler's format.
 
     Args:
         answer: the true answer f(d).
         trials: how many outputs.
         rng: the source of randomness.
-        epsilon: ε, in (0, 1).
-        delta: δ, in (0, 1).
-        sensitivity: the most a neighbour moves the answer, positive.
+        sigma: standard deviation of the noise, positive; textbooks take `privacy.classical_sigma`.
         sampler: where the standard normals come from.
 
     Returns:
         One output a trial.
 
     Raises:
-        ValueError: a parameter is outside its range.
+        ValueError: `sigma` is not positive and finite, or `trials` is negative.
     """
+    positive_rational("sigma", sigma)
     # A Python float takes the sampler's format, a numpy float would widen it.
-    return float(answer) + float(classical_sigma(epsilon, delta, sensitivity)) * sampler(trial_count(trials), rng)
+    return float(answer) + float(sigma) * sampler(trial_count(trials), rng)
