@@ -87,7 +87,7 @@ class FloorFilter:
        σ|L̂| by ((1 + u)² − 1)·σ|L̂|, and σ|L̂| ≤ t̂/(1 − u)². Together
        |t̂ − σE| ≤ t̂·((1 + u)² − 1 + λ/(1 − λ))/(1 − u)² + 2uσ + σ(1 + u)/(2^63·x̂).
     4. o is rounded (at most 2u), and the sum v̂ of o and ±t̂ (at most u(2 + 2u + t̂)): less than u·t̂ + 5u together.
-       An underflow in step 3 adds less than 2^−1000, which 5u leaves room for.
+       An underflow in step 3 adds less than 2^−1000, which 5u leaves room for (and is nobody's event).
     5. The bound relative·t̂ + absolute + leftover/x̂ is itself evaluated with a product, a quotient and two sums, each
        rounded: a factor 1 + 8u makes up for them.
 
@@ -125,10 +125,11 @@ class FloorFilter:
         x = np.maximum(leading, 1).astype(np.float64)
         x *= 2.0**-FILTER_BITS
         value = certified.log(x)
-        value *= -self._scale
-        bound = value * self._relative
-        bound += self._absolute
-        bound += np.divide(self._leftover, x, out=x)
+        with np.errstate(under="ignore"):
+            value *= -self._scale
+            bound = value * self._relative
+            bound += self._absolute
+            bound += np.divide(self._leftover, x, out=x)
         if signs is not None:
             pattern = value.view(np.uint64)
             pattern |= signs & _TOP_BIT

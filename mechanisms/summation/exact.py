@@ -186,10 +186,11 @@ def exact_bounded_mean_fast(
     budget = _budget(records, epsilon, relation)
     totals = exact_bounded_sum_fast(records, trials, bits, epsilon=budget, bounds=bounds, relation=relation)
     if relation == "substitute":
-        totals /= len(records)
+        counts = np.array(float(len(records)))
     else:
-        counts = exact_discrete_laplace_fast(len(records), trials, bits, epsilon=budget, grid=_COUNTS)
-        totals /= np.maximum(counts, 1.0)
+        counts = np.maximum(exact_discrete_laplace_fast(len(records), trials, bits, epsilon=budget, grid=_COUNTS), 1.0)
+    with np.errstate(under="ignore"):
+        totals /= counts
     return np.clip(totals, float(bounds.lower), float(bounds.upper), out=totals)
 
 

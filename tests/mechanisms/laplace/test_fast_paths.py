@@ -64,6 +64,15 @@ class TestFastPaths:
             outputs = mechanism(0.0, trials, SeededBits(np.random.default_rng(23)), epsilon=1, grid=Grid(0))
             assert outputs.shape == (trials,)
 
+    def test_noise_below_every_double_is_no_event_to_a_caller_whose_numpy_raises(
+        self, mechanism: Callable[..., NDArray[np.float64]]
+    ) -> None:
+        with np.errstate(all="raise"):
+            outputs = mechanism(
+                0.25, 20, SeededBits(np.random.default_rng(23)), epsilon=Fraction(10**320), grid=Grid(0)
+            )
+        assert outputs.tolist() == [0.0] * 20
+
     @pytest.mark.parametrize(
         ("parameters", "message"),
         [

@@ -86,6 +86,14 @@ def test_a_total_does_not_depend_on_how_numpy_reports_underflow() -> None:
         assert Bounds(0, 2.0**980, Grid(970)).total(np.array([5e-324, 2.0**975])) == 2**975
 
 
+@pytest.mark.parametrize("relation", ["substitute", "add-remove"])
+def test_a_mean_below_the_normal_doubles_is_no_event_to_a_caller_whose_numpy_raises(relation) -> None:
+    bounds = Bounds(0, 2.0**-1018, Grid(-1022))
+    with np.errstate(all="raise"):
+        means = exact_bounded_mean_fast(np.full(7, 2.0**-1020), 50, bits(), epsilon=1, bounds=bounds, relation=relation)
+    assert np.all((means >= 0) & (means <= 2.0**-1018))
+
+
 @pytest.mark.parametrize(("relation", "sensitivity"), [("add-remove", 12), ("substitute", 20)])
 def test_the_sum_is_the_total_with_discrete_laplace_noise(relation, sensitivity: int) -> None:
     bounds = Bounds(-2, 3, Grid(-2))
