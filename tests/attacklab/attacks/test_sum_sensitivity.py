@@ -120,6 +120,25 @@ def test_where_records_are_added_the_one_that_does_not_fit_is_found(target: Targ
     assert finding.pair["relation"] == "add-remove"
 
 
+def test_where_records_are_added_a_failure_on_few_of_them_is_found() -> None:
+    def release(records: NDArray[np.float64], trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        return np.mean(records) + rng.laplace(0.0, 100.0 / (len(records) // 37 and len(records)), trials)
+
+    finding = judged(Target.mean(release, bounds=(0.0, 100.0), epsilon=1.0, relation=Relation.ADD_REMOVE))
+    assert (finding.verdict, finding.event) == (Verdict.VIOLATED, "the target fails")
+    assert finding.pair is not None
+    assert [finding.pair[side]["shape"] for side in ("first", "second")] == [[36], [37]]
+
+
+def test_a_sum_that_fails_on_every_database_ends_in_an_error() -> None:
+    def release(*_: object) -> NDArray[np.float64]:
+        raise OSError("unplugged")
+
+    finding = judged(Target.sum(release, bounds=(0.0, 100.0), epsilon=1.0))
+    assert finding.verdict is Verdict.ERROR
+    assert "unplugged" in finding.reason
+
+
 @pytest.mark.parametrize("bounds", [(0.0, 100.0), (-100.0, 3.0), NARROW])
 def test_where_records_are_added_a_sum_that_moves_as_declared_is_not_accused(bounds: tuple[float, float]) -> None:
     """A finding is a false alarm with probability at most 1e-6, at this fixed seed."""
