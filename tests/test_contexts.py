@@ -63,6 +63,9 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "the epsilon of the eta of 1": lambda: BaseTwoEta(1, 1).epsilon(),
     "the epsilon of a large eta": lambda: BaseTwoEta(1, 3000).epsilon(),
     "the empirical precision": lambda: empirical_precision(BaseTwoEta(5, 3), 40, 1000),
+    "the empirical precision for weights that fall fast and many outcomes": lambda: empirical_precision(
+        BaseTwoEta(1, 30), 3, 10**6
+    ),
     "a scaled exponential": lambda: enclose_scaled_exp(mpq(40, 3), 19, 64),
     "the exponential mechanism": lambda: draws(
         lambda bits: exact_exponential_base_e((0.0, 1.25, -3.0), bits, epsilon=THIRD)

@@ -63,9 +63,10 @@ def finest_bit(eta: BaseTwoEta, spread: int) -> int:
 
 
 def _extreme_sums_are_exact(eta: BaseTwoEta, spread: int, outcomes: int, precision: int) -> bool:
-    heaviest = mpfr(outcomes - 1, max(1, (outcomes - 1).bit_length()))
-    decay = mpfr(eta.decay, eta.decay.numerator.bit_length())
     widest = {"emin": gmpy2.get_emin_min(), "emax": gmpy2.get_emax_max()}
+    with gmpy2.context(**widest):
+        heaviest = mpfr(outcomes - 1, max(1, (outcomes - 1).bit_length()))
+        decay = mpfr(eta.decay, eta.decay.numerator.bit_length())
     with gmpy2.context(precision=precision, **widest) as arithmetic:
         arithmetic.add(heaviest, 0)
         weight = mpfr(1)
