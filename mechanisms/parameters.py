@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from numbers import Rational
+from numbers import Integral, Rational
 
 
 def exact_rational(name: str, value: float | Fraction) -> Fraction:
@@ -58,8 +58,11 @@ def trial_count(trials: int) -> int:
     """Take a number of trials.
 
     Raises:
+        TypeError: `trials` is not an integer.
         ValueError: `trials` is negative.
     """
+    if not isinstance(trials, Integral):
+        raise TypeError(f"trials must be an integer, not {trials!r}")
     if trials < 0:
         raise ValueError(f"trials must be at least 0, not {trials}")
     return trials

@@ -23,7 +23,7 @@ from mechanisms.exponential.base_two import BaseTwoEta
 from mechanisms.exponential.precision import finest_bit, worst_case_precision
 from mechanisms.exponential.utilities import Utilities, UtilityScale, clamp, round_at_random
 from mechanisms.exponential.weighted_sampling import Sampler, sample_by_bisection
-from mechanisms.parameters import exact_rational, positive_rational
+from mechanisms.parameters import exact_rational, positive_integer, positive_rational
 from mechanisms.randomness import RandomBits
 
 LARGEST_PRECISION = 1 << 30
@@ -151,11 +151,10 @@ def exact_laplace_on_grid(
         The point released.
 
     Raises:
-        TypeError: an argument is not a number.
+        TypeError: an argument is not a number, or `points` not an integer.
         ValueError: `points` is less than 1, or another argument is not finite or, where it must be, not positive.
     """
-    if points < 1:
-        raise ValueError(f"points must be at least 1, not {points}")
+    positive_integer("points", points)
     start, step = exact_rational("lower", lower), positive_rational("spacing", spacing)
     grid = [start + index * step for index in range(points)]
     centre = clamp("answer", answer, mpq(grid[0]), mpq(grid[-1]))

@@ -68,20 +68,22 @@ def noisy_integer(answer: int, scale: Fraction, bits: RandomBits) -> int:
     return clamp_integer(clamp_integer(answer) + bits.call(discrete_laplace, scale))
 
 
-def two_sided_geometric(ratio: Fraction, bits: RandomBits) -> int:
+def two_sided_geometric(ratio: float | Fraction, bits: RandomBits) -> int:
     """Draw n with probability (1 − ratio)/(1 + ratio)·ratio^|n|.
 
     It is the discrete Laplace law of scale −1/ln(ratio), with rational probabilities: adding it to an answer of
     sensitivity 1 multiplies no probability by more than 1/ratio.
 
     Args:
-        ratio: a rational number, above 0 and below 1.
+        ratio: above 0 and below 1; a float stands for its exact value.
         bits: the source of randomness.
 
     Raises:
+        TypeError: `ratio` is not a number.
         ValueError: `ratio` is outside (0, 1).
     """
-    if not 0 < ratio < 1:
+    ratio = positive_rational("ratio", ratio)
+    if ratio >= 1:
         raise ValueError(f"ratio must lie in (0, 1), not {ratio}")
     while True:
         magnitude = 0

@@ -17,7 +17,7 @@ from typing import Any
 import gmpy2
 
 from mechanisms.coins import bernoulli
-from mechanisms.parameters import positive_rational
+from mechanisms.parameters import exact_rational, positive_rational
 from mechanisms.randomness import RandomBits
 from mechanisms.rounding import rounding
 
@@ -69,20 +69,22 @@ def logistic_coin(gamma: Fraction, bits: RandomBits) -> bool:
     return decide_logistic(gamma, 0, 0, bits)
 
 
-def randomized_response(truth: bool, keep: Fraction, bits: RandomBits) -> bool:
+def randomized_response(truth: bool, keep: float | Fraction, bits: RandomBits) -> bool:
     """Tell the truth with a rational probability, its opposite otherwise: ln(keep/(1 − keep))-DP.
 
     Args:
         truth: the private bit; what is not a bool counts as its truth value, so that no answer tells it from one.
-        keep: the probability of the truth, at least ½ and below 1.
+        keep: the probability of the truth, at least ½ and below 1; a float stands for its exact value.
         bits: the source of randomness.
 
     Raises:
+        TypeError: `keep` is not a number.
         ValueError: `keep` is outside [½, 1).
     """
-    if not Fraction(1, 2) <= keep < 1:
+    probability = exact_rational("keep", keep)
+    if not Fraction(1, 2) <= probability < 1:
         raise ValueError(f"keep must lie in [1/2, 1), not {keep}")
-    return bool(truth) == bits.call(bernoulli, Fraction(keep))
+    return bool(truth) == bits.call(bernoulli, probability)
 
 
 def exact_randomized_response(truth: bool, bits: RandomBits, *, epsilon: float | Fraction) -> bool:

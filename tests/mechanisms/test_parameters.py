@@ -37,6 +37,13 @@ def test_a_negative_number_of_trials_is_refused() -> None:
         trial_count(-1)
 
 
+@pytest.mark.parametrize("trials", [2.0, "3", None])
+def test_a_number_of_trials_that_is_no_integer_is_refused(trials: object) -> None:
+    assert trial_count(np.int64(3)) == 3
+    with pytest.raises(TypeError, match="trials must be an integer"):
+        trial_count(trials)  # type: ignore[arg-type]
+
+
 def test_counts_are_integers_from_1() -> None:
     assert positive_integer("chunks", 1) == 1
     with pytest.raises(ValueError, match="chunks must be at least 1, not 0"):

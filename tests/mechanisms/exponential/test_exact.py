@@ -233,6 +233,11 @@ def test_a_grid_that_is_none_is_refused(options: dict[str, float], named: str) -
         exact_laplace_on_grid(0, TapedBits(0, 0), eta=HALF, **public)  # type: ignore[arg-type]
 
 
+def test_a_number_of_points_that_is_no_integer_is_refused() -> None:
+    with pytest.raises(TypeError, match="points must be an integer"):
+        exact_laplace_on_grid(0, TapedBits(0, 0), eta=HALF, lower=0, spacing=1, points=4.0)  # type: ignore[arg-type]
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak is read from Linux's /proc")
 def test_seventy_five_thousand_outcomes_take_less_than_a_hundred_megabytes() -> None:

@@ -138,10 +138,17 @@ def test_samplers_refuse_a_scale_that_is_not_above_zero(scale: Fraction) -> None
             sampler(scale, SeededBits(np.random.default_rng(0)))
 
 
-@pytest.mark.parametrize("ratio", [Fraction(0), Fraction(1), Fraction(-1, 2), Fraction(3)])
+@pytest.mark.parametrize("ratio", [Fraction(0), Fraction(1), Fraction(-1, 2), Fraction(3), math.nan])
 def test_a_ratio_outside_its_interval_is_refused(ratio: Fraction) -> None:
     with pytest.raises(ValueError, match="ratio"):
         two_sided_geometric(ratio, SeededBits(np.random.default_rng(0)))
+
+
+def test_a_ratio_given_as_a_float_is_the_rational_that_it_is() -> None:
+    bits, same = (SeededBits(np.random.default_rng(4)) for _ in range(2))
+    assert [two_sided_geometric(0.1, bits) for _ in range(99)] == [
+        two_sided_geometric(Fraction(0.1), same) for _ in range(99)
+    ]
 
 
 @pytest.mark.parametrize("sampler", [discrete_laplace, discrete_laplace_by_inversion])

@@ -89,7 +89,12 @@ def test_an_epsilon_out_of_range_is_named(epsilon: float) -> None:
         naive_randomized_response(True, 1, np.random.default_rng(0), epsilon=epsilon)
 
 
-@pytest.mark.parametrize("keep", [Fraction(1, 3), Fraction(1), Fraction(-1)])
+@pytest.mark.parametrize("keep", [Fraction(1, 3), Fraction(1), Fraction(-1), math.nan, math.inf])
 def test_a_probability_that_is_no_use_is_refused(keep: Fraction) -> None:
     with pytest.raises(ValueError, match="keep"):
         randomized_response(True, keep, SeededBits(np.random.default_rng(0)))
+
+
+def test_a_probability_that_is_no_number_is_refused() -> None:
+    with pytest.raises(TypeError, match="keep must be a float or a rational number"):
+        randomized_response(True, "3/4", SeededBits(np.random.default_rng(0)))  # type: ignore[arg-type]
