@@ -18,6 +18,7 @@ import copy
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from operator import index
 from typing import Any, TypeVar
 
 import numpy as np
@@ -53,6 +54,7 @@ class CountedBits:
         Raises:
             ValueError: `count` is negative.
         """
+        count = index(count)  # 1 << count overflows for integers of numpy
         if count < 0:
             raise ValueError(f"count must be at least 0, not {count}")
         self.taken += count

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
+from operator import index
 from types import CodeType, FrameType
 from typing import Any, NoReturn
 
@@ -177,6 +178,7 @@ class Tape:
 
     def take(self, count: int) -> Any:
         """Draw bits: an int, or a `UniformInteger` that is decided no further than it is looked at."""
+        count = index(count)  # 1 << count overflows for integers of numpy
         if count < 0:
             raise ValueError(f"count must be at least 0, not {count}")
         self._note_draw()

@@ -192,6 +192,19 @@ def test_arithmetic_on_an_integer_not_looked_at_yet_is_that_of_integers() -> Non
     assert all(law.mass(compute(x)) == Fraction(1, 8) for x in range(8))
 
 
+@pytest.mark.parametrize("count", [2, 63, 64, 100])
+def test_a_number_of_bits_may_be_an_integer_of_numpy(count: int) -> None:
+    def in_the_lower_half(bits: RandomBits) -> bool:
+        return bits.take(np.int64(count)) < 1 << (count - 1)
+
+    assert dict(enumerate_law(in_the_lower_half).masses) == {True: mpq(1, 2), False: mpq(1, 2)}
+
+
+def test_a_number_of_bits_that_is_no_integer_is_refused() -> None:
+    with pytest.raises(SamplerFailed, match="'float' object cannot be interpreted as an integer"):
+        enumerate_law(lambda bits: bits.take(2.0))
+
+
 def test_words_are_arrays_of_64_bits() -> None:
     def top_bits(bits: RandomBits) -> int:
         return int(bits.words(1)[0] >> np.uint64(62))

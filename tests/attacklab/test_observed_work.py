@@ -58,6 +58,7 @@ def test_counted_bits_are_fair_and_add_up() -> None:
     ones = sum(bits.take(64).bit_count() for _ in range(1000))
     assert 31_000 <= ones <= 33_000
     assert bits.words(3).dtype == np.uint64
+    assert 0 <= bits.take(np.int64(64)) < 1 << 64  # type: ignore[arg-type] # an integer of another type
     with pytest.raises(ValueError, match="at least 0, not -1"):
         bits.take(-1)
 
