@@ -6,8 +6,10 @@ import math
 import numbers
 import operator
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, Protocol
 
+import numpy as np
 from gmpy2 import mpq, mpz
 
 
@@ -50,22 +52,23 @@ class UniformInteger:
         return self.low
 
     def __lt__(self, other: Any) -> bool:
-        return self._below(math.ceil(other)) if _is_finite(other) else int(self) < other
+        return self._below(math.ceil(_exact(other))) if _is_finite(other) else int(self) < other
 
     def __ge__(self, other: Any) -> bool:
-        return not self._below(math.ceil(other)) if _is_finite(other) else int(self) >= other
+        return not self._below(math.ceil(_exact(other))) if _is_finite(other) else int(self) >= other
 
     def __le__(self, other: Any) -> bool:
-        return self._below(math.floor(other) + 1) if _is_finite(other) else int(self) <= other
+        return self._below(math.floor(_exact(other)) + 1) if _is_finite(other) else int(self) <= other
 
     def __gt__(self, other: Any) -> bool:
-        return not self._below(math.floor(other) + 1) if _is_finite(other) else int(self) > other
+        return not self._below(math.floor(_exact(other)) + 1) if _is_finite(other) else int(self) > other
 
     def __eq__(self, other: object) -> bool:
         if not (isinstance(other, numbers.Real) and _is_finite(other)):
             return False
-        value: Any = math.floor(other)
-        return value == other and not self._below(value) and self._below(value + 1)
+        exact = _exact(other)
+        value: Any = math.floor(exact)
+        return value == exact and not self._below(value) and self._below(value + 1)
 
     def __hash__(self) -> int:
         return hash(int(self))
@@ -75,7 +78,14 @@ class UniformInteger:
 
 
 def _is_finite(number: Any) -> bool:
-    return not isinstance(number, float) or math.isfinite(number)
+    return not isinstance(number, float | np.floating) or math.isfinite(number)
+
+
+def _exact(number: Any) -> Any:
+    """The number in a type that is rounded up and down exactly: numpy's go through a double on their way."""
+    if isinstance(number, numbers.Integral):
+        return int(number)
+    return Fraction(*number.as_integer_ratio()) if isinstance(number, np.floating) else number
 
 
 def _decided(operation: Callable[..., Any]) -> Callable[..., Any]:

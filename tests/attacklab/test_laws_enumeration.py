@@ -192,6 +192,24 @@ def test_arithmetic_on_an_integer_not_looked_at_yet_is_that_of_integers() -> Non
     assert all(law.mass(compute(x)) == Fraction(1, 8) for x in range(8))
 
 
+@pytest.mark.parametrize("number", [np.uint64, int, mpq])
+def test_a_bound_of_64_bits_is_compared_to_the_last_one(number: Callable[[int], Any]) -> None:
+    """Doubles, which such numbers of numpy pass through when rounded, have 53."""
+    bound = (1 << 63) + 1
+    below = enumerate_law(lambda bits: bool(bits.take(64) < number(bound)))
+    at_most = enumerate_law(lambda bits: bool(bits.take(64) <= number(bound)))
+    assert below.mass(True) == mpq(bound, 1 << 64)
+    assert at_most.mass(True) == mpq(bound + 1, 1 << 64)
+    equal = enumerate_law(lambda bits: bool(bits.take(64) == number(bound)), limits=Limits(unresolved=Fraction(0)))
+    assert equal.mass(True) == mpq(1, 1 << 64)
+
+
+@pytest.mark.parametrize("kind", [float, np.float32, np.float16])
+def test_an_integer_lies_below_infinity_and_not_below_what_is_no_number(kind: Callable[[float], Any]) -> None:
+    for bound, expected in ((math.inf, True), (-math.inf, False), (math.nan, False)):
+        assert dict(enumerate_law(lambda bits: bool(bits.take(3) < kind(bound))).masses) == {expected: 1}  # noqa: B023
+
+
 @pytest.mark.parametrize("count", [2, 63, 64, 100])
 def test_a_number_of_bits_may_be_an_integer_of_numpy(count: int) -> None:
     def in_the_lower_half(bits: RandomBits) -> bool:
