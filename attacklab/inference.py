@@ -68,7 +68,8 @@ def clopper_pearson(hits: ArrayLike, trials: int, alpha: float) -> tuple[NDArray
     with np.errstate(invalid="ignore"):
         lower = np.where(counts == 0, 0.0, special.betaincinv(counts, trials - counts + 1, alpha / 2))
         upper = np.where(counts == trials, 1.0, special.betainccinv(counts + 1, trials - counts, alpha / 2))
-    return lower, upper
+    # For an α below 10^−100 SciPy may give no number; what bounds nothing is always right.
+    return np.nan_to_num(lower, nan=0.0), np.nan_to_num(upper, nan=1.0)
 
 
 def assess(claim: PrivacyClaim, counts: Counts, alpha: float) -> Assessment:

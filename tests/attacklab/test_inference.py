@@ -146,6 +146,14 @@ def test_assessment_is_the_same_for_the_complement_and_for_the_swapped_pair(coun
         assert other.advantage.estimate == pytest.approx(-first.advantage.estimate)
 
 
+@pytest.mark.parametrize("alpha", [1e-12, 1e-100, 1e-300, 5e-324])
+def test_bounds_enclose_the_frequency_for_the_smallest_alpha(alpha: float) -> None:
+    for trials in (1, 8, 1_000, 10**9):
+        hits = np.unique([0, 1, trials // 2, trials - 1, trials])
+        lower, upper = clopper_pearson(hits, trials, alpha)
+        assert ((lower >= 0) & (lower <= hits / trials) & (hits / trials <= upper) & (upper <= 1)).all()
+
+
 @pytest.mark.parametrize(
     ("hits", "trials", "alpha"), [(-1, 5, 0.1), (6, 5, 0.1), (0, 0, 0.1), (1, 5, 0.0), (1, 5, 1.0)]
 )
