@@ -25,9 +25,6 @@ QUESTION = "What do the referee and the low-bit membership test cost beside draw
 
 EPSILONS = (0.01, 0.1, 1.0, 10.0)
 TARGETS = (targets.naive_laplace_inverse_cdf, targets.naive_laplace_numpy, targets.exact_discrete_laplace)
-ROUNDS_SECONDS = 1.0
-"""How long each pair of an audit and bare drawing takes turns, about."""
-
 PARAGRAPH = """\
 An audit whose event costs next to nothing is compared, in turns, with drawing as many outputs in large batches and
 dropping them; the table says how many times as long it takes. An event costs {fixed:.0f} ms more, mostly for the many
@@ -55,7 +52,7 @@ def collect(settings: Settings) -> Collected:
     """Time audits and bare draws in turns, then the membership test."""
     budgets = (10_000, 100_000) if settings.quick else (10_000, 100_000, 1_000_000, 10_000_000)
     overheads = [_overheads(make(1.0), budgets, settings) for make in TARGETS]
-    trials = settings.budget(1_000_000, 100_000)
+    trials = settings.budget(1_000_000, 20_000)
     rng = np.random.default_rng(settings.seed)
     outputs = {epsilon: rng.laplace(0.0, 1 / epsilon, trials) for epsilon in EPSILONS}
     membership = {
@@ -90,7 +87,7 @@ def _overheads(target: Target, budgets: Sequence[int], settings: Settings) -> di
         audited = partial(audit, target, [_Trivial()], trials=trials, seed=settings.seed)
         (finding,) = audited()
         drawn = partial(_draw, target, finding.trials // 2, settings.seed)
-        timed.append({**in_turns(audited, drawn, budget=ROUNDS_SECONDS), "outputs": finding.trials})
+        timed.append({**in_turns(audited, drawn, budget=0.1 if settings.quick else 1.0), "outputs": finding.trials})
     return {"target": target.name, "timed": timed}
 
 
