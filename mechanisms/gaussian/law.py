@@ -10,7 +10,7 @@ both remainders.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import factorial
 from typing import NamedTuple
 
@@ -181,7 +181,7 @@ def _euler_maclaurin_correction(threshold: int, variance: mpq, precision: int) -
     return correction, remainder
 
 
-@lru_cache
+@cache
 def _bernoulli(index: int) -> mpq:
     """Return the Bernoulli number B_index, B_1 = −½."""
     if index == 0:

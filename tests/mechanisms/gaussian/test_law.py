@@ -70,6 +70,13 @@ def test_the_two_methods_meet_at_the_variance_where_they_change(excess: mpq, thr
     assert relative_width(tail) < 2.0 ** (20 - precision)
 
 
+@pytest.mark.parametrize(("sigma", "z"), [(33, 50), (33, 80), (33, 200), (33, 1000), (100, 60), (200, 45)])
+def test_tail_sums_far_out_are_enclosed_although_the_formula_diverges_there(sigma: int, z: int) -> None:
+    tail = tail_sum(sigma * z, mpq(sigma**2), 96)
+    assert tail.lower <= plain_tail_sum(sigma * z, mpq(sigma**2)) <= tail.upper
+    assert relative_width(tail) < (1.0 if z > 60 else 2.0**-80)
+
+
 def test_a_tail_sum_so_far_out_that_its_remainder_overflows_is_enclosed_by_the_integral_and_its_first_term() -> None:
     threshold, variance = 10**7, mpq(100**2)
     tail = tail_sum(threshold, variance, 96)

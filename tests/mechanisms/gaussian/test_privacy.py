@@ -50,6 +50,7 @@ def test_discrete_delta_is_the_largest_divergence_over_every_smaller_move(
 def test_a_delta_too_small_for_a_double_is_rounded_up_and_not_to_zero() -> None:
     assert gaussian_delta(100, sigma=1) == math.ulp(0.0)
     assert discrete_gaussian_delta(100, sigma=20) == math.ulp(0.0)
+    assert discrete_gaussian_delta(1, sigma=100) == math.ulp(0.0)
     assert discrete_gaussian_delta(10_000, sigma=100) == math.ulp(0.0)
 
 
