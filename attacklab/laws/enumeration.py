@@ -9,11 +9,18 @@ from typing import Any
 
 from gmpy2 import mpq
 
-from attacklab.laws.errors import LawError, NeverEnds, NotDeterministic, SamplerFailed, UnhashableOutcome
+from attacklab.laws.errors import (
+    LawError,
+    MisplacedRestart,
+    NeverEnds,
+    NotDeterministic,
+    SamplerFailed,
+    UnhashableOutcome,
+)
 from attacklab.laws.law import Law
 from attacklab.laws.outcomes import canonical
 from attacklab.laws.series import SeriesArithmetic
-from attacklab.laws.tape import Found, Frontier, Path, PutAside, Restarted, Span, Stop, Tape
+from attacklab.laws.tape import Found, Frontier, Path, PutAside, Restarted, Span, Stop, Tape, after
 from attacklab.laws.uniform import UniformInteger, settled
 from attacklab.laws.work import Counted, Work
 
@@ -25,6 +32,12 @@ _REPEATS = 8
 
 #: Of the runs that follow, each whose number is a multiple of this is repeated once.
 _REPEATED = 16
+
+#: After so many rejected rounds the first accepted ones are repeated, to see whether a restart is one.
+_REJECTED = 16
+
+#: How many accepted rounds are.
+_ACCEPTED = 2
 
 #: Progress is reported after so many runs.
 _REPORTED = 1024
@@ -116,7 +129,8 @@ def enumerate_law(
             every sixteenth run once.
         NeverEnds: no run within the limits gave an outcome. (A loop that draws nothing cannot be interrupted here.)
         UnhashableOutcome: an outcome cannot be hashed.
-        MisplacedRestart: a restart was marked by a function entered after the first draw.
+        MisplacedRestart: a restart was marked by a function entered after the first draw, or the sampler goes on
+            after sixteen of them otherwise than it began.
         LawError: the arguments of a call cannot be hashed, or a sampler is called for its own law.
         SamplerFailed: the sampler raised an exception. Where a failure is an outcome, let the sampler return it.
         ValueError: `counted` is not one of those.
@@ -176,17 +190,23 @@ class _Explorer:
                 self._sought.remove(key)
             return found
 
-        def tape(path: Path, frontier: Frontier | None) -> Tape:
-            return Tape(path, frontier, find, self._limits.draws, _run.__code__)
+        def tape(path: Path, frontier: Frontier | None, rounds: int = 0) -> Tape:
+            return Tape(path, frontier, find, self._limits.draws * (rounds + 1), _run.__code__, rounds)
 
         masses = _Masses(Work(self._counted, self._arithmetic) if self._counted else None)
         frontier = Frontier(self._limits.tapes)
+        rejected: Tape | None = None
+        accepted: list[tuple[Hashable, Tape]] = []
         path: Path = None
         while self._runs < self._limits.runs:
             self._runs += 1
             played = tape(path, frontier)
             outcome, value = _run(sampler, arguments, played)
             masses.add(outcome, value, played)
+            if outcome is Restarted:
+                rejected = rejected or played
+            elif outcome is not PutAside and len(accepted) < _ACCEPTED:
+                accepted.append((outcome, played))
             for _ in range(self._repeats(sampler, outcome)):
                 again = tape(played.path, None)
                 if _run(sampler, arguments, again)[0] != outcome or again.bits != played.bits:
@@ -198,6 +218,12 @@ class _Explorer:
             if resolvable <= _IMMATERIAL * float(target) or masses.unresolved <= target:
                 break
             path = frontier.pop()
+        if rejected is not None:
+            for outcome, played in accepted:
+                again = tape(after(_REJECTED, rejected.path, played.path), None, _REJECTED)
+                bits = _REJECTED * rejected.bits + played.bits
+                if not _ends_in(outcome, sampler, arguments, again) or again.bits != bits:
+                    raise MisplacedRestart(f"{_name(sampler)} goes on after a restart otherwise than it began")
         if not self._sought:
             self._report(frontier, masses)
         return masses.found(target / _ROUNDING)
@@ -281,6 +307,14 @@ def _run(sampler: Callable[..., Any], arguments: tuple[Any, ...], tape: Tape) ->
     if isinstance(reason, Stop):
         return type(reason), None
     raise reason
+
+
+def _ends_in(outcome: Hashable, sampler: Callable[..., Any], arguments: tuple[Any, ...], tape: Tape) -> bool:
+    """Whether a run ends in the outcome expected, and neither too early nor too late."""
+    try:
+        return bool(_run(sampler, arguments, tape)[0] == outcome)
+    except NotDeterministic:
+        return False
 
 
 def _spelled_out(value: Any, limit: int) -> Iterator[tuple[Hashable, Any]]:

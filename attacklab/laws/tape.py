@@ -118,6 +118,14 @@ def _decisions(path: Path) -> list[int]:
     return decisions
 
 
+def after(rounds: int, rejected: Path, accepted: Path) -> Path:
+    """The path of so many rejected rounds and an accepted one."""
+    path: Path = None
+    for decision in _decisions(rejected) * rounds + _decisions(accepted):
+        path = (path, decision)
+    return path
+
+
 class Tape:
     """The randomness of one run.
 
@@ -129,11 +137,12 @@ class Tape:
         find: gives the law of a sampler at given arguments.
         limit: the most draws in one run.
         base: the code that runs the sampler: frames above it are the sampler's.
+        rounds: rejected rounds on the path, after which the sampler goes on as it does outside.
     """
 
     __slots__ = (
         "_at", "_base", "_callers", "_decided", "_drawn", "_find", "_fork", "_frontier", "_halvings", "_limit",
-        "_share", "_weight", "bits", "called", "path", "stopped",
+        "_rounds", "_share", "_weight", "bits", "called", "path", "stopped",
     )  # fmt: skip
 
     def __init__(
@@ -143,6 +152,7 @@ class Tape:
         find: Callable[[Callable[..., Any], tuple[Any, ...]], Found],
         limit: int,
         base: CodeType,
+        rounds: int = 0,
     ) -> None:
         self.path = path
         self.bits = 0
@@ -154,6 +164,7 @@ class Tape:
         self._find = find
         self._limit = limit
         self._base = base
+        self._rounds = rounds
         self._at = 0
         self._drawn = 0
         self._callers: list[FrameType] | None = None
@@ -207,7 +218,7 @@ class Tape:
         return UniformInteger(self, value.low, value.high) if isinstance(value, Span) else value
 
     def restart(self) -> None:
-        """End the run: the sampler is back in the state in which it was called."""
+        """End the round, and mostly the run: the sampler is back in the state in which it was called."""
         if self.stopped is not None:
             raise self.stopped
         frame: FrameType | None = sys._getframe(1)
@@ -218,7 +229,10 @@ class Tape:
                     "run it by `call`, so that it has a law of its own"
                 )
             )
-        self.stop(Restarted())
+        if not self._rounds:
+            self.stop(Restarted())
+        self._rounds -= 1
+        self._callers = None
 
     def stop(self, reason: BaseException) -> NoReturn:
         """End the run, whatever the sampler makes of exceptions."""

@@ -223,6 +223,31 @@ def test_a_number_of_bits_that_is_no_integer_is_refused() -> None:
         enumerate_law(lambda bits: bits.take(2.0))
 
 
+def test_a_round_that_keeps_what_an_earlier_one_drew_is_no_restart() -> None:
+    """Its law is a fair coin; summed as if both draws were made again it would be 2/3."""
+
+    def sampler(bits: RandomBits) -> int:
+        kept = bits.take(1)
+        while not (bits.take(1) or kept):
+            bits.restart()
+        return kept
+
+    with pytest.raises(MisplacedRestart, match="sampler goes on after a restart otherwise than it began"):
+        enumerate_law(sampler)
+
+
+def test_rounds_that_are_counted_are_no_restarts() -> None:
+    def sampler(bits: RandomBits) -> int:
+        for _ in range(5):
+            if drawn := bits.take(2):
+                return drawn
+            bits.restart()
+        return 0
+
+    with pytest.raises(MisplacedRestart, match="sampler goes on after a restart otherwise than it began"):
+        enumerate_law(sampler)
+
+
 def test_words_are_arrays_of_64_bits() -> None:
     def top_bits(bits: RandomBits) -> int:
         return int(bits.words(1)[0] >> np.uint64(62))
