@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import itertools
 import math
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -15,6 +17,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure as Canvas
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator
+from numpy.typing import NDArray
 
 from attacklab.figures import Figure, Matrix, Panel, Role, Series
 from attacklab.findings import Verdict, write_whole
@@ -60,6 +63,12 @@ MARGIN_INCHES = (3.6, 2.4)
 """What the names of a matrix take."""
 
 MOST_COLUMNS = 2
+
+KEY_SHARE, LETTER_SHARE, LINE_SHARE = 0.11, 0.0135, 0.056
+"""What a legend takes of a panel, about: the width of its keys and of a letter, the height of a line."""
+
+BETWEEN = (0.2, 0.4, 0.6, 0.8)
+"""Where along a line it is looked whether a legend would cover it."""
 
 MINUS = "\N{MINUS SIGN}"
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -166,7 +175,35 @@ def _draw(axes: Axes, panel: Panel) -> None:
         axes.set_yticks(range(len(panel.y_names)), panel.y_names)
         axes.set_ylim(-0.6, len(panel.y_names) - 0.4)
     if len(panel.series) > 1:
-        axes.legend(loc="best")
+        _draw_legend(axes, panel)
+
+
+def _draw_legend(axes: Axes, panel: Panel) -> None:
+    """Draw the legend where it covers no data; above all of them, in room made for it, where there is no such place."""
+    letters = max(len(series.label) for series in panel.series)
+    width, height = KEY_SHARE + LETTER_SHARE * letters, LINE_SHARE * (len(panel.series) + 0.5)
+    axes.autoscale_view()
+    in_axes = axes.transScale + axes.transLimits
+    drawn = np.concatenate([in_axes.transform(_along(series)) for series in panel.series])
+    for left, bottom in itertools.product((0.0, (1 - width) / 2, 1 - width), (0.0, (1 - height) / 2, 1 - height)):
+        if not (((drawn - (left, bottom)) >= 0) & (drawn <= (left + width, bottom + height))).all(axis=1).any():
+            axes.legend(loc="best")
+            return
+    bottom, top = axes.get_ylim()
+    if panel.y_scale == "linear" and not panel.y_names:  # a probability has no tick at 1.5
+        axes.set_yticks([tick for tick in axes.get_yticks() if bottom <= tick <= top])
+    scale = axes.yaxis.get_transform()
+    low, high = scale.transform((bottom, top))
+    axes.set_ylim(top=scale.inverted().transform([low + (high - low) / (1 - height)])[0])
+    axes.legend(loc="upper center")
+
+
+def _along(series: Series) -> NDArray[np.float64]:
+    """Points of a series and, where a line joins them, between them."""
+    points = np.column_stack([np.asarray(series.x, dtype=float), np.asarray(series.y, dtype=float)])
+    if series.marks_only:
+        return points
+    return np.concatenate([points, *(points[:-1] + share * np.diff(points, axis=0) for share in BETWEEN)])
 
 
 def _draw_series(axes: Axes, series: Series, of_its_role: int, measured_before: int) -> None:

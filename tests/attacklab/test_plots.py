@@ -6,8 +6,10 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
+import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
@@ -55,6 +57,35 @@ def test_many_series_of_one_role_and_zero_on_a_symlog_axis_are_drawn(tmp_path: P
     series = [Series(label=str(k), role=Role.NAIVE, x=[1, 2, 3], y=[0.0, 0.0, 0.0]) for k in range(9)]
     panel = Panel(title="t", x_label="x", y_label="y", x_scale="log", y_scale="symlog", series=series)
     assert len(plots.save(Figure(name="many", caption="", panels=[panel] * 3), tmp_path)) == 2
+
+
+@pytest.mark.parametrize("heights", [[0.1 * k for k in range(11)], [1.0, 0.9], [0.0]])
+@pytest.mark.parametrize("y_scale", ["linear", "symlog"])
+def test_a_legend_covers_no_line(heights: list[float], y_scale: Any) -> None:
+    """Where it stands, and where lines are, is asked of matplotlib, once everything is laid out."""
+    series = [
+        Series(label=f"a line of some length, {y}", role=Role.NAIVE, x=[1, 2, 3], y=[y, y, y]) for y in heights * 2
+    ]
+    panel = Panel(title="t", x_label="x", y_label="y", y_scale=y_scale, series=series[:8])
+    with mpl.rc_context(plots.STYLE):
+        canvas = plots.Canvas(figsize=plots.PANEL_INCHES, layout="tight")
+        axes = canvas.add_subplot()
+        plots._draw(axes, panel)
+        canvas.draw_without_rendering()
+    legend = axes.get_legend()
+    assert legend is not None
+    place = legend.get_window_extent()
+    assert place.y1 <= axes.get_window_extent().y1
+    for line in axes.get_lines():
+        assert not line.get_transform().transform_path(line.get_path()).intersects_bbox(place, filled=False)
+
+
+def test_room_for_a_legend_adds_no_tick_beyond_the_data() -> None:
+    flat = [Series(label=f"line {k}", role=Role.OTHER, x=[0, 1], y=[0.14 * k] * 2) for k in range(8)]
+    axes = plots.Canvas().add_subplot()
+    plots._draw(axes, Panel(title="t", x_label="x", y_label="y", series=flat))
+    assert axes.get_ylim()[1] > 1.2
+    assert max(axes.get_yticks()) < 1.1
 
 
 def test_a_matrix_is_drawn_with_its_names_texts_colours_and_a_key_of_the_verdicts_in_it(tmp_path: Path) -> None:
