@@ -15,6 +15,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -189,6 +190,16 @@ def described_pair(pair: NeighbouringPair) -> dict[str, Any]:
     }
 
 
+def lower_text(bound: float, digits: int = 3) -> str:
+    """A lower bound in so many digits, no larger than it is."""
+    return _rounded(bound, digits, ROUND_FLOOR)
+
+
+def upper_text(bound: float, digits: int = 3) -> str:
+    """An upper bound in so many digits, no smaller than it is."""
+    return _rounded(bound, digits, ROUND_CEILING)
+
+
 def environment() -> dict[str, str]:
     """What the findings of this process depend on besides the target: versions and the processor's kind."""
     return {
@@ -258,6 +269,11 @@ def _described_input(value: Any) -> dict[str, Any]:
     if array.dtype.kind == "f":
         described["hex"] = [float(number).hex() for number in array.ravel()]
     return {**described, "readable": [str(number) for number in array.ravel()]}
+
+
+def _rounded(bound: float, digits: int, rounding: str) -> str:
+    with localcontext(prec=digits, rounding=rounding):
+        return f"{float(+Decimal(repr(float(bound)))):.{digits}g}"
 
 
 def _not_json(constant: str) -> float:

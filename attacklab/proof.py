@@ -12,13 +12,12 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
 from attacklab.claims import PrivacyClaim
-from attacklab.findings import Estimate, Finding, Verdict, described_pair
+from attacklab.findings import Estimate, Finding, Verdict, described_pair, lower_text, upper_text
 from attacklab.laws import Certificate, Decision, Law, Limits, NeverEnds, Progress, advantage, certify, enumerate_law
 from attacklab.laws.enclosures import float_above, float_below
 from attacklab.neighbours import NeighbouringPair, Relation
@@ -147,21 +146,15 @@ def _reason(claim: PrivacyClaim, certificate: Certificate, first: Law, second: L
     least, most = certificate.epsilon_bounds
     outcomes = f"{len(first)} and {len(second)} outcomes"
     there = f" at δ = {claim.delta:g}" if claim.delta else ""
-    delta = _digits(float_above(certificate.delta_bounds.upper), 3, ROUND_CEILING)
+    delta = upper_text(float_above(certificate.delta_bounds.upper))
     if first.closed and second.closed:
         said = "no finite ε" if math.isinf(most) else f"ε = {most:.12g}"
         return f"closed laws of {outcomes}: they need {said}{there}, and δ({claim.epsilon:g}) = {delta}"
     left = float(max(first.unresolved, second.unresolved))
     return (
         f"laws of {outcomes}, {left:.2g} of the mass left open: outcomes known on both sides need "
-        f"ε ≥ {_digits(least, 12, ROUND_FLOOR)}{there}, and δ({claim.epsilon:g}) ≤ {delta}"
+        f"ε ≥ {lower_text(least, 12)}{there}, and δ({claim.epsilon:g}) ≤ {delta}"
     )
-
-
-def _digits(bound: float, digits: int, rounding: str) -> str:
-    """A bound in so many digits, no closer than it is."""
-    with localcontext(prec=digits, rounding=rounding):
-        return f"{float(+Decimal(bound)):.{digits}g}"
 
 
 def _described_event(certificate: Certificate) -> str:

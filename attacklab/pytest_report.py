@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from attacklab.findings import Finding, Verdict, record
+from attacklab.findings import Finding, Verdict, lower_text, record, upper_text
 from attacklab.sarif import Place, sarif_log
 
 WORST_FIRST = (Verdict.VIOLATED, Verdict.ERROR, Verdict.INCONCLUSIVE, Verdict.NOT_DETECTED)
@@ -78,7 +78,7 @@ class AuditedTest:
         attacks = ", ".join(dict.fromkeys(finding.attack for finding in worst))
         if self.verdict is Verdict.VIOLATED:
             bounds = [finding.epsilon_lower for finding in worst if finding.epsilon_lower is not None]
-            return f"ε ≥ {max(bounds):.3g} by {attacks}" if bounds else f"by {attacks}"
+            return f"ε ≥ {lower_text(max(bounds))} by {attacks}" if bounds else f"by {attacks}"
         if self.verdict is Verdict.NOT_DETECTED:
             shown = [one.smallest_detectable for one in worst if one.smallest_detectable is not None]
             return f"advantages from {min(shown):.2g} (best event) to {max(shown):.2g} (worst) would show: {attacks}"
@@ -128,12 +128,12 @@ def _details(finding: Finding) -> list[str]:
             f"  counts: {counts.first} of {counts.trials} outputs of the first input, {counts.second} of the second"
         )
     if finding.advantage is not None:
+        within = f"[{lower_text(finding.advantage.lower, 4)}, {upper_text(finding.advantage.upper, 4)}]"
         lines.append(
-            f"  advantage: {finding.advantage.estimate:.4f}, within [{finding.advantage.lower:.4f}, "
-            f"{finding.advantage.upper:.4f}]; the claim allows {finding.ceiling:.4f}"
+            f"  advantage: {finding.advantage.estimate:.4g}, within {within}; the claim allows {finding.ceiling:.4g}"
         )
-    if finding.verdict is Verdict.VIOLATED:
-        lines.append(f"  ε ≥ {finding.epsilon_lower:.4g} with confidence 1 − {finding.alpha:.2g}")
+    if finding.verdict is Verdict.VIOLATED and finding.epsilon_lower is not None:
+        lines.append(f"  ε ≥ {lower_text(finding.epsilon_lower, 4)} with confidence 1 − {finding.alpha:.2g}")
     return lines
 
 

@@ -26,7 +26,7 @@ from attacklab.betting import evidence, judge
 from attacklab.checkpoint import Checkpoint, Recorded
 from attacklab.claims import PrivacyClaim
 from attacklab.execution import Here, Runner, Say
-from attacklab.findings import Counts, Finding, Verdict, environment
+from attacklab.findings import Counts, Estimate, Finding, Verdict, environment, lower_text, upper_text
 from attacklab.floats import require_ieee_arithmetic
 from attacklab.inference import Assessment, assess, share_of_alpha
 from attacklab.power import smallest_detectable_advantage, trials_needed
@@ -302,12 +302,15 @@ class _Trial:
         return f"attacklab audit {self.spec} --attack {self.attack.name} {settings}"
 
 
+def _bounds(estimate: Estimate) -> str:
+    return f"[{lower_text(estimate.lower)}, {upper_text(estimate.upper)}]"
+
+
 def _verdict(assessment: Assessment, detectable: float | None, ceiling: float) -> tuple[Verdict, str]:
     if assessment.violated:
         first, second = assessment.first, assessment.second
         return Verdict.VIOLATED, (
-            f"P[E] in [{first.lower:.3g}, {first.upper:.3g}] and Q[E] in [{second.lower:.3g}, {second.upper:.3g}] "
-            f"need ε ≥ {assessment.epsilon_lower:.3g}"
+            f"P[E] in {_bounds(first)} and Q[E] in {_bounds(second)} need ε ≥ {lower_text(assessment.epsilon_lower)}"
         )
     if detectable is None:
         return Verdict.INCONCLUSIVE, "with so few trials no advantage of this event can refute the claim"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import jinja2
 
-from attacklab.findings import Finding, Verdict, read_record, write_whole
+from attacklab.findings import Finding, Verdict, lower_text, read_record, upper_text, write_whole
 
 INDEX = jinja2.Template(
     """\
@@ -86,7 +86,7 @@ def _summary(group: list[Finding]) -> list[str]:
     return [
         counted,
         f"{clearest.claim.epsilon:g}",
-        f"{advantage.estimate:.4g} [{advantage.lower:.4g}, {advantage.upper:.4g}]",
+        f"{advantage.estimate:.4g} [{lower_text(advantage.lower, 4)}, {upper_text(advantage.upper, 4)}]",
         f"{clearest.ceiling:.4g}",
-        f"{clearest.epsilon_lower:.3g}",
+        lower_text(clearest.epsilon_lower or 0.0),
     ]

@@ -19,7 +19,7 @@ from attacklab.attacks import ATTACKS, Attack, Precision, SumSensitivity
 from attacklab.environments import environments
 from attacklab.experiment import Collected, Settings
 from attacklab.figures import Figure, Panel, Role, Series
-from attacklab.findings import Finding, Verdict, record, to_text, write_whole
+from attacklab.findings import Finding, Verdict, lower_text, record, to_text, write_whole
 from attacklab.inference import share_of_alpha
 from attacklab.isolation import ProcessRelease, isolated
 from attacklab.libraries import Library, library
@@ -263,10 +263,11 @@ def _table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|---|---|---|"
     for row in rows:
         mark = f"[{row['status']}]({row['link']})" if row["link"] else row["status"]
+        proved = "" if row["epsilon_lower"] is None else lower_text(row["epsilon_lower"])
         yield (
-            f"| {row['version']} | {row['mechanism']} | {row['attack']} | {row['verdict']} | "
-            f"{_figure(row['epsilon_lower'])} | {_figure(row['advantage'])} | {_figure(row['smallest_detectable'])} | "
-            f"{row['trials']} | {row['seconds']:.1f} | {mark} |"
+            f"| {row['version']} | {row['mechanism']} | {row['attack']} | {row['verdict']} | {proved} | "
+            f"{_figure(row['advantage'])} | {_figure(row['smallest_detectable'])} | {row['trials']} | "
+            f"{row['seconds']:.1f} | {mark} |"
         )
 
 

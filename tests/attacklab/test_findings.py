@@ -23,9 +23,11 @@ from attacklab.findings import (
     Finding,
     Verdict,
     described_pair,
+    lower_text,
     read_record,
     record,
     to_text,
+    upper_text,
     write_whole,
 )
 from attacklab.neighbours import NeighbouringPair, Relation
@@ -209,3 +211,16 @@ def test_a_text_that_cannot_be_encoded_leaves_the_old_file_and_nothing_else(tmp_
         write_whole(path, "\udcff")
     assert path.read_text() == "old"
     assert [found.name for found in tmp_path.iterdir()] == ["file.txt"]
+
+
+@given(st.floats(allow_nan=False), st.integers(1, 17))
+def test_bounds_in_text_are_no_closer_than_they_are_and_at_most_a_last_digit_further(bound: float, digits: int) -> None:
+    below, above = float(lower_text(bound, digits)), float(upper_text(bound, digits))
+    assert below <= bound <= above
+    if 1e-300 < abs(bound) < 1e300:
+        assert above - below <= 2 * abs(bound) * 10.0 ** (1 - digits)
+
+
+def test_a_bound_of_few_digits_is_written_as_it_is() -> None:
+    assert (lower_text(0.5), upper_text(0.5), lower_text(1.0, 12), lower_text(math.inf)) == ("0.5", "0.5", "1", "inf")
+    assert (lower_text(1.2399), upper_text(1.2301)) == ("1.23", "1.24")
