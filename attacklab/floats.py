@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.floating[Any]]
+Doubles: TypeAlias = NDArray[np.float64]
 
 BFLOAT16_BITS = np.uint32(0xFFFF0000)
 """Where a bfloat16 number can have ones in binary32."""
@@ -120,7 +121,15 @@ class ArithmeticModeError(Exception):
     """This process does not compute as IEEE 754 says, so no finding of it would mean anything."""
 
 
-def half_ulp(values: NDArray[np.float64], form: Format = BINARY64) -> NDArray[np.float64]:
+def power_of_two_within(value: float) -> float:
+    """The largest power of two that is no larger than a positive number; its small multiples are exact.
+
+    The rounded binary logarithm of a number just below a power of two is that of the power.
+    """
+    return math.ldexp(1.0, math.frexp(value)[1] - 1)
+
+
+def half_ulp(values: Doubles, form: Format = BINARY64) -> Doubles:
     """Half the distance from |value| to the next larger number of a format: how far rounding moves a sum at the most.
 
     That is 0 for doubles that are subnormal, whose sums are exact.

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.floats import Format, format_of
+from attacklab.floats import Floats, Format, format_of
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Outputs, Target
 
@@ -43,7 +43,8 @@ class Scenario:
 
     Attributes:
         pair: the two inputs.
-        events: candidates; where there are several, the one that looks best on a first sample is judged on a second.
+        events: candidates; a first sample chooses among them and tells how many trials the chosen one will take, a
+            second one judges it.
         answers: how many answers the adversary collects before it decides; an event then sees rows of that many.
         sees_failures: whether the adversary also sees how the target failed: then an output may be NaN, or the
             `Failure` of a release that raised. Otherwise either ends the attack with an ERROR finding.
@@ -98,6 +99,34 @@ def released_format(probe: Probe, input_: Any) -> Format:
 def as_floats(outputs: Outputs) -> NDArray[np.float64]:
     """Outputs that may be failures as doubles, every bit kept, with NaN for a failure."""
     return outputs.astype(np.float64)
+
+
+def as_released(outputs: Outputs) -> Floats:
+    """Outputs in the floating-point format that they came in; as doubles where they may be failures or are integers."""
+    return outputs if outputs.dtype.kind == "f" else as_floats(outputs)
+
+
+def only_from(
+    outputs: Outputs, *, here: float, there: float, reachable: Callable[[Any, float], NDArray[np.bool_]]
+) -> NDArray[np.bool_]:
+    """Which outputs can come from one answer and not from another.
+
+    Args:
+        outputs: of a target of additive noise.
+        here: the answer that they can come from.
+        there: the other one, of which only those are asked that can come from the first.
+        reachable: `reachable(outputs, answer)`, which outputs can come from an answer.
+    """
+    values = as_released(outputs)
+    inside = reachable(values, here)
+    rest = np.flatnonzero(inside)
+    inside[rest] = ~reachable(values[rest], there)
+    return inside
+
+
+def laplace_scale(target: Target) -> float:
+    """The scale λ of a target's noise, if it is Laplace noise."""
+    return target.noise_scale or target.sensitivity / target.claim.epsilon
 
 
 def bounds_of(target: Target) -> tuple[float, float]:

@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import Event
-from attacklab.attacks.scores import IS_FAILURE, Floats, Score, learned_scores
+from attacklab.attacks.scores import IS_FAILURE, Score, learned_scores
 from attacklab.claims import PrivacyClaim
+from attacklab.floats import Doubles
 from attacklab.targets import Outputs
 
 QUANTILES = np.unique(np.concatenate([np.arange(1, 16) / 16, 2.0 ** -np.arange(4, 12), 1 - 2.0 ** -np.arange(4, 12)]))
@@ -100,18 +101,18 @@ def _best_likely_value(
     )
 
 
-def _clarity(first: NDArray[np.int64], second: NDArray[np.int64], trials: int, claim: PrivacyClaim) -> Floats:
+def _clarity(first: NDArray[np.int64], second: NDArray[np.int64], trials: int, claim: PrivacyClaim) -> Doubles:
     """The excess over the claim in units of its standard error, the largest of either direction and the complement.
 
     One is added to either count of hits and misses, so that no error is 0.
     """
     p, q = (first + 1) / (trials + 2), (second + 1) / (trials + 2)
     factor = math.exp(min(claim.epsilon, 300.0))  # beyond, only an event that never happens shows anything
-    cases: list[Floats] = [
+    cases: list[Doubles] = [
         (here - factor * there - claim.delta) / np.sqrt((here * (1 - here) + factor**2 * there * (1 - there)) / trials)
         for here, there in ((p, q), (q, p), (1 - p, 1 - q), (1 - q, 1 - p))
     ]
-    clarity: Floats = np.max(cases, axis=0)
+    clarity: Doubles = np.max(cases, axis=0)
     return clarity
 
 
@@ -120,7 +121,7 @@ def _interval(score: Score, low: float, high: float) -> Event:
     return Event(f"{score.description} {words}", partial(_lies_within, of=score.of, low=low, high=high))
 
 
-def _lies_within(outputs: Outputs, *, of: Callable[[Outputs], Floats], low: float, high: float) -> NDArray[np.bool_]:
+def _lies_within(outputs: Outputs, *, of: Callable[[Outputs], Doubles], low: float, high: float) -> NDArray[np.bool_]:
     values = of(outputs)
     return np.asarray((values >= low) & (values <= high))
 

@@ -26,13 +26,12 @@ from numpy.typing import NDArray
 
 from attacklab.attacks.base import Probe, as_floats, bounds_of
 from attacklab.attacks.failures import sampled
+from attacklab.attacks.sum_sensitivity import ends, on_path
+from attacklab.attacks.zero_rounding import DEEPEST_NATS
 from attacklab.claims import PrivacyClaim
-from attacklab.floats import Format, format_of
+from attacklab.floats import Format, format_of, power_of_two_within
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Kind, Target
-
-DEEPEST_NATS = 2.0**14
-"""How far a line of utilities goes, in ε·u/(2Δu): binary64 ends at 745, x87 extended precision at 11 400."""
 
 LINE_OUTPUTS = 64
 """Outputs drawn at a point of a line."""
@@ -97,17 +96,11 @@ def _at_most_above(answer: float, step: float) -> float:
 
 
 def _of_replaced_records(target: Target, probe: Probe) -> Iterator[NeighbouringPair]:
-    near, far = sorted(bounds_of(target), key=abs)
-    # A record that goes from 0 to the far bound is no larger a step by either relation.
-    near = near if near * far > 0 else 0.0
+    near, far = ends(target)
     for size in PATHS:
-        line = partial(_at_far_bound, near=near, far=far, size=size)
+        line = partial(on_path, near, far, size)
         for step in sorted({0, size // 2, size - 1, *_broken_steps(line, size, target.claim, probe)}):
             yield NeighbouringPair.records(line(step), line(step + 1), Relation.SUBSTITUTE)
-
-
-def _at_far_bound(step: int, *, near: float, far: float, size: int) -> NDArray[np.float64]:
-    return np.repeat([far, near], [step, size - step])
 
 
 def _of_as_many_records(target: Target) -> Iterator[NeighbouringPair]:
@@ -138,7 +131,7 @@ def _at_bounds(target: Target) -> Iterator[tuple[int, float, float]]:
 
 def _of_utilities(target: Target, probe: Probe, outcomes: Iterable[int]) -> Iterator[NeighbouringPair]:
     # Multiples of a power of two are exact, so that consecutive vectors are neighbours to the last bit.
-    gap = 2.0 ** math.floor(math.log2(target.sensitivity))
+    gap = power_of_two_within(target.sensitivity)
     nats = target.claim.epsilon / 2 * (gap / target.sensitivity)
     last = 1 << max(1, math.ceil(math.log2(DEEPEST_NATS / nats)))
     for count in outcomes:

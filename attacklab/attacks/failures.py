@@ -63,22 +63,25 @@ def despite_failures(scenarios: Sequence[Scenario], probe: Probe) -> Iterator[Sc
         probe: draws outputs of the target.
     """
     pair = scenarios[0].pair
-    try:
-        for input_ in (pair.first, pair.second):
-            probe(input_, PROBES)
-    except TargetError:
-        on_failing = bet_on_failing(pair, probe)
-        if on_failing is not None:
-            yield on_failing
-    else:
+    if all(probed(probe, input_) is not None for input_ in (pair.first, pair.second)):
         yield from scenarios
+        return
+    try:
+        on_failing = bet_on_failing(pair, probe)
+    except TargetError:
+        return
+    yield on_failing
 
 
-def bet_on_failing(pair: NeighbouringPair, probe: Probe) -> Scenario | None:
-    """The bet on a failure, for a pair on which the target was seen to fail; None if it always does, on both inputs."""
+def bet_on_failing(pair: NeighbouringPair, probe: Probe) -> Scenario:
+    """The bet on a failure, for a pair on which the target was seen to fail.
+
+    Raises:
+        TargetError: it always fails, on both inputs.
+    """
     sides = [sampled(probe, input_, PROBES) for input_ in (pair.first, pair.second)]
     if all(isinstance(output, Failure) for outputs in sides for output in outputs):
-        return None
+        raise TargetError(sides[0][0].message)
     return Scenario(pair, (FAILS,), sees_failures=True)
 
 

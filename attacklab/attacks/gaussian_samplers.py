@@ -27,8 +27,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy import special
 
-from attacklab.attacks.grid_points import Bools, Doubles, GridPoints, marked, too_many
-from attacklab.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, Floats, Format, format_of_type
+from attacklab.attacks.grid_points import Bools, GridPoints, marked, too_many
+from attacklab.attacks.low_bit_laplace import library_log
+from attacklab.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, Doubles, Floats, Format, format_of_type
 
 Membership: TypeAlias = Callable[[Floats, float, float], Bools]
 
@@ -245,9 +246,6 @@ def _half_square(noise: Doubles, error: Doubles) -> tuple[Doubles, Doubles]:
     return depth, ((np.abs(noise) + error / 2) * error).sum(axis=1) + 4 * DOUBLE_ROUNDOFF * depth
 
 
-_library_log: Callable[[Floats], Floats] = partial(special.xlogy, 1.0)
-"""The C library's log, elementwise; numpy's ufunc has an implementation of its own."""
-
 ANY_SAMPLER = SamplerModel("any sampler, times σ", 1, _in_chunks(_product_by_type, LARGE_CHUNK))
 ANY_SAMPLER_BFLOAT16 = SamplerModel(
     "any sampler in bfloat16, times σ", 1, _in_chunks(partial(_product, released=BFLOAT16), LARGE_CHUNK)
@@ -256,13 +254,13 @@ INVERSE_CDF = SamplerModel("inverse CDF by SciPy's ndtri", 1, _in_chunks(_invers
 ZIGGURAT = SamplerModel("numpy's ziggurat", 1, _in_chunks(_ziggurat, LARGE_CHUNK))
 BOX_MULLER = SamplerModel("Box–Muller with numpy's log", 2, _in_chunks(partial(_box_muller, np.log), CHUNK))
 BOX_MULLER_LIBRARY = SamplerModel(
-    "Box–Muller with the C library's log", 2, _in_chunks(partial(_box_muller, _library_log), CHUNK)
+    "Box–Muller with the C library's log", 2, _in_chunks(partial(_box_muller, library_log), CHUNK)
 )
 POLAR = SamplerModel("polar method with numpy's log", 2, _in_chunks(partial(_polar, np.log), CHUNK))
 POLAR_LIBRARY = SamplerModel(
     "polar method of numpy's RandomState, second normal first",
     2,
-    _in_chunks(partial(_second_first, partial(_polar, _library_log)), CHUNK),
+    _in_chunks(partial(_second_first, partial(_polar, library_log)), CHUNK),
 )
 SEARCHED = (ANY_SAMPLER, INVERSE_CDF, ZIGGURAT, BOX_MULLER, BOX_MULLER_LIBRARY, POLAR, POLAR_LIBRARY)
 MODELS: dict[Format, tuple[SamplerModel, ...]] = {

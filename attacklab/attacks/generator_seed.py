@@ -3,8 +3,8 @@
 A generator seeded for each answer from a clock, or from anything else of few values, has as few first draws. The
 adversary enumerates the seeds and sees from which of the two answers y comes.
 
-The adversary knows ε, the sampler (numpy's Laplace) and the candidates for the seed. A negative result shows only that
-the noise is not the first draw of these generators from one of these seeds.
+The adversary knows λ (Δ/ε, unless the target says another), the sampler (numpy's Laplace) and the candidates for the
+seed. A negative result shows only that the noise is not the first draw of these generators from one of these seeds.
 
 Source: Garfinkel and Leclerc 2020, 'Randomness Concerns When Deploying Differential Privacy'.
 """
@@ -19,25 +19,25 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import Event, Probe, Scenario, as_floats
+from attacklab.attacks.base import Event, Probe, Scenario, laplace_scale, only_from
+from attacklab.floats import Doubles, Floats
 from attacklab.neighbours import NeighbouringPair
-from attacklab.targets import Kind, Outputs, Target
+from attacklab.targets import Kind, Target
 
-Floats: TypeAlias = NDArray[np.float64]
-Draws: TypeAlias = Callable[[int, int], Floats]
+Draws: TypeAlias = Callable[[int, int], Doubles]
 """`draws(seed, count)`: the first Laplace draws of scale 1 from a generator so seeded."""
 
 _RESEEDED = np.random.RandomState()
 """One generator for all seeds: making one costs twenty times as much as seeding it."""
 
 
-def legacy_draws(seed: int, count: int) -> Floats:
+def legacy_draws(seed: int, count: int) -> Doubles:
     """Draw from the legacy generator, `np.random.seed` and `RandomState`."""
     _RESEEDED.seed(seed)
     return _RESEEDED.laplace(size=count)
 
 
-def modern_draws(seed: int, count: int) -> Floats:
+def modern_draws(seed: int, count: int) -> Doubles:
     """Draw from a `default_rng`."""
     return np.random.default_rng(seed).laplace(size=count)
 
@@ -63,11 +63,16 @@ class GeneratorSeed:
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - needs no look at outputs
         """The answers 0 and Δ, a bet for either generator of numpy's."""
-        scale = target.sensitivity / target.claim.epsilon
+        scale = laplace_scale(target)
         events = tuple(
             Event(
                 f"{target.sensitivity!r} and not 0.0 with the noise of {seeding}(s) for an s in {self.seeds}",
-                partial(_only_from, here=target.sensitivity, there=0.0, noise=scale * _first_draws(draws, self.seeds)),
+                partial(
+                    only_from,
+                    here=target.sensitivity,
+                    there=0.0,
+                    reachable=partial(_is_drawn, noise=scale * _first_draws(draws, self.seeds)),
+                ),
             )
             for seeding, draws in SEEDED
         )
@@ -102,10 +107,9 @@ def recover_seed(
 
 
 @cache
-def _first_draws(draws: Draws, seeds: range) -> Floats:
+def _first_draws(draws: Draws, seeds: range) -> Doubles:
     return np.array([draws(seed, 1)[0] for seed in seeds])
 
 
-def _only_from(outputs: Outputs, *, here: float, there: float, noise: Floats) -> NDArray[np.bool_]:
-    values = as_floats(outputs)
-    return np.isin(values, here + noise) & ~np.isin(values, there + noise)
+def _is_drawn(outputs: Floats, answer: float, *, noise: Doubles) -> NDArray[np.bool_]:
+    return np.isin(outputs, answer + noise)

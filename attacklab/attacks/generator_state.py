@@ -21,18 +21,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.attacks.mersenne_twister import WORDS, StateNotFound, recover_state
-from attacklab.floats import half_ulp
+from attacklab.floats import Doubles, half_ulp
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Kind, Outputs, Target, TargetError
-
-Floats: TypeAlias = NDArray[np.float64]
 
 UNIFORM_BITS, FIRST_BITS, SECOND_BITS = 53, 27, 26
 """A uniform of 53 bits is made of the leading 27 and 26 bits of two outputs."""
@@ -99,7 +96,7 @@ def recover_mt19937(answers: ArrayLike, truths: ArrayLike, *, scale: float) -> n
     return generator
 
 
-def known_outputs(answers: Floats, truths: Floats, *, scale: float) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+def known_outputs(answers: Doubles, truths: Doubles, *, scale: float) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     """What answers tell of the outputs of a Mersenne Twister that made their noise.
 
     numpy computes the noise λ·log(2U) for U < ½ and −λ·log((2.0 − U) − U) else. Inverting that gives U up to an error,
@@ -135,7 +132,7 @@ def _two_words(uniforms: NDArray[np.int64]) -> NDArray[np.uint32]:
     return np.stack([first, second], axis=1).ravel().astype(np.uint32)
 
 
-def _is_predicted(outputs: Outputs, *, counts: Floats, scale: float) -> NDArray[np.bool_]:
+def _is_predicted(outputs: Outputs, *, counts: Doubles, scale: float) -> NDArray[np.bool_]:
     """Recover the state from the first vector's known counts, and follow the generator through all the vectors."""
     known = len(counts) - 1
     try:

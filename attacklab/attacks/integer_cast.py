@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 from attacklab.attacks.base import Probe, Scenario, released_format
 from attacklab.attacks.half_lines import half_line
+from attacklab.floats import Format
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Kind, Target, TargetError
 
@@ -37,7 +38,7 @@ class IntegerCast:
     """The attack on integer answers."""
 
     name: str = "integer_cast"
-    flaw: str = "an integer answer is rounded to a double before the noise is added"
+    flaw: str = "an integer answer is rounded to a float before the noise is added"
 
     def applies_to(self, target: Target) -> bool:
         """Additive noise on answers that neighbours move by whole numbers."""
@@ -46,13 +47,23 @@ class IntegerCast:
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """A tie between two floats of the outputs' format (or doubles), and the integer above it."""
         released = released_format(probe, 0)
-        bits, largest = released.significand_bits, min(released.greatest_exponent, LARGEST_POWER)
-        wanted = EXCESS * target.sensitivity / min(target.claim.epsilon, 1.0)
-        power = min(max(bits + 1, bits - 1 + math.ceil(math.log2(wanted))), largest)
-        tie = 2**power + 2 ** (power - bits)
+        tie = tie_between_floats(released, EXCESS * target.sensitivity / min(target.claim.epsilon, 1.0))
         try:
             probe(tie + 1, 1)
         except TargetError:
             return
         # `NeighbouringPair.answers` holds doubles, and these integers are none.
         yield Scenario(NeighbouringPair(tie + 1, tie, None), (half_line(tie),))
+
+
+def tie_between_floats(form: Format, wanted: float) -> int:
+    """An integer below 2^63 half way between two numbers of a format that are whole numbers.
+
+    Args:
+        form: the format.
+        wanted: how far apart the two should be at the least; where none so far apart are below 2^63, those that are
+            the farthest apart.
+    """
+    bits, largest = form.significand_bits, min(form.greatest_exponent, LARGEST_POWER)
+    power = min(max(bits + 1, bits - 1 + math.ceil(math.log2(wanted))), largest)
+    return (1 << power) + (1 << power - bits)

@@ -24,14 +24,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 
-import numpy as np
-from numpy.typing import NDArray
-
-from attacklab.attacks.base import Event, Probe, Scenario, as_floats, released_format
+from attacklab.attacks.base import Event, Probe, Scenario, only_from, released_format
 from attacklab.attacks.gaussian_samplers import MODELS, SamplerModel
 from attacklab.claims import PrivacyClaim
 from attacklab.neighbours import NeighbouringPair
-from attacklab.targets import Kind, Outputs, Target
+from attacklab.targets import Kind, Target
 
 
 @dataclass(frozen=True)
@@ -83,13 +80,10 @@ def textbook_sigma(claim: PrivacyClaim, sensitivity: float) -> float:
 def _bet(first: float, second: float, sigma: float, model: SamplerModel) -> Event:
     return Event(
         f"reachable from {first!r} and not from {second!r} by {model.description}, σ = {sigma!r}",
-        partial(_only_from, here=first, there=second, sigma=sigma, model=model),
+        partial(
+            only_from,
+            here=first,
+            there=second,
+            reachable=lambda outputs, answer: model.reachable(outputs, answer, sigma),
+        ),
     )
-
-
-def _only_from(outputs: Outputs, *, here: float, there: float, sigma: float, model: SamplerModel) -> NDArray[np.bool_]:
-    values = outputs if outputs.dtype.kind == "f" else as_floats(outputs)
-    inside = model.reachable(values, here, sigma)
-    rest = np.flatnonzero(inside)
-    inside[rest] = ~model.reachable(values[rest], there, sigma)
-    return inside

@@ -29,12 +29,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from attacklab.attacks.base import Event, Probe, Scenario, as_floats, released_format
-from attacklab.floats import BINARY64, Format, half_ulp
+from attacklab.attacks.base import Event, Probe, Scenario, laplace_scale, only_from, released_format
+from attacklab.floats import BINARY64, Doubles, Floats, Format, half_ulp
 from attacklab.neighbours import NeighbouringPair
-from attacklab.targets import Kind, Outputs, Target
+from attacklab.targets import Kind, Target
 
-Doubles: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
 
 WIDEST_SEARCH = 24
@@ -56,7 +55,7 @@ class SamplerModel:
     """
 
     description: str
-    log: Callable[[Doubles], Doubles]
+    log: Callable[[Floats], Floats]
     positive: Callable[[Integers], NDArray[np.bool_]]
     negative: Callable[[Integers], NDArray[np.bool_]]
 
@@ -82,13 +81,13 @@ def _rounded_complement(numerators: Integers) -> NDArray[np.bool_]:
     return np.isin(numerators % 8, (0, 1, 4, 7))
 
 
-_library_log: Callable[[Doubles], Doubles] = partial(special.xlogy, 1.0)
+library_log: Callable[[Floats], Floats] = partial(special.xlogy, 1.0)
 """The C library's log, elementwise; numpy's ufunc has an implementation of its own."""
 
 TEXTBOOK = SamplerModel("inverse CDF with numpy's log", np.log, _even, _even)
-TEXTBOOK_LIBRARY = SamplerModel("inverse CDF with the C library's log", _library_log, _even, _even)
+TEXTBOOK_LIBRARY = SamplerModel("inverse CDF with the C library's log", library_log, _even, _even)
 SIGNED = SamplerModel("a sign times numpy's log of a uniform", np.log, _every, _every)
-NUMPY = SamplerModel("numpy's C code, log(U + U) and log((2.0 − U) − U)", _library_log, _rounded_complement, _even)
+NUMPY = SamplerModel("numpy's C code, log(U + U) and log((2.0 − U) − U)", library_log, _rounded_complement, _even)
 # U is 2W − 1 + 2^−p for a multiple W of 2^(1−p), and v = 1 − |U|.
 JAX = SamplerModel("JAX's code, log1p(−|U|) for U above −1", np.log, _one_mod_four, _three_mod_four)
 MODELS = (TEXTBOOK, TEXTBOOK_LIBRARY, SIGNED, NUMPY, JAX)
@@ -114,11 +113,16 @@ class LowBitLaplace:
         """One pair, a bet for every model."""
         first, second = self.answers or (0.0, target.sensitivity)
         released = released_format(probe, first)
-        scale = target.noise_scale or target.sensitivity / target.claim.epsilon
+        scale = laplace_scale(target)
         events = tuple(
             Event(
                 f"reachable from {first!r} and not from {second!r} by {model.description}, scale {scale!r}",
-                partial(_only_from, here=first, there=second, scale=scale, model=model, released=released),
+                partial(
+                    only_from,
+                    here=first,
+                    there=second,
+                    reachable=partial(reachable, scale=scale, model=model, released=released),
+                ),
             )
             for model in MODELS
         )
@@ -131,7 +135,7 @@ def grid_of(released: Format) -> float:
 
 
 def reachable(
-    outputs: Doubles, answer: float, scale: float, model: SamplerModel, released: Format = BINARY64
+    outputs: Floats, answer: float, scale: float, model: SamplerModel, released: Format = BINARY64
 ) -> NDArray[np.bool_]:
     """Which outputs the sampler can produce for a true answer.
 
@@ -147,7 +151,8 @@ def reachable(
     """
     found = np.empty(outputs.shape, dtype=bool)
     for start in range(0, len(outputs), CHUNK):
-        found[start : start + CHUNK] = _reachable_chunk(outputs[start : start + CHUNK], answer, scale, model, released)
+        doubles = outputs[start : start + CHUNK].astype(np.float64, copy=False)
+        found[start : start + CHUNK] = _reachable_chunk(doubles, answer, scale, model, released)
     return found
 
 
@@ -182,13 +187,3 @@ def _reachable_chunk(
         left = ~hit & (candidate < last)
         open_, candidate, last = open_[left], candidate[left] + 1, last[left]
     return found
-
-
-def _only_from(
-    outputs: Outputs, *, here: float, there: float, scale: float, model: SamplerModel, released: Format
-) -> NDArray[np.bool_]:
-    values = as_floats(outputs)
-    inside = reachable(values, here, scale, model, released)
-    rest = np.flatnonzero(inside)
-    inside[rest] = ~reachable(values[rest], there, scale, model, released)
-    return inside

@@ -22,9 +22,6 @@ from attacklab.attacks.half_lines import half_line_scenario
 from attacklab.neighbours import Relation
 from attacklab.targets import Kind, Target
 
-PROBED = 501
-"""Outputs whose median stands for the answer."""
-
 FAR_AWAY = 2.0**30
 """How many widths of the range a record lies outside it."""
 
@@ -53,8 +50,6 @@ class MissingClip:
             (upper, upper + FAR_AWAY * (upper - lower)),
         ):
             inside = np.full(self.size, bound)
-            if target.relation is Relation.ADD_REMOVE:
-                yield half_line_scenario(np.append(inside, outside), inside, target.relation, probe, probed=PROBED)
-            else:
-                leaving = np.append(inside[1:], outside)
-                yield half_line_scenario(leaving, inside, Relation.SUBSTITUTE, probe, probed=PROBED)
+            others = inside if target.relation is Relation.ADD_REMOVE else inside[1:]
+            relation = target.relation or Relation.SUBSTITUTE
+            yield half_line_scenario(np.append(others, outside), inside, relation, probe)

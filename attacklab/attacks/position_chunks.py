@@ -26,9 +26,6 @@ from attacklab.attacks.half_lines import half_line_scenario
 from attacklab.neighbours import Relation
 from attacklab.targets import Kind, Target
 
-PROBED = 501
-"""Outputs whose median stands for the answer."""
-
 
 @dataclass(frozen=True)
 class PositionChunks:
@@ -48,4 +45,4 @@ class PositionChunks:
         blocks = np.tile([lower, lower, upper, upper], self.chunks // 2)
         at_lower = np.full(self.chunks, lower)
         for longer, shorter in ((blocks, blocks[1:]), (np.append(at_lower, upper), at_lower)):
-            yield half_line_scenario(longer, shorter, Relation.ADD_REMOVE, probe, probed=PROBED)
+            yield half_line_scenario(longer, shorter, Relation.ADD_REMOVE, probe)

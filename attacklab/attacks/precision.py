@@ -32,7 +32,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import Event, Probe, Scenario, as_floats
+from attacklab.attacks.base import Event, Probe, Scenario, as_floats, only_from
 from attacklab.floats import Floats, Format, format_of
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Kind, Outputs, Target
@@ -66,11 +66,6 @@ class Precision:
                 NeighbouringPair.answers(first, second, sensitivity=target.sensitivity),
                 (_bet(first, second, released), _bet(second, first, released)),
             )
-
-
-def as_released(outputs: Outputs) -> Floats:
-    """Outputs in the floating-point format that they came in; as doubles where they may be failures or are integers."""
-    return outputs if outputs.dtype.kind == "f" else as_floats(outputs)
 
 
 def reachable(outputs: Floats, answer: float, released: Format) -> NDArray[np.bool_]:
@@ -110,10 +105,5 @@ def _pairs(target: Target, outputs: Outputs, released: Format) -> Iterator[tuple
 def _bet(here: float, there: float, released: Format) -> Event:
     return Event(
         f"the sum of {here!r} and some number, but of {there!r} and none",
-        partial(_only_from, here=here, there=there, released=released),
+        partial(only_from, here=here, there=there, reachable=partial(reachable, released=released)),
     )
-
-
-def _only_from(outputs: Outputs, *, here: float, there: float, released: Format) -> NDArray[np.bool_]:
-    values = as_released(outputs)
-    return reachable(values, here, released) & ~reachable(values, there, released)

@@ -33,9 +33,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import Event, Probe, Scenario
+from attacklab.attacks.base import Probe, Scenario
 from attacklab.attacks.failures import failed, probed, scenario_on
-from attacklab.floats import BINARY64
+from attacklab.attacks.integer_cast import tie_between_floats
+from attacklab.attacks.zero_rounding import OUTCOME_0, both_drawn
+from attacklab.floats import BINARY64, power_of_two_within
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Kind, Outputs, Target
 
@@ -48,13 +50,8 @@ LARGEST_INTEGER = 2**63 - 1
 EXACT_INTEGERS = 2**53
 """Up to here every integer is a double."""
 
-LARGEST_POWER = 62
-"""Rounded integers stay below 2^63."""
-
 ROUNDED_NATS = 64.0
 """How far apart, in ε·u/(2Δu), the doubles around an integer utility should be."""
-
-OUTCOME_0 = Event("outcome 0", lambda outputs: np.asarray(outputs == 0, dtype=bool))
 
 
 @dataclass(frozen=True)
@@ -86,13 +83,12 @@ def _smallest_step(target: Target) -> NeighbouringPair:
 def _overflowing_weights(target: Target, probe: Probe) -> NeighbouringPair:
     """Two equal utilities at the height where weights overflow, against two a little lower."""
     # Small multiples of a power of two are exact, so the pair is neighbouring to the last bit.
-    step = max(2.0 ** (math.frexp(target.sensitivity)[1] - 1) / 4, math.ulp(0.0))
+    step = max(power_of_two_within(target.sensitivity) / 4, math.ulp(0.0))
     nats = target.claim.epsilon / 2 * (step / target.sensitivity)
     most = int(min(HIGHEST_NATS / nats, EXACT_INTEGERS, sys.float_info.max / step))
 
     def breaks(height: int) -> bool:
-        outputs = probed(probe, np.full(2, height * step))
-        return outputs is None or not ((outputs == 0).any() and (outputs == 1).any())
+        return not both_drawn(probe, height * step)
 
     whole, tried = 0, 1
     while tried < most and not breaks(tried):
@@ -134,10 +130,7 @@ def _worse_is_favoured(outputs: Outputs) -> bool:
 def _rounded_integers(target: Target) -> NeighbouringPair:
     """Integers around the middle of two doubles that are many noise scales apart."""
     step = math.floor(target.sensitivity)
-    bits = BINARY64.significand_bits
-    wanted = 2 * target.sensitivity * ROUNDED_NATS / target.claim.epsilon
-    power = min(max(bits + 1, bits - 1 + math.ceil(math.log2(wanted))), LARGEST_POWER)
-    tie = 2**power + 2 ** (power - bits)
+    tie = tie_between_floats(BINARY64, 2 * target.sensitivity * ROUNDED_NATS / target.claim.epsilon)
     # `NeighbouringPair.utilities` holds doubles, and these integers are none.
     return NeighbouringPair(np.array([tie + step, tie]), np.array([tie, tie + step]), None)
 

@@ -12,15 +12,13 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import as_floats
+from attacklab.floats import Doubles
 from attacklab.targets import Failure, Outputs
-
-Floats: TypeAlias = NDArray[np.float64]
 
 FINEST, COARSEST = -1100, 1100
 """Stand for the exponent of 0 and of what is not finite, and for the grid that 0 lies on."""
@@ -47,10 +45,10 @@ class Score:
     """
 
     description: str
-    of: Callable[[Outputs], Floats]
+    of: Callable[[Outputs], Doubles]
 
 
-def exponent(values: Floats) -> Floats:
+def exponent(values: Doubles) -> Doubles:
     """The e with 2^e ≤ |y| < 2^(e+1); FINEST for 0, NaN and infinities.
 
     Args:
@@ -60,7 +58,7 @@ def exponent(values: Floats) -> Floats:
     return np.where(regular, np.frexp(np.where(regular, values, 1.0))[1] - 1.0, FINEST)
 
 
-def grid_exponent(values: Floats) -> Floats:
+def grid_exponent(values: Doubles) -> Doubles:
     """The largest k for which y is a multiple of 2^k; COARSEST for 0, NaN and infinities.
 
     Args:
@@ -93,7 +91,7 @@ def learned_scores(first: Outputs, second: Outputs) -> Iterator[Score]:
     yield _linear_rule(first, second)
 
 
-def _number_scores(first: Floats, second: Floats) -> Iterator[Score]:
+def _number_scores(first: Doubles, second: Doubles) -> Iterator[Score]:
     pooled = np.concatenate([first, second])
     finite = pooled[np.isfinite(pooled)]
     centre = float(np.median(finite)) if finite.size else 0.0
@@ -108,25 +106,25 @@ def _number_scores(first: Floats, second: Floats) -> Iterator[Score]:
     yield _cell_rule(first, second)
 
 
-def _distance(values: Floats, *, centre: float) -> Floats:
+def _distance(values: Doubles, *, centre: float) -> Doubles:
     return np.abs(values - centre)
 
 
-def _trailing_zeros(values: Floats) -> Floats:
+def _trailing_zeros(values: Doubles) -> Doubles:
     return 52.0 + grid_exponent(values) - exponent(values)
 
 
-def _bit(values: Floats, *, place: int) -> Floats:
+def _bit(values: Doubles, *, place: int) -> Doubles:
     return (values.view(np.uint64) >> np.uint64(place) & np.uint64(1)).astype(np.float64)
 
 
-def _cells(values: Floats) -> NDArray[np.int64]:
+def _cells(values: Doubles) -> NDArray[np.int64]:
     """One number for each sign, exponent and grid."""
     numbers = (exponent(values) - FINEST) * (COARSEST - FINEST + 1) + grid_exponent(values) - FINEST
     return numbers.astype(np.int64) * 2 + np.signbit(values)
 
 
-def _cell_rule(first: Floats, second: Floats) -> Score:
+def _cell_rule(first: Doubles, second: Doubles) -> Score:
     sides = [_cells(values) for values in (first, second)]
     known = np.unique(np.concatenate(sides))
     counts = [np.bincount(np.searchsorted(known, side), minlength=len(known)) for side in sides]
@@ -136,7 +134,7 @@ def _cell_rule(first: Floats, second: Floats) -> Score:
     )
 
 
-def _of_cell(values: Floats, *, known: NDArray[np.int64], log_ratios: Floats) -> Floats:
+def _of_cell(values: Doubles, *, known: NDArray[np.int64], log_ratios: Doubles) -> Doubles:
     cells = _cells(values)
     place = np.minimum(np.searchsorted(known, cells), len(known) - 1)
     return np.where(known[place] == cells, log_ratios[place], 0.0)
@@ -162,7 +160,7 @@ def _ones_in_common(bits: NDArray[np.uint8]) -> NDArray[np.int64]:
     return np.array([np.bitwise_count(columns & column).sum(axis=1, dtype=np.int64) for column in columns])
 
 
-def _weighed_bytes(outputs: Outputs, *, table: Floats) -> Floats:
+def _weighed_bytes(outputs: Outputs, *, table: Doubles) -> Doubles:
     rows = encoded(outputs)
     scores = np.zeros(len(rows))
     for place, added in enumerate(table):
@@ -170,7 +168,7 @@ def _weighed_bytes(outputs: Outputs, *, table: Floats) -> Floats:
     return scores
 
 
-def _failures(outputs: Outputs) -> Floats:
+def _failures(outputs: Outputs) -> Doubles:
     if outputs.dtype.kind == "O":
         return np.array([_failed(output) for output in outputs], dtype=np.float64)
     failed = np.isnan(outputs).reshape(len(outputs), -1).any(axis=1) if outputs.dtype.kind == "f" else False
@@ -195,10 +193,10 @@ def _is_number(output: object) -> bool:
     return fits and isinstance(output, int | float | np.number | np.bool_)
 
 
-def _column(outputs: Outputs, column: int) -> Floats:
+def _column(outputs: Outputs, column: int) -> Doubles:
     values = as_floats(outputs)
     return values if values.ndim == 1 else values.reshape(len(values), -1)[:, column].copy()
 
 
-def _of_column(outputs: Outputs, *, column: int, of: Callable[[Floats], Floats]) -> Floats:
+def _of_column(outputs: Outputs, *, column: int, of: Callable[[Doubles], Doubles]) -> Doubles:
     return of(_column(outputs, column))

@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from attacklab.attacks.base import Event, Probe, Scenario, as_floats
 from attacklab.attacks.failures import probed, scenario_on
 from attacklab.attacks.sum_sensitivity import ends
-from attacklab.floats import BINARY64, Format, format_of
+from attacklab.floats import BINARY64, Format, format_of, power_of_two_within
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Kind, Outputs, Target
 
@@ -86,7 +86,7 @@ def _pairs(target: Target, probe: Probe) -> Iterator[NeighbouringPair]:
 
 def _answers(sensitivity: float, released: Format) -> Iterator[NeighbouringPair]:
     # Below the largest answer at which the format resolves the sensitivity, its numbers are this power of two apart.
-    step = 2.0 ** (math.frexp(sensitivity)[1] - 1)
+    step = power_of_two_within(sensitivity)
     large = released.at_most(min(2.0**released.significand_bits * step, LARGEST))
     next_below = float(released.next_below(released.rounded(np.array([large])))[0])
     candidates = ((released.at_most(sensitivity), 0.0), (released.least, 0.0), (0.0, -0.0), (large, next_below))

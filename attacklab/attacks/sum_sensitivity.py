@@ -36,13 +36,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import Probe, Scenario, bounds_of
-from attacklab.attacks.failures import bet_on_failing
 from attacklab.attacks.half_lines import half_line_scenario, typical
-from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.neighbours import Relation
 from attacklab.targets import Kind, Target, TargetError
 
 PROBED = 31
-"""Outputs whose median stands for the answer."""
+"""Outputs whose median stands for the answer, at every step of the bisection."""
 
 MOST_RECORDS = 1 << 14
 
@@ -76,7 +75,8 @@ class SumSensitivity:
             rounds_away = math.ulp(size * far) > abs(far - near)
             slope = 0.0 if rounds_away else (far - near) / (size if target.kind is Kind.MEAN else 1)
         step = steepest_step(lambda place: _answer(path(place), probe), size, slope)
-        yield _judgeable(path(step), path(step + 1), target.relation or Relation.SUBSTITUTE, probe)
+        relation = target.relation or Relation.SUBSTITUTE
+        yield half_line_scenario(path(step), path(step + 1), relation, probe, probed=PROBED)
 
     def _size(self, target: Target, near: float, far: float) -> int:
         """The least power of two for which doubles at the sum are far enough apart; the largest where none is."""
@@ -93,21 +93,6 @@ def _answer(records: NDArray[np.float64], probe: Probe) -> float:
         return typical(probe(records, PROBED))
     except TargetError:
         return 0.0
-
-
-def _judgeable(before: NDArray[np.float64], after: NDArray[np.float64], relation: Relation, probe: Probe) -> Scenario:
-    """The bet on the higher answer; where the target fails on one side, as soon as it has a record less, on that.
-
-    Raises:
-        TargetError: it fails on both sides.
-    """
-    try:
-        return half_line_scenario(before, after, relation, probe, probed=PROBED)
-    except TargetError:
-        on_failing = bet_on_failing(NeighbouringPair.records(before, after, relation), probe)
-        if on_failing is None:
-            raise
-        return on_failing
 
 
 def ends(target: Target) -> tuple[float, float]:

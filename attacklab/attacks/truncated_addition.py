@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from attacklab.attacks.base import Event, Probe, Scenario, as_floats
-from attacklab.floats import BFLOAT16, BINARY16, BINARY32, Format
+from attacklab.floats import BFLOAT16, BINARY16, BINARY32, Format, power_of_two_within
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Kind, Target
 
@@ -53,7 +53,7 @@ class TruncatedAddition:
     def scenario(target: Target, accumulator: Format, light_outcomes: int) -> Scenario:
         """The pair astride the point where a sum in the format loses its light terms."""
         bits = accumulator.significand_bits
-        gap = 2.0 ** math.floor(math.log2(target.sensitivity))
+        gap = power_of_two_within(target.sensitivity)
         nats = target.claim.epsilon / 2 * (gap / target.sensitivity)
         # Just below e^(−nats·depth) = 2^−bits, half a unit in the last place of a sum that starts at 1.
         depth = math.ceil(16 * bits * math.log(2) / nats) / 16 * gap

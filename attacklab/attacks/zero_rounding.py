@@ -21,15 +21,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from attacklab.attacks.base import Event, Probe, Scenario
-from attacklab.floats import BINARY64
+from attacklab.attacks.failures import probed
+from attacklab.floats import BINARY64, power_of_two_within
 from attacklab.neighbours import NeighbouringPair
-from attacklab.targets import Kind, Outputs, Target, TargetError
-
-PROBES = 64
-"""Draws that tell whether both of two equal outcomes are drawn: wrong with probability 2^−63."""
+from attacklab.targets import Kind, Target
 
 DEEPEST_NATS = 2.0**14
 """How far down the boundary is looked for, in ε·u/(2Δu): binary64 ends at 745, x87 extended precision at 11 400."""
+
+OUTCOME_0 = Event("outcome 0", lambda outputs: np.asarray(outputs == 0, dtype=bool))
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class ZeroRounding:
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """The two-outcome and the many-outcome form, both astride the boundary."""
-        # Differences of multiples of a power of two are exact, so the pair is neighbouring to the last bit.
-        gap = 2.0 ** math.floor(math.log2(target.sensitivity))
+        # Multiples of a power of two are exact, so that the pair is neighbouring to the last bit.
+        gap = power_of_two_within(target.sensitivity)
         depth = gap * self._boundary(target, probe, gap) / 4 - gap / 2
         for outcomes in (2, self.outcomes):
             yield self._astride(target, depth, gap, outcomes)
@@ -58,7 +58,7 @@ class ZeroRounding:
         second = first[::-1] if outcomes == 2 else np.full(outcomes, -depth)
         return Scenario(
             NeighbouringPair.utilities(first, second, sensitivity=target.sensitivity),
-            (Event("outcome 0", lambda outputs: np.asarray(outputs == 0, dtype=bool)),),
+            (OUTCOME_0,),
         )
 
     def _boundary(self, target: Target, probe: Probe, gap: float) -> int:
@@ -68,19 +68,17 @@ class ZeroRounding:
         """
         nats_per_quarter = target.claim.epsilon / 8 * (gap / target.sensitivity)
         alive, dead = 0, 1
-        while self._both_drawn(probe, -dead * gap / 4):
+        while both_drawn(probe, -dead * gap / 4):
             alive, dead = dead, 2 * dead
             if dead * nats_per_quarter > DEEPEST_NATS:
                 return math.ceil(BINARY64.underflow_nats / nats_per_quarter)
         while dead - alive > 1:
             middle = (alive + dead) // 2
-            alive, dead = (middle, dead) if self._both_drawn(probe, -middle * gap / 4) else (alive, middle)
+            alive, dead = (middle, dead) if both_drawn(probe, -middle * gap / 4) else (alive, middle)
         return dead
 
-    @staticmethod
-    def _both_drawn(probe: Probe, utility: float) -> bool:
-        try:
-            outputs: Outputs = probe(np.full(2, utility), PROBES)
-        except TargetError:
-            return False
-        return bool((outputs == 0).any() and (outputs == 1).any())
+
+def both_drawn(probe: Probe, utility: float) -> bool:
+    """Whether both of two equal outcomes are drawn: wrong with probability 2^−63."""
+    outputs = probed(probe, np.full(2, utility))
+    return outputs is not None and bool((outputs == 0).any() and (outputs == 1).any())

@@ -12,7 +12,16 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from attacklab.floats import BFLOAT16, BINARY16, FORMATS, Format, format_of, half_ulp, require_ieee_arithmetic
+from attacklab.floats import (
+    BFLOAT16,
+    BINARY16,
+    FORMATS,
+    Format,
+    format_of,
+    half_ulp,
+    power_of_two_within,
+    require_ieee_arithmetic,
+)
 from tests.attacklab.narrow import NARROW, TYPES, carried
 
 EVERY_PATTERN = np.arange(1 << 16, dtype=np.uint16)
@@ -92,6 +101,13 @@ def test_half_ulp_of_a_format_is_half_the_way_to_its_next_larger_magnitude(form:
     magnitude = form.rounded(np.abs(np.array([value])))
     way = Fraction(float(form.next_above(magnitude)[0])) - Fraction(float(magnitude[0]))
     assert Fraction(float(half_ulp(magnitude.astype(float), form)[0])) == way / 2
+
+
+@pytest.mark.parametrize("value", [5e-324, 3e-310, 0.3, 1.0, math.nextafter(8.0, 0), 8.0, 1e308])
+def test_the_power_of_two_within_a_number_is_no_larger_and_more_than_half_of_it(value: float) -> None:
+    power = power_of_two_within(value)
+    assert math.frexp(power)[0] == 0.5
+    assert Fraction(power) <= Fraction(value) < 2 * Fraction(power)
 
 
 def test_half_ulp_of_subnormal_numbers_is_zero_as_their_sums_are_exact() -> None:

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.attacks.precision import Precision, as_released, reachable
+from attacklab.attacks.base import as_released
+from attacklab.attacks.precision import Precision, reachable
 from attacklab.findings import Finding, Verdict
 from attacklab.floats import BFLOAT16, BINARY16, Format, format_of
 from attacklab.referee import audit

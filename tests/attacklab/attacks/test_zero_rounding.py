@@ -58,7 +58,16 @@ def scenarios_of(target: Target) -> list[Scenario]:
 )
 @pytest.mark.parametrize(
     ("epsilon", "sensitivity"),
-    [(0.01, 1.0), (0.5, 1.0), (1.0, 3.7), (2.0, 0.3), (30.0, 1e-6), (1e-6, 1e-300), (50.0, 1e300)],
+    [
+        (0.01, 1.0),
+        (0.5, 1.0),
+        (1.0, 3.7),
+        (2.0, 0.3),
+        (30.0, 1e-6),
+        (1e-6, 1e-300),
+        (50.0, 1e300),
+        (1.0, math.nextafter(8.0, 0)),
+    ],
 )
 def test_pair_lies_astride_the_point_where_weights_vanish_in_the_format(
     failure: str, dtype: type, underflow_nats: float, epsilon: float, sensitivity: float
