@@ -34,6 +34,7 @@ from attacklab.inference import assess, share_of_alpha
 from attacklab.laws import Law, Limits, enumerate_law, hockey_stick
 from attacklab.referee import DEFAULT_ALPHA
 from experiments import targets
+from experiments.curves import estimate_series
 from mechanisms.gaussian.exact import discrete_gaussian
 from mechanisms.gaussian.privacy import discrete_gaussian_delta, gaussian_delta
 from mechanisms.laplace.exact import two_sided_geometric
@@ -256,8 +257,8 @@ def _advantages(data: dict[str, Any]) -> Panel:
         y_label="distinguishing advantage",
         x_scale="log",
         series=[
-            _measured("naive, low bits of numpy's Laplace", found["low_bits"]),
-            _measured("naive, local sensitivity, 6 or 7 records", found["local"]),
+            estimate_series(found["low_bits"], MEASURED, "naive, low bits of numpy's Laplace", Role.NAIVE),
+            estimate_series(found["local"], MEASURED, "naive, local sensitivity, 6 or 7 records", Role.NAIVE),
             Series(label="exact, two-sided geometric (exact law)", role=Role.EXACT, x=ANSWERS, y=found["exact"]),
             Series(
                 label="local sensitivity in real arithmetic",
@@ -268,17 +269,6 @@ def _advantages(data: dict[str, Any]) -> Panel:
             _allowed("optimal composition", [optimal_advantage(EPSILON, m) for m in ANSWERS]),
             _allowed("basic composition", [PrivacyClaim(m * EPSILON).ceiling for m in ANSWERS]),
         ],
-    )
-
-
-def _measured(label: str, advantages: list[dict[str, float]]) -> Series:
-    return Series(
-        label=label,
-        role=Role.NAIVE,
-        x=MEASURED,
-        y=[one["estimate"] for one in advantages],
-        lower=[one["lower"] for one in advantages],
-        upper=[one["upper"] for one in advantages],
     )
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +13,21 @@ from attacklab.attacks.base import Attack
 from attacklab.attacks.generator_seed import GeneratorSeed, recover_seed
 from attacklab.attacks.generator_state import GeneratorState, recover_mt19937
 from attacklab.attacks.mersenne_twister import StateNotFound
+from attacklab.claims import PrivacyClaim
 from attacklab.experiment import Collected, Settings
 from attacklab.figures import Figure, Panel, Role, Series
 from attacklab.inference import share_of_alpha
-from attacklab.referee import DEFAULT_ALPHA, audit
-from attacklab.targets import Target
+from attacklab.referee import DEFAULT_ALPHA
 from experiments import targets
-from experiments.curves import advantage_series, ceiling_series, findings_of
+from experiments.curves import (
+    advantage_of,
+    advantage_series,
+    ceiling_series,
+    claimed_epsilon,
+    finding_at,
+    findings_of,
+)
+from experiments.sweeps import Maker, audits
 from experiments.targets.generators import CLOCK_VALUES
 
 QUESTION = "How many answers give the noise generator away, and what is that worth?"
@@ -40,8 +48,7 @@ yields {exact_state:.3f}. A generator seeded from a clock for every answer has a
 values: one answer told the seed among {seeds} in {enumeration:.1f} s, and neighbours apart with advantage {seed:.3f}
 ({exact_seed:.3f} for the exact mechanism). All of numpy's 32-bit seeds would take {all_seeds:.1f} hours on one core."""
 
-
-Rows = Sequence[tuple[Callable[[float], Target], str, Role]]
+Rows: TypeAlias = Sequence[tuple[Maker, str, Role]]
 STATE: Rows = (
     (targets.naive_legacy_histogram, "naive, np.random, one count of a histogram", Role.NAIVE),
     (targets.exact_histogram, "exact, one count of a histogram", Role.EXACT),
@@ -60,13 +67,10 @@ def collect(settings: Settings) -> Collected:
         (GeneratorState(), STATE, settings.budget(2_000, 500)),
         (GeneratorSeed(CLOCK_VALUES), SEEDED, settings.budget(20_000, 4_000)),
     )
-    findings = [
-        finding
-        for attack, rows, trials in jobs
-        for make, _, _ in rows
-        for epsilon in epsilons
-        for finding in audit(make(epsilon), [attack], trials=trials, alpha=alpha, seed=settings.seed, spend_all=True)
-    ]
+    findings = []
+    for attack, rows, trials in jobs:
+        cases = [(attack, make, epsilon) for make, _, _ in rows for epsilon in epsilons]
+        findings += audits(cases, alpha, settings, trials=trials)
     return Collected(findings, {"epsilons": epsilons, "state": _recovering(settings), "seed": _enumerating(settings)})
 
 
@@ -124,7 +128,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
         ],
     )
     measured = [
-        advantage_series(findings_of(data, make(1.0).name), lambda one: one.claim.epsilon, label, role)
+        advantage_series(findings_of(data, make.__name__), claimed_epsilon, label, role)
         for make, label, role in (*STATE, *SEEDED)
     ]
     winning = Panel(
@@ -174,22 +178,20 @@ def explain(data: dict[str, Any]) -> str:
     def enough(rates: Sequence[float]) -> str:
         return next((str(count) for count, rate in zip(state["answers"], rates, strict=True) if rate == 1), "none")
 
-    def at_one(make: Callable[[float], Target]) -> tuple[float, float]:
-        (finding,) = (one for one in findings_of(data, make(1.0).name) if one.claim.epsilon == 1)
-        assert finding.advantage is not None  # noqa: S101 - `findings_of` keeps only those
-        return finding.advantage.estimate, finding.ceiling
+    def at_one(make: Maker) -> float:
+        return advantage_of(finding_at(data, make.__name__, 1.0)).estimate
 
     return PARAGRAPH.format(
         least=enough(state["recovered"][0]),
         largest=state["truths"][-1],
         most=enough(state["recovered"][-1]),
         seconds=state["seconds"],
-        state=at_one(targets.naive_legacy_histogram)[0],
-        ceiling=at_one(targets.naive_legacy_histogram)[1],
-        exact_state=at_one(targets.exact_histogram)[0],
+        state=at_one(targets.naive_legacy_histogram),
+        ceiling=PrivacyClaim(1.0).ceiling,
+        exact_state=at_one(targets.exact_histogram),
         seeds=rows[-1]["seeds"],
         enumeration=rows[-1]["seconds"],
-        seed=at_one(targets.naive_laplace_clock_seeded)[0],
-        exact_seed=at_one(targets.exact_discrete_laplace)[0],
+        seed=at_one(targets.naive_laplace_clock_seeded),
+        exact_seed=at_one(targets.exact_discrete_laplace),
         all_seeds=rows[-1]["seconds"] / rows[-1]["seeds"] * 2**32 / 3600,
     )

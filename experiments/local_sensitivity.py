@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,12 @@ from attacklab.experiment import Collected, Settings
 from attacklab.figures import Figure, Panel, Role, Series
 from attacklab.findings import Counts
 from attacklab.inference import assess, share_of_alpha
-from attacklab.referee import DEFAULT_ALPHA, audit
+from attacklab.referee import DEFAULT_ALPHA
 from attacklab.targets import Target
 from experiments import targets
 from experiments.adult import ages
+from experiments.curves import estimate_series
+from experiments.sweeps import audits
 
 QUESTION = "How many answers does it take to read the number of people off the noise?"
 
@@ -59,19 +62,7 @@ def collect(settings: Settings) -> Collected:
     """Read n off many answers, bet on neighbours from few, and audit every mean on the worst pair."""
     trials = settings.budget(50_000, 4_000)
     alpha = share_of_alpha(DEFAULT_ALPHA, len(AUDITED) + len(BET_ON) * len(FEW_ANSWERS))
-    findings = [
-        finding
-        for make in AUDITED
-        for finding in audit(
-            make(EPSILON),
-            [LocalSensitivity()],
-            trials=trials,
-            alpha=alpha,
-            seed=settings.seed,
-            spend_all=True,
-            spec=f"experiments.targets:{make.__name__} --epsilon {EPSILON}",
-        )
-    ]
+    findings = audits([(LocalSensitivity(), make, EPSILON) for make in AUDITED], alpha, settings, trials=trials)
     return Collected(findings, {"everybody": _reading(settings), "small_group": _betting(settings, alpha)})
 
 
@@ -138,13 +129,7 @@ def _bet(
             read = size_of_scale(scales, *_bounds(target), SMALL_EPSILON)
             hits[side] += int(np.count_nonzero(read < len(group) - 0.5))
     found = assess(claim, Counts(hits[0], hits[1], trials), alpha)
-    return {
-        "answers": answers,
-        "advantage": found.advantage.estimate,
-        "lower": found.advantage.lower,
-        "upper": found.advantage.upper,
-        "ceiling": claim.ceiling,
-    }
+    return {"answers": answers, **asdict(found.advantage), "ceiling": claim.ceiling}
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
@@ -162,14 +147,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
         ],
     )
     bets = [
-        Series(
-            label=label,
-            role=role,
-            x=_column(small, make.__name__, "answers"),
-            y=_column(small, make.__name__, "advantage"),
-            lower=_column(small, make.__name__, "lower"),
-            upper=_column(small, make.__name__, "upper"),
-        )
+        estimate_series(small["rows"][make.__name__], _column(small, make.__name__, "answers"), label, role)
         for make, label, role in BET_ON
     ]
     betting = Panel(
@@ -215,10 +193,10 @@ def explain(data: dict[str, Any]) -> str:
         group=small["people"],
         status=SMALL_GROUP,
         epsilon=SMALL_EPSILON,
-        one_advantage=rows[0]["advantage"],
+        one_advantage=rows[0]["estimate"],
         one_ceiling=rows[0]["ceiling"],
         most_shown=most["answers"],
-        most_advantage=most["advantage"],
+        most_advantage=most["estimate"],
         most_ceiling=most["ceiling"],
         audited=EPSILON,
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,14 +16,14 @@ from attacklab.experiment import Collected, Settings
 from attacklab.figures import Figure, Panel, Role, Series
 from attacklab.findings import Estimate, Finding
 from attacklab.targets import Target
-from experiments.curves import advantage_series, findings_of
-from experiments.sweeps import sweep
+from experiments.curves import advantage_of, advantage_series, claimed_epsilon, findings_of
+from experiments.sweeps import Maker, sweep
 from experiments.targets import gaussians as targets
 
 QUESTION = "Which samplers of Gaussian noise can be recognised by the low bits of their outputs?"
 
 EPSILONS = (0.01, 0.1, 0.5, 1.0, 4.0)
-TARGETS: tuple[tuple[Callable[[float], Target], str, Role, SamplerModel], ...] = (
+TARGETS: tuple[tuple[Maker, str, Role, SamplerModel], ...] = (
     (targets.naive_gaussian_box_muller, "Box–Muller", Role.NAIVE, samplers.BOX_MULLER),
     (targets.naive_gaussian_box_muller_binary32, "Box–Muller, binary32", Role.NAIVE, samplers.BOX_MULLER),
     (targets.naive_gaussian_polar, "polar method", Role.NAIVE, samplers.POLAR),
@@ -166,17 +165,15 @@ def _density_panel(data: dict[str, Any]) -> Panel:
     )
 
 
-def _of(data: dict[str, Any], make: Callable[[float], Target], answers: int) -> list[Finding]:
+def _of(data: dict[str, Any], make: Maker, answers: int) -> list[Finding]:
     return [one for one in findings_of(data, make.__name__) if one.answers == answers]
 
 
 def explain(data: dict[str, Any]) -> str:
     """Say what is seen at ε = 1 and at the least ε, and why."""
 
-    def at(make: Callable[[float], Target], answers: int, epsilon: float = 1.0) -> Estimate:
-        found = next(one for one in _of(data, make, answers) if one.claim.epsilon == answers * epsilon).advantage
-        assert found is not None  # noqa: S101 - `findings_of` keeps only those
-        return found
+    def at(make: Maker, answers: int, epsilon: float = 1.0) -> Estimate:
+        return advantage_of(next(one for one in _of(data, make, answers) if claimed_epsilon(one) == answers * epsilon))
 
     pairs = [at(make, 2).estimate for make, _, _, model in TARGETS if model.answers == 2]
     recognised = zip(data["measured"]["recognised"], TARGETS, strict=True)

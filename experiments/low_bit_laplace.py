@@ -12,8 +12,15 @@ from attacklab.attacks.low_bit_laplace import TEXTBOOK, reachable
 from attacklab.experiment import Collected, Settings
 from attacklab.figures import Figure, Panel, Role, Series
 from experiments import targets
-from experiments.curves import advantage_series, ceiling_series, findings_of
-from experiments.sweeps import sweep
+from experiments.curves import (
+    advantage_of,
+    advantage_series,
+    ceiling_series,
+    claimed_epsilon,
+    finding_at,
+    findings_of,
+)
+from experiments.sweeps import Maker, sweep
 
 QUESTION = "Do the low bits of a noisy answer tell which database it came from?"
 
@@ -42,7 +49,7 @@ HOLES_SHOWN = 64
 def collect(settings: Settings) -> Collected:
     """Audit each sampler at each ε, and list the reachable doubles in one small place."""
     trials = settings.budget(100_000, 5_000)
-    findings = sweep((make for make, *_ in TARGETS), EPSILONS, LowBitLaplace(ANSWERS), settings, trials=trials)
+    findings = sweep((make for make, *_ in TARGETS), EPSILONS, LowBitLaplace(), settings, trials=trials)
     return Collected(findings, {"epsilons": EPSILONS, "holes": _holes()})
 
 
@@ -62,7 +69,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     """Advantage against ε, and the picture of the holes."""
     epsilons = data["measured"]["epsilons"]
     measured = [
-        advantage_series(findings_of(data, make.__name__), lambda one: one.claim.epsilon, label, role)
+        advantage_series(findings_of(data, make.__name__), claimed_epsilon, label, role)
         for make, label, role in TARGETS
     ]
     ideal = [ideal_advantage(epsilon) for epsilon in epsilons]
@@ -112,10 +119,8 @@ def _holes_panel(data: dict[str, Any]) -> Panel:
 def explain(data: dict[str, Any]) -> str:
     """Say what is seen at ε = 0.01, and why."""
 
-    def at(make: Any, epsilon: float) -> str:
-        (finding,) = (one for one in findings_of(data, make.__name__) if one.claim.epsilon == epsilon)
-        assert finding.advantage is not None  # noqa: S101 - `findings_of` keeps only those
-        return f"{finding.advantage.estimate:.3f}"
+    def at(make: Maker, epsilon: float) -> str:
+        return f"{advantage_of(finding_at(data, make.__name__, epsilon)).estimate:.3f}"
 
     return PARAGRAPH.format(
         ceiling=math.tanh(0.005),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -13,15 +12,14 @@ from attacklab.attacks.precision import Precision
 from attacklab.experiment import Collected, Settings
 from attacklab.figures import Figure, Panel, Role, Series
 from attacklab.findings import Estimate, Finding
-from attacklab.targets import Target
 from experiments import targets
-from experiments.curves import advantage_series, ceiling_series, findings_of
-from experiments.sweeps import sweep
+from experiments.curves import advantage_of, advantage_series, ceiling_series, claimed_epsilon, findings_of
+from experiments.sweeps import Maker, sweep
 
 QUESTION = "Does the addition of f(D) and noise tell f(D), whatever sampler the noise comes from?"
 
 EPSILONS = (0.01, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-TARGETS: tuple[tuple[Callable[[float], Target], str, Role], ...] = (
+TARGETS: tuple[tuple[Maker, str, Role], ...] = (
     (targets.naive_laplace_inverse_cdf, "naive Laplace, textbook inverse CDF", Role.NAIVE),
     (targets.naive_laplace_numpy, "naive Laplace, numpy", Role.NAIVE),
     (targets.naive_gaussian_ziggurat, "naive Gaussian, numpy", Role.NAIVE),
@@ -121,7 +119,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
 
 def _advantages(data: dict[str, Any], pair: int, title: str, *computed: Series) -> Panel:
     measured = [
-        advantage_series(map(_oriented, _of_pair(data, make, pair)), lambda one: one.claim.epsilon, label, role)
+        advantage_series(map(_oriented, _of_pair(data, make, pair)), claimed_epsilon, label, role)
         for make, label, role in TARGETS
     ]
     return Panel(
@@ -162,21 +160,20 @@ def _grids_panel(data: dict[str, Any]) -> Panel:
     )
 
 
-def _by_epsilon(data: dict[str, Any], make: Callable[[float], Target]) -> list[list[Finding]]:
+def _by_epsilon(data: dict[str, Any], make: Maker) -> list[list[Finding]]:
     """The findings of a target, a list of both pairs for each ε."""
     found = findings_of(data, make.__name__)
     return [[one for one in found if one.claim.epsilon == epsilon] for epsilon in data["measured"]["epsilons"]]
 
 
-def _of_pair(data: dict[str, Any], make: Callable[[float], Target], pair: int) -> list[Finding]:
+def _of_pair(data: dict[str, Any], make: Maker, pair: int) -> list[Finding]:
     """The findings of a target about one pair; there is no near one where more than half of the outputs are equal."""
     return [of_one[pair] for of_one in _by_epsilon(data, make) if pair < len(of_one)]
 
 
 def _oriented(finding: Finding) -> Finding:
     """The finding with the pair exchanged where the bet chosen was one on the second answer."""
-    advantage = finding.advantage
-    assert advantage is not None  # noqa: S101 - `findings_of` keeps only those
+    advantage = advantage_of(finding)
     if advantage.estimate >= 0:
         return finding
     return replace(finding, advantage=Estimate(-advantage.estimate, -advantage.upper, -advantage.lower))
@@ -185,12 +182,11 @@ def _oriented(finding: Finding) -> Finding:
 def explain(data: dict[str, Any]) -> str:
     """Say what is seen at ε = 1 and at the least ε, and why."""
 
-    def at(make: Callable[[float], Target], pair: int, epsilon: float) -> Finding:
+    def at(make: Maker, pair: int, epsilon: float) -> Finding:
         return next(one for one in _of_pair(data, make, pair) if one.claim.epsilon == epsilon)
 
     def shown(finding: Finding) -> str:
-        assert finding.advantage is not None  # noqa: S101 - `findings_of` keeps only those
-        return f"{abs(finding.advantage.estimate):.3f}"
+        return f"{abs(advantage_of(finding).estimate):.3f}"
 
     far = at(targets.naive_laplace_numpy, FAR, 1.0)
     return PARAGRAPH.format(

@@ -16,7 +16,7 @@ from attacklab.figures import Figure, Panel, Role, Series
 from attacklab.findings import Finding
 from attacklab.targets import Target
 from experiments import targets
-from experiments.curves import ceiling_series, findings_of
+from experiments.curves import advantage_of, ceiling_series, claimed_epsilon, findings_of
 from experiments.sweeps import sweep
 
 QUESTION = "What does a selection tell when utilities come near the end of their number format?"
@@ -133,13 +133,11 @@ def _panel(data: dict[str, Any], form: int) -> Panel:
 
 
 def _finding(data: dict[str, Any], target: str, epsilon: float, form: int) -> Finding:
-    return [one for one in findings_of(data, target) if one.claim.epsilon == epsilon][form]
+    return [one for one in findings_of(data, target) if claimed_epsilon(one) == epsilon][form]
 
 
 def _seen(data: dict[str, Any], target: str, epsilon: float, form: int) -> float:
-    advantage = _finding(data, target, epsilon, form).advantage
-    assert advantage is not None  # noqa: S101 - `findings_of` keeps only those
-    return abs(advantage.estimate)
+    return abs(advantage_of(_finding(data, target, epsilon, form)).estimate)
 
 
 def explain(data: dict[str, Any]) -> str:

@@ -18,10 +18,11 @@ from attacklab.experiment import Collected, Settings
 from attacklab.figures import Figure, Panel, Role, Series
 from attacklab.findings import Counts, Finding
 from attacklab.inference import assess, share_of_alpha
-from attacklab.referee import DEFAULT_ALPHA, audit
+from attacklab.referee import DEFAULT_ALPHA
 from attacklab.targets import Target
 from experiments import targets
-from experiments.curves import findings_of
+from experiments.curves import advantage_of, estimate_series, findings_of
+from experiments.sweeps import audits
 from experiments.targets.making import exactly
 from mechanisms.grid import LEAST_EXPONENT, Grid
 from mechanisms.laplace.naive import naive_laplace_numpy
@@ -109,14 +110,10 @@ SILENT: tuple[tuple[Callable[[float, int], Target], str, Role], ...] = (
 
 def collect(settings: Settings) -> Collected:
     """Audit sums and selections, and bet on additive noise at the end of the subnormals."""
-    audited = [make(EPSILON) for make, _, _ in (*SUMS, *SELECTIONS)]
+    cases = [(SpecialValues(), make, EPSILON) for make, _, _ in (*SUMS, *SELECTIONS)]
     trials = settings.budget(20_000, 2_000)
-    alpha = share_of_alpha(DEFAULT_ALPHA, len(audited) + len(SILENT) * len(STEPS))
-    findings = [
-        finding
-        for target in audited
-        for finding in audit(target, [SpecialValues()], trials=trials, alpha=alpha, seed=settings.seed, spend_all=True)
-    ]
+    alpha = share_of_alpha(DEFAULT_ALPHA, len(cases) + len(SILENT) * len(STEPS))
+    findings = audits(cases, alpha, settings, trials=trials)
     silent = {
         make.__name__: [_bet_on_middle(make(SILENT_EPSILON, steps), settings, alpha, row, steps) for steps in STEPS]
         for row, (make, _, _) in enumerate(SILENT)
@@ -182,17 +179,7 @@ def _by_input(
 
 def _silent(data: dict[str, Any]) -> Panel:
     seen = data["measured"]["silent"]
-    measured = [
-        Series(
-            label=label,
-            role=role,
-            x=STEPS,
-            y=[one["estimate"] for one in seen[make.__name__]],
-            lower=[one["lower"] for one in seen[make.__name__]],
-            upper=[one["upper"] for one in seen[make.__name__]],
-        )
-        for make, label, role in SILENT
-    ]
+    measured = [estimate_series(seen[make.__name__], STEPS, label, role) for make, label, role in SILENT]
     ends = [STEPS[0], STEPS[-1]]
     ideal = Series(label="ideal mechanism", role=Role.IDEAL, x=ends, y=[-math.expm1(-SILENT_EPSILON / 2)] * 2)
     return Panel(
@@ -212,8 +199,7 @@ def _ceiling(ends: list[int], epsilon: float) -> Series:
 
 def _seen(finding: Finding) -> float:
     """An advantage without its sign, which says only which of the two databases the event speaks for."""
-    assert finding.advantage is not None  # noqa: S101 - `findings_of` keeps only those
-    return abs(finding.advantage.estimate)
+    return abs(advantage_of(finding).estimate)
 
 
 def explain(data: dict[str, Any]) -> str:

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 from attacklab.attacks.base import Attack
 from attacklab.attacks.integer_cast import IntegerCast
 from attacklab.attacks.sum_sensitivity import SumSensitivity, on_path, steepest_step
+from attacklab.claims import PrivacyClaim
 from attacklab.experiment import Collected, Settings
 from attacklab.figures import Figure, Panel, Role, Series
 from attacklab.inference import share_of_alpha
-from attacklab.referee import DEFAULT_ALPHA, audit
-from attacklab.targets import Target
+from attacklab.referee import DEFAULT_ALPHA
 from experiments import targets
-from experiments.curves import advantage_series, ceiling_series, findings_of
+from experiments.curves import (
+    advantage_of,
+    advantage_series,
+    ceiling_series,
+    claimed_epsilon,
+    finding_at,
+    findings_of,
+)
+from experiments.sweeps import Maker, audits
 from experiments.targets.sums import ABOVE_LOWER, DECLARED, LOWER, UPPER
 from mechanisms.summation.naive import Summation, correctly_rounded_sum, numpy_sum, pairwise_sum, sequential_sum
 
@@ -41,8 +49,7 @@ double too, rounded after the noise was added. A sum of ages in 16-bit integers 
 of the integer answers 2^60 + 128 and 2^60 + 129 to doubles rounds them 256 apart ({cast:.3f}; the exact mechanism
 {uncast:.3f})."""
 
-
-Rows = Sequence[tuple[Callable[[float], Target], str, Role]]
+Rows: TypeAlias = Sequence[tuple[Maker, str, Role]]
 ROUNDED: Rows = (
     (targets.naive_numpy_sum, "naive, numpy", Role.NAIVE),
     (targets.naive_correctly_rounded_sum, "naive, correctly rounded (fsum)", Role.NAIVE),
@@ -62,14 +69,8 @@ GROUPS: Sequence[tuple[Attack, Rows]] = ((SumSensitivity(), (*ROUNDED, *WRAPPED)
 def collect(settings: Settings) -> Collected:
     """Measure how far sums move, without noise, and audit each mechanism at each ε."""
     trials = settings.budget(50_000, 4_000)
-    alpha = share_of_alpha(DEFAULT_ALPHA, len(EPSILONS) * sum(len(rows) for _, rows in GROUPS))
-    findings = [
-        finding
-        for attack, rows in GROUPS
-        for make, _, _ in rows
-        for epsilon in EPSILONS
-        for finding in audit(make(epsilon), [attack], trials=trials, alpha=alpha, seed=settings.seed, spend_all=True)
-    ]
+    cases = [(attack, make, epsilon) for attack, rows in GROUPS for make, _, _ in rows for epsilon in EPSILONS]
+    findings = audits(cases, share_of_alpha(DEFAULT_ALPHA, len(cases)), settings, trials=trials)
     sizes = [2**power for power in range(2, settings.budget(15, 12))]
     moves = {label: [float(movement(summation, size) / DECLARED) for size in sizes] for label, _, summation in ORDERS}
     moves["exact, fixed point"] = [float(_fixed_point_movement(size) / DECLARED) for size in sizes]
@@ -122,8 +123,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
 
 def _panel(data: dict[str, Any], rows: Rows, title: str) -> Panel:
     measured = [
-        advantage_series(findings_of(data, make(1.0).name), lambda one: one.claim.epsilon, label, role)
-        for make, label, role in rows
+        advantage_series(findings_of(data, make.__name__), claimed_epsilon, label, role) for make, label, role in rows
     ]
     ideal = Series(label="ideal mechanism", role=Role.IDEAL, x=EPSILONS, y=[_ideal(epsilon) for epsilon in EPSILONS])
     return Panel(
@@ -143,22 +143,19 @@ def _ideal(epsilon: float) -> float:
 def explain(data: dict[str, Any]) -> str:
     """Say how far the sum moves and what is seen at ε = 1."""
 
-    def at_one(make: Callable[[float], Target]) -> tuple[float, float]:
-        (finding,) = (one for one in findings_of(data, make(1.0).name) if one.claim.epsilon == 1)
-        assert finding.advantage is not None  # noqa: S101 - `findings_of` keeps only those
-        return finding.advantage.estimate, finding.ceiling
+    def at_one(make: Maker) -> float:
+        return advantage_of(finding_at(data, make.__name__, 1.0)).estimate
 
     measured = data["measured"]
     at = measured["sizes"].index(1024)
-    naive, ceiling = at_one(targets.naive_numpy_sum)
     return PARAGRAPH.format(
         size=measured["sizes"][at],
         moved=min(measured["moves"][label][at] for label, _, _ in ORDERS),
-        naive=naive,
-        ceiling=ceiling,
-        exact=at_one(targets.exact_fixed_point_sum)[0],
+        naive=at_one(targets.naive_numpy_sum),
+        ceiling=PrivacyClaim(1.0).ceiling,
+        exact=at_one(targets.exact_fixed_point_sum),
         ideal=_ideal(1.0),
-        wrapped=at_one(targets.naive_int16_sum)[0],
-        cast=at_one(targets.naive_laplace_numpy)[0],
-        uncast=at_one(targets.exact_rounded_laplace_wide)[0],
+        wrapped=at_one(targets.naive_int16_sum),
+        cast=at_one(targets.naive_laplace_numpy),
+        uncast=at_one(targets.exact_rounded_laplace_wide),
     )

@@ -1,29 +1,28 @@
-"""Audits of several targets at several ε, as one run with one α."""
+"""Audits of several targets as one run with one α."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias
 
-from attacklab.attacks import Attack
+from attacklab.attacks import ATTACKS, Attack
 from attacklab.experiment import Settings
 from attacklab.findings import Finding
 from attacklab.inference import share_of_alpha
 from attacklab.referee import DEFAULT_ALPHA, audit
 from attacklab.targets import Target
 
+Maker: TypeAlias = Callable[[float], Target]
+"""A function of a module, so that a finding's replay line can name it: the target of an ε."""
+
 
 def sweep(
-    makers: Iterable[Callable[[float], Target]],
-    epsilons: Sequence[float],
-    attack: Attack,
-    settings: Settings,
-    *,
-    trials: int,
+    makers: Iterable[Maker], epsilons: Sequence[float], attack: Attack, settings: Settings, *, trials: int
 ) -> list[Finding]:
-    """Audit the target that each maker makes of each ε, spending all trials for close bounds.
+    """Audit the target that each maker makes of each ε, with one α for all.
 
     Args:
-        makers: functions of a module, so that a finding's replay line can name them.
+        makers: what makes the targets.
         epsilons: the claimed ε, each greater than 0.
         attack: the one attack.
         settings: where the seed comes from.
@@ -32,11 +31,27 @@ def sweep(
     Returns:
         The findings, target by target and for each in the order of the ε.
     """
-    cases = [(make, epsilon) for make in makers for epsilon in epsilons]
-    alpha = share_of_alpha(DEFAULT_ALPHA, len(cases))
+    cases = [(attack, make, epsilon) for make in makers for epsilon in epsilons]
+    return audits(cases, share_of_alpha(DEFAULT_ALPHA, len(cases)), settings, trials=trials)
+
+
+def audits(
+    cases: Iterable[tuple[Attack, Maker, float]], alpha: float, settings: Settings, *, trials: int
+) -> list[Finding]:
+    """Audit the targets one by one, spending all trials for close bounds.
+
+    Args:
+        cases: an attack, what makes a target, and the claimed ε.
+        alpha: of each audit.
+        settings: where the seed comes from.
+        trials: outputs of either input on which an event is judged.
+
+    Returns:
+        The findings, case by case.
+    """
     return [
         finding
-        for make, epsilon in cases
+        for attack, make, epsilon in cases
         for finding in audit(
             make(epsilon),
             [attack],
@@ -44,6 +59,7 @@ def sweep(
             alpha=alpha,
             seed=settings.seed,
             spend_all=True,
-            spec=f"{make.__module__}:{make.__name__} --epsilon {epsilon}",
+            # A command line runs attacks as they are registered only.
+            spec=f"{make.__module__}:{make.__name__} --epsilon {epsilon}" if attack in ATTACKS else None,
         )
     ]

@@ -5,7 +5,7 @@ See attacklab.attacks: position_chunks, missing_clip and double_budget; experime
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from attacklab.attacks.base import Attack
@@ -16,9 +16,9 @@ from attacklab.experiment import Collected, Settings
 from attacklab.figures import Figure, Panel, Role, Series
 from attacklab.findings import Finding
 from attacklab.inference import share_of_alpha
-from attacklab.referee import DEFAULT_ALPHA, audit
-from attacklab.targets import Target
+from attacklab.referee import DEFAULT_ALPHA
 from experiments import targets
+from experiments.sweeps import Maker, audits
 from experiments.targets import means
 from experiments.textbook_laws import (
     enumerated_loss,
@@ -37,7 +37,7 @@ OTHERS = (1, 2, 3, 5, 10, 30, 100, 300)
 ENUMERATED = 5
 """Up to so many other outcomes the law of the rounded mechanism is enumerated too."""
 
-AUDITED: Sequence[tuple[Attack, Callable[[float], Target], str, Role]] = (
+AUDITED: Sequence[tuple[Attack, Maker, str, Role]] = (
     (PositionChunks(), targets.naive_sample_aggregate, "chunks by\nposition", Role.NAIVE),
     (MissingClip(), targets.naive_sum_over_count, "no lower clip,\nsum / count", Role.NAIVE),
     (MissingClip(), targets.naive_ptr_mean, "no lower clip,\nPTR", Role.NAIVE),
@@ -67,19 +67,7 @@ def collect(settings: Settings) -> Collected:
     """Compute what laws and moves show, and attack what samples show."""
     trials = settings.budget(400_000, 100_000)
     alpha = share_of_alpha(DEFAULT_ALPHA, len(AUDITED))
-    findings = [
-        finding
-        for attack, make, _, _ in AUDITED
-        for finding in audit(
-            make(EPSILON),
-            [attack],
-            trials=trials,
-            alpha=alpha,
-            seed=settings.seed,
-            spend_all=True,
-            spec=f"experiments.targets:{make.__name__} --epsilon {EPSILON}",
-        )
-    ]
+    findings = audits([(attack, make, EPSILON) for attack, make, _, _ in AUDITED], alpha, settings, trials=trials)
     measured = {
         "test": [passing_probabilities(delta, EPSILON) for delta in (*DELTAS, means.DELTA)],
         "budget": [sum_over_count_loss(size, EPSILON) / EPSILON for size in (*SIZES, means.PEOPLE)],
@@ -201,7 +189,7 @@ def _attacks(data: dict[str, Any]) -> Panel:
     )
 
 
-def _worst(data: dict[str, Any], attack: Attack, make: Callable[[float], Target]) -> Finding:
+def _worst(data: dict[str, Any], attack: Attack, make: Maker) -> Finding:
     """The finding of an attack on a target, of its several scenarios the one that needs the largest ε."""
     found = (Finding.from_json(finding) for finding in data["findings"])
     own = [one for one in found if one.attack == attack.name and one.target == make(EPSILON).name]

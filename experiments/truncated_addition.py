@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -18,15 +17,16 @@ from attacklab.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, Format
 from attacklab.inference import share_of_alpha
 from attacklab.laws import advantage, hockey_stick, one_uniform, step_law
 from attacklab.neighbours import NeighbouringPair
-from attacklab.referee import DEFAULT_ALPHA, audit
+from attacklab.referee import DEFAULT_ALPHA
 from attacklab.targets import Target
 from experiments import targets
 from experiments.curves import advantage_series, findings_of
+from experiments.sweeps import Maker, audits
 
 QUESTION = "How much do neighbours differ when light weights are lost in a sum, in each floating-point format?"
 
 EPSILON = 1.0
-FORMATS: tuple[tuple[Format, Callable[[float], Target]], ...] = (
+FORMATS: tuple[tuple[Format, Maker], ...] = (
     (BINARY64, targets.naive_exponential),
     (BINARY32, targets.naive_exponential_binary32),
     (BINARY16, targets.naive_exponential_binary16),
@@ -58,8 +58,8 @@ def collect(settings: Settings) -> Collected:
     rows: list[dict[str, Any]] = []
     for accumulator, naive, light in cases:
         attack = TruncatedAddition(most_outcomes=light, formats=(accumulator,))
-        for make in (naive, targets.exact_exponential):
-            findings += audit(make(EPSILON), [attack], trials=trials, alpha=alpha, seed=settings.seed, spend_all=True)
+        pairs = [(attack, make, EPSILON) for make in (naive, targets.exact_exponential)]
+        findings += audits(pairs, alpha, settings, trials=trials)
         target = naive(EPSILON)
         pair = TruncatedAddition.scenario(target, accumulator, light).pair
         rows.append({"format": accumulator.name, "light_outcomes": light, **_laws(target, pair), **_ideal(pair)})
@@ -98,7 +98,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     return [Figure(name="truncated_addition", caption=caption, panels=[_panel(data, *one) for one in FORMATS])]
 
 
-def _panel(data: dict[str, Any], accumulator: Format, naive: Callable[[float], Target]) -> Panel:
+def _panel(data: dict[str, Any], accumulator: Format, naive: Maker) -> Panel:
     rows = [row for row in data["measured"]["rows"] if row["format"] == accumulator.name]
     light = [row["light_outcomes"] for row in rows]
     exact = [
@@ -149,7 +149,7 @@ def explain(data: dict[str, Any]) -> str:
     """Say where the flaw shows to a sample and where only to an exact law."""
     rows = data["measured"]["rows"]
 
-    def most(accumulator: Format, naive: Callable[[float], Target]) -> str:
+    def most(accumulator: Format, naive: Maker) -> str:
         sampled = [(one.advantage.estimate, one) for one in findings_of(data, naive.__name__) if one.advantage]
         estimate, finding = max(sampled, key=lambda pair: pair[0])
         light = light_outcomes_of(finding)

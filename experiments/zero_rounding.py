@@ -10,8 +10,8 @@ from attacklab.experiment import Collected, Settings
 from attacklab.figures import Figure, Panel, Role, Series
 from attacklab.findings import Finding
 from experiments import targets
-from experiments.curves import advantage_series, ceiling_series, findings_of
-from experiments.sweeps import sweep
+from experiments.curves import advantage_of, advantage_series, ceiling_series, claimed_epsilon, findings_of
+from experiments.sweeps import Maker, sweep
 
 QUESTION = "How well does one answer tell two neighbours apart when weights underflow to zero?"
 
@@ -59,7 +59,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
 
 def _panel(data: dict[str, Any], outcomes: int) -> Panel:
     measured = [
-        advantage_series(_of_form(data, make.__name__, outcomes), lambda one: one.claim.epsilon, label, role)
+        advantage_series(_of_form(data, make.__name__, outcomes), claimed_epsilon, label, role)
         for make, label, role in TARGETS
     ]
     epsilons = data["measured"]["epsilons"]
@@ -81,17 +81,16 @@ def explain(data: dict[str, Any]) -> str:
     """Say what is seen at ε = 0.5, and why."""
     at = data["measured"]["epsilons"].index(0.5)
 
-    def seen(make: Any, outcomes: int) -> float:
-        (finding,) = (one for one in _of_form(data, make.__name__, outcomes) if one.claim.epsilon == 0.5)
-        assert finding.advantage is not None  # noqa: S101 - `findings_of` keeps only those
-        return finding.advantage.estimate
+    def seen(make: Maker, outcomes: int) -> float:
+        (finding,) = (one for one in _of_form(data, make.__name__, outcomes) if claimed_epsilon(one) == 0.5)
+        return advantage_of(finding).estimate
 
     two, many = (
         f"{seen(targets.naive_exponential, outcomes):.4f} against {data['measured']['ideal'][str(outcomes)][at]:.4f} "
         f"for the ideal mechanism and {seen(targets.exact_exponential, outcomes):.4f} for the exact one"
         for outcomes in (2, ATTACK.outcomes)
     )
-    (pair, *_) = (one.pair for one in _of_form(data, "naive_exponential", 2) if one.claim.epsilon == 0.5)
+    (pair, *_) = (one.pair for one in _of_form(data, "naive_exponential", 2) if claimed_epsilon(one) == 0.5)
     assert pair is not None  # noqa: S101 - `_of_form` keeps only those
     return PARAGRAPH.format(
         upper=pair["first"]["readable"][0],

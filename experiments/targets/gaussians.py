@@ -8,7 +8,6 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from attacklab.attacks.low_bit_gaussian import textbook_sigma
 from attacklab.claims import PrivacyClaim
 from attacklab.targets import Target
-from experiments.targets.making import GRID, exactly
+from experiments.targets.making import GRID, exact_by_both_paths
 from mechanisms.gaussian.discrete_fast import exact_discrete_gaussian_fast
 from mechanisms.gaussian.exact import exact_discrete_gaussian as discrete_gaussian_reference
 from mechanisms.gaussian.naive import Sampler, box_muller, inverse_cdf, naive_gaussian, polar, ziggurat
@@ -100,6 +99,5 @@ def _naive(sampler: Sampler, epsilon: float, name: str) -> Target:
 def _exact(
     fast: Callable[..., NDArray[np.float64]], reference: Callable[..., float], grid: Grid, epsilon: float, name: str
 ) -> Target:
-    parameters: dict[str, Any] = {"sigma": sigma_of(epsilon), "grid": grid}
-    target = Target.noise(exactly(fast, **parameters), epsilon=epsilon, delta=DELTA, name=name)
-    return target.exact(partial(reference, **parameters))
+    parameters = {"sigma": sigma_of(epsilon), "grid": grid}
+    return exact_by_both_paths(Target.noise, fast, reference, parameters, epsilon=epsilon, delta=DELTA, name=name)

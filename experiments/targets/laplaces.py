@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.targets import Target
-from experiments.targets.making import GRID, exactly, noise, one_by_one
+from experiments.targets.making import GRID, exact_by_both_paths, exact_by_reference, exactly, noise
 from mechanisms.exponential.base_two import BaseTwoEta
 from mechanisms.exponential.exact import exact_laplace_on_grid as laplace_on_grid_reference
 from mechanisms.grid import Grid
@@ -59,27 +60,19 @@ def naive_randomized_response(epsilon: float = 1.0) -> Target:
 
 def exact_rounded_laplace(epsilon: float = 1.0) -> Target:
     """Laplace mechanism, ideal noise rounded to a public grid, exact."""
-    parameters: dict[str, Any] = {"epsilon": Fraction(epsilon), "grid": GRID}
-    target = Target.noise(
-        exactly(exact_rounded_laplace_fast, **parameters), epsilon=epsilon, name="exact_rounded_laplace"
-    )
-    return target.exact(partial(rounded_laplace_reference, **parameters))
+    return _on_grid(exact_rounded_laplace_fast, rounded_laplace_reference, epsilon, "exact_rounded_laplace")
 
 
 def exact_discrete_laplace(epsilon: float = 1.0) -> Target:
     """Laplace mechanism, discrete noise on a public grid, exact."""
-    parameters: dict[str, Any] = {"epsilon": Fraction(epsilon), "grid": GRID}
-    target = Target.noise(
-        exactly(exact_discrete_laplace_fast, **parameters), epsilon=epsilon, name="exact_discrete_laplace"
-    )
-    return target.exact(partial(discrete_laplace_reference, **parameters))
+    return _on_grid(exact_discrete_laplace_fast, discrete_laplace_reference, epsilon, "exact_discrete_laplace")
 
 
 def exact_rounded_laplace_wide(epsilon: float = 1.0) -> Target:
     """Laplace mechanism, ideal noise rounded to a public grid of step 256, exact."""
+    wide = exactly(exact_rounded_laplace_fast, epsilon=Fraction(epsilon), grid=WIDE_GRID)
 
     def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        wide = exactly(exact_rounded_laplace_fast, epsilon=Fraction(epsilon), grid=WIDE_GRID)
         return wide(Fraction(answer), trials, rng)
 
     return Target.noise(release, epsilon=epsilon, name="exact_rounded_laplace_wide")
@@ -94,7 +87,7 @@ def exact_laplace_on_grid(epsilon: float = 1.0) -> Target:
         released = laplace_on_grid_reference(answer, bits, eta=eta, lower=lower, spacing=1, points=upper - lower + 1)
         return int(released)
 
-    return Target.noise(one_by_one(sampler), epsilon=epsilon, name="exact_laplace_on_grid").exact(sampler)
+    return exact_by_reference(Target.noise, sampler, epsilon=epsilon, name="exact_laplace_on_grid")
 
 
 def exact_fixed_work_geometric(epsilon: float = 1.0) -> Target:
@@ -107,7 +100,7 @@ def exact_fixed_work_geometric(epsilon: float = 1.0) -> Target:
         whole = math.floor(Fraction(answer) + Fraction(1, 2))
         return fixed_work_reference(whole, bits, eta=eta, lower=lower, upper=upper)
 
-    return Target.noise(one_by_one(sampler), epsilon=epsilon, name="exact_fixed_work_geometric").exact(sampler)
+    return exact_by_reference(Target.noise, sampler, epsilon=epsilon, name="exact_fixed_work_geometric")
 
 
 def exact_snapping(epsilon: float = 1.0) -> Target:
@@ -119,7 +112,7 @@ def exact_snapping(epsilon: float = 1.0) -> Target:
             raise ValueError(f"answer must be a double, not {answer!r}: rounding could move neighbours apart")
         return snapping_reference(double, bits, epsilon=Fraction(epsilon), bound=float(ANSWERS[1]))
 
-    return Target.noise(one_by_one(sampler), epsilon=epsilon, name="exact_snapping").exact(sampler)
+    return exact_by_reference(Target.noise, sampler, epsilon=epsilon, name="exact_snapping")
 
 
 def exact_randomized_response(epsilon: float = 1.0) -> Target:
@@ -130,4 +123,9 @@ def exact_randomized_response(epsilon: float = 1.0) -> Target:
             raise TypeError(f"truth must be a bool, not {type(truth).__name__}")
         return randomized_response_reference(truth, bits, epsilon=Fraction(epsilon))
 
-    return Target.dataset(one_by_one(sampler), epsilon=epsilon, name="exact_randomized_response").exact(sampler)
+    return exact_by_reference(Target.dataset, sampler, epsilon=epsilon, name="exact_randomized_response")
+
+
+def _on_grid(fast: Callable[..., Any], reference: Callable[..., Any], epsilon: float, name: str) -> Target:
+    parameters = {"epsilon": Fraction(epsilon), "grid": GRID}
+    return exact_by_both_paths(Target.noise, fast, reference, parameters, epsilon=epsilon, name=name)

@@ -1,15 +1,15 @@
-"""Making targets out of mechanisms."""
+"""Making targets out of mechanisms: naive ones as they are, exact ones with a path to run and a path to prove."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.targets import Release, Target
+from attacklab.targets import Target
 from mechanisms.grid import Grid
 from mechanisms.randomness import SeededBits
 
@@ -27,21 +27,40 @@ def noise(mechanism: Callable[..., Any], epsilon: float) -> Target:
     return Target.noise(partial(mechanism, epsilon=epsilon), epsilon=epsilon)
 
 
+def exact_by_both_paths(
+    make: Callable[..., Target],
+    fast: Callable[..., NDArray[Any]],
+    reference: Callable[..., Any],
+    parameters: Mapping[str, Any],
+    **claim: Any,
+) -> Target:
+    """An exact mechanism that has a fast path, which is run, and a reference path, which can be proved.
+
+    Args:
+        make: `Target.noise` or another constructor.
+        fast: `fast(input, trials, bits, **parameters)`.
+        reference: `reference(input, bits, **parameters)`.
+        parameters: of the mechanism.
+        **claim: what the constructor takes beside the release.
+    """
+    return make(exactly(fast, **parameters), **claim).exact(partial(reference, **parameters))
+
+
+def exact_by_reference(make: Callable[..., Target], sampler: Callable[..., Any], **claim: Any) -> Target:
+    """An exact mechanism whose reference path `sampler(input, bits)` is run too, one draw at a time."""
+
+    def release(input_: Any, trials: int, rng: np.random.Generator) -> NDArray[Any]:
+        bits = SeededBits(rng)
+        return np.array([sampler(input_, bits) for _ in range(trials)])
+
+    return make(release, **claim).exact(sampler)
+
+
 def exactly(mechanism: Callable[..., Any], **parameters: Any) -> Callable[..., NDArray[Any]]:
     """A fast exact mechanism as a release: its random bits come from the generator that it is given."""
 
     def release(input_: Any, trials: int, rng: np.random.Generator) -> NDArray[Any]:
         released: NDArray[Any] = mechanism(input_, trials, SeededBits(rng), **parameters)
         return released
-
-    return release
-
-
-def one_by_one(sampler: Callable[..., Any]) -> Release:
-    """A reference path, one draw at a time, as a release."""
-
-    def release(input_: Any, trials: int, rng: np.random.Generator) -> NDArray[Any]:
-        bits = SeededBits(rng)
-        return np.array([sampler(input_, bits) for _ in range(trials)])
 
     return release

@@ -11,7 +11,7 @@ import ml_dtypes
 import numpy as np
 
 from attacklab.targets import Target
-from experiments.targets.making import exactly, one_by_one, selection
+from experiments.targets.making import exact_by_both_paths, exact_by_reference, selection
 from mechanisms.exponential import naive as naive_exponential_family
 from mechanisms.exponential.base_e import exact_exponential_base_e
 from mechanisms.exponential.base_two import BaseTwoEta
@@ -52,17 +52,22 @@ def naive_exponential_bfloat16(epsilon: float = 1.0) -> Target:
 
 def exact_exponential(epsilon: float = 1.0) -> Target:
     """Exponential mechanism in base e, exact, by levels."""
-    target = Target.selection(
-        exactly(exact_exponential_fast, epsilon=Fraction(epsilon)), epsilon=epsilon, name="exact_exponential"
+    parameters = {"epsilon": Fraction(epsilon)}
+    return exact_by_both_paths(
+        Target.selection,
+        exact_exponential_fast,
+        exact_exponential_base_e,
+        parameters,
+        epsilon=epsilon,
+        name="exact_exponential",
     )
-    return target.exact(partial(exact_exponential_base_e, epsilon=Fraction(epsilon)))
 
 
 def exact_exponential_base2(epsilon: float = 1.0) -> Target:
     """Exponential mechanism in base 2, exact, bit by bit; its ε is rounded down."""
     eta = BaseTwoEta.from_epsilon(epsilon, y=16)
     mechanism = partial(exact_exponential_base_two, eta=eta, utility_range=UTILITY_RANGE, sampler=sample_by_rejection)
-    return _one_by_one(mechanism, epsilon, "exact_exponential_base2")
+    return exact_by_reference(Target.selection, mechanism, epsilon=epsilon, name="exact_exponential_base2")
 
 
 def naive_laplace_noisy_max(epsilon: float = 1.0) -> Target:
@@ -91,12 +96,8 @@ def exact_exponential_noisy_max(epsilon: float = 1.0) -> Target:
 
 
 def _reference(mechanism: Callable[..., int], epsilon: float) -> Target:
-    return _one_by_one(partial(mechanism, epsilon=Fraction(epsilon)), epsilon, mechanism.__name__)
-
-
-def _one_by_one(sampler: Callable[..., int], epsilon: float, name: str) -> Target:
-    """A selection whose only path is the reference."""
-    return Target.selection(one_by_one(sampler), epsilon=epsilon, name=name).exact(sampler)
+    sampler = partial(mechanism, epsilon=Fraction(epsilon))
+    return exact_by_reference(Target.selection, sampler, epsilon=epsilon, name=mechanism.__name__)
 
 
 def _low_precision(dtype: Any, epsilon: float, name: str) -> Target:

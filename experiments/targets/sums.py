@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from attacklab.neighbours import Relation
 from attacklab.targets import Target
-from experiments.targets.making import exactly
+from experiments.targets.making import exact_by_both_paths, exactly
 from mechanisms.grid import Grid
 from mechanisms.summation import exact as exact_sums
 from mechanisms.summation import naive as naive_sums
@@ -69,18 +69,28 @@ def exact_fixed_point_sum(epsilon: float = 1.0) -> Target:
 
 def exact_fixed_point_age_sum(epsilon: float = 1.0) -> Target:
     """Sum of ages in fixed point, exact."""
-    parameters: dict[str, Any] = {"epsilon": Fraction(epsilon), "bounds": AGES}
-    release = exactly(exact_sums.exact_bounded_sum_fast, **parameters)
-    target = Target.sum(release, bounds=AGE_BOUNDS, epsilon=epsilon, name="exact_fixed_point_age_sum")
-    return target.exact(partial(exact_sums.exact_bounded_sum, **parameters))
+    return exact_by_both_paths(
+        Target.sum,
+        exact_sums.exact_bounded_sum_fast,
+        exact_sums.exact_bounded_sum,
+        {"epsilon": Fraction(epsilon), "bounds": AGES},
+        bounds=AGE_BOUNDS,
+        epsilon=epsilon,
+        name="exact_fixed_point_age_sum",
+    )
 
 
 def exact_bounded_mean(epsilon: float = 1.0) -> Target:
     """Mean age, sum and count in fixed point with half of ε each, clamped to the bounds, exact."""
-    parameters: dict[str, Any] = {"epsilon": Fraction(epsilon), "bounds": AGES, "relation": "add-remove"}
-    release = exactly(exact_sums.exact_bounded_mean_fast, **parameters)
-    target = Target.mean(release, bounds=AGE_BOUNDS, epsilon=epsilon, name="exact_bounded_mean")
-    return target.exact(partial(exact_sums.exact_bounded_mean, **parameters))
+    return exact_by_both_paths(
+        Target.mean,
+        exact_sums.exact_bounded_mean_fast,
+        exact_sums.exact_bounded_mean,
+        {"epsilon": Fraction(epsilon), "bounds": AGES, "relation": "add-remove"},
+        bounds=AGE_BOUNDS,
+        epsilon=epsilon,
+        name="exact_bounded_mean",
+    )
 
 
 def _naive_sum(summation: Summation, bounds: tuple[float, float], epsilon: float, name: str) -> Target:
