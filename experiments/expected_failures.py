@@ -28,7 +28,7 @@ class Status(enum.StrEnum):
     NEW = "NEW FAILURE"
     PASSES = "UNEXPECTED PASS"
     UNDECIDED = "undecided"
-    """A flaw is known, and the audit could not have refuted the claim, or failed."""
+    """A flaw is known, and the audit failed, could not have refuted the claim, or saw what more trials would refute."""
     NOTHING = ""
     """No flaw is known, and none was found."""
 
@@ -93,10 +93,16 @@ def expected(
     return None
 
 
-def status(verdict: Verdict, *, is_expected: bool) -> Status:
-    """Compare a verdict with what is known."""
+def status(verdict: Verdict, *, is_expected: bool, too_few_trials: bool) -> Status:
+    """Compare a verdict with what is known.
+
+    Args:
+        verdict: of an attack on a mechanism.
+        is_expected: whether a flaw that it finds is known.
+        too_few_trials: whether the rates that were seen would refute the claim if there were more trials.
+    """
     if verdict is Verdict.VIOLATED:
         return Status.KNOWN if is_expected else Status.NEW
     if not is_expected:
         return Status.NOTHING
-    return Status.PASSES if verdict is Verdict.NOT_DETECTED else Status.UNDECIDED
+    return Status.PASSES if verdict is Verdict.NOT_DETECTED and not too_few_trials else Status.UNDECIDED

@@ -102,7 +102,7 @@ def collect(settings: Settings) -> Collected:
         UserWarning: something is withheld.
     """
     failures = expected_failures()
-    seconds = 1.0 if settings.quick else 5.0
+    seconds = 1.0 if settings.quick else 8.0
     cases = audited_here() + ([] if settings.quick else audited_in_environments(Path.cwd()))
     published: list[Finding] = []
     withheld: list[Finding] = []
@@ -165,7 +165,11 @@ def _row(case: Audited, found: Sequence[Finding], failures: Sequence[ExpectedFai
         "mechanism": case.mechanism,
         "attack": worst.attack,
         "verdict": worst.verdict,
-        "status": status(worst.verdict, is_expected=link is not None),
+        "status": status(
+            worst.verdict,
+            is_expected=link is not None,
+            too_few_trials=any(one.trials_needed is not None for one in found),
+        ),
         "link": link,
         "reason": worst.reason,
         "epsilon_lower": worst.epsilon_lower,

@@ -105,12 +105,13 @@ def test_a_malformed_expected_failure_is_refused_with_the_name_of_its_file(
 
 
 def test_a_verdict_is_compared_with_what_is_known() -> None:
-    assert status(Verdict.VIOLATED, is_expected=True) is Status.KNOWN
-    assert status(Verdict.VIOLATED, is_expected=False) is Status.NEW
-    assert status(Verdict.NOT_DETECTED, is_expected=True) is Status.PASSES
-    assert status(Verdict.INCONCLUSIVE, is_expected=True) is Status.UNDECIDED
-    assert status(Verdict.ERROR, is_expected=True) is Status.UNDECIDED
-    assert status(Verdict.NOT_DETECTED, is_expected=False) is Status.NOTHING
+    assert status(Verdict.VIOLATED, is_expected=True, too_few_trials=False) is Status.KNOWN
+    assert status(Verdict.VIOLATED, is_expected=False, too_few_trials=False) is Status.NEW
+    assert status(Verdict.NOT_DETECTED, is_expected=True, too_few_trials=False) is Status.PASSES
+    assert status(Verdict.NOT_DETECTED, is_expected=True, too_few_trials=True) is Status.UNDECIDED
+    assert status(Verdict.INCONCLUSIVE, is_expected=True, too_few_trials=False) is Status.UNDECIDED
+    assert status(Verdict.ERROR, is_expected=True, too_few_trials=False) is Status.UNDECIDED
+    assert status(Verdict.NOT_DETECTED, is_expected=False, too_few_trials=False) is Status.NOTHING
 
 
 def test_a_known_flaw_is_published_with_its_link(only_numpys_laplace: list[ExpectedFailure]) -> None:
