@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from attacklab.figures import Figure
 from attacklab.findings import Finding, record, to_text, write_whole
 
@@ -43,6 +45,10 @@ class Settings:
     def budget(self, full: int, quick: int) -> int:
         """A number of trials (or the like) for this run."""
         return quick if self.quick else full
+
+    def generator(self, *key: int) -> np.random.Generator:
+        """The randomness of one part of this run, by its key; parts of other keys are independent."""
+        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
 
 
 @dataclass(frozen=True, slots=True)

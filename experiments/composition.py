@@ -166,16 +166,12 @@ def _least(holds: Any) -> float:
     return high
 
 
-def _draw(settings: Settings, *key: int) -> np.random.Generator:
-    return np.random.default_rng(np.random.SeedSequence(settings.seed, spawn_key=key))
-
-
 def _low_bits(settings: Settings, trials: int, answers: int, alpha: float) -> Estimate:
     """The bet that every one of m answers can be reached from the first database."""
     target = targets.naive_laplace_numpy(EPSILON)
     hits = []
     for side in (0, 1):
-        rng = _draw(settings, 0, answers, side)
+        rng = settings.generator(0, answers, side)
         kept = 0
         for rows in _portions(trials, answers):
             drawn = target.outputs(float(side), rows * answers, rng)
@@ -191,7 +187,7 @@ def _local(settings: Settings, trials: int, answers: int, alpha: float) -> Estim
     threshold = (upper - lower) * _crossing(*_local_scales())
     hits = []
     for side, size in enumerate((GROUP, GROUP + 1)):
-        drawn = target.outputs(np.full(size, lower), trials * answers, _draw(settings, 1, answers, side))
+        drawn = target.outputs(np.full(size, lower), trials * answers, settings.generator(1, answers, side))
         seen = estimated_scale(drawn.reshape(trials, answers), lower)
         hits.append(int(np.count_nonzero(seen > threshold)))
     return assess(target.claim.composed(answers), Counts(hits[0], hits[1], trials), alpha).advantage

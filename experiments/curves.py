@@ -1,14 +1,16 @@
-"""Series for figures out of findings."""
+"""Series and panels for figures out of findings."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from attacklab.claims import PrivacyClaim
-from attacklab.figures import Role, Series
+from attacklab.figures import Panel, Role, Series
 from attacklab.findings import Estimate, Finding
+from experiments.sweeps import Maker, Rows
 
 
 def findings_of(data: dict[str, Any], target: str) -> list[Finding]:
@@ -34,6 +36,29 @@ def finding_at(data: dict[str, Any], target: str, epsilon: float) -> Finding:
     return finding
 
 
+def advantage_at(data: dict[str, Any], make: Maker, epsilon: float) -> float:
+    """The advantage over the one target that a maker makes of a claimed ε, as it was measured."""
+    return advantage_of(finding_at(data, make.__name__, epsilon)).estimate
+
+
+def advantages_by_epsilon(data: dict[str, Any], rows: Rows) -> list[Series]:
+    """The measured advantages against the claimed ε, a series a row."""
+    return [
+        advantage_series(findings_of(data, make.__name__), claimed_epsilon, label, role) for make, label, role in rows
+    ]
+
+
+def advantage_panel(title: str, series: Iterable[Series], epsilons: Sequence[float]) -> Panel:
+    """Advantages against the claimed ε, below the ceiling of the claim."""
+    return Panel(
+        title=title,
+        x_label="claimed ε",
+        y_label="distinguishing advantage P[E] − Q[E]",
+        x_scale="log",
+        series=[*series, ceiling_series(epsilons)],
+    )
+
+
 def advantage_series(findings: Iterable[Finding], x: Callable[[Finding], float], label: str, role: Role) -> Series:
     """The measured advantages with their confidence bounds, against `x` of a finding."""
     shown = [finding for finding in findings if finding.advantage is not None]
@@ -44,6 +69,16 @@ def estimate_series(estimates: Sequence[Mapping[str, float]], x: Sequence[float]
     """Estimates as plain values, with their confidence bounds."""
     y, lower, upper = ([one[name] for one in estimates] for name in ("estimate", "lower", "upper"))
     return Series(label=label, role=role, x=x, y=y, lower=lower, upper=upper)
+
+
+def ideal_laplace_advantage(epsilon: float) -> float:
+    """The most that any bet wins against ideal Laplace noise at answers one sensitivity apart."""
+    return -math.expm1(-epsilon / 2)
+
+
+def ideal_laplace_series(label: str, epsilons: Sequence[float]) -> Series:
+    """The advantage that ideal Laplace noise leaves to the best bet, against ε."""
+    return Series(label=label, role=Role.IDEAL, x=list(epsilons), y=[*map(ideal_laplace_advantage, epsilons)])
 
 
 def ceiling_series(epsilons: Sequence[float]) -> Series:

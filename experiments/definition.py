@@ -33,17 +33,17 @@ QUESTION = (
 
 EPSILON = Fraction(1)
 SIGMA = 3
-#: Δ in steps of the grid, for discrete Laplace noise. In steps of Δ it would be randomized response with more outcomes:
-#: every outcome has the privacy loss ε or −ε.
 STEPS = 4
+"""Δ in steps of the grid, for discrete Laplace noise. In steps of Δ it would be randomized response with more outcomes:
+every outcome has the privacy loss ε or −ε."""
 LARGEST_GROUP = 5
-#: The public range of the mechanism whose law is closed, and its η: the largest within ε that 8 bits can express.
 RANGE = 12
+"""The public range of the mechanism whose law is closed, and its η: the largest within ε that 8 bits can express."""
 ETA = BaseTwoEta.from_epsilon(EPSILON, y=8, monotone=True)
 PRIORS = tuple(i / 20 for i in range(1, 20))
 TYPE_1_ERRORS = tuple(i / 20 for i in range(21))
-#: Outcomes lighter than this say nothing sharp about a posterior: what is unresolved may weigh as much.
 LIGHTEST = mpq(1, 1 << 20)
+"""Outcomes lighter than this say nothing sharp about a posterior: what is unresolved may weigh as much."""
 LABELS = {
     "laplace": f"discrete Laplace, in steps of Δ/{STEPS}",
     "response": "randomized response",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,15 +19,8 @@ from attacklab.figures import Figure, Panel, Role, Series
 from attacklab.inference import share_of_alpha
 from attacklab.referee import DEFAULT_ALPHA
 from experiments import targets
-from experiments.curves import (
-    advantage_of,
-    advantage_series,
-    ceiling_series,
-    claimed_epsilon,
-    finding_at,
-    findings_of,
-)
-from experiments.sweeps import Maker, audits
+from experiments.curves import advantage_at, advantage_panel, advantages_by_epsilon
+from experiments.sweeps import Rows, audits
 from experiments.targets.generators import CLOCK_VALUES
 
 QUESTION = "How many answers give the noise generator away, and what is that worth?"
@@ -48,7 +41,6 @@ yields {exact_state:.3f}. A generator seeded from a clock for every answer has a
 values: one answer told the seed among {seeds} in {enumeration:.1f} s, and neighbours apart with advantage {seed:.3f}
 ({exact_seed:.3f} for the exact mechanism). All of numpy's 32-bit seeds would take {all_seeds:.1f} hours on one core."""
 
-Rows: TypeAlias = Sequence[tuple[Maker, str, Role]]
 STATE: Rows = (
     (targets.naive_legacy_histogram, "naive, np.random, one count of a histogram", Role.NAIVE),
     (targets.exact_histogram, "exact, one count of a histogram", Role.EXACT),
@@ -127,17 +119,8 @@ def figures(data: dict[str, Any]) -> list[Figure]:
             for truth, rates in zip(state["truths"], state["recovered"], strict=True)
         ],
     )
-    measured = [
-        advantage_series(findings_of(data, make.__name__), claimed_epsilon, label, role)
-        for make, label, role in (*STATE, *SEEDED)
-    ]
-    winning = Panel(
-        title="what the adversary wins",
-        x_label="claimed ε",
-        y_label="distinguishing advantage P[E] − Q[E]",
-        x_scale="log",
-        series=[*measured, ceiling_series(data["measured"]["epsilons"])],
-    )
+    measured = advantages_by_epsilon(data, (*STATE, *SEEDED))
+    winning = advantage_panel("what the adversary wins", measured, data["measured"]["epsilons"])
     cost = rows[-1]["seconds"] / rows[-1]["seeds"]
     all_powers = [2.0**power for power in (8, 16, 24, 32)]
     enumerating = Panel(
@@ -178,20 +161,17 @@ def explain(data: dict[str, Any]) -> str:
     def enough(rates: Sequence[float]) -> str:
         return next((str(count) for count, rate in zip(state["answers"], rates, strict=True) if rate == 1), "none")
 
-    def at_one(make: Maker) -> float:
-        return advantage_of(finding_at(data, make.__name__, 1.0)).estimate
-
     return PARAGRAPH.format(
         least=enough(state["recovered"][0]),
         largest=state["truths"][-1],
         most=enough(state["recovered"][-1]),
         seconds=state["seconds"],
-        state=at_one(targets.naive_legacy_histogram),
+        state=advantage_at(data, targets.naive_legacy_histogram, 1.0),
         ceiling=PrivacyClaim(1.0).ceiling,
-        exact_state=at_one(targets.exact_histogram),
+        exact_state=advantage_at(data, targets.exact_histogram, 1.0),
         seeds=rows[-1]["seeds"],
         enumeration=rows[-1]["seconds"],
-        seed=at_one(targets.naive_laplace_clock_seeded),
-        exact_seed=at_one(targets.exact_discrete_laplace),
+        seed=advantage_at(data, targets.naive_laplace_clock_seeded, 1.0),
+        exact_seed=advantage_at(data, targets.exact_discrete_laplace, 1.0),
         all_seeds=rows[-1]["seconds"] / rows[-1]["seeds"] * 2**32 / 3600,
     )

@@ -25,8 +25,8 @@ SCALE = 10
 OUTCOMES = 50
 PRECISION = 60
 TRACED_RUNS = 20_000
-#: A sampler that takes so many single bits leaves as many tapes open after its first run.
 BITS_OF_WIDE = 120
+"""A sampler that takes so many single bits leaves as many tapes open after its first run."""
 KINDS = {
     "weights": "weights 2^−u, bisection, until closed",
     "base_e": "exponential, base e",

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks import LocalSensitivity
+from attacklab.attacks.base import bounds_of
 from attacklab.attacks.local_sensitivity import estimated_scale, size_of_scale
 from attacklab.experiment import Collected, Settings
 from attacklab.figures import Figure, Panel, Role, Series
@@ -66,10 +67,6 @@ def collect(settings: Settings) -> Collected:
     return Collected(findings, {"everybody": _reading(settings), "small_group": _betting(settings, alpha)})
 
 
-def _rng(settings: Settings, *key: int) -> np.random.Generator:
-    return np.random.default_rng(np.random.SeedSequence(settings.seed, spawn_key=key))
-
-
 def _reading(settings: Settings) -> dict[str, Any]:
     """Median relative error of the n that is read off m answers about everybody."""
     people = ages()
@@ -80,19 +77,14 @@ def _reading(settings: Settings) -> dict[str, Any]:
         drawn = target.outputs(people, repetitions * answers, rng).reshape(repetitions, answers)
         # The adversary does not know the mean: it centres the answers on their own.
         scales = estimated_scale(drawn, drawn.mean(axis=1, keepdims=True))
-        estimates = size_of_scale(scales, *_bounds(target), EPSILON)
+        estimates = size_of_scale(scales, *bounds_of(target), EPSILON)
         return float(np.median(np.abs(estimates - len(people)) / len(people)))
 
     errors = {
-        make.__name__: [error(make(EPSILON), answers, _rng(settings, 0, row, answers)) for answers in ANSWERS]
+        make.__name__: [error(make(EPSILON), answers, settings.generator(0, row, answers)) for answers in ANSWERS]
         for row, (make, _, _) in enumerate(READ_OFF)
     }
     return {"people": len(people), "mean": mean, "answers": ANSWERS, "errors": errors}
-
-
-def _bounds(target: Target) -> tuple[float, float]:
-    assert target.bounds is not None  # noqa: S101 - every mean has bounds
-    return target.bounds
 
 
 def _betting(settings: Settings, alpha: float) -> dict[str, Any]:
@@ -104,7 +96,7 @@ def _betting(settings: Settings, alpha: float) -> dict[str, Any]:
     for row, (make, _, _) in enumerate(BET_ON):
         target = make(SMALL_EPSILON)
         rows[make.__name__] = [
-            _bet(target, group, answers, max(least, outputs // answers), alpha, _rng(settings, 1, row, answers))
+            _bet(target, group, answers, max(least, outputs // answers), alpha, settings.generator(1, row, answers))
             for answers in FEW_ANSWERS
         ]
     return {"people": len(group), "rows": rows}
@@ -126,7 +118,7 @@ def _bet(
             rows = min(step, trials - start)
             drawn = target.outputs(people, rows * answers, rng).reshape(rows, answers)
             scales = estimated_scale(drawn, float(people.mean()))
-            read = size_of_scale(scales, *_bounds(target), SMALL_EPSILON)
+            read = size_of_scale(scales, *bounds_of(target), SMALL_EPSILON)
             hits[side] += int(np.count_nonzero(read < len(group) - 0.5))
     found = assess(claim, Counts(hits[0], hits[1], trials), alpha)
     return {"answers": answers, **asdict(found.advantage), "ceiling": claim.ceiling}
@@ -186,7 +178,7 @@ def explain(data: dict[str, Any]) -> str:
     above = [row for row in rows if row["lower"] > row["ceiling"]]
     most = above[-1] if above else rows[-1]
     return PARAGRAPH.format(
-        upper=_bounds(NAIVE(EPSILON))[1],
+        upper=bounds_of(NAIVE(EPSILON))[1],
         many=everybody["answers"][-1],
         everybody=everybody["people"],
         error=everybody["errors"][NAIVE.__name__][-1],

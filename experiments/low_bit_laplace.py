@@ -12,20 +12,13 @@ from attacklab.attacks.low_bit_laplace import TEXTBOOK, reachable
 from attacklab.experiment import Collected, Settings
 from attacklab.figures import Figure, Panel, Role, Series
 from experiments import targets
-from experiments.curves import (
-    advantage_of,
-    advantage_series,
-    ceiling_series,
-    claimed_epsilon,
-    finding_at,
-    findings_of,
-)
-from experiments.sweeps import Maker, sweep
+from experiments.curves import advantage_at, advantage_panel, advantages_by_epsilon, ideal_laplace_series
+from experiments.sweeps import Maker, Rows, sweep
 
 QUESTION = "Do the low bits of a noisy answer tell which database it came from?"
 
 EPSILONS = (0.001, 0.01, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-TARGETS = (
+TARGETS: Rows = (
     (targets.naive_laplace_inverse_cdf, "naive, textbook inverse CDF", Role.NAIVE),
     (targets.naive_laplace_numpy, "naive, numpy Generator.laplace", Role.NAIVE),
     (targets.naive_laplace_numpy_legacy, "naive, numpy RandomState.laplace", Role.NAIVE),
@@ -60,30 +53,12 @@ def _holes() -> dict[str, list[bool]]:
     return {str(answer): reachable(doubles, answer, 1 / HOLES_EPSILON, TEXTBOOK).tolist() for answer in ANSWERS}
 
 
-def ideal_advantage(epsilon: float) -> float:
-    """The most that any bet wins against ideal Laplace noise at answers one sensitivity apart."""
-    return -math.expm1(-epsilon / 2)
-
-
 def figures(data: dict[str, Any]) -> list[Figure]:
     """Advantage against ε, and the picture of the holes."""
     epsilons = data["measured"]["epsilons"]
-    measured = [
-        advantage_series(findings_of(data, make.__name__), claimed_epsilon, label, role)
-        for make, label, role in TARGETS
-    ]
-    ideal = [ideal_advantage(epsilon) for epsilon in epsilons]
-    advantage = Panel(
-        title="answers 0 and 1, sensitivity 1",
-        x_label="claimed ε",
-        y_label="distinguishing advantage P[E] − Q[E]",
-        x_scale="log",
-        series=[
-            *measured,
-            Series(label="ideal mechanism, best bet", role=Role.IDEAL, x=epsilons, y=ideal),
-            ceiling_series(epsilons),
-        ],
-    )
+    ideal = ideal_laplace_series("ideal mechanism, best bet", epsilons)
+    series = [*advantages_by_epsilon(data, TARGETS), ideal]
+    advantage = advantage_panel("answers 0 and 1, sensitivity 1", series, epsilons)
     return [
         Figure(
             name="low_bit_laplace",
@@ -120,7 +95,7 @@ def explain(data: dict[str, Any]) -> str:
     """Say what is seen at ε = 0.01, and why."""
 
     def at(make: Maker, epsilon: float) -> str:
-        return f"{advantage_of(finding_at(data, make.__name__, epsilon)).estimate:.3f}"
+        return f"{advantage_at(data, make, epsilon):.3f}"
 
     return PARAGRAPH.format(
         ceiling=math.tanh(0.005),

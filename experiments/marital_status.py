@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from attacklab.experiment import Collected, Settings
 from attacklab.figures import Figure, Panel, Role, Series
-from attacklab.targets import Target
 from experiments import targets
 from experiments.adult import marital_counts
+from experiments.sweeps import Rows
 
 QUESTION = "Which marital status do selection mechanisms report as the most common one, in 200 draws at ε = 1?"
 
 EPSILON = 1.0
 DRAWS = 200
 PEOPLE_A_POINT = 1000
-MECHANISMS: tuple[tuple[Callable[[float], Target], str, Role], ...] = (
+MECHANISMS: Rows = (
     (targets.naive_exponential, "naive exponential mechanism", Role.NAIVE),
     (targets.naive_laplace_noisy_max, "naive report noisy max, Laplace", Role.NAIVE),
     (targets.exact_exponential, "exact exponential mechanism", Role.EXACT),
@@ -39,8 +38,7 @@ def collect(settings: Settings) -> Collected:
     utilities = np.array(list(counts.values())) / PEOPLE_A_POINT
     drawn = {}
     for number, (make, _, _) in enumerate(MECHANISMS):
-        rng = np.random.default_rng(np.random.SeedSequence(settings.seed, spawn_key=(number,)))
-        outputs = make(EPSILON).outputs(utilities, DRAWS, rng)
+        outputs = make(EPSILON).outputs(utilities, DRAWS, settings.generator(number))
         drawn[make.__name__] = np.bincount(outputs.astype(np.int64), minlength=len(utilities)).tolist()
     weights = np.exp(EPSILON / 2 * (utilities - utilities.max()))
     expected = DRAWS * weights / weights.sum()

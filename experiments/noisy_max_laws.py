@@ -21,8 +21,8 @@ from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_gumbel
 
 QUESTION = "Which noise makes report noisy max the exponential mechanism: Gumbel, exponential or Laplace?"
 
-#: With ε = 2 and Δu = 1 the gap of two utilities is t, in units of 2Δu/ε.
 EPSILON = 2
+"""With ε = 2 and Δu = 1 the gap of two utilities is t, in units of 2Δu/ε."""
 GREATEST_GAP = 6
 MECHANISMS: dict[str, Callable[..., int]] = {
     "gumbel": exact_gumbel_noisy_max,

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacklab.attacks.work import Work, work_events
 from attacklab.claims import PrivacyClaim
@@ -22,11 +21,11 @@ from attacklab.observed_work import interleaved, with_bits_drawn, with_bits_take
 from attacklab.referee import DEFAULT_ALPHA, audit
 from attacklab.targets import Outputs, Target
 from attacklab.timing_test import timing_test
-from experiments.curves import advantage_series, ceiling_series, findings_of
+from experiments.curves import advantage_of, advantage_series, ceiling_series, claimed_epsilon, finding_at, findings_of
+from experiments.targets.making import exact_by_reference
 from mechanisms.exponential.base_two import BaseTwoEta
 from mechanisms.laplace.fixed_work import exact_fixed_work_geometric
 from mechanisms.laplace.naive import naive_two_sided_geometric
-from mechanisms.randomness import SeededBits
 
 QUESTION = "How much more does an adversary know who sees, or times, how much work a noisy answer took?"
 
@@ -60,12 +59,7 @@ def exact_fixed_work(epsilon: float = 1.0) -> Target:
     """Two-sided geometric noise on a public range, the same work for every draw."""
     eta = BaseTwoEta.from_epsilon(epsilon, y=8, monotone=True)
     sampler = partial(exact_fixed_work_geometric, eta=eta, lower=0, upper=RANGE)
-
-    def release(answer: int, trials: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        bits = SeededBits(rng)
-        return np.array([sampler(answer, bits) for _ in range(trials)])
-
-    return Target.noise(release, epsilon=epsilon, name="exact_fixed_work").exact(sampler)
+    return exact_by_reference(Target.noise, sampler, epsilon=epsilon, name="exact_fixed_work")
 
 
 OBSERVED = (
@@ -131,7 +125,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
 
 def _advantages(data: dict[str, Any]) -> Panel:
     counted = [
-        advantage_series(findings_of(data, observe(make()).name), lambda finding: finding.claim.epsilon, label, role)
+        advantage_series(findings_of(data, observe(make()).name), claimed_epsilon, label, role)
         for make, observe, label, role in OBSERVED
     ]
     timed = [
@@ -181,9 +175,7 @@ def explain(data: dict[str, Any]) -> str:
 
     def counted(place: int) -> float:
         make, observe, _, _ = OBSERVED[place]
-        (finding,) = (one for one in findings_of(data, observe(make()).name) if one.claim.epsilon == TIMED)
-        assert finding.advantage is not None  # noqa: S101 - `findings_of` keeps only those
-        return finding.advantage.estimate
+        return advantage_of(finding_at(data, observe(make()).name, TIMED)).estimate
 
     return PARAGRAPH.format(
         naive=counted(0),

@@ -13,13 +13,20 @@ from attacklab.experiment import Collected, Settings
 from attacklab.figures import Figure, Panel, Role, Series
 from attacklab.findings import Estimate, Finding
 from experiments import targets
-from experiments.curves import advantage_of, advantage_series, ceiling_series, claimed_epsilon, findings_of
-from experiments.sweeps import Maker, sweep
+from experiments.curves import (
+    advantage_of,
+    advantage_panel,
+    advantage_series,
+    claimed_epsilon,
+    findings_of,
+    ideal_laplace_series,
+)
+from experiments.sweeps import Maker, Rows, sweep
 
 QUESTION = "Does the addition of f(D) and noise tell f(D), whatever sampler the noise comes from?"
 
 EPSILONS = (0.01, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-TARGETS: tuple[tuple[Maker, str, Role], ...] = (
+TARGETS: Rows = (
     (targets.naive_laplace_inverse_cdf, "naive Laplace, textbook inverse CDF", Role.NAIVE),
     (targets.naive_laplace_numpy, "naive Laplace, numpy", Role.NAIVE),
     (targets.naive_gaussian_ziggurat, "naive Gaussian, numpy", Role.NAIVE),
@@ -61,11 +68,6 @@ def _shares(outputs: np.ndarray[Any, np.dtype[np.float64]]) -> list[float]:
     return [float(np.mean(np.ldexp(outputs, -exponent) % 1 == 0)) for exponent in GRID_EXPONENTS]
 
 
-def ideal_advantage(epsilon: float) -> float:
-    """The most that any bet wins against ideal Laplace noise at answers one sensitivity apart."""
-    return -math.expm1(-epsilon / 2)
-
-
 def left_out(epsilon: float) -> tuple[float, float]:
     """How often ideal Laplace noise about 0 rounds to a double that the answer 1 leaves out, binade by binade.
 
@@ -99,7 +101,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     computed = [left_out(epsilon)[1] for epsilon in epsilons]
     far = (
         Series(label="left out by 1, ideal Laplace noise rounded", role=Role.OTHER, x=epsilons, y=computed),
-        Series(label="ideal Laplace, best bet", role=Role.IDEAL, x=epsilons, y=[*map(ideal_advantage, epsilons)]),
+        ideal_laplace_series("ideal Laplace, best bet", epsilons),
     )
     near = Series(label="ideal mechanism, any bet (below 10⁻¹⁵)", role=Role.IDEAL, x=epsilons, y=[0.0] * len(epsilons))
     return [
@@ -122,13 +124,7 @@ def _advantages(data: dict[str, Any], pair: int, title: str, *computed: Series) 
         advantage_series(map(_oriented, _of_pair(data, make, pair)), claimed_epsilon, label, role)
         for make, label, role in TARGETS
     ]
-    return Panel(
-        title=title,
-        x_label="claimed ε",
-        y_label="distinguishing advantage P[E] − Q[E]",
-        x_scale="log",
-        series=[*measured, *computed, ceiling_series(data["measured"]["epsilons"])],
-    )
+    return advantage_panel(title, [*measured, *computed], data["measured"]["epsilons"])
 
 
 def _epsilon_panel(data: dict[str, Any]) -> Panel:

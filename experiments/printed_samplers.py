@@ -34,16 +34,16 @@ QUESTION = "What do the samplers of the base-2 exponential mechanism draw as pri
 
 Pair: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 
-#: 2^−η = ½, so that a weight halves with each unit of cost and the mechanism's base-2 loss is 2.
 ETA = BaseTwoEta(1, 1)
+"""2^−η = ½, so that a weight halves with each unit of cost and the mechanism's base-2 loss is 2."""
 EPSILON = float(ETA.epsilon()[1])
 EQUAL = (1, 1, 1)
 PRINTED_BITS = 6
 PRINTED_ROUNDS = 2
 FULL_WEIGHTS = 63
 GREATEST_COST = 9
-#: Weights of neighbouring databases, in units of the least weight of their range.
 SAME_LENGTH: Pair = ((4, 4, 4, 2, 1), (2, 2, 2, 2, 1))
+"""Weights of neighbouring databases, in units of the least weight of their range."""
 OTHER_LENGTH: Pair = ((4, 4, 4, 4, 4), (4, 2, 2, 2, 2))
 MOST_ROUNDS = 10
 PARAGRAPH = """\

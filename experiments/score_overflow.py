@@ -17,7 +17,7 @@ from attacklab.findings import Finding
 from attacklab.targets import Target
 from experiments import targets
 from experiments.curves import advantage_of, ceiling_series, claimed_epsilon, findings_of
-from experiments.sweeps import sweep
+from experiments.sweeps import Rows, sweep
 
 QUESTION = "What does a selection tell when utilities come near the end of their number format?"
 
@@ -78,7 +78,7 @@ def wrapping_exponential(
     return np.searchsorted(shares / shares[-1], rng.random(trials), side="right").astype(np.int64, copy=False)
 
 
-TARGETS = (
+TARGETS: Rows = (
     (targets.naive_exponential, "naive", Role.NAIVE),
     (targets.naive_exponential_stabilised, "naive, largest utility subtracted", Role.NAIVE),
     (naive_exponential_int8, "naive, int8", Role.NAIVE),

@@ -21,8 +21,8 @@ from attacklab.inference import assess, share_of_alpha
 from attacklab.referee import DEFAULT_ALPHA
 from attacklab.targets import Target
 from experiments import targets
-from experiments.curves import advantage_of, estimate_series, findings_of
-from experiments.sweeps import audits
+from experiments.curves import advantage_of, estimate_series, findings_of, ideal_laplace_advantage
+from experiments.sweeps import Rows, audits
 from experiments.targets.making import exactly
 from mechanisms.grid import LEAST_EXPONENT, Grid
 from mechanisms.laplace.naive import naive_laplace_numpy
@@ -92,12 +92,12 @@ def exact_silent_laplace(epsilon: float = SILENT_EPSILON, steps: int = 1) -> Tar
     return Target.noise(release, epsilon=epsilon, sensitivity=sensitivity, name=f"exact_silent_laplace {steps}")
 
 
-SUMS = (
+SUMS: Rows = (
     (naive_sum, "naive, np.clip", Role.NAIVE),
     (naive_refusing_sum, "naive, refuses what is not finite", Role.NAIVE),
     (exact_sum, "exact, fixed point", Role.EXACT),
 )
-SELECTIONS = (
+SELECTIONS: Rows = (
     (targets.naive_exponential, "naive", Role.NAIVE),
     (targets.naive_exponential_stabilised, "naive, largest utility subtracted", Role.NAIVE),
     (targets.exact_exponential, "exact", Role.EXACT),
@@ -126,9 +126,9 @@ def _bet_on_middle(target: Target, settings: Settings, alpha: float, *key: int) 
     trials = settings.budget(100_000, 10_000)
     hits = []
     for side, answer in enumerate((target.sensitivity, 0.0)):
-        rng = np.random.default_rng(np.random.SeedSequence(settings.seed, spawn_key=(*key, side)))
+        outputs = target.outputs(answer, trials, settings.generator(*key, side))
         # Twice an output is exact, half the least subnormal is not.
-        hits.append(int(np.count_nonzero(2 * target.outputs(answer, trials, rng) > target.sensitivity)))
+        hits.append(int(np.count_nonzero(2 * outputs > target.sensitivity)))
     return asdict(assess(target.claim, Counts(hits[0], hits[1], trials), alpha).advantage)
 
 
@@ -154,9 +154,7 @@ def _named(value: float) -> str:
     return f"{value:.3g}".replace("-", "−").replace("nan", "NaN").replace("inf", "∞")
 
 
-def _by_input(
-    data: dict[str, Any], title: str, makes: Iterable[tuple[Callable[..., Target], str, Role]], names: Iterable[str]
-) -> Panel:
+def _by_input(data: dict[str, Any], title: str, rows: Rows, names: Iterable[str]) -> Panel:
     listed = list(names)
     measured = [
         Series(
@@ -166,7 +164,7 @@ def _by_input(
             y=[_seen(finding) for finding in findings_of(data, make(EPSILON).name)],
             marks_only=True,
         )
-        for make, label, role in makes
+        for make, label, role in rows
     ]
     return Panel(
         title=title,
@@ -181,7 +179,7 @@ def _silent(data: dict[str, Any]) -> Panel:
     seen = data["measured"]["silent"]
     measured = [estimate_series(seen[make.__name__], STEPS, label, role) for make, label, role in SILENT]
     ends = [STEPS[0], STEPS[-1]]
-    ideal = Series(label="ideal mechanism", role=Role.IDEAL, x=ends, y=[-math.expm1(-SILENT_EPSILON / 2)] * 2)
+    ideal = Series(label="ideal mechanism", role=Role.IDEAL, x=ends, y=[ideal_laplace_advantage(SILENT_EPSILON)] * 2)
     return Panel(
         title="The bet on answers beyond Δ/2, Δ subnormal, ε = 4",
         x_label="sensitivity Δ in units of 2^−1074",
@@ -215,6 +213,6 @@ def explain(data: dict[str, Any]) -> str:
         allowed=PrivacyClaim(SILENT_EPSILON).ceiling,
         steps=STEPS[-1],
         coarse=naive[-1],
-        ideal=-math.expm1(-SILENT_EPSILON / 2),
+        ideal=ideal_laplace_advantage(SILENT_EPSILON),
         total=max(map(abs, exact)),
     )

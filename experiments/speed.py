@@ -57,7 +57,7 @@ SHAPES = ("u(o) = o", "normal of σ = 10")
 def collect(settings: Settings) -> Collected:
     """Time everything in turns with its naive twin."""
     rng = np.random.default_rng(settings.seed)
-    bits = SeededBits(np.random.default_rng(np.random.SeedSequence(settings.seed, spawn_key=(1,))))
+    bits = SeededBits(settings.generator(1))
     budget = settings.budget(100, 5) / 100
     largest = settings.budget(1_000_000, 75_000)
     trials = settings.budget(1_000_000, 100_000)

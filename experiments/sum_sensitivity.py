@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any
 
 from attacklab.attacks.base import Attack
 from attacklab.attacks.integer_cast import IntegerCast
@@ -17,14 +16,13 @@ from attacklab.inference import share_of_alpha
 from attacklab.referee import DEFAULT_ALPHA
 from experiments import targets
 from experiments.curves import (
-    advantage_of,
-    advantage_series,
-    ceiling_series,
-    claimed_epsilon,
-    finding_at,
-    findings_of,
+    advantage_at,
+    advantage_panel,
+    advantages_by_epsilon,
+    ideal_laplace_advantage,
+    ideal_laplace_series,
 )
-from experiments.sweeps import Maker, audits
+from experiments.sweeps import Rows, audits
 from experiments.targets.sums import ABOVE_LOWER, DECLARED, LOWER, UPPER
 from mechanisms.summation.naive import Summation, correctly_rounded_sum, numpy_sum, pairwise_sum, sequential_sum
 
@@ -44,12 +42,10 @@ and some single record decides which one it becomes. This holds for every order 
 included; the sum in fixed point, counted from the lower bound, moves by 1. Noise for the declared sensitivity does not
 hide it: at ε = 1 the attack, which finds the record by bisection from noisy outputs alone, wins {naive:.3f} against
 numpy's sum where the claim allows {ceiling:.3f}; against fixed point it wins {exact:.3f}, where the ideal mechanism
-could give it {ideal:.3f}: what is released is a
-double too, rounded after the noise was added. A sum of ages in 16-bit integers wraps around ({wrapped:.3f}), and a cast
-of the integer answers 2^60 + 128 and 2^60 + 129 to doubles rounds them 256 apart ({cast:.3f}; the exact mechanism
-{uncast:.3f})."""
+could give it {ideal:.3f}: what is released is a double too, rounded after the noise was added. A sum of ages in 16-bit
+integers wraps around ({wrapped:.3f}), and a cast of the integer answers 2^60 + 128 and 2^60 + 129 to doubles rounds
+them 256 apart ({cast:.3f}; the exact mechanism {uncast:.3f})."""
 
-Rows: TypeAlias = Sequence[tuple[Maker, str, Role]]
 ROUNDED: Rows = (
     (targets.naive_numpy_sum, "naive, numpy", Role.NAIVE),
     (targets.naive_correctly_rounded_sum, "naive, correctly rounded (fsum)", Role.NAIVE),
@@ -122,40 +118,22 @@ def figures(data: dict[str, Any]) -> list[Figure]:
 
 
 def _panel(data: dict[str, Any], rows: Rows, title: str) -> Panel:
-    measured = [
-        advantage_series(findings_of(data, make.__name__), claimed_epsilon, label, role) for make, label, role in rows
-    ]
-    ideal = Series(label="ideal mechanism", role=Role.IDEAL, x=EPSILONS, y=[_ideal(epsilon) for epsilon in EPSILONS])
-    return Panel(
-        title=title,
-        x_label="claimed ε",
-        y_label="distinguishing advantage P[E] − Q[E]",
-        x_scale="log",
-        series=[*measured, ideal, ceiling_series(EPSILONS)],
-    )
-
-
-def _ideal(epsilon: float) -> float:
-    """What Laplace noise on the real sums leaves to a half-line between them: 1 − e^(−ε/2)."""
-    return -math.expm1(-epsilon / 2)
+    ideal = ideal_laplace_series("ideal mechanism", EPSILONS)
+    return advantage_panel(title, [*advantages_by_epsilon(data, rows), ideal], EPSILONS)
 
 
 def explain(data: dict[str, Any]) -> str:
     """Say how far the sum moves and what is seen at ε = 1."""
-
-    def at_one(make: Maker) -> float:
-        return advantage_of(finding_at(data, make.__name__, 1.0)).estimate
-
     measured = data["measured"]
     at = measured["sizes"].index(1024)
     return PARAGRAPH.format(
         size=measured["sizes"][at],
         moved=min(measured["moves"][label][at] for label, _, _ in ORDERS),
-        naive=at_one(targets.naive_numpy_sum),
+        naive=advantage_at(data, targets.naive_numpy_sum, 1.0),
         ceiling=PrivacyClaim(1.0).ceiling,
-        exact=at_one(targets.exact_fixed_point_sum),
-        ideal=_ideal(1.0),
-        wrapped=at_one(targets.naive_int16_sum),
-        cast=at_one(targets.naive_laplace_numpy),
-        uncast=at_one(targets.exact_rounded_laplace_wide),
+        exact=advantage_at(data, targets.exact_fixed_point_sum, 1.0),
+        ideal=ideal_laplace_advantage(1.0),
+        wrapped=advantage_at(data, targets.naive_int16_sum, 1.0),
+        cast=advantage_at(data, targets.naive_laplace_numpy, 1.0),
+        uncast=advantage_at(data, targets.exact_rounded_laplace_wide, 1.0),
     )

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from attacklab.attacks import ATTACKS, Attack
 from attacklab.experiment import Settings
+from attacklab.figures import Role
 from attacklab.findings import Finding
 from attacklab.inference import share_of_alpha
 from attacklab.referee import DEFAULT_ALPHA, audit
@@ -14,6 +15,9 @@ from attacklab.targets import Target
 
 Maker: TypeAlias = Callable[[float], Target]
 """A function of a module, so that a finding's replay line can name it: the target of an ε."""
+
+Rows: TypeAlias = Sequence[tuple[Maker, str, Role]]
+"""Targets, what each is called in figures, and which twin it is."""
 
 
 def sweep(

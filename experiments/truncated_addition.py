@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -26,7 +27,7 @@ from experiments.sweeps import Maker, audits
 QUESTION = "How much do neighbours differ when light weights are lost in a sum, in each floating-point format?"
 
 EPSILON = 1.0
-FORMATS: tuple[tuple[Format, Maker], ...] = (
+FORMATS: Sequence[tuple[Format, Maker]] = (
     (BINARY64, targets.naive_exponential),
     (BINARY32, targets.naive_exponential_binary32),
     (BINARY16, targets.naive_exponential_binary16),

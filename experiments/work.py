@@ -36,8 +36,8 @@ from mechanisms.randomness import RandomBits
 QUESTION = "What does an adversary learn who sees how much work an exact mechanism did?"
 
 EPSILON = Fraction(1)
-#: Mechanisms in base 2 come as near to ε as 8 bits allow.
 Y = 8
+"""Mechanisms in base 2 come as near to ε as 8 bits allow."""
 ETA_OF_NOISE = BaseTwoEta.from_epsilon(EPSILON, y=Y, monotone=True)
 ETA_OF_SELECTION = BaseTwoEta.from_epsilon(EPSILON, y=Y)
 RANGE = 7
@@ -109,8 +109,8 @@ MECHANISMS = {
     "bisection": _base_two("bisection", sample_by_bisection),
     "rounds": _base_two(f"at least {ROUNDS} rounds", partial(sample_by_rejection_rounds, rounds=ROUNDS)),
 }
-#: Those that add noise to an answer.
 ADDITIVE = ("algorithm_2", "geometric", "inversion", "fixed_work")
+"""Those that add noise to an answer."""
 
 
 _COUNTED: tuple[Counted, ...] = ("bits", "calls")

@@ -10,13 +10,13 @@ from attacklab.experiment import Collected, Settings
 from attacklab.figures import Figure, Panel, Role, Series
 from attacklab.findings import Finding
 from experiments import targets
-from experiments.curves import advantage_of, advantage_series, ceiling_series, claimed_epsilon, findings_of
-from experiments.sweeps import Maker, sweep
+from experiments.curves import advantage_of, advantage_panel, advantage_series, claimed_epsilon, findings_of
+from experiments.sweeps import Maker, Rows, sweep
 
 QUESTION = "How well does one answer tell two neighbours apart when weights underflow to zero?"
 
 EPSILONS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-TARGETS = (
+TARGETS: Rows = (
     (targets.naive_exponential, "naive", Role.NAIVE),
     (targets.naive_exponential_stabilised, "naive, largest utility subtracted", Role.NAIVE),
     (targets.exact_exponential, "exact", Role.EXACT),
@@ -64,13 +64,7 @@ def _panel(data: dict[str, Any], outcomes: int) -> Panel:
     ]
     epsilons = data["measured"]["epsilons"]
     ideal = Series(label="ideal mechanism", role=Role.IDEAL, x=epsilons, y=data["measured"]["ideal"][str(outcomes)])
-    return Panel(
-        title=f"{outcomes} outcomes",
-        x_label="claimed ε",
-        y_label="distinguishing advantage P[E] − Q[E]",
-        x_scale="log",
-        series=[*measured, ideal, ceiling_series(epsilons)],
-    )
+    return advantage_panel(f"{outcomes} outcomes", [*measured, ideal], epsilons)
 
 
 def _of_form(data: dict[str, Any], target: str, outcomes: int) -> list[Finding]:
