@@ -138,6 +138,8 @@ def _loaded(spec: str, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         raise _Fault(LOADING, f"{place} has no {name!r}")
     version = _version(module)
     if settings["kind"] is not None:
+        if hasattr(found, "release"):
+            raise _Fault(LOADING, f"{spec} is a target with a claim of its own; leave the kind and the parameters out")
         if not callable(found):
             raise _Fault(LOADING, f"{spec} is a {type(found).__name__}, not a release function")
         return found, {"kind": settings["kind"], "version": version}

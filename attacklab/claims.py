@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,7 @@ class PrivacyClaim:
         delta: δ, in [0, 1).
 
     Raises:
+        TypeError: one of them is not a number.
         ValueError: one of them is out of range.
     """
 
@@ -26,6 +28,9 @@ class PrivacyClaim:
     delta: float = 0.0
 
     def __post_init__(self) -> None:
+        for name, value in (("epsilon", self.epsilon), ("delta", self.delta)):
+            if not isinstance(value, Real) or isinstance(value, bool):
+                raise TypeError(f"{name} must be a number, not {value!r}")
         if not (math.isfinite(self.epsilon) and self.epsilon >= 0):
             raise ValueError(f"epsilon must be finite and at least 0, not {self.epsilon}")
         if not 0 <= self.delta < 1:

@@ -1,6 +1,7 @@
 """The command line: `attacklab list`, `run`, `audit`, `prove`.
 
-Exit status: 0 nothing violated, 1 a claim refuted, 2 a usage error or an ERROR finding, 130 interrupted.
+Exit status: 0 nothing violated, 1 a claim refuted, 2 a usage error, an ERROR finding or nothing that could be tested,
+130 interrupted.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ import contextlib
 import difflib
 import shlex
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -27,7 +27,15 @@ from attacklab.batches import Bench
 from attacklab.environments import environments, interpreter
 from attacklab.execution import DaskWorkers, Here, Load, ProcessWorkers, Runner, WhenLong, processors
 from attacklab.experiment import FOLDER, Settings, load_experiments, run_experiment
-from attacklab.findings import Finding, Verdict, record, to_text, write_whole
+from attacklab.findings import (
+    Finding,
+    Verdict,
+    record,
+    require_writable,
+    require_writable_folder,
+    to_text,
+    write_whole,
+)
 from attacklab.floats import ArithmeticModeError
 from attacklab.isolation import external, isolated
 from attacklab.laws import Progress
@@ -63,7 +71,7 @@ app = typer.Typer(
 
 @app.command("list")
 def list_() -> None:
-    """List attacks, real libraries, experiments and the lab's own targets."""
+    """List attacks, libraries, experiments and targets."""
     console = Console(markup=False, highlight=False)
     attacks = Table("attack", "looks for", title="Attacks", title_justify="left", box=None)
     for attack in ATTACKS:
@@ -113,10 +121,10 @@ def run(
     seed: Annotated[int, typer.Option(min=0, help="What all randomness is derived from.")] = 0,
     output: Annotated[Path, typer.Option(help="The folder for pages, data and figures.")] = Path("reports"),
 ) -> None:
-    """Run experiments and write their data, figures and page."""
+    """Run experiments; write data, figures and a page."""
     known = load_experiments(Path.cwd())
     chosen = [_named(name, known, "experiment") for name in names] if names else list(known.values())
-    _require_writable(output)
+    require_writable_folder(output)
     settings = Settings(seed=seed, quick=quick)
     for number, experiment in enumerate(chosen, 1):
         typer.echo(f"[{number}/{len(chosen)}] {experiment.name}: {experiment.question}")
@@ -213,11 +221,9 @@ def audit_(
     options |= {"--seconds": seconds, "--memory": memory}
     options |= {"--kind": kind, "--epsilon": epsilon, "--delta": delta, "--sensitivity": sensitivity}
     options |= {"--lower": lower, "--upper": upper, "--relation": relation}
-    for file in (None if json in (None, "-") else Path(str(json)), sarif):
+    for file in (_file(json), sarif, resume):
         if file is not None:
-            if file.is_dir():
-                raise ValueError(f"cannot write to {file}: it is a folder")
-            _require_writable(file.parent)
+            require_writable(file)
     console = Console(stderr=True)
     try:
         with _where(workers, scheduler, load, known_library) as where, progress(console) as report:
@@ -239,8 +245,8 @@ def audit_(
         typer.echo(to_text(record(findings)), nl=False)
     else:
         _print_findings(findings)
-        if json is not None:
-            write_whole(Path(json), to_text(record(findings)))
+        if (file := _file(json)) is not None:
+            write_whole(file, to_text(record(findings)))
     if sarif is not None:
         module = (target or "").rpartition(":")[0]
         place = Place(Path(module).as_posix()) if module.endswith(".py") else None
@@ -250,6 +256,10 @@ def audit_(
         raise typer.Exit(FAILED)
     if Verdict.VIOLATED in verdicts:
         raise typer.Exit(REFUTED)
+    if verdicts == {Verdict.NOT_APPLICABLE}:
+        own = "; BlackBox(pairs=...), from Python, tries pairs of your own" if loaded.kind is Kind.DATASET else ""
+        _say(f"nothing was tested: none of these attacks applies to this {loaded.kind} target{own}")
+        raise typer.Exit(FAILED)
 
 
 @app.command("prove")
@@ -261,7 +271,9 @@ def prove_(
     runs: Annotated[int, typer.Option(min=1, help="The most runs of the sampler for either law.")] = LIMITS.runs,
     json: Annotated[str | None, typer.Option(help="Write the finding to this file, or - for standard output.")] = None,
 ) -> None:
-    """Find the exact output laws of a target on a neighbouring pair, and decide its claim."""
+    """Decide a claim on one pair by exact output laws."""
+    if (file := _file(json)) is not None:
+        require_writable(file)
     loaded = load_target(target, epsilon=epsilon)
     if (first is None) != (second is None):
         raise ValueError("--first and --second go together")
@@ -277,8 +289,8 @@ def prove_(
         typer.echo(to_text(record([finding])), nl=False)
     else:
         _print_findings([finding])
-        if json is not None:
-            write_whole(Path(json), to_text(record([finding])))
+        if file is not None:
+            write_whole(file, to_text(record([finding])))
     raise typer.Exit(REFUTED if finding.verdict is Verdict.VIOLATED else OK)
 
 
@@ -308,6 +320,10 @@ def _absolute(target: str) -> str:
     """The same target for a process that works in another folder."""
     place, separator, name = target.rpartition(":")
     return f"{Path(place).resolve()}{separator}{name}" if Path(place).is_file() else target
+
+
+def _file(json: str | None) -> Path | None:
+    return None if json in (None, "-") else Path(str(json))
 
 
 def _say(line: str) -> None:
@@ -353,7 +369,11 @@ def _loaded(
             raise ValueError("a program after --exec needs no Python; leave --in-env out")
         if parameters["kind"] is None or parameters["epsilon"] is None:
             raise ValueError("a program after --exec needs --kind and --epsilon")
-        return external(shlex.split(command), **parameters, **limits)
+        try:
+            words = shlex.split(command)
+        except ValueError as error:
+            raise ValueError(f"--exec {command}: {str(error).lower()}") from error
+        return external(words, **parameters, **limits)
     if python is not None:
         return isolated(str(target), python=python, **parameters, **limits)
     if isolate or library_of(str(target)) is not None:
@@ -388,15 +408,6 @@ def _named(name: str, known: Mapping[str, Named], what: str) -> Named:
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
     raise ValueError(f"no {what} {name!r}; {hint}")
-
-
-def _require_writable(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise ValueError(f"cannot write to {folder}: {error.strerror}") from error
 
 
 def _print_findings(findings: Sequence[Finding]) -> None:

@@ -67,5 +67,5 @@ def interpreter(name: str, root: Path) -> str:
         return str(known[name].python)
     if "/" in name and shutil.which(name) is not None:
         return name
-    names = ", ".join(known) or "none here"
+    names = ", ".join(known) or "none in this folder, which is no checkout of the lab"
     raise ValueError(f"no environment {name!r} and no path to a Python; environments: {names}")

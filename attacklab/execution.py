@@ -209,14 +209,18 @@ class DaskWorkers(Workers):
         say: as in `Workers`.
 
     Raises:
-        ValueError: Dask is not installed, or the scheduler does not answer or has no workers.
+        ValueError: Dask is not installed, the address is none, or the scheduler does not answer or has no workers.
     """
 
     def __init__(self, address: str, *, load: Load | None = None, say: Say = warnings.warn) -> None:
         try:
-            import distributed  # here, because it is optional
+            import distributed.comm  # here, because it is optional
         except ImportError as error:
             raise ValueError("a scheduler needs Dask: pip install 'attacklab[dask]'") from error
+        try:
+            distributed.comm.get_address_host(address)  # a client that was given no address would not go quietly
+        except ValueError as error:
+            raise ValueError(f"{address!r} is no address of a Dask scheduler: {error}") from error
         try:
             self._client = distributed.Client(address, timeout=CONNECTING_SECONDS, set_as_default=False)
         except (OSError, ValueError) as error:

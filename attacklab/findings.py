@@ -246,6 +246,31 @@ def to_text(data: Mapping[str, Any]) -> str:
     return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False, default=_plain) + "\n"
 
 
+def require_writable(path: Path) -> None:
+    """Make sure, before anything is measured, that `write_whole` will be able to write this file.
+
+    Raises:
+        ValueError: it is a folder, or its folder can neither be written to nor made.
+    """
+    if path.is_dir():
+        raise ValueError(f"cannot write to {path}: it is a folder")
+    require_writable_folder(path.parent)
+
+
+def require_writable_folder(folder: Path) -> None:
+    """Make a folder where there is none, and make sure that files can be written to it.
+
+    Raises:
+        ValueError: they cannot.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise ValueError(f"cannot write to {folder}: {error.strerror}") from error
+
+
 def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file in one step: whoever looks sees the old one or the whole new one."""
     path.parent.mkdir(parents=True, exist_ok=True)

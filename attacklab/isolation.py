@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from attacklab import child
 from attacklab.claims import PrivacyClaim
-from attacklab.libraries import adapter_file, library
+from attacklab.libraries import adapter_file, library, near_library
 from attacklab.loading import made_target
 from attacklab.neighbours import Relation
 from attacklab.process import DEFAULT_SECONDS, ChildProcess, Limits
@@ -174,7 +174,8 @@ def isolated(
     try:
         greeting = release.greeting()
     except (ChildError, ReleaseError) as error:
-        raise ValueError(str(error).replace(loaded, spec)) from error
+        hint = "" if adapter else near_library(place)
+        raise ValueError(str(error).replace(loaded, spec) + hint) from error
     if kind is not None:
         return replace(made_target(kind, release, name=name, **said, **named), version=greeting["version"])
     found = {key: child.decoded(value) for key, value in greeting["target"].items()}
@@ -217,7 +218,7 @@ def external(
     release = ProcessRelease(command, Limits(seconds, memory_bytes), kind)
     name = " ".join(shlex.join(command).split())
     if not command or shutil.which(command[0]) is None:
-        raise ValueError(f"there is no program {name!r}")
+        raise ValueError(f"there is no program {name!r}, or it is not executable")
     target = made_target(kind, release, name=name, epsilon=epsilon, **parameters)
     return replace(target, version=_digest(command))
 

@@ -15,7 +15,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from attacklab.libraries import adapter_module
+from attacklab.claims import PrivacyClaim
+from attacklab.libraries import adapter_module, near_library
 from attacklab.targets import Kind, Release, Target, described, in_one_line
 
 
@@ -43,9 +44,13 @@ def load_target(spec: str, *, kind: Kind | None = None, epsilon: float | None = 
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"targets in it: {', '.join(known) or 'none'}"
         raise ValueError(f"{place} has no {name!r}; {hint}")
+    if epsilon is not None:
+        PrivacyClaim(epsilon)  # before it is handed to somebody's code
     if kind is not None:
         if epsilon is None:
             raise ValueError(f"{spec} is taken as a release function, which needs an epsilon")
+        if isinstance(found, Target):
+            raise ValueError(f"{spec} is a target with a claim of its own; leave the kind and the parameters out")
         target = made_target(kind, found, epsilon=epsilon, name=name, **parameters)
     elif isinstance(found, Target):
         if epsilon is not None or parameters:
@@ -67,10 +72,13 @@ def made_target(kind: Kind, release: Release, **parameters: Any) -> Target:
         ValueError: that constructor does not take these parameters, or one is out of range.
     """
     constructor = getattr(Target, kind.value)
-    try:
-        inspect.signature(constructor).bind(release, **parameters)
-    except TypeError as error:
-        raise ValueError(f"parameters of a {kind} target: {error}") from error
+    taken = inspect.signature(constructor).parameters
+    unknown = [name for name in parameters if name not in taken]
+    if unknown:
+        raise ValueError(f"a {kind} target takes no {' or '.join(unknown)}")
+    missing = [name for name in ("epsilon", "bounds") if name in taken and name not in parameters]
+    if missing:
+        raise ValueError(f"a {kind} target needs {' and '.join(missing)}")
     target: Target = constructor(release, **parameters)
     return target
 
@@ -129,12 +137,14 @@ def _module(place: str) -> ModuleType:
                 del sys.modules[path.stem]
             raise ValueError(f"{place} cannot be loaded: {in_one_line(error)}") from error
         return module
+    if Path(place).is_file():
+        raise ValueError(f"{place} is not a Python file: its name must end in .py")
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:
         return importlib.import_module(place)
     except (Exception, SystemExit) as error:
-        raise ValueError(f"module {place} cannot be imported: {in_one_line(error)}") from error
+        raise ValueError(f"module {place} cannot be imported: {in_one_line(error)}{near_library(place)}") from error
 
 
 def _targets_in(module: ModuleType) -> list[str]:

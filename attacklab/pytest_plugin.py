@@ -94,12 +94,22 @@ def pytest_configure(config: pytest.Config) -> None:
         "called with claims; relation alone may stand beside a Target.",
     )
     run = _Run(**{option.name.removeprefix("dp_"): option.value(config) for option in OPTIONS})
-    for path in (run.json, run.sarif):
-        if path is not None and path.is_dir():
-            raise pytest.UsageError(f"cannot write to {path}: it is a folder")
+    if _here_is_told(config):
+        _require_writable(run)
     if run.attacks:
         _registered(run.attacks)
     config.stash[_RUN] = run
+
+
+def _require_writable(run: _Run) -> None:
+    for option, path in (("--dp-json", run.json), ("--dp-sarif", run.sarif)):
+        if path is not None:
+            from attacklab.findings import require_writable
+
+            try:
+                require_writable(path)
+            except ValueError as error:
+                raise pytest.UsageError(f"{option}: {error}") from error
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

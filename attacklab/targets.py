@@ -40,6 +40,10 @@ class Kind(enum.StrEnum):
     DATASET = "dataset"
     """Anything that the pair holds."""
 
+    @classmethod
+    def _missing_(cls, value: object) -> Kind:
+        raise ValueError(f"kind must be one of {', '.join(cls)}, not {value!r}")
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:
@@ -298,8 +302,11 @@ class Target:
 
 def _as_floats(bounds: tuple[float, float]) -> tuple[float, float]:
     """Bounds given as integers would make integer records, which cut the fraction off the other bound."""
-    lower, upper = bounds
-    return float(lower), float(upper)
+    try:
+        lower, upper = bounds
+        return float(lower), float(upper)
+    except (TypeError, ValueError):
+        raise TypeError(f"bounds must be two numbers, lower and upper, not {bounds!r}") from None
 
 
 def _name_of(release: Release) -> str:

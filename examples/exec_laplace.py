@@ -43,11 +43,13 @@ def main() -> None:
     for line in sys.stdin:
         request = json.loads(line)
         if request["kind"] == "noise":
-            outputs = laplace(float.fromhex(request["input"]), request["trials"], request["seed"])
-            answer = {"outputs": [output.hex() for output in outputs]}
+            answer = request["input"]  # a float is a string; an integer is rounded to a float, as in any textbook
+            answer = float.fromhex(answer) if isinstance(answer, str) else float(answer)
+            outputs = laplace(answer, request["trials"], request["seed"])
+            reply = {"outputs": [output.hex() for output in outputs]}
         else:
-            answer = {"error": f"the Laplace mechanism adds noise; it answers no {request['kind']} requests"}
-        print(json.dumps(answer), flush=True)
+            reply = {"error": f"the Laplace mechanism adds noise; it answers no {request['kind']} requests"}
+        print(json.dumps(reply), flush=True)
 
 
 if __name__ == "__main__":

@@ -161,7 +161,8 @@ class _Explorer:
         found = self.explore(sampler, arguments, mpq(self._limits.unresolved))
         if not found.values:
             raise NeverEnds(
-                f"{_name(sampler)} gave no outcome in {self._runs} runs of at most {self._limits.draws} draws"
+                f"{_name(sampler)} gave no outcome in {self._runs} runs of at most {self._limits.draws} "
+                "draws; allow more of them, if it ends at all"
             )
         masses: dict[Hashable, Any] = {}
         for i, (value, share) in enumerate(zip(found.values, found.shares, strict=True)):

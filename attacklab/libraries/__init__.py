@@ -13,6 +13,7 @@ read where the library is absent and be run where nothing but numpy and the libr
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import inspect
 from collections.abc import Mapping
@@ -73,6 +74,12 @@ def library_of(spec: str) -> Library | None:
     """The library of a target's name `library:mechanism`, or None where it is none."""
     place, separator, _ = spec.rpartition(":")
     return library(place) if separator and place in NAMES else None
+
+
+def near_library(place: str) -> str:
+    """What to add to the message that there is no module of this name: the library that may have been meant."""
+    near = difflib.get_close_matches(place, NAMES, n=1, cutoff=0.8)
+    return f"; did you mean the library {near[0]!r}?" if near else ""
 
 
 def library(name: str) -> Library:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -160,6 +162,14 @@ def test_bad_epsilon_is_refused_by_name(epsilon: float) -> None:
 def test_bad_delta_is_refused_by_name(delta: float) -> None:
     with pytest.raises(ValueError, match=r"^delta must lie in \[0, 1\), not "):
         PrivacyClaim(1.0, delta)
+
+
+@pytest.mark.parametrize("value", ["1", None, True, 1j, [1.0]])
+def test_what_is_no_number_is_refused_by_name(value: Any) -> None:
+    with pytest.raises(TypeError, match=f"^epsilon must be a number, not {re.escape(repr(value))}$"):
+        PrivacyClaim(value)
+    with pytest.raises(TypeError, match=f"^delta must be a number, not {re.escape(repr(value))}$"):
+        PrivacyClaim(1.0, value)
 
 
 def test_claims_that_would_promise_nothing_are_refused() -> None:

@@ -219,7 +219,14 @@ MISTAKES = [
     ("audit some_targets.py:sound --kind noise --epsilon 1 --delta nan", "delta must lie in [0, 1), not nan"),
     ("audit some_targets.py:sound --kind noise --epsilon 1 --sensitivity 0", "sensitivity must be finite and greater"),
     ("audit some_targets.py:sound --kind noise", "needs an epsilon"),
-    ("audit some_targets.py:sound --kind mean --epsilon 1", "parameters of a mean target: missing"),
+    ("audit some_targets.py:sound --kind mean --epsilon 1", "a mean target needs bounds"),
+    ("audit some_targets.py:sound --kind noise --epsilon 1 --lower 0 --upper 1", "a noise target takes no bounds"),
+    ("audit some_targets.py:target --kind noise --epsilon 1", "leave the kind and the parameters out"),
+    ("audit some_targets.py:target --kind noise --epsilon 1 --isolate", "leave the kind and the parameters out"),
+    ("audit some_targets.py:apart --epsilon nan", "epsilon must be finite and at least 0, not nan"),
+    ("audit notes.txt:sound", "notes.txt is not a Python file: its name must end in .py"),
+    ("audit numpi:laplace", "No module named 'numpi'; did you mean the library 'numpy'?"),
+    ("audit numpi:laplace --isolate", "No module named 'numpi'; did you mean the library 'numpy'?"),
     ("audit some_targets.py:sound --kind mean --epsilon 1 --lower 0", "--lower and --upper go together"),
     (
         "audit some_targets.py:sound --kind mean --epsilon 1 --lower 2 --upper 1",
@@ -229,7 +236,7 @@ MISTAKES = [
         "audit some_targets.py:sound --kind sum --epsilon 1 --lower 0 --upper 1 --relation node",
         "relation of a sum target must be add-remove or substitute, not node",
     ),
-    ("audit some_targets.py:sound --kind noise --epsilon 1 --relation substitute", "unexpected keyword argument 'rel"),
+    ("audit some_targets.py:sound --kind noise --epsilon 1 --relation substitute", "a noise target takes no relation"),
     ("audit numpy:laplacian", "numpy has no 'laplacian'; there are laplace, laplace_legacy, gaussian, exponential"),
     ("audit numpy:laplace --lower 0 --upper 1", "cannot be loaded: numpy:laplace is a release function: say its kind"),
     ("audit some_targets.py:target --epsilon 1", "leave the parameters out"),
@@ -244,22 +251,31 @@ MISTAKES = [
     ("audit some_targets.py:target --attack xyzzy", "no attack 'xyzzy'; there are zero_rounding, "),
     ("audit some_targets.py:target --json some_targets.py/out.json", "cannot write to some_targets.py"),
     ("audit some_targets.py:target --json .", "cannot write to .: it is a folder"),
+    ("audit some_targets.py:target --resume .", "cannot write to .: it is a folder"),
+    ("prove some_targets.py:target --json .", "cannot write to .: it is a folder"),
+    ("audit some_targets.py:target --scheduler nowhere", "'nowhere' is no address of a Dask scheduler: missing port"),
+    ("audit some_targets.py:target --scheduler http://host:1", "'http://host:1' is no address of a Dask scheduler"),
     ("audit some_targets.py:target --seconds 5", "--seconds and --memory limit another process; they need --isolate"),
     ("audit some_targets.py:target --memory 5", "--seconds and --memory limit another process; they need --isolate"),
     ("audit some_targets.py:target --isolate --seconds nan", "seconds must be finite and greater than 0, not nan"),
     ("audit some_targets.py:targt --isolate", "has no 'targt'"),
     ("audit nowhere.py:target --isolate", "there is no file nowhere.py"),
     ("audit --exec nowhere --kind noise --epsilon 1", "there is no program 'nowhere'"),
+    ("audit --exec ./notes.txt --kind noise --epsilon 1", "'./notes.txt', or it is not executable"),
+    ("audit --exec 'nowhere --kind noise --epsilon 1", "--exec 'nowhere: no closing quotation"),
     ("audit --exec true --kind noise", "a program after --exec needs --kind and --epsilon"),
     ("audit --exec true --epsilon 1", "a program after --exec needs --kind and --epsilon"),
     ("audit --exec true --kind noise --epsilon 1 --isolate", "leave --isolate out"),
-    ("audit --exec true --kind mean --epsilon 1", "parameters of a mean target: missing"),
+    ("audit --exec true --kind mean --epsilon 1", "a mean target needs bounds"),
     ("run", "no experiments/ in this folder; run it from a checkout of the lab"),
 ]
 
 
 @pytest.mark.parametrize(("line", "message"), MISTAKES)
 def test_a_mistake_is_told_in_one_line_on_standard_error(line: str, message: str, attacklab: Any, folder: Path) -> None:
+    if "--scheduler" in line:
+        pytest.importorskip("distributed")
+    (folder / "notes.txt").write_text("no Python")
     before = sorted(folder.rglob("*.json"))
     status, out, err = attacklab(line)
     assert status == 2
@@ -295,6 +311,30 @@ def test_a_target_that_misbehaves_ends_in_error_findings_and_status_two(
     reasons = [finding["reason"] for finding in findings if finding["verdict"] == "error"]
     assert any(reason in one for one in reasons)
     assert all("\n" not in one for one in reasons)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (f"audit some_targets.py:sound {NOISE} --attack zero_rounding", "applies to this noise target\n"),
+        (
+            "audit some_targets.py:sound --kind dataset --epsilon 1",
+            "applies to this dataset target; BlackBox(pairs=...), from Python, tries pairs of your own\n",
+        ),
+    ],
+)
+def test_an_audit_that_tests_nothing_does_not_end_as_one_that_found_nothing(
+    line: str, said: str, attacklab: Any
+) -> None:
+    status, _out, err = attacklab(line)
+    assert (status, err) == (2, f"attacklab: nothing was tested: none of these attacks {said}")
+
+
+def test_the_help_tells_every_command_in_a_whole_line(attacklab: Any) -> None:
+    status, out, err = attacklab("--help")
+    assert (status, err) == (0, "")
+    assert all(f"\n  {command} " in out for command in ("list", "run", "audit", "prove"))
+    assert not re.search(r"(?m)^  .*\.\.\.$", out)
 
 
 @pytest.mark.parametrize(

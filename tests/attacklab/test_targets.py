@@ -169,6 +169,12 @@ def test_bad_bounds_are_refused(bounds: tuple[float, float]) -> None:
         Target.mean(constant(1), epsilon=1.0, bounds=bounds)
 
 
+@pytest.mark.parametrize("bounds", [3, None, (1.0,), (1.0, 2.0, 3.0), ("low", "high")])
+def test_bounds_that_are_not_two_numbers_are_refused(bounds: Any) -> None:
+    with pytest.raises(TypeError, match=r"^bounds must be two numbers, lower and upper, not "):
+        Target.sum(constant(1), epsilon=1.0, bounds=bounds)
+
+
 def test_a_release_that_cannot_be_called_is_refused() -> None:
     with pytest.raises(TypeError, match=r"release must be callable as release\(input, trials, rng\), not 5"):
         Target.noise(5, epsilon=1.0)  # type: ignore[arg-type] # deliberately wrong
