@@ -153,7 +153,7 @@ def test_a_run_is_resumed_and_another_one_refused(attacklab: Any, tmp_path: Path
     [
         ("--workers 2 --scheduler tcp://127.0.0.1:1", "--workers and --scheduler exclude each other"),
         ("--resume some.py", "some.py is no checkpoint of an audit"),
-        ("--resume .", "Is a directory"),
+        ("--resume .", "cannot write to .: it is a folder"),
         ("--workers 0", "greater than or equal to 1"),
     ],
 )
