@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import ml_dtypes
@@ -17,9 +17,10 @@ from mechanisms.exponential.base_e import exact_exponential_base_e
 from mechanisms.exponential.base_two import BaseTwoEta
 from mechanisms.exponential.exact import exact_exponential as exact_exponential_base_two
 from mechanisms.exponential.levels import exact_exponential_fast
-from mechanisms.exponential.weighted_sampling import sample_by_rejection
+from mechanisms.exponential.weighted_sampling import IntegerWeights, Weights, sample_by_rejection
 from mechanisms.noisy_max import exact as exact_noisy_max
 from mechanisms.noisy_max import naive as naive_noisy_max
+from mechanisms.randomness import RandomBits
 
 UTILITY_RANGE = (-4096, 4096)
 """The public range of utilities of the base-2 mechanism, whose weights get longer with it."""
@@ -66,7 +67,7 @@ def exact_exponential(epsilon: float = 1.0) -> Target:
 def exact_exponential_base2(epsilon: float = 1.0) -> Target:
     """Exponential mechanism in base 2, exact, bit by bit; its ε is rounded down."""
     eta = BaseTwoEta.from_epsilon(epsilon, y=16)
-    mechanism = partial(exact_exponential_base_two, eta=eta, utility_range=UTILITY_RANGE, sampler=sample_by_rejection)
+    mechanism = partial(exact_exponential_base_two, eta=eta, utility_range=UTILITY_RANGE, sampler=_by_rejection)
     return exact_by_reference(Target.selection, mechanism, epsilon=epsilon, name="exact_exponential_base2")
 
 
@@ -103,3 +104,13 @@ def _reference(mechanism: Callable[..., int], epsilon: float) -> Target:
 def _low_precision(dtype: Any, epsilon: float, name: str) -> Target:
     mechanism = partial(naive_exponential_family.naive_exponential_low_precision, epsilon=epsilon, dtype=dtype)
     return Target.selection(mechanism, epsilon=epsilon, name=name)
+
+
+def _by_rejection(weights: Weights, bits: RandomBits) -> int:
+    return sample_by_rejection(_listed(weights), bits)  # type: ignore[arg-type] # weights are frozen, hence hashable
+
+
+@lru_cache(maxsize=16)
+def _listed(weights: Weights) -> IntegerWeights:
+    """Weights of so many bits take longer to compute than to draw by: once for all draws with the same."""
+    return IntegerWeights(tuple(weights))

@@ -116,6 +116,20 @@ def finding(verdict: Verdict, **rest: Any) -> Finding:
     return Finding(target="t", target_version="1", attack="a", verdict=verdict, reason="", claim=claim, **rest)
 
 
+def test_a_full_run_gives_every_target_thousands_of_trials(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, int] = {}
+
+    def told(name: str, trials: int, _alpha: float, _seed: int) -> list[Finding]:
+        given[name] = trials
+        return []
+
+    monkeypatch.setattr(matrix, "findings_of", told)
+    measured = matrix.collect(Settings()).measured
+    assert set(given) == set(targets.__all__)
+    assert min(given.values()) >= 2_000
+    assert {name for name, trials in given.items() if trials < measured["trials"]} == set(measured["spared"])
+
+
 def test_a_cell_shows_the_gravest_verdict() -> None:
     missed = [finding(Verdict.NOT_DETECTED, smallest_detectable=power) for power in (0.25, 0.5)]
     assert matrix.cell([]) == Cell(verdict=Verdict.NOT_APPLICABLE)
