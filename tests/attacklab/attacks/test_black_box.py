@@ -31,8 +31,8 @@ from mechanisms.grid import Grid
 from mechanisms.laplace.inversion import exact_discrete_laplace_fast
 from mechanisms.laplace.naive import naive_laplace_numpy
 from mechanisms.laplace.rounded_ideal import exact_rounded_laplace_fast
-from mechanisms.randomness import SeededBits
 from mechanisms.summation.naive import naive_bounded_sum
+from tests.attacklab.attacks.making import exactly
 from tests.attacklab.ideal import ideal_exponential
 from tests.attacklab.narrow import TYPES, exact_laplace_in, naive_laplace_in
 
@@ -51,11 +51,7 @@ def selection(release: Callable[..., Any], **parameters: Any) -> Target:
     return Target.selection(partial(release, epsilon=EPSILON, **parameters), epsilon=EPSILON, name="target")
 
 
-def on_grid(mechanism: Callable[..., NDArray[np.float64]]) -> Callable[..., NDArray[np.float64]]:
-    def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        return mechanism(answer, trials, SeededBits(rng), epsilon=Fraction(EPSILON), grid=Grid(-2))
-
-    return release
+on_grid = partial(exactly, epsilon=Fraction(EPSILON), grid=Grid(-2))
 
 
 def noisy_max_with_value(utilities: NDArray[np.float64], trials: int, rng: np.random.Generator) -> NDArray[np.float64]:

@@ -18,7 +18,7 @@ from attacklab.targets import Target
 from mechanisms.grid import Grid
 from mechanisms.laplace.naive import naive_laplace_numpy
 from mechanisms.laplace.rounded_ideal import exact_rounded_laplace_fast
-from mechanisms.randomness import SeededBits
+from tests.attacklab.attacks.making import exactly
 from tests.attacklab.narrow import NARROW, TYPES, carried, naive_laplace_in
 
 
@@ -61,10 +61,7 @@ def test_a_target_that_refuses_answers_of_other_formats_has_nothing_to_try(form:
 
 def test_integer_answers_rounded_with_their_noise_leave_the_ideal_advantage() -> None:
     """At ε = 1 the tie 2^60 + 128 lies midway between grid points: P[noise ≥ −1] − P[noise ≥ 0] = (1 − e^−1)/2."""
-
-    def release(answer: int, trials: int, rng: np.random.Generator) -> NDArray[Any]:
-        return exact_rounded_laplace_fast(answer, trials, SeededBits(rng), epsilon=1, grid=Grid(8))
-
+    release = exactly(exact_rounded_laplace_fast, epsilon=1, grid=Grid(8))
     finding = judged(Target.noise(release, epsilon=1, name="rounded"))
     assert finding.verdict is Verdict.NOT_DETECTED
     assert finding.advantage is not None

@@ -12,8 +12,8 @@ from attacklab.neighbours import Relation
 from attacklab.targets import Target
 from mechanisms.grid import Grid
 from mechanisms.local_sensitivity.naive import naive_sum_over_count
-from mechanisms.randomness import SeededBits
 from mechanisms.summation.exact import Bounds, exact_bounded_mean_fast, exact_bounded_sum_fast
+from tests.attacklab.attacks.making import exactly
 from tests.attacklab.attacks.means import (
     BOUNDS,
     SOUND,
@@ -44,19 +44,9 @@ def test_a_sum_without_any_clip_is_caught_on_both_sides() -> None:
 
 GRID_BOUNDS = Bounds(*BOUNDS, Grid(-20))
 CLIPPED = {
-    "sum": Target.sum(
-        lambda records, trials, rng: exact_bounded_sum_fast(
-            records, trials, SeededBits(rng), epsilon=1, bounds=GRID_BOUNDS
-        ),
-        bounds=BOUNDS,
-        epsilon=1.0,
-    ),
+    "sum": Target.sum(exactly(exact_bounded_sum_fast, epsilon=1, bounds=GRID_BOUNDS), bounds=BOUNDS, epsilon=1.0),
     "mean, n public": Target.mean(
-        lambda records, trials, rng: exact_bounded_mean_fast(
-            records, trials, SeededBits(rng), epsilon=1, bounds=GRID_BOUNDS
-        ),
-        bounds=BOUNDS,
-        epsilon=1.0,
+        exactly(exact_bounded_mean_fast, epsilon=1, bounds=GRID_BOUNDS), bounds=BOUNDS, epsilon=1.0
     ),
     "mean, n private": SOUND,
 }

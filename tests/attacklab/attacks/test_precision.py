@@ -23,7 +23,7 @@ from experiments.precision import left_out
 from mechanisms.grid import Grid
 from mechanisms.laplace.naive import naive_laplace_inverse_cdf, naive_laplace_numpy
 from mechanisms.laplace.rounded_ideal import exact_rounded_laplace_fast
-from mechanisms.randomness import SeededBits
+from tests.attacklab.attacks.making import exactly
 from tests.attacklab.narrow import NARROW, TYPES, carried, exact_laplace_in, naive_laplace_in
 
 EVERY_PATTERN = np.arange(1 << 16, dtype=np.uint16)
@@ -142,10 +142,7 @@ def test_a_sensitivity_between_numbers_of_the_format_is_not_exceeded() -> None:
 @pytest.mark.parametrize("epsilon", [0.05, 1.0])
 def test_the_rounded_ideal_mechanism_on_a_public_grid_is_not_broken(epsilon: float) -> None:
     """A verdict of violation would be a false alarm, of probability 1e-9 at the most."""
-
-    def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        return exact_rounded_laplace_fast(answer, trials, SeededBits(rng), epsilon=Fraction(epsilon), grid=Grid(-20))
-
+    release = exactly(exact_rounded_laplace_fast, epsilon=Fraction(epsilon), grid=Grid(-20))
     findings = _audited(release, epsilon, Precision(), alpha=1e-9)
     assert [finding.verdict for finding in findings] == [Verdict.NOT_DETECTED] * 2
     assert all(finding.smallest_detectable is not None for finding in findings)

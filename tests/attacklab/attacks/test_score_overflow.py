@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
-from attacklab.attacks.base import Scenario
 from attacklab.attacks.score_overflow import ScoreOverflow
 from attacklab.findings import Finding, Verdict
 from attacklab.referee import audit
-from attacklab.targets import Outputs, Target
+from attacklab.targets import Target
 from mechanisms.exponential.levels import exact_exponential_fast
 from mechanisms.exponential.naive import naive_exponential, naive_exponential_stabilised
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max
 from mechanisms.noisy_max.naive import naive_laplace_noisy_max
 from mechanisms.randomness import SeededBits
+from tests.attacklab.attacks.making import Release, exactly, scenarios_of, selection_of
 
-Release = Callable[..., Any]
 STEP, WEIGHTS, DIFFERENCES, DOUBLES = range(4)
 
 
@@ -40,18 +37,6 @@ def wrapping(dtype: type) -> Release:
     return release
 
 
-def target_of(release: Release, epsilon: float, sensitivity: float = 1.0) -> Target:
-    bound = partial(release, epsilon=epsilon, sensitivity=sensitivity)
-    return Target.selection(bound, epsilon=epsilon, sensitivity=sensitivity)
-
-
-def scenarios_of(target: Target) -> list[Scenario]:
-    def probe(input_: Any, trials: int) -> Outputs:
-        return target.outputs(input_, trials, np.random.default_rng(5))
-
-    return list(ScoreOverflow().scenarios(target, probe))
-
-
 def judged(target: Target, trials: int = 2_000) -> list[Finding]:
     return audit(target, [ScoreOverflow()], trials=trials, seed=3)
 
@@ -59,7 +44,7 @@ def judged(target: Target, trials: int = 2_000) -> list[Finding]:
 @pytest.mark.parametrize("sensitivity", [0.3, 1.0, 3.7, 1e-300])
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 4.0])
 def test_weights_are_broken_astride_the_largest_double(epsilon: float, sensitivity: float) -> None:
-    pair = scenarios_of(target_of(naive_exponential, epsilon, sensitivity))[WEIGHTS].pair
+    pair = scenarios_of(ScoreOverflow(), selection_of(naive_exponential, epsilon, sensitivity))[WEIGHTS].pair
     nats = [epsilon * float(side[0]) / (2 * sensitivity) for side in (pair.first, pair.second)]
     # The sum of the two weights overflows first.
     boundary = 1024 * math.log(2) - math.log(2)
@@ -75,7 +60,7 @@ def test_weights_that_overflow_on_one_neighbour_are_caught_with_certainty(epsilo
             raise ZeroDivisionError("weights do not add up to a number")
         return outputs
 
-    finding = judged(target_of(raising if failure == "raise" else naive_exponential, epsilon))[WEIGHTS]
+    finding = judged(selection_of(raising if failure == "raise" else naive_exponential, epsilon))[WEIGHTS]
     assert finding.verdict is Verdict.VIOLATED
     assert finding.advantage is not None
     assert finding.event == "the target fails"
@@ -85,7 +70,7 @@ def test_weights_that_overflow_on_one_neighbour_are_caught_with_certainty(epsilo
 @pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
 @pytest.mark.parametrize("epsilon", [0.05, 1.0])
 def test_differences_are_broken_astride_the_end_of_the_machine_integer(dtype: type, epsilon: float) -> None:
-    pair = scenarios_of(target_of(wrapping(dtype), epsilon))[DIFFERENCES].pair
+    pair = scenarios_of(ScoreOverflow(), selection_of(wrapping(dtype), epsilon))[DIFFERENCES].pair
     half_range = -(int(np.iinfo(dtype).min) // 2)
     assert pair.second.tolist() == [half_range, -half_range]
     assert pair.first.tolist() == [half_range + 1, -half_range - 1]
@@ -95,7 +80,7 @@ def test_differences_are_broken_astride_the_end_of_the_machine_integer(dtype: ty
 @pytest.mark.parametrize("epsilon", [0.05, 1.0])
 def test_differences_that_wrap_are_caught(dtype: type, epsilon: float) -> None:
     """The counts of 2 000 trials deviate by 0.15, 13 standard deviations or more, with probability below 1e-9."""
-    finding = audit(target_of(wrapping(dtype), epsilon), [ScoreOverflow()], trials=2_000, seed=3, spend_all=True)[
+    finding = audit(selection_of(wrapping(dtype), epsilon), [ScoreOverflow()], trials=2_000, seed=3, spend_all=True)[
         DIFFERENCES
     ]
     assert finding.verdict is Verdict.VIOLATED
@@ -109,7 +94,7 @@ def test_differences_that_wrap_are_caught(dtype: type, epsilon: float) -> None:
 @pytest.mark.parametrize("epsilon", [0.15, 1.0])
 @pytest.mark.parametrize("release", [naive_exponential_stabilised, naive_laplace_noisy_max])
 def test_integers_that_round_to_doubles_are_caught_with_certainty(release: Release, epsilon: float) -> None:
-    finding = judged(target_of(release, epsilon))[DOUBLES]
+    finding = judged(selection_of(release, epsilon))[DOUBLES]
     assert finding.verdict is Verdict.VIOLATED
     assert finding.advantage is not None
     assert finding.advantage.estimate == 1.0
@@ -117,7 +102,7 @@ def test_integers_that_round_to_doubles_are_caught_with_certainty(release: Relea
 
 @pytest.mark.parametrize("sensitivity", [1.0, 1.5, 7.0, 1e6])
 def test_neighbours_are_within_the_sensitivity_as_integers(sensitivity: float) -> None:
-    for scenario in scenarios_of(target_of(naive_exponential_stabilised, 0.5, sensitivity)):
+    for scenario in scenarios_of(ScoreOverflow(), selection_of(naive_exponential_stabilised, 0.5, sensitivity)):
         first, second = scenario.pair.first.tolist(), scenario.pair.second.tolist()
         moves = [abs(Fraction(one) - Fraction(other)) for one, other in zip(first, second, strict=True)]
         assert 0 < max(moves) <= Fraction(sensitivity)
@@ -125,7 +110,7 @@ def test_neighbours_are_within_the_sensitivity_as_integers(sensitivity: float) -
 
 def test_a_noise_scale_that_underflows_is_caught_on_the_smallest_step() -> None:
     tiny = math.ulp(0.0)
-    finding = judged(target_of(naive_laplace_noisy_max, 4.0, tiny))[STEP]
+    finding = judged(selection_of(naive_laplace_noisy_max, 4.0, tiny))[STEP]
     assert 2 * tiny / 4.0 == 0.0
     assert finding.verdict is Verdict.VIOLATED
     assert finding.advantage is not None
@@ -133,21 +118,19 @@ def test_a_noise_scale_that_underflows_is_caught_on_the_smallest_step() -> None:
 
 
 def test_fractional_sensitivities_have_no_scenarios_on_integers() -> None:
-    assert len(scenarios_of(target_of(naive_exponential, 1.0, 0.5))) == 2
+    assert len(scenarios_of(ScoreOverflow(), selection_of(naive_exponential, 1.0, 0.5))) == 2
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 1.0, 4.0])
 def test_exact_selection_is_not_accused(epsilon: float) -> None:
     """A false alarm on one of the scenarios has probability at most 1e-6, at this fixed seed."""
 
-    def release(utilities: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
-        return exact_exponential_fast(utilities, trials, SeededBits(rng), epsilon=Fraction(epsilon))
-
     def one_by_one(utilities: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
         bits = SeededBits(rng)
         return np.array([exact_exponential_noisy_max(utilities, bits, epsilon=epsilon) for _ in range(trials)])
 
-    for exact, trials in ((release, 2_000), (one_by_one, 300)):
+    by_levels = exactly(exact_exponential_fast, epsilon=Fraction(epsilon))
+    for exact, trials in ((by_levels, 2_000), (one_by_one, 300)):
         findings = judged(Target.selection(exact, epsilon=epsilon), trials)
         assert {finding.verdict for finding in findings} <= {Verdict.NOT_DETECTED, Verdict.INCONCLUSIVE}
 
@@ -156,9 +139,9 @@ def test_a_target_that_always_raises_is_not_accused() -> None:
     def release(*_: object, **__: object) -> None:
         raise RuntimeError("no")
 
-    assert {finding.verdict for finding in judged(target_of(release, 1.0))} == {Verdict.NOT_DETECTED}
+    assert {finding.verdict for finding in judged(selection_of(release, 1.0))} == {Verdict.NOT_DETECTED}
 
 
 def test_applies_to_selections_only() -> None:
-    assert ScoreOverflow().applies_to(target_of(naive_exponential, 1.0))
+    assert ScoreOverflow().applies_to(selection_of(naive_exponential, 1.0))
     assert not ScoreOverflow().applies_to(Target.noise(naive_exponential, epsilon=1.0))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -11,36 +10,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.attacks.base import Scenario
 from attacklab.attacks.special_values import SPECIAL_RECORDS, SpecialValues
 from attacklab.findings import Finding, Verdict
 from attacklab.floats import Format
 from attacklab.neighbours import Relation
 from attacklab.referee import audit
-from attacklab.targets import Outputs, Target
+from attacklab.targets import Target
 from mechanisms.exponential.levels import exact_exponential_fast
 from mechanisms.exponential.naive import naive_exponential_stabilised
 from mechanisms.grid import Grid
 from mechanisms.laplace.naive import naive_laplace_numpy
 from mechanisms.laplace.rounded_ideal import exact_rounded_laplace_fast
-from mechanisms.randomness import SeededBits
 from mechanisms.summation.exact import Bounds, exact_bounded_mean_fast, exact_bounded_sum_fast
 from mechanisms.summation.naive import naive_bounded_mean, naive_bounded_sum
+from tests.attacklab.attacks.making import exactly, scenarios_of
 from tests.attacklab.narrow import NARROW, exact_laplace_in
 
-Release = Callable[..., Any]
 TINY = math.ulp(0.0)
-
-
-def exactly(mechanism: Release, **parameters: Any) -> Release:
-    return lambda input_, trials, rng: mechanism(input_, trials, SeededBits(rng), **parameters)
-
-
-def scenarios_of(target: Target) -> list[Scenario]:
-    def probe(input_: Any, trials: int) -> Outputs:
-        return target.outputs(input_, trials, np.random.default_rng(5))
-
-    return list(SpecialValues().scenarios(target, probe))
 
 
 def judged(target: Target, trials: int = 2_000) -> list[Finding]:
@@ -165,7 +151,7 @@ def test_whatever_clipping_makes_of_a_record_the_sum_stays_within_either_sensiti
     lower, upper = bounds
     stand_in = {"lower": lower, "upper": upper, "zero": min(max(0.0, lower), upper)}[nan_is]
     allowed = min(max(abs(lower), abs(upper)), upper - lower)
-    for scenario in scenarios_of(naive_sum(lower, upper)):
+    for scenario in scenarios_of(SpecialValues(), naive_sum(lower, upper)):
         sums = [
             sum(Fraction(min(max(stand_in if math.isnan(value) else value, lower), upper)) for value in records)
             for records in (scenario.pair.first.tolist(), scenario.pair.second.tolist())
@@ -177,7 +163,7 @@ def test_whatever_clipping_makes_of_a_record_the_sum_stays_within_either_sensiti
 @pytest.mark.parametrize("sensitivity", [TINY, 1e-310, 0.3, 1.0, 1e17, 1e300, 1.7e308])
 def test_answers_of_a_pair_differ_by_no_more_than_the_sensitivity(sensitivity: float) -> None:
     release = partial(naive_laplace_numpy, epsilon=1.0, sensitivity=sensitivity)
-    scenarios = scenarios_of(Target.noise(release, epsilon=1.0, sensitivity=sensitivity))
+    scenarios = scenarios_of(SpecialValues(), Target.noise(release, epsilon=1.0, sensitivity=sensitivity))
     assert len(scenarios) == 4
     for scenario in scenarios:
         assert abs(Fraction(scenario.pair.first) - Fraction(scenario.pair.second)) <= Fraction(sensitivity)

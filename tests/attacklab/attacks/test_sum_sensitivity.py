@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -32,6 +31,7 @@ from mechanisms.summation.naive import (
     sequential_sum,
     wrapping_sum,
 )
+from tests.attacklab.attacks.making import exactly, scenarios_of
 
 NARROW = (1.0, 1 + 2.0**-48)
 ORDERS: list[Summation] = [sequential_sum, pairwise_sum, numpy_sum, correctly_rounded_sum]
@@ -43,23 +43,13 @@ def naive_sum(bounds: tuple[float, float], epsilon: float = 1.0, **rest: Any) ->
     return Target.sum(release, bounds=bounds, epsilon=epsilon, name="naive_sum")
 
 
-def exactly(mechanism: Callable[..., NDArray[Any]], **parameters: Any) -> Callable[..., NDArray[Any]]:
-    def release(input_: Any, trials: int, rng: np.random.Generator) -> NDArray[Any]:
-        return mechanism(input_, trials, SeededBits(rng), **parameters)
-
-    return release
-
-
 def judged(target: Target) -> Finding:
     (finding,) = audit(target, [SumSensitivity()], trials=20_000, seed=3, spend_all=True)
     return finding
 
 
 def the_pair(target: Target) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    def probe(input_: Any, trials: int) -> NDArray[Any]:
-        return target.outputs(input_, trials, np.random.default_rng(1))
-
-    (scenario,) = SumSensitivity().scenarios(target, probe)
+    (scenario,) = scenarios_of(SumSensitivity(), target)
     assert scenario.pair.relation is Relation.SUBSTITUTE
     return scenario.pair.first, scenario.pair.second
 

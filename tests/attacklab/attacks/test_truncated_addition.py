@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
-from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -16,11 +14,10 @@ from attacklab.attacks.truncated_addition import TruncatedAddition
 from attacklab.findings import Verdict
 from attacklab.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, FORMATS, Format
 from attacklab.referee import audit
-from attacklab.targets import Target
 from mechanisms.exponential.naive import naive_exponential_low_precision
+from tests.attacklab.attacks.making import Release, selection_of
 from tests.attacklab.ideal import ideal_exponential
 
-Release = Callable[..., Any]
 TYPES = {BINARY64: np.float64, BINARY32: np.float32, BINARY16: np.float16, BFLOAT16: ml_dtypes.bfloat16}
 
 
@@ -40,11 +37,6 @@ def accumulating(dtype: type) -> Release:
     return release
 
 
-def target_of(release: Release, epsilon: float, sensitivity: float = 1.0) -> Target:
-    bound = partial(release, epsilon=epsilon, sensitivity=sensitivity)
-    return Target.selection(bound, epsilon=epsilon, sensitivity=sensitivity)
-
-
 @pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
 @pytest.mark.parametrize(
     ("epsilon", "sensitivity"), [(0.01, 1.0), (0.5, 3.7), (1.0, 1.0), (8.0, 0.3), (1e-9, 1e-290), (50.0, 1e306)]
@@ -52,7 +44,7 @@ def target_of(release: Release, epsilon: float, sensitivity: float = 1.0) -> Tar
 def test_light_weights_are_lost_on_one_side_and_count_on_the_other(
     form: Format, epsilon: float, sensitivity: float
 ) -> None:
-    target = target_of(accumulating(TYPES[form]), epsilon, sensitivity)
+    target = selection_of(accumulating(TYPES[form]), epsilon, sensitivity)
     pair = TruncatedAddition.scenario(target, form, 4).pair
 
     def ratio(utilities: np.ndarray) -> float:
@@ -75,7 +67,7 @@ def test_short_accumulators_are_caught(family: str, form: Format, epsilon: float
     low_precision = partial(naive_exponential_low_precision, dtype=TYPES[form])
     release = accumulating(TYPES[form]) if family == "loop" else low_precision
     attack = TruncatedAddition(formats=(form,))
-    (finding,) = audit(target_of(release, epsilon), [attack], trials=20_000, seed=3, spend_all=True)
+    (finding,) = audit(selection_of(release, epsilon), [attack], trials=20_000, seed=3, spend_all=True)
     assert finding.verdict is Verdict.VIOLATED
     assert finding.counts is not None
     assert finding.counts.second == 0
@@ -86,13 +78,13 @@ def test_short_accumulators_are_caught(family: str, form: Format, epsilon: float
 def test_the_ideal_mechanism_is_not_accused_at_any_format(epsilon: float) -> None:
     """Each of the findings is a false alarm with probability at most 1e-6 / 4, at this fixed seed."""
     attack = TruncatedAddition(formats=FORMATS)
-    findings = audit(target_of(ideal_exponential, epsilon), [attack], trials=20_000, seed=3, spend_all=True)
+    findings = audit(selection_of(ideal_exponential, epsilon), [attack], trials=20_000, seed=3, spend_all=True)
     assert len(findings) == len(FORMATS)
     assert {finding.verdict for finding in findings} == {Verdict.NOT_DETECTED}
 
 
 def test_binary64_loses_outcomes_but_no_sample_shows_it() -> None:
-    target = target_of(accumulating(np.float64), 1.0)
+    target = selection_of(accumulating(np.float64), 1.0)
     scenario = TruncatedAddition.scenario(target, BINARY64, 1 << 10)
     running = 1.0
     for utility in scenario.pair.second[1:].tolist():
@@ -105,7 +97,7 @@ def test_binary64_loses_outcomes_but_no_sample_shows_it() -> None:
 
 
 def test_number_of_light_outcomes_follows_the_format_up_to_the_limit() -> None:
-    target = target_of(accumulating(np.float64), 1.0)
+    target = selection_of(accumulating(np.float64), 1.0)
 
     def never(*_: object) -> np.ndarray:
         raise AssertionError("needs no look at the outputs")

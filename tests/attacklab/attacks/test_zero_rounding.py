@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pytest
 
-from attacklab.attacks.base import Scenario
 from attacklab.attacks.zero_rounding import ZeroRounding
 from attacklab.findings import Finding, Verdict
 from attacklab.referee import audit
-from attacklab.targets import Kind, Outputs, Target
+from attacklab.targets import Kind, Target
 from mechanisms.exponential.naive import naive_exponential, naive_exponential_stabilised
 from mechanisms.noisy_max.naive import naive_laplace_noisy_max
+from tests.attacklab.attacks.making import Release, scenarios_of, selection_of
 from tests.attacklab.ideal import ideal_exponential
-
-Release = Callable[..., Any]
 
 
 def weighted(dtype: type, failure: str) -> Release:
@@ -38,18 +34,6 @@ def weighted(dtype: type, failure: str) -> Release:
         return rng.choice(len(utilities), trials, p=law)
 
     return release
-
-
-def target_of(release: Release, epsilon: float, sensitivity: float = 1.0) -> Target:
-    bound = partial(release, epsilon=epsilon, sensitivity=sensitivity)
-    return Target.selection(bound, epsilon=epsilon, sensitivity=sensitivity)
-
-
-def scenarios_of(target: Target) -> list[Scenario]:
-    def probe(input_: Any, trials: int) -> Outputs:
-        return target.outputs(input_, trials, np.random.default_rng(5))
-
-    return list(ZeroRounding().scenarios(target, probe))
 
 
 @pytest.mark.parametrize("failure", ["raise", "none", "first"])
@@ -72,9 +56,9 @@ def scenarios_of(target: Target) -> list[Scenario]:
 def test_pair_lies_astride_the_point_where_weights_vanish_in_the_format(
     failure: str, dtype: type, underflow_nats: float, epsilon: float, sensitivity: float
 ) -> None:
-    target = target_of(weighted(dtype, failure), epsilon, sensitivity)
+    target = selection_of(weighted(dtype, failure), epsilon, sensitivity)
     boundary = 2 * sensitivity * underflow_nats / epsilon
-    for scenario in scenarios_of(target):
+    for scenario in scenarios_of(ZeroRounding(), target):
         better, worse = -scenario.pair.first[0], -scenario.pair.first[1]
         rounded = float(np.finfo(dtype).eps)  # the exponent itself is rounded to the format
         assert better * (1 - rounded) <= boundary <= worse * (1 + rounded)
@@ -92,7 +76,7 @@ def test_pair_lies_astride_the_point_where_weights_vanish_in_the_format(
 
 
 def test_forms_are_the_ones_described() -> None:
-    two, many = scenarios_of(target_of(naive_exponential, 0.5))
+    two, many = scenarios_of(ZeroRounding(), selection_of(naive_exponential, 0.5))
     assert two.pair.first.tolist() == two.pair.second.tolist()[::-1]
     assert len(two.pair.first) == 2
     assert len(many.pair.first) == 100
@@ -106,12 +90,12 @@ def test_boundary_below_binary64_is_found_where_the_target_has_a_wider_range() -
         alive = np.flatnonzero(nats < 11_355.5)  # where x87's 80-bit extended precision ends
         return rng.choice(alive, trials) if alive.size else [None] * trials
 
-    two, _many = scenarios_of(target_of(release, 1.0))
+    two, _many = scenarios_of(ZeroRounding(), selection_of(release, 1.0))
     assert -2 * 11_355.5 <= two.pair.first[0] <= -2 * 11_355.5 + 1
 
 
 def judged(release: Release, epsilon: float, sensitivity: float = 1.0) -> list[Finding]:
-    return audit(target_of(release, epsilon, sensitivity), [ZeroRounding()], trials=2_000, seed=7, spend_all=True)
+    return audit(selection_of(release, epsilon, sensitivity), [ZeroRounding()], trials=2_000, seed=7, spend_all=True)
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 4.0])
