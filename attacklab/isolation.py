@@ -25,11 +25,11 @@ from numpy.typing import NDArray
 from attacklab import child
 from attacklab.claims import PrivacyClaim
 from attacklab.libraries import adapter_file, library, near_library
-from attacklab.loading import made_target
+from attacklab.loading import made_target, place_and_name
 from attacklab.neighbours import Relation
 from attacklab.process import DEFAULT_SECONDS, ChildProcess, Limits
 from attacklab.targets import Kind, Target
-from attacklab.wire import ChildError, Failure, ReleaseError, announced_failure, read_object, request_line
+from attacklab.wire import ChildError, ChildFailure, ReleaseError, announced_failure, read_object, request_line
 
 STARTING_SECONDS = 60.0
 """How long an interpreter may take to start and to import a target with all its libraries, at the least."""
@@ -109,7 +109,7 @@ class ProcessRelease:
             if "error" in greeting:
                 raise announced_failure(greeting)
             if not {"kind", "version"} <= set(greeting):
-                raise ChildError(Failure.GARBAGE, f"{self._command[0]} is no Python that runs {child.__file__}")
+                raise ChildError(ChildFailure.GARBAGE, f"{self._command[0]} is no Python that runs {child.__file__}")
         except BaseException:
             self._close()
             raise
@@ -148,9 +148,7 @@ def isolated(
         ValueError: a parameter is out of range, or the target cannot be loaded; the message says why.
         OSError: this system cannot isolate it so.
     """
-    place, separator, name = spec.rpartition(":")
-    if not separator or not place or not name:
-        raise ValueError(f"target {spec!r} must be written path/file.py:name or package.module:name")
+    place, name = place_and_name(spec)
     if place.endswith(".py") and not Path(place).is_file():
         raise ValueError(f"there is no file {place}")
     if shutil.which(python) is None:

@@ -34,9 +34,7 @@ def load_target(spec: str, *, kind: Kind | None = None, epsilon: float | None = 
     Raises:
         ValueError: the name cannot be found or is not a target; the message says what to write instead.
     """
-    place, separator, name = spec.rpartition(":")
-    if not separator or not place or not name:
-        raise ValueError(f"target {spec!r} must be written path/file.py:name or package.module:name")
+    place, name = place_and_name(spec)
     module = _module(adapter_module(place) or place)
     found = getattr(module, name, None)
     if found is None:
@@ -63,6 +61,18 @@ def load_target(spec: str, *, kind: Kind | None = None, epsilon: float | None = 
     if adapter_module(place):
         target = replace(target, name=spec)
     return replace(target, version=_version(module)) if target.version == "unknown" else target
+
+
+def place_and_name(spec: str) -> tuple[str, str]:
+    """The file, module or library of a target's name, and the name in it.
+
+    Raises:
+        ValueError: it has not both.
+    """
+    place, separator, name = spec.rpartition(":")
+    if not separator or not place or not name:
+        raise ValueError(f"target {spec!r} must be written path/file.py:name or package.module:name")
+    return place, name
 
 
 def made_target(kind: Kind, release: Release, **parameters: Any) -> Target:

@@ -17,7 +17,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from attacklab.guard import GuardedProcess, require_process_groups, signal_name
-from attacklab.wire import LONGEST_LINE, ChildError, Failure, Frame, read_answer
+from attacklab.wire import LONGEST_LINE, ChildError, ChildFailure, Frame, read_answer
 
 CHUNK = 1 << 16
 """Bytes read at a time, as many as a pipe usually holds."""
@@ -125,7 +125,7 @@ class ChildProcess:
         self._selector.register(self._stdin, selectors.EVENT_WRITE, ChildProcess._write_request)
         line = self._line(seconds, deadline)
         if self._request:
-            raise ChildError(Failure.GARBAGE, "it answered before it had read the request")
+            raise ChildError(ChildFailure.GARBAGE, "it answered before it had read the request")
         answer = read_answer(line, trials)
         if isinstance(answer, Frame):
             size = answer.size
@@ -144,7 +144,7 @@ class ChildProcess:
             if self._answer.find(b"\n", start) >= 0:
                 return True
             if searched > LONGEST_LINE:
-                raise ChildError(Failure.GARBAGE, f"a line of more than {LONGEST_LINE} bytes")
+                raise ChildError(ChildFailure.GARBAGE, f"a line of more than {LONGEST_LINE} bytes")
             return False
 
         self._wait(complete, seconds, deadline)
@@ -188,30 +188,30 @@ class ChildProcess:
     def _require_nothing_left(self, when: str) -> None:
         if self._answer:
             shown = bytes(self._answer[:40])
-            raise ChildError(Failure.GARBAGE, f"{len(self._answer)} bytes too many {when}, beginning {shown!r}")
+            raise ChildError(ChildFailure.GARBAGE, f"{len(self._answer)} bytes too many {when}, beginning {shown!r}")
 
     def _end_without_answer(self) -> ChildError:
         try:
             status = self._process.wait(ENDING_SECONDS)
         except subprocess.TimeoutExpired:
-            return ChildError(Failure.GARBAGE, "it closed its output without an answer")
+            return ChildError(ChildFailure.GARBAGE, "it closed its output without an answer")
         self._read_error_text()
         how = f"killed by {signal_name(-status)}" if status < 0 else f"exited with status {status} before answering"
         if self._limits.memory_bytes is not None:
             how += f", under a memory limit of {self._limits.memory_bytes} bytes"
         words = self._error_text.decode("utf-8", "replace").strip().splitlines()
-        return ChildError(Failure.CRASH, f"{how}; it said: {words[-1]}" if words else how)
+        return ChildError(ChildFailure.CRASH, f"{how}; it said: {words[-1]}" if words else how)
 
     def _late(self, seconds: float) -> ChildError:
         if self._process.poll() is not None:  # a process that it started keeps its output open
             return self._end_without_answer()
         if sys.platform != "linux":
-            return ChildError(Failure.TIME_LIMIT, f"no answer within {seconds:g} s")
+            return ChildError(ChildFailure.TIME_LIMIT, f"no answer within {seconds:g} s")
         used = _processor_seconds(self.pid)
         time.sleep(IDLE_WINDOW)
         if _processor_seconds(self.pid) - used < IDLE_SHARE * IDLE_WINDOW:
-            return ChildError(Failure.HANG, f"no answer within {seconds:g} s, and the process is idle")
-        return ChildError(Failure.TIME_LIMIT, f"still computing after {seconds:g} s")
+            return ChildError(ChildFailure.HANG, f"no answer within {seconds:g} s, and the process is idle")
+        return ChildError(ChildFailure.TIME_LIMIT, f"still computing after {seconds:g} s")
 
 
 def _processor_seconds(group: int) -> float:

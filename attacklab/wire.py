@@ -30,7 +30,7 @@ _HEX_FLOAT = re.compile(r"[+-]?0x([01])\.?([0-9a-f]{0,13})p([+-]?[0-9]{1,4})", r
 _NOT_FINITE = re.compile(r"[+-]?(inf|infinity|nan(\(\w*\))?)", re.IGNORECASE | re.ASCII)
 
 
-class Failure(enum.StrEnum):
+class ChildFailure(enum.StrEnum):
     """What can go wrong with a process."""
 
     LOADING = "cannot be loaded"
@@ -67,7 +67,7 @@ class ChildError(TargetError):
         failure: in which way.
     """
 
-    def __init__(self, failure: Failure, message: str) -> None:
+    def __init__(self, failure: ChildFailure, message: str) -> None:
         super().__init__(f"{failure}: {message}")
         self.failure = failure
 
@@ -136,13 +136,13 @@ def read_answer(line: bytes, trials: int) -> NDArray[Any] | list[Any] | Frame:
         raise announced_failure(answer)
     if set(answer) == {"binary", "count"}:
         if answer["binary"] not in BINARY_CODES:
-            raise ChildError(Failure.GARBAGE, f"binary must be one of {', '.join(BINARY_CODES)}")
+            raise ChildError(ChildFailure.GARBAGE, f"binary must be one of {', '.join(BINARY_CODES)}")
         if type(answer["count"]) is not int:
-            raise ChildError(Failure.GARBAGE, "count must be an integer")
+            raise ChildError(ChildFailure.GARBAGE, "count must be an integer")
         _require_count(answer["count"], trials)
         return Frame(answer["binary"], trials)
     if set(answer) != {"outputs"} or not isinstance(answer["outputs"], list):
-        raise ChildError(Failure.GARBAGE, f"an answer holds outputs, or binary and count, not {_short(line)}")
+        raise ChildError(ChildFailure.GARBAGE, f"an answer holds outputs, or binary and count, not {_short(line)}")
     _require_count(len(answer["outputs"]), trials)
     return _as_array([_number(item, trial) for trial, item in enumerate(answer["outputs"])])
 
@@ -158,9 +158,9 @@ def read_object(line: bytes) -> dict[str, Any]:
     except ChildError:
         raise
     except (ValueError, RecursionError):
-        raise ChildError(Failure.GARBAGE, f"not a line of JSON: {_short(line)}") from None
+        raise ChildError(ChildFailure.GARBAGE, f"not a line of JSON: {_short(line)}") from None
     if not isinstance(value, dict):
-        raise ChildError(Failure.GARBAGE, f"not a JSON object: {_short(line)}")
+        raise ChildError(ChildFailure.GARBAGE, f"not a JSON object: {_short(line)}")
     return value
 
 
@@ -169,52 +169,52 @@ def announced_failure(answer: dict[str, Any]) -> ChildError | ReleaseError:
     message = " ".join(str(answer["error"]).split())
     if "failure" not in answer:
         return ReleaseError(message)
-    if answer["failure"] not in list(Failure):
-        return ChildError(Failure.GARBAGE, f"failure must be one of {', '.join(Failure)}")
-    return ChildError(Failure(answer["failure"]), message)
+    if answer["failure"] not in list(ChildFailure):
+        return ChildError(ChildFailure.GARBAGE, f"failure must be one of {', '.join(ChildFailure)}")
+    return ChildError(ChildFailure(answer["failure"]), message)
 
 
 def _refused(text: str) -> float:
-    raise ChildError(Failure.GARBAGE, f"{text} is no exact number: floats must be hex strings, such as '0x1.8p+1'")
+    raise ChildError(ChildFailure.GARBAGE, f"{text} is no exact number: floats must be hex strings, such as '0x1.8p+1'")
 
 
 def _require_count(count: int, trials: int) -> None:
     if count != trials:
-        raise ChildError(Failure.COUNT, f"{count} outputs for {trials} trials")
+        raise ChildError(ChildFailure.COUNT, f"{count} outputs for {trials} trials")
 
 
 def _number(item: Any, trial: int) -> Any:
     if isinstance(item, list):
         return [_number(part, trial) for part in item]
     if isinstance(item, dict):
-        raise ChildError(Failure.GARBAGE, f"the output of trial {trial} is an object")
+        raise ChildError(ChildFailure.GARBAGE, f"the output of trial {trial} is an object")
     if not isinstance(item, str):
         return item
     match = _HEX_FLOAT.fullmatch(item)
     if match is None:
         if _NOT_FINITE.fullmatch(item):
             return float(item.partition("(")[0])
-        raise ChildError(Failure.GARBAGE, f"the output of trial {trial} is no hex float: {item[:40]!r}")
+        raise ChildError(ChildFailure.GARBAGE, f"the output of trial {trial} is no hex float: {item[:40]!r}")
     leading, digits, exponent = match.groups()
     below_least = -(int(exponent) - 4 * len(digits) + 1074)
     if below_least > 0 and int(leading + digits, 16) & ((1 << below_least) - 1):
-        raise ChildError(Failure.GARBAGE, f"the output of trial {trial} is no binary64 number: {item}")
+        raise ChildError(ChildFailure.GARBAGE, f"the output of trial {trial} is no binary64 number: {item}")
     try:
         return float.fromhex(item)
     except OverflowError:
-        raise ChildError(Failure.GARBAGE, f"the output of trial {trial} is no binary64 number: {item}") from None
+        raise ChildError(ChildFailure.GARBAGE, f"the output of trial {trial} is no binary64 number: {item}") from None
 
 
 def _as_array(values: list[Any]) -> NDArray[Any] | list[Any]:
     types = _types(values)
     if types >= {int, float}:
-        raise ChildError(Failure.GARBAGE, "outputs mix integers and floats")
+        raise ChildError(ChildFailure.GARBAGE, "outputs mix integers and floats")
     if len(types) != 1 or type(None) in types:
         return values
     try:
         return np.array(values, dtype={float: np.float64, int: np.int64, bool: np.bool_}[types.pop()])
     except OverflowError:
-        raise ChildError(Failure.GARBAGE, "an integer does not fit in 64 bits") from None
+        raise ChildError(ChildFailure.GARBAGE, "an integer does not fit in 64 bits") from None
     except ValueError:  # rows of different lengths
         return values
 

@@ -27,7 +27,7 @@ from attacklab.isolation import ProcessRelease, external, isolated
 from attacklab.loading import load_target
 from attacklab.referee import audit
 from attacklab.targets import Kind, Target, TargetError
-from attacklab.wire import ChildError, Failure, ReleaseError
+from attacklab.wire import ChildError, ChildFailure, ReleaseError
 
 MISBEHAVING = str(Path(__file__).with_name("misbehaving.py"))
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -156,16 +156,22 @@ def test_what_a_python_target_prints_or_reads_does_not_disturb(misbehaving: Made
 @pytest.mark.parametrize(
     ("name", "failure", "message"),
     [
-        ("vanishes", Failure.CRASH, "crash: exited with status 3 before answering; it said: out of cheese"),
-        ("too_many", Failure.COUNT, "wrong number of outputs: 4 outputs for 3 trials"),
-        ("too_few", Failure.COUNT, "wrong number of outputs: 2 outputs for 3 trials"),
-        ("nothing", Failure.GARBAGE, "garbage: it returned NoneType, not an array or a list of outputs"),
-        ("text", Failure.GARBAGE, "garbage: its outputs: values of type str cannot be sent"),
-        ("seeds_numpy", Failure.GLOBAL_SEED, "global seed: every call seeds the global state of numpy.random alike"),
-        ("seeds_random", Failure.GLOBAL_SEED, "global seed: every call seeds the global state of random alike"),
+        ("vanishes", ChildFailure.CRASH, "crash: exited with status 3 before answering; it said: out of cheese"),
+        ("too_many", ChildFailure.COUNT, "wrong number of outputs: 4 outputs for 3 trials"),
+        ("too_few", ChildFailure.COUNT, "wrong number of outputs: 2 outputs for 3 trials"),
+        ("nothing", ChildFailure.GARBAGE, "garbage: it returned NoneType, not an array or a list of outputs"),
+        ("text", ChildFailure.GARBAGE, "garbage: its outputs: values of type str cannot be sent"),
+        (
+            "seeds_numpy",
+            ChildFailure.GLOBAL_SEED,
+            "global seed: every call seeds the global state of numpy.random",
+        ),
+        ("seeds_random", ChildFailure.GLOBAL_SEED, "global seed: every call seeds the global state of random alike"),
     ],
 )
-def test_a_misbehaving_target_is_told_in_one_line(misbehaving: Made, name: str, failure: Failure, message: str) -> None:
+def test_a_misbehaving_target_is_told_in_one_line(
+    misbehaving: Made, name: str, failure: ChildFailure, message: str
+) -> None:
     error = failure_of(misbehaving(name))
     assert error.failure is failure
     assert str(error).startswith(message)
@@ -222,7 +228,7 @@ def test_a_floating_point_mode_that_an_import_switches_is_noticed(made: Made, tm
         "def laplace(answer, trials, rng):\n    return [answer] * trials\n"
     )
     error = failure_of(made(isolated, f"{file}:laplace"))
-    assert error.failure is Failure.ARITHMETIC
+    assert error.failure is ChildFailure.ARITHMETIC
     assert str(error).endswith("not rounded to nearest, ties to even before a call")
 
 
@@ -257,7 +263,7 @@ def test_a_hang_and_a_slow_computation_are_told_apart(misbehaving: Made) -> None
 @LINUX
 def test_a_memory_limit_holds(misbehaving: Made) -> None:
     error = failure_of(misbehaving("devours_memory", memory_bytes=MEMORY))
-    assert error.failure is Failure.MEMORY_LIMIT
+    assert error.failure is ChildFailure.MEMORY_LIMIT
     assert "Unable to allocate 32.0 GiB" in str(error)
     assert len(misbehaving("sound", memory_bytes=MEMORY).outputs(0.0, 10, rng())) == 10
 

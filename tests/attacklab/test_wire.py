@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attacklab.targets import TargetError
-from attacklab.wire import ChildError, Failure, Frame, ReleaseError, read_answer, request_line
+from attacklab.wire import ChildError, ChildFailure, Frame, ReleaseError, read_answer, request_line
 
 NASTY = [5e-324, -5e-324, 0.0, -0.0, 2.0**-1022, 1.7976931348623157e308, 0.1, math.inf, -math.inf]
 
@@ -123,7 +123,7 @@ def test_the_hex_floats_of_c_libraries_are_read(text: str, value: float) -> None
 )
 def test_text_that_is_no_binary64_number_is_refused(text: str) -> None:
     error = refusal(answer(["0x1p+0", text]), 2)
-    assert error.failure is Failure.GARBAGE
+    assert error.failure is ChildFailure.GARBAGE
     assert "the output of trial 1 is no" in str(error)
 
 
@@ -170,7 +170,7 @@ def test_rows_of_equal_length_come_as_a_matrix() -> None:
 )
 def test_what_is_no_answer_is_called_garbage(line: bytes | str, message: str) -> None:
     error = refusal(line)
-    assert error.failure is Failure.GARBAGE
+    assert error.failure is ChildFailure.GARBAGE
     assert str(error).startswith("garbage: ")
     assert message in str(error)
     assert "\n" not in str(error)
@@ -184,7 +184,7 @@ def test_integers_and_floats_are_not_mixed_since_integers_would_lose_bits() -> N
 def test_a_wrong_number_of_outputs_is_told_before_anything_is_read(count: int) -> None:
     error = refusal(f'{{"binary": "f8", "count": {count}}}', 1)
     assert str(error) == f"wrong number of outputs: {count} outputs for 1 trials"
-    assert refusal(answer([1, 2]), 1).failure is Failure.COUNT
+    assert refusal(answer([1, 2]), 1).failure is ChildFailure.COUNT
 
 
 @pytest.mark.parametrize("text", ["nan", "-NaN", "nan(0x8000)"])
@@ -213,6 +213,6 @@ def test_a_release_that_failed_is_told_apart_from_a_process_that_failed() -> Non
     with pytest.raises(ReleaseError, match=r"^no luck$"):
         read_answer(b'{"error": "no\\nluck"}', 1)
     assert str(refusal('{"error": "no luck", "failure": "memory limit"}')) == "memory limit: no luck"
-    assert refusal('{"error": "no luck", "failure": "memory limit"}').failure is Failure.MEMORY_LIMIT
+    assert refusal('{"error": "no luck", "failure": "memory limit"}').failure is ChildFailure.MEMORY_LIMIT
     for word in ('"bad mood"', '["crash"]', "null"):
         assert "failure must be one of" in str(refusal(f'{{"error": "no luck", "failure": {word}}}'))
