@@ -20,8 +20,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import special, stats
+from scipy import special
 
 from attacklab.attacks.base import bounds_of
 from attacklab.attacks.local_sensitivity import estimated_scale
@@ -30,10 +29,20 @@ from attacklab.claims import PrivacyClaim
 from attacklab.experiment import Collected, Settings
 from attacklab.figures import Figure, Panel, Role, Series
 from attacklab.findings import Counts, Estimate
+from attacklab.floats import Doubles
 from attacklab.inference import assess, share_of_alpha
 from attacklab.laws import Law, Limits, enumerate_law, hockey_stick
 from attacklab.referee import DEFAULT_ALPHA
 from experiments import targets
+from experiments.composition_bounds import (
+    advanced_ceiling,
+    advanced_epsilon,
+    advantage_of,
+    convolved,
+    epsilon_of,
+    optimal_advantage,
+    optimal_epsilon,
+)
 from experiments.curves import estimate_series
 from mechanisms.gaussian.exact import discrete_gaussian
 from mechanisms.gaussian.privacy import discrete_gaussian_delta, gaussian_delta
@@ -68,15 +77,13 @@ the mechanism itself: at σ = 1 and ε = 1 the exact law of the discrete Gaussia
 {discrete:.4f} and the continuous Gaussian's {continuous:.4f}, by which a sound implementation would look broken. At
 other ε the discrete curve is the lower one."""
 
-Vector = NDArray[np.float64]
-
 
 def collect(settings: Settings) -> Collected:
     """Compose exact laws, and bet on many answers of two leaking mechanisms."""
     first, second, unresolved = _index_laws(settings)
     trials = settings.budget(20_000, 2_000)
     alpha = share_of_alpha(DEFAULT_ALPHA, 2 * len(MEASURED))
-    composed = {m: (_convolved(first, m), _convolved(second, m)) for m in ANSWERS}
+    composed = {m: (convolved(first, m), convolved(second, m)) for m in ANSWERS}
     return Collected(
         (),
         {
@@ -90,7 +97,7 @@ def collect(settings: Settings) -> Collected:
     )
 
 
-def _index_laws(settings: Settings) -> tuple[Vector, Vector, float]:
+def _index_laws(settings: Settings) -> tuple[Doubles, Doubles, float]:
     """The laws of one answer's loss index for the answers 0 and STEPS, and the mass that is not resolved.
 
     The index of output y is |y − STEPS| − |y|, from −STEPS to STEPS: each unit is a factor 1/RATIO of likelihoods.
@@ -105,65 +112,6 @@ def _index_laws(settings: Settings) -> tuple[Vector, Vector, float]:
 def _index(answer: int, noise: Any) -> int:
     output = answer + int(noise)
     return abs(output - STEPS) - abs(output)
-
-
-def _convolved(law: Vector, answers: int) -> Vector:
-    """The law of the sum of independent indices; by doubling, of nonnegative numbers, so that errors stay relative."""
-    composed = law
-    for _ in range(answers.bit_length() - 1):
-        composed = np.convolve(composed, composed)
-    return composed
-
-
-def advantage_of(first: Vector, second: Vector) -> float:
-    """The total variation distance of two laws of the index."""
-    return float(np.maximum(first - second, 0).sum())
-
-
-def epsilon_of(first: Vector, second: Vector, delta: float) -> float:
-    """The least ε at which the hockey-stick divergence of two laws of the index is at most δ."""
-    return _least(lambda epsilon: float(np.maximum(first - math.exp(epsilon) * second, 0).sum()) <= delta)
-
-
-def optimal_advantage(epsilon: float, answers: int) -> float:
-    """The largest advantage that m answers of any ε-DP mechanisms can have together.
-
-    It is that of m randomized responses, which is decided by the majority of them.
-    """
-    truth = float(special.expit(epsilon))
-    fewest = answers // 2 + 1
-    return float(stats.binom.sf(fewest - 1, answers, truth) - stats.binom.sf(fewest - 1, answers, 1 - truth))
-
-
-def optimal_epsilon(epsilon: float, answers: int, delta: float) -> float:
-    """The ε that m answers of any ε-DP mechanisms keep together at a δ, by m randomized responses."""
-    truths = np.arange(answers + 1)
-    truth = float(special.expit(epsilon))
-    first, second = (stats.binom.pmf(truths, answers, p) for p in (truth, 1 - truth))
-    return epsilon_of(first, second, delta)
-
-
-def advanced_epsilon(epsilon: float, answers: int, delta: float) -> float:
-    """The ε′ of advanced composition: √(2m·ln(1/δ′))·ε + m·ε·(e^ε − 1)."""
-    return math.sqrt(2 * answers * math.log(1 / delta)) * epsilon + answers * epsilon * math.expm1(epsilon)
-
-
-def advanced_ceiling(epsilon: float, answers: int) -> float:
-    """The least ceiling of advanced composition over all δ′ = 10^−k, k in tenths."""
-    deltas = [10 ** -(k / 10) for k in range(1, 120)]
-    return min(PrivacyClaim(advanced_epsilon(epsilon, answers, delta), delta).ceiling for delta in deltas)
-
-
-def _least(holds: Any) -> float:
-    """The least ε ≥ 0 for which `holds`, to 2^−40 of the first power of two for which it does."""
-    high = 2.0**-10
-    while not holds(high):
-        high *= 2
-    low = 0.0
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
 
 
 def _low_bits(settings: Settings, trials: int, answers: int, alpha: float) -> Estimate:

@@ -1,9 +1,11 @@
 """Failures as outputs: an exception, a NaN or a missing output that depends on the database is an event like any other.
 
 A probe stops at a failure, so whether a pair shows any can be told beforehand; only then are its releases called once a
-trial. What always fails on both inputs of a pair tells nothing of which of them it was given: such a pair is none to
-try. A pair on which failures are too rare for the probe ends in an ERROR finding when one turns up. A target that
-hangs has to be run in a process of its own, where the time limit makes an ERROR finding of it.
+trial. An attack whose pairs are there to make a target fail bets on that beside its other bets (`scenario_on`); one
+that looks for something else bets on it instead of them (`despite_failures`, `bet_on_failing`), and where the target
+always fails on both inputs, which tells nothing of which it was given, there is nothing to try. A pair on which
+failures are too rare for the probe ends in an ERROR finding when one turns up. A target that hangs has to be run in a
+process of its own, where the time limit makes an ERROR finding of it.
 """
 
 from __future__ import annotations

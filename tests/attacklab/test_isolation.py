@@ -164,7 +164,7 @@ def test_what_a_python_target_prints_or_reads_does_not_disturb(misbehaving: Made
         (
             "seeds_numpy",
             ChildFailure.GLOBAL_SEED,
-            "global seed: every call seeds the global state of numpy.random",
+            "global seed: every call seeds the global state of numpy.random alike",
         ),
         ("seeds_random", ChildFailure.GLOBAL_SEED, "global seed: every call seeds the global state of random alike"),
     ],

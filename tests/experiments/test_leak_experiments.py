@@ -14,6 +14,13 @@ from scipy import integrate, stats
 from attacklab.experiment import Settings
 from attacklab.findings import record, to_text
 from experiments import composition, observed_work, score_overflow, special_values
+from experiments.composition_bounds import (
+    advanced_ceiling,
+    advanced_epsilon,
+    convolved,
+    optimal_advantage,
+    optimal_epsilon,
+)
 
 Data = dict[str, Any]
 
@@ -68,10 +75,10 @@ def test_composition_stays_within_the_optimum_for_the_exact_law_only() -> None:
     for answers, advantage, error, spent in zip(
         composition.ANSWERS, found["exact"], found["exact_error"], found["exact_epsilon"], strict=True
     ):
-        assert advantage - error <= composition.optimal_advantage(composition.EPSILON, answers)
+        assert advantage - error <= optimal_advantage(composition.EPSILON, answers)
         assert spent <= answers * composition.EPSILON
     assert found["low_bits"][0]["lower"] > math.tanh(composition.EPSILON / 2)
-    assert found["local"][-1]["lower"] > composition.optimal_advantage(composition.EPSILON, composition.MEASURED[-1])
+    assert found["local"][-1]["lower"] > optimal_advantage(composition.EPSILON, composition.MEASURED[-1])
     for lower, upper, discrete, _ in found["curve"]:
         assert lower <= discrete <= upper + 1e-9
     lower, _, _, continuous = found["curve"][10]
@@ -85,8 +92,8 @@ def test_the_optimum_is_that_of_randomised_responses_listed_one_by_one(epsilon: 
     truth = math.exp(epsilon) / (1 + math.exp(epsilon))
     first = np.array([math.prod(truth if bit else 1 - truth for bit in row) for row in product((0, 1), repeat=answers)])
     second = first[::-1]  # the complement of a row is as far from the other end
-    assert composition.optimal_advantage(epsilon, answers) == pytest.approx(np.maximum(first - second, 0).sum())
-    spent = composition.optimal_epsilon(epsilon, answers, 1e-3)
+    assert optimal_advantage(epsilon, answers) == pytest.approx(np.maximum(first - second, 0).sum())
+    spent = optimal_epsilon(epsilon, answers, 1e-3)
     delta = np.maximum(first - math.exp(spent) * second, 0).sum()
     assert delta == pytest.approx(1e-3, rel=1e-6)
 
@@ -98,8 +105,8 @@ def test_convolved_laws_are_those_of_sums(answers: int) -> None:
     if answers <= 2:
         for row in product(range(3), repeat=answers):
             sums[sum(row)] = sums.get(sum(row), 0.0) + math.prod(law[place] for place in row)
-        assert composition._convolved(law, answers).tolist() == pytest.approx([sums[k] for k in sorted(sums)])
-    found = composition._convolved(law, answers)
+        assert convolved(law, answers).tolist() == pytest.approx([sums[k] for k in sorted(sums)])
+    found = convolved(law, answers)
     assert found.sum() == pytest.approx(1.0)
     assert np.arange(found.size) @ found == pytest.approx(answers * (np.arange(3) @ law))
 
@@ -118,9 +125,9 @@ def test_ideal_advantage_of_two_scales_is_the_total_variation_of_gamma_laws(answ
 
 
 def test_advanced_composition_is_the_theorem_and_never_below_the_optimum() -> None:
-    assert composition.advanced_epsilon(0.1, 100, 1e-6) == pytest.approx(
+    assert advanced_epsilon(0.1, 100, 1e-6) == pytest.approx(
         0.1 * math.sqrt(200 * 6 * math.log(10)) + 10 * (math.e**0.1 - 1)
     )
     for answers in (1, 64, 4096):
-        optimum = composition.optimal_advantage(0.1, answers)
-        assert composition.advanced_ceiling(0.1, answers) >= optimum
+        optimum = optimal_advantage(0.1, answers)
+        assert advanced_ceiling(0.1, answers) >= optimum
