@@ -7,25 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from attacklab.experiment import Experiment, Settings, load_experiments
+from attacklab.experiment import load_experiments
 from attacklab.figures import Figure
-from attacklab.findings import Finding, Verdict, record, to_text
+from attacklab.findings import Finding, Verdict
+from tests.experiments.records import quick_record
 
 ROOT = Path(__file__).parent.parent.parent
 EXPERIMENTS = load_experiments(ROOT)
 WITH_FINDINGS = ("zero_rounding", "truncated_addition", "low_bit_laplace", "precision", "sum_sensitivity")
 
 
-def collected(experiment: Experiment, seed: int) -> dict[str, object]:
-    found = experiment.collect(Settings(seed=seed, quick=True))
-    data: dict[str, object] = json.loads(to_text(record(found.findings, measured=found.measured)))
-    return data
-
-
 @pytest.mark.parametrize("name", [*WITH_FINDINGS, "local_sensitivity", "marital_status"])
 def test_figures_and_paragraph_come_from_the_json_alone(name: str) -> None:
     experiment = EXPERIMENTS[name]
-    data = collected(experiment, seed=1)
+    data = quick_record(experiment, seed=1)
     drawn = experiment.figures(data)
     assert drawn
     assert all(Figure.from_json(json.loads(json.dumps(figure.to_json()))).panels for figure in drawn)
@@ -37,7 +32,7 @@ def test_figures_and_paragraph_come_from_the_json_alone(name: str) -> None:
 
 @pytest.mark.parametrize("name", WITH_FINDINGS)
 def test_naive_twins_are_refuted_and_exact_ones_are_not(name: str) -> None:
-    findings = [Finding.from_json(finding) for finding in collected(EXPERIMENTS[name], seed=2)["findings"]]  # type: ignore[attr-defined]
+    findings = [Finding.from_json(finding) for finding in quick_record(EXPERIMENTS[name], seed=2)["findings"]]
     refuted = {finding.target for finding in findings if finding.verdict is Verdict.VIOLATED}
     assert any(target.startswith("naive_") for target in refuted)
     assert not any(target.startswith("exact_") for target in refuted)
@@ -46,12 +41,11 @@ def test_naive_twins_are_refuted_and_exact_ones_are_not(name: str) -> None:
 
 def test_the_figures_of_the_sources_come_out() -> None:
     """ε = 0.5, 100 outcomes: 0.99 naive, 0.0028 ideal; two outcomes: 1 and 0.124 (Ilvento's demonstration)."""
-    data = collected(EXPERIMENTS["zero_rounding"], seed=3)
+    data = quick_record(EXPERIMENTS["zero_rounding"], seed=3)
     measured = data["measured"]
-    assert isinstance(measured, dict)
     at = measured["epsilons"].index(0.5)
     assert measured["ideal"]["2"][at] == pytest.approx(0.124, abs=5e-4)
     assert measured["ideal"]["100"][at] == pytest.approx(0.0028, abs=5e-5)
-    findings = [Finding.from_json(finding) for finding in data["findings"]]  # type: ignore[attr-defined]
+    findings = [Finding.from_json(finding) for finding in data["findings"]]
     naive = [one for one in findings if one.target == "naive_exponential" and one.claim.epsilon == 0.5]
     assert [round(one.advantage.estimate, 2) for one in naive if one.advantage] == [1.0, 0.99]

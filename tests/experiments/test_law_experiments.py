@@ -12,25 +12,19 @@ from typing import Any
 
 import pytest
 
-from attacklab.experiment import Settings
-from attacklab.findings import record, to_text
 from experiments import definition, law_cost, noisy_max_laws, printed_samplers, work
+from tests.experiments.records import Data, quick_record
 
 MODULES = {
     module.__name__.removeprefix("experiments."): module
     for module in (definition, law_cost, noisy_max_laws, printed_samplers, work)
 }
-Data = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
 def collected() -> dict[str, Data]:
     """What each experiment wrote in a quick run, read again."""
-    found = {}
-    for name, module in MODULES.items():
-        once = module.collect(Settings(quick=True))
-        found[name] = json.loads(to_text(record(once.findings, measured=once.measured)))
-    return found
+    return {name: quick_record(module) for name, module in MODULES.items()}
 
 
 @pytest.mark.parametrize("name", MODULES)

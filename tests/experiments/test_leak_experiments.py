@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from attacklab.experiment import Settings
-from attacklab.findings import record, to_text
 from experiments import composition, observed_work, score_overflow, special_values
 from experiments.composition_bounds import (
     advanced_ceiling,
@@ -21,14 +19,12 @@ from experiments.composition_bounds import (
     optimal_advantage,
     optimal_epsilon,
 )
-
-Data = dict[str, Any]
+from tests.experiments.records import Data, quick_record
 
 
 def written(module: Any) -> Data:
     """What an experiment wrote in a quick run, read again; figures and paragraph come from that alone."""
-    collected = module.collect(Settings(quick=True))
-    data: Data = json.loads(to_text(record(collected.findings, measured=collected.measured)))
+    data = quick_record(module)
     before = json.dumps(data)
     assert module.figures(data)[0].panels
     assert "{" not in module.explain(data)

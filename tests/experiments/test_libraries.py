@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from attacklab.attacks import Precision
-from attacklab.experiment import Settings
 from attacklab.figures import Panel
-from attacklab.findings import Verdict, read_record, record, to_text
+from attacklab.findings import Verdict, read_record
 from attacklab.isolation import ProcessRelease
 from experiments import expected_failures, libraries
 from experiments.expected_failures import ExpectedFailure, Status, expected, status
+from tests.experiments.records import quick_record
 
 ENTRY = {
     "library": "numpy",
@@ -39,12 +39,6 @@ def only_numpys_laplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list
     return known
 
 
-def collected() -> dict[str, Any]:
-    once = libraries.collect(Settings(quick=True))
-    read: dict[str, Any] = json.loads(to_text(record(once.findings, measured=once.measured)))
-    return read
-
-
 def _collected_in(root: Path) -> dict[str, Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(root)
@@ -52,7 +46,7 @@ def _collected_in(root: Path) -> dict[str, Any]:
         cases = [one for one in cases if one.spec in ("numpy:laplace", "pydp:laplace")]
         patch.setattr(libraries, "audited_here", lambda: cases)
         patch.setattr(libraries, "QUICK_ATTACKS", (Precision((0.0, 1.0)),))
-        return collected()
+        return quick_record(libraries)
 
 
 def test_what_this_interpreter_has_runs_in_a_process_of_its_own() -> None:
@@ -116,7 +110,7 @@ def test_a_verdict_is_compared_with_what_is_known() -> None:
 
 def test_a_known_flaw_is_published_with_its_link(only_numpys_laplace: list[ExpectedFailure]) -> None:
     only_numpys_laplace.append(failure())
-    data = collected()
+    data = quick_record(libraries)
     (row,) = data["measured"]["rows"]
     assert (row["verdict"], row["status"], row["version"]) == ("violated", "known flaw", f"numpy {np.__version__}")
     assert row["epsilon_lower"] > 5
@@ -129,7 +123,7 @@ def test_a_known_flaw_is_published_with_its_link(only_numpys_laplace: list[Expec
 @pytest.mark.usefixtures("only_numpys_laplace")
 def test_a_flaw_that_is_not_known_is_withheld_and_told_loudly() -> None:
     with pytest.warns(UserWarning, match=r"NEW FAILURES, withheld until the maintainers know of them: 1, in .*\.md"):
-        data = collected()
+        data = quick_record(libraries)
     assert data["findings"] == []
     assert data["measured"]["rows"] == []
     assert libraries.figures(data) == []
@@ -150,10 +144,10 @@ def test_of_a_refuted_mechanism_only_what_is_known_is_listed(
     monkeypatch.setattr(libraries, "QUICK_ATTACKS", (Precision((0.0, 1.0)), silent))
     if known:
         only_numpys_laplace.append(failure())
-        assert [row["attack"] for row in collected()["measured"]["rows"]] == ["precision"]
+        assert [row["attack"] for row in quick_record(libraries)["measured"]["rows"]] == ["precision"]
     else:
         with pytest.warns(UserWarning, match="NEW FAILURES"):
-            assert collected()["measured"]["rows"] == []
+            assert quick_record(libraries)["measured"]["rows"] == []
 
 
 def test_an_expected_failure_that_passes_is_told_as_loudly(
@@ -161,7 +155,7 @@ def test_an_expected_failure_that_passes_is_told_as_loudly(
 ) -> None:
     only_numpys_laplace.append(failure())
     monkeypatch.setattr(libraries, "QUICK_ATTACKS", (Precision((1000.0, 1001.0)),))  # these answers leave out nothing
-    data = collected()
+    data = quick_record(libraries)
     assert data["measured"]["rows"][0]["status"] == "UNEXPECTED PASS"
     assert f"UNEXPECTED PASSES: laplace of numpy {np.__version__} under precision" in libraries.explain(data)
 
@@ -188,7 +182,7 @@ def test_what_is_not_built_is_named_on_the_page(only_numpys_laplace: list[Expect
     only_numpys_laplace.append(failure())
     Path("environments").mkdir()
     Path("environments/opendp-0.16.0.txt").touch()
-    page = libraries.explain(collected())
+    page = libraries.explain(quick_record(libraries))
     assert "opendp-0.16.0 (`make .environments/opendp-0.16.0/.ready`)" in page
 
 
@@ -205,7 +199,7 @@ def test_an_environment_that_is_broken_is_told_of_and_hides_no_other(tmp_path: P
 
 def test_the_figure_shows_the_most_that_is_proved_of_each_mechanism(only_numpys_laplace: list[ExpectedFailure]) -> None:
     only_numpys_laplace.append(failure())
-    data = collected()
+    data = quick_record(libraries)
     (row,) = data["measured"]["rows"]
     weaker = {**row, "attack": "weaker", "epsilon_lower": 0.5, "verdict": "not detected"}
     data["measured"]["rows"] = [row, weaker, {**weaker, "mechanism": "gaussian"}]

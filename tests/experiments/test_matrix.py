@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any
 
@@ -12,21 +11,19 @@ import pytest
 from attacklab.attacks import ATTACKS
 from attacklab.experiment import Settings
 from attacklab.figures import Cell, Matrix
-from attacklab.findings import Estimate, Finding, Verdict, record, to_text
+from attacklab.findings import Estimate, Finding, Verdict
 from attacklab.laws import LawError
 from attacklab.loading import targets_of
 from attacklab.targets import TargetError
 from experiments import matrix, targets
+from tests.experiments.records import Data, quick_record
 
-Data = dict[str, Any]
 Cells = dict[tuple[str, str], Cell]
 
 
 @pytest.fixture(scope="module")
 def data() -> Data:
-    once = matrix.collect(Settings(quick=True))
-    read: Data = json.loads(to_text(record(once.findings, measured=once.measured)))
-    return read
+    return quick_record(matrix)
 
 
 @pytest.fixture(scope="module")
