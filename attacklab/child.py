@@ -224,9 +224,7 @@ def _version(module: ModuleType) -> str:
         try:
             return f"{distribution} {metadata.version(distribution)}"
         except metadata.PackageNotFoundError as error:
-            raise _Fault(
-                LOADING, f"{distribution} is not installed in {sys.prefix}; attacklab list tells where it is"
-            ) from error
+            raise _Fault(LOADING, f"{distribution} is not installed in {sys.prefix}") from error
     declared = getattr(module, "__version__", None)
     if declared is not None:
         return str(declared)

@@ -10,6 +10,7 @@ import contextlib
 import difflib
 import shlex
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -399,6 +400,9 @@ def main() -> None:
         app()
     except (ValueError, TypeError, OSError, ArithmeticModeError) as error:
         _say(str(error))
+        sys.exit(FAILED)
+    except Exception:  # a fault of the lab's own, whose status must not be that of a refuted claim
+        traceback.print_exc()
         sys.exit(FAILED)
 
 

@@ -173,6 +173,8 @@ def isolated(
         greeting = release.greeting()
     except (ChildError, ReleaseError) as error:
         hint = "" if adapter else near_library(place)
+        if adapter and python == sys.executable and library(place).installed is None:
+            hint = "; attacklab list tells where it is"
         raise ValueError(str(error).replace(loaded, spec) + hint) from error
     if kind is not None:
         return replace(made_target(kind, release, name=name, **said, **named), version=greeting["version"])

@@ -173,7 +173,10 @@ def _targets_in(module: ModuleType) -> list[str]:
 def _version(module: ModuleType) -> str:
     distribution = getattr(module, "DISTRIBUTION", None)
     if distribution is not None:
-        return f"{distribution} {metadata.version(distribution)}"
+        try:
+            return f"{distribution} {metadata.version(distribution)}"
+        except metadata.PackageNotFoundError as error:
+            raise ValueError(f"{distribution} is not installed in {sys.prefix}") from error
     declared = getattr(module, "__version__", None)
     if declared is not None:
         return str(declared)

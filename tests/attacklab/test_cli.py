@@ -211,6 +211,16 @@ while read -r request; do echo '{"error": "out of paper"}'; done
     assert "attacklab audit --exec ./answer --kind noise --epsilon 1.0 --attack" in finding["replay"]
 
 
+def test_a_fault_of_the_lab_is_not_taken_for_a_refuted_claim(attacklab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def faulty(*_: Any, **__: Any) -> None:
+        raise AssertionError("this cannot be")
+
+    monkeypatch.setattr(cli, "audit", faulty)
+    status, _, err = attacklab(f"audit some_targets.py:sound {NOISE}")
+    assert status == 2
+    assert err.endswith("AssertionError: this cannot be\n")
+
+
 MISTAKES = [
     ("audit some_targets.py:sound --kind noise --epsilon 0", "epsilon must be greater than 0, not 0.0"),
     ("audit some_targets.py:sound --kind noise --epsilon -1", "epsilon must be finite and at least 0, not -1.0"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import sys
 from pathlib import Path
 
@@ -148,6 +149,13 @@ def test_parameters_that_do_not_fit_are_named(place: str) -> None:
         load_target(f"{place}:target", kind=Kind.NOISE, epsilon=1.0)
     with pytest.raises(TypeError, match="release must be callable"):
         load_target(f"{place}:number", kind=Kind.NOISE, epsilon=1.0)
+
+
+def test_a_file_that_names_a_distribution_which_is_not_installed_is_told_in_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "adapter.py"
+    file.write_text(f"{SOURCE}DISTRIBUTION = 'no-such-distribution'\n")
+    with pytest.raises(ValueError, match=f"^no-such-distribution is not installed in {re.escape(sys.prefix)}$"):
+        load_target(f"{file}:made")
 
 
 def test_a_loaded_target_runs(place: str) -> None:
