@@ -28,7 +28,7 @@ from attacklab.libraries import adapter_file, library, near_library
 from attacklab.loading import made_target, place_and_name
 from attacklab.neighbours import Relation
 from attacklab.process import DEFAULT_SECONDS, ChildProcess, Limits
-from attacklab.targets import Kind, Target
+from attacklab.targets import Kind, Target, as_bounds
 from attacklab.wire import ChildError, ChildFailure, ReleaseError, announced_failure, read_object, request_line
 
 STARTING_SECONDS = 60.0
@@ -185,7 +185,7 @@ def isolated(
         claim=PrivacyClaim(found["epsilon"], found["delta"]),
         release=release,
         sensitivity=found["sensitivity"],
-        bounds=found["bounds"] and tuple(found["bounds"]),
+        bounds=None if found["bounds"] is None else as_bounds(found["bounds"]),
         noise_scale=found["noise_scale"],
         relation=greeting["relation"],
         version=greeting["version"],

@@ -179,7 +179,7 @@ class Target:
         `relation` is that of the datasets that the claim calls neighbours, add-remove or substitute; by default the
         claim is taken to hold for both. The rest as in `Target.noise`.
         """
-        return cls._made(release, Kind.SUM, epsilon, delta, name, bounds=_as_floats(bounds), relation=relation)
+        return cls._made(release, Kind.SUM, epsilon, delta, name, bounds=as_bounds(bounds), relation=relation)
 
     @classmethod
     def mean(
@@ -196,7 +196,7 @@ class Target:
 
         A mean that takes the number of records as public claims something of substitute neighbours only.
         """
-        return cls._made(release, Kind.MEAN, epsilon, delta, name, bounds=_as_floats(bounds), relation=relation)
+        return cls._made(release, Kind.MEAN, epsilon, delta, name, bounds=as_bounds(bounds), relation=relation)
 
     @classmethod
     def dataset(
@@ -268,8 +268,8 @@ class Target:
     def _checked(self, released: NDArray[Any] | list[Any], input_: Any, trials: int, sees_failures: bool) -> Outputs:
         if isinstance(released, list):
             outputs: Outputs = np.fromiter(released, dtype=object, count=len(released))
-        elif isinstance(released, np.ndarray) and released.ndim >= 1:
-            outputs = released
+        elif isinstance(released, np.ndarray) and released.ndim >= 1 and not isinstance(released, np.ma.MaskedArray):
+            outputs = np.asarray(released)  # a subclass may compare in a way of its own
         else:
             raise TargetError(f"{self.name} returned {described(released)}, not an array or a list of outputs")
         if len(outputs) != trials:
@@ -300,8 +300,12 @@ class Target:
                 )
 
 
-def _as_floats(bounds: tuple[float, float]) -> tuple[float, float]:
-    """Bounds given as integers would make integer records, which cut the fraction off the other bound."""
+def as_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
+    """Bounds of records as floats: integers would make integer records, which cut the fraction off the other bound.
+
+    Raises:
+        TypeError: they are not two numbers.
+    """
     try:
         lower, upper = bounds
         return float(lower), float(upper)

@@ -474,6 +474,9 @@ def without_a_release(*, epsilon=1.0):
 
 def with_something_else(*, epsilon=1.0):
     return {**constant(epsilon=epsilon), "colour": "red"}
+
+def with_one_bound(*, epsilon=1.0):
+    return {"kind": "sum", "release": constant()["release"], "epsilon": epsilon, "bounds": 5}
 """
 
 
@@ -490,6 +493,8 @@ def test_any_file_may_describe_its_targets_in_dicts(tmp_path: Path, loaded: Load
         load(f"{file}:without_a_release")
     with pytest.raises(ValueError, match="colour"):
         load(f"{file}:with_something_else")
+    with pytest.raises(TypeError, match=r"^bounds must be two numbers, lower and upper, not 5$"):
+        load(f"{file}:with_one_bound")
 
 
 def test_what_the_system_and_numpy_give_diffprivlib_comes_from_the_generator_alone() -> None:

@@ -44,6 +44,16 @@ def test_lists_may_hold_failures() -> None:
     assert selection([None, None]).outputs(np.zeros(2), 2, RNG).tolist() == [None, None]
 
 
+def test_an_array_of_a_class_of_its_own_is_judged_as_a_plain_one() -> None:
+    class Unequal(np.ndarray[Any, Any]):
+        def __eq__(self, other: object) -> Any:
+            return np.zeros(len(self), dtype=bool)
+
+    outputs = noise(np.array([1.0, -0.0, 5e-324]).view(Unequal)).outputs(0.0, 3, RNG)
+    assert type(outputs) is np.ndarray
+    assert outputs.tobytes() == np.array([1.0, -0.0, 5e-324]).tobytes()
+
+
 def test_datasets_may_be_answered_by_anything_one_a_trial() -> None:
     target = Target.dataset(constant([[1, 2], [3, 4]]), epsilon=1.0)
     assert target.outputs("database", 2, RNG).tolist() == [[1, 2], [3, 4]]
@@ -56,6 +66,7 @@ def test_datasets_may_be_answered_by_anything_one_a_trial() -> None:
         (noise(np.zeros(2)), "stub returned 2 outputs for 3 trials"),
         (noise([]), "stub returned 0 outputs for 3 trials"),
         (noise(None), "stub returned None, not an array or a list of outputs"),
+        (noise(np.ma.masked_all(3)), "stub returned a MaskedArray, not an array or a list of outputs"),
         (noise(0.5), "stub returned a float, not an array"),
         (noise(np.float64(0.5)), "stub returned a float64, not an array"),
         (noise((1.0, 2.0, 3.0)), "stub returned a tuple, not an array"),
