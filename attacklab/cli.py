@@ -222,6 +222,8 @@ def audit_(
     options |= {"--seconds": seconds, "--memory": memory}
     options |= {"--kind": kind, "--epsilon": epsilon, "--delta": delta, "--sensitivity": sensitivity}
     options |= {"--lower": lower, "--upper": upper, "--relation": relation}
+    if sarif == Path("-"):
+        raise ValueError("--sarif needs the name of a file; only --json takes - for standard output")
     for file in (_file(json), sarif, resume):
         if file is not None:
             require_writable(file)

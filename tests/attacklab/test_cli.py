@@ -262,6 +262,7 @@ MISTAKES = [
     ("audit some_targets.py:target --attack xyzzy", "no attack 'xyzzy'; there are zero_rounding, "),
     ("audit some_targets.py:target --json some_targets.py/out.json", "cannot write to some_targets.py"),
     ("audit some_targets.py:target --json .", "cannot write to .: it is a folder"),
+    ("audit some_targets.py:target --sarif -", "--sarif needs the name of a file"),
     ("audit some_targets.py:target --resume .", "cannot write to .: it is a folder"),
     ("prove some_targets.py:target --json .", "cannot write to .: it is a folder"),
     ("audit some_targets.py:target --scheduler nowhere", "'nowhere' is no address of a Dask scheduler: missing port"),
