@@ -142,7 +142,7 @@ def isolated(
         python: the interpreter, which needs numpy and what the target itself imports.
         seconds: the longest wait for the outputs of one call.
         memory_bytes: the address space that the child may use; None for no limit.
-        **parameters: what else the constructor of that kind takes (delta, sensitivity, bounds).
+        **parameters: what else the constructor of that kind takes (delta, sensitivity, bounds, noise_scale).
 
     Raises:
         ValueError: a parameter is out of range, or the target cannot be loaded; the message says why.
@@ -209,7 +209,7 @@ def external(
         epsilon: the claimed ε.
         seconds: the longest wait for the answer to one request.
         memory_bytes: the address space that the program may use; None for no limit.
-        **parameters: what else the constructor of that kind takes (delta, sensitivity, bounds, relation).
+        **parameters: what else the constructor of that kind takes (delta, sensitivity, bounds, noise_scale, relation).
 
     Raises:
         ValueError: there is no such program, or a parameter is out of range.

@@ -29,7 +29,7 @@ def load_target(spec: str, *, kind: Kind | None = None, epsilon: float | None = 
             `kind` is given, a bare release function.
         kind: the kind of a bare release function.
         epsilon: the claimed ε; needed for a bare release function.
-        **parameters: what else the constructor of that kind takes (delta, sensitivity, bounds, relation).
+        **parameters: what else the constructor of that kind takes (delta, sensitivity, bounds, noise_scale, relation).
 
     Raises:
         ValueError: the name cannot be found or is not a target; the message says what to write instead.

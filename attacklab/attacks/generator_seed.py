@@ -63,20 +63,20 @@ class GeneratorSeed:
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - needs no look at outputs
         """The answers 0 and Δ, a bet for either generator of numpy's."""
-        scale = laplace_scale(target)
+        scale, step = laplace_scale(target), target.sensitivity
         events = tuple(
             Event(
-                f"{target.sensitivity!r} and not 0.0 with the noise of {seeding}(s) for an s in {self.seeds}",
+                f"{step!r} and not 0.0 with noise by {seeding}(s) for an s in {self.seeds}, scale {scale!r}",
                 partial(
                     only_from,
-                    here=target.sensitivity,
+                    here=step,
                     there=0.0,
                     reachable=partial(_is_drawn, noise=scale * _first_draws(draws, self.seeds)),
                 ),
             )
             for seeding, draws in SEEDED
         )
-        yield Scenario(NeighbouringPair.answers(target.sensitivity, 0.0, sensitivity=target.sensitivity), events)
+        yield Scenario(NeighbouringPair.answers(step, 0.0, sensitivity=step), events)
 
 
 def recover_seed(
