@@ -98,11 +98,18 @@ def hanging_in_large_batches(records: NDArray[Any], trials: int, rng: np.random.
 
 
 def killed_once(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:
-    flag = Path(os.environ["KILLED_ONCE"])
-    if records[0] == 1 and not flag.exists():
-        flag.touch()
+    if records[0] == 1 and _is_first():
         os._exit(5)
     return noisy(records, trials, rng)
+
+
+def _is_first() -> bool:
+    """Whether no other process has asked before."""
+    try:
+        Path(os.environ["KILLED_ONCE"]).touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    return True
 
 
 def holding(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:
@@ -129,9 +136,7 @@ def kills_its_worker(records: NDArray[Any], trials: int, rng: np.random.Generato
 
 
 def kills_its_worker_once(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:
-    flag = Path(os.environ["KILLED_ONCE"])
-    if records[0] == 7 and not flag.exists():
-        flag.touch()
+    if records[0] == 7 and _is_first():
         kills_its_worker(records, trials, rng)
     return noisy(records, trials, rng)
 
