@@ -133,6 +133,7 @@ def _identity(target: Target, attacks: Sequence[Attack], **settings: float) -> d
         "claim": asdict(target.claim),
         "sensitivity": target.sensitivity,
         "bounds": target.bounds,
+        "noise_scale": target.noise_scale,
         "relation": target.relation,
         "attacks": [repr(attack) for attack in attacks],
         **settings,

@@ -19,6 +19,7 @@ from attacklab.figures import Cell, Figure, Matrix
 from attacklab.findings import Estimate, Finding, Verdict, described_pair
 from attacklab.inference import share_of_alpha
 from attacklab.laws import Decision, LawError, Limits, NeverEnds, advantage, certify, one_uniform, step_law
+from attacklab.laws.enclosures import float_above, float_below
 from attacklab.neighbours import NeighbouringPair
 from attacklab.observed_work import with_bits_drawn, with_bits_taken
 from attacklab.proof import METHOD, default_pair, prove
@@ -72,6 +73,12 @@ COSTLY = (
     "exact_smooth_mean",
 )
 """These, and targets that draw once an outcome, or after much work on the records."""
+
+VERDICTS = {
+    Decision.PROVED: Verdict.PROVED,
+    Decision.REFUTED: Verdict.VIOLATED,
+    Decision.UNDECIDED: Verdict.INCONCLUSIVE,
+}
 
 BITS = ("naive_randomized_response", "exact_randomized_response")
 """Targets whose input is one bit."""
@@ -162,12 +169,12 @@ def _one_uniform_finding(target: Target) -> Finding:
     needed = "no finite ε" if math.isinf(most) else f"ε = {most:.17g}"
     return _finding(
         target,
-        Verdict.PROVED if certificate.decision is Decision.PROVED else Verdict.VIOLATED,
+        VERDICTS[certificate.decision],
         f"closed laws of {len(first)} and {len(second)} outcomes: they need {needed}",
         pair=described_pair(pair),
-        advantage=Estimate(float(distance.lower), float(distance.lower), float(distance.upper)),
+        advantage=Estimate(float(distance.lower), float_below(distance.lower), float_above(distance.upper)),
         epsilon_lower=certificate.epsilon_bounds[0],
-        delta_lower=float(certificate.delta_bounds.lower),
+        delta_lower=float_below(certificate.delta_bounds.lower),
         laws=certificate.digests,
     )
 
