@@ -16,7 +16,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure as Canvas
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, LogLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from numpy.typing import NDArray
 
 from attacklab.figures import Figure, Matrix, Panel, Role, Series
@@ -66,6 +66,9 @@ MOST_COLUMNS = 2
 
 KEY_SHARE, LETTER_SHARE, LINE_SHARE = 0.11, 0.0135, 0.056
 """What a legend takes of a panel, about: the width of its keys and of a letter, the height of a line."""
+
+WITHIN_DECADES = (1.0, 2.0, 5.0)
+"""The ticks of a logarithmic axis that is too short for powers of ten alone."""
 
 BETWEEN = (0.2, 0.4, 0.6, 0.8)
 """Where along a line it is looked whether a legend would cover it."""
@@ -164,10 +167,13 @@ def _draw(axes: Axes, panel: Panel) -> None:
         axes.set_yscale("symlog", linthresh=least)
     else:
         axes.set_yscale(panel.y_scale)
-    if panel.x_scale == "log":
-        axes.xaxis.set_major_locator(LogLocator(numticks=8))
+    axes.autoscale_view()
     for axis, scale in ((axes.xaxis, panel.x_scale), (axes.yaxis, panel.y_scale)):
+        if scale == "log":
+            low, high = axis.get_view_interval()
+            axis.set_major_locator(LogLocator(subs=WITHIN_DECADES if high < 100 * low else (1.0,), numticks=8))
         if scale != "linear":
+            axis.set_minor_locator(NullLocator())
             axis.set_major_formatter(FuncFormatter(_plain_number))
     if panel.x_names:
         axes.set_xticks(range(len(panel.x_names)), panel.x_names, rotation=25, ha="right")
@@ -182,7 +188,6 @@ def _draw_legend(axes: Axes, panel: Panel) -> None:
     """Draw the legend where it covers no data; above all of them, in room made for it, where there is no such place."""
     letters = max(len(series.label) for series in panel.series)
     width, height = KEY_SHARE + LETTER_SHARE * letters, LINE_SHARE * (len(panel.series) + 0.5)
-    axes.autoscale_view()
     in_axes = axes.transScale + axes.transLimits
     drawn = np.concatenate([in_axes.transform(_along(series)) for series in panel.series])
     for left, bottom in itertools.product((0.0, (1 - width) / 2, 1 - width), (0.0, (1 - height) / 2, 1 - height)):
@@ -228,5 +233,7 @@ def _draw_series(axes: Axes, series: Series, of_its_role: int, measured_before: 
 def _plain_number(value: float, _position: int) -> str:
     if value == 0 or 1e-3 <= abs(value) < 1e5:
         return f"{value:g}".replace("-", MINUS)
-    power = str(round(math.log10(abs(value)))).translate(SUPERSCRIPTS)
-    return f"{MINUS if value < 0 else ''}10{power}"
+    power = math.floor(math.log10(abs(value)) + 1e-9)
+    factor = f"{abs(value) / 10.0**power:.3g}"
+    many = "" if factor == "1" else f"{factor}·"
+    return f"{MINUS if value < 0 else ''}{many}10{str(power).translate(SUPERSCRIPTS)}"

@@ -80,6 +80,25 @@ def test_a_legend_covers_no_line(heights: list[float], y_scale: Any) -> None:
         assert not line.get_transform().transform_path(line.get_path()).intersects_bbox(place, filled=False)
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0"), (0.5, "0.5"), (-20.0, "−20"), (1e5, "10⁵"), (2e-4, "2·10⁻⁴"), (-5e7, "−5·10⁷"), (1e-17, "10⁻¹⁷")],
+)
+def test_numbers_at_ticks_are_plain(value: float, text: str) -> None:
+    assert plots._plain_number(value, 0) == text
+
+
+@pytest.mark.parametrize(("most", "least_ticks"), [(3.0, 2), (90.0, 3), (1e6, 4)])
+def test_a_logarithmic_axis_has_several_labelled_ticks_however_short(most: float, least_ticks: int) -> None:
+    axes = plots.Canvas().add_subplot()
+    line = Series(label="line", role=Role.OTHER, x=[1.0, most], y=[1.0, most])
+    plots._draw(axes, Panel(title="t", x_label="x", y_label="y", x_scale="log", y_scale="log", series=[line]))
+    for axis in (axes.xaxis, axes.yaxis):
+        low, high = axis.get_view_interval()
+        assert sum(low <= tick <= high for tick in axis.get_majorticklocs()) >= least_ticks
+        assert not len(axis.get_minorticklocs())
+
+
 def test_room_for_a_legend_adds_no_tick_beyond_the_data() -> None:
     flat = [Series(label=f"line {k}", role=Role.OTHER, x=[0, 1], y=[0.14 * k] * 2) for k in range(8)]
     axes = plots.Canvas().add_subplot()
