@@ -53,10 +53,19 @@ class OneEvent:
 
         yield Scenario(NeighbouringPair(self.first, self.second, None), (Event("the bet", contains),))
 
-    def counts(self) -> Iterator[Counts]:
-        """The counts at each look, from the decisions that were kept: those on either input in turns."""
+    def counts(self, judged: int) -> Iterator[Counts]:
+        """The counts at each look, from the decisions that were kept: those on either input in turns.
+
+        Args:
+            judged: the trials that the bet was judged on; those before were drawn to choose it.
+        """
+        batches = list(zip(self.decisions[::2], self.decisions[1::2], strict=True))
+        choosing = sum(len(first) for first, _ in batches) - judged
         counts = Counts(0, 0, 0)
-        for first, second in zip(self.decisions[::2], self.decisions[1::2], strict=True):
+        for first, second in batches:
+            if choosing > 0:
+                choosing -= len(first)
+                continue
             counts += Counts.of(first, second)
             yield counts
 

@@ -9,6 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from attacklab.claims import PrivacyClaim
+from attacklab.experiment import Settings
+from experiments import evidence
 from experiments.simulated_audits import by_betting, by_clopper_pearson, counts_at_looks, fewest_trials, looks
 
 ALPHA = 1e-6
@@ -70,3 +72,8 @@ def test_both_ways_of_deciding_refute_what_is_plainly_broken() -> None:
         assert decision.trials < 200
     kept = by_betting(claim, counts_at_looks(0.3, 0.3, 1_000, rng), ALPHA)
     assert (kept.violated, kept.trials) == (False, 1_000)
+
+
+def test_real_audits_end_as_their_decisions_do_in_the_simulation() -> None:
+    real = evidence._real_audits(Settings(quick=True))
+    assert real["agreed"] == real["audits"] == 20
