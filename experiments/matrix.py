@@ -100,13 +100,13 @@ FARTHEST = 1 << 12
 """At the utility −FARTHEST an outcome's weight is lost beside that of 0 in every format."""
 
 PARAGRAPH = """\
-{attacks} attacks against {naive} naive and {exact} exact targets, each at ε = {epsilon:g}, with one α for all. Outputs
-alone refute {by_samples} of the naive ones. Others fall to an exact law only, by probabilities that no number of trials
-would show: {law_only}. Others fall only to an adversary who also counts the random bits that an output took:
-{work_only}. By nothing here {unseen} refuted. Bits are counted of {counted} only, the twins of which one promises the
-same work for every output; no other claim says anything of work. Of the exact ones {accused} refuted; exact laws prove
-the claims of {proved} on a pair of neighbours, and leave open those of {undecided}, for which an enumeration of {runs}
-runs is too short. A grey cell says no more than that an advantage as large as the number in it would have been
+{attacks} attacks against {naive} naive and {exact} exact targets, each at ε = {epsilon:g}, with one α for all.
+Outputs alone refute {by_samples} of the naive ones. Refuted by an exact law only, by probabilities that no number of
+trials would show: {law_only}. Refuted only by an adversary who also counts the random bits that an output took:
+{work_only}. Refuted by nothing here: {unseen}. Bits are counted of {counted} only, the twins of which one promises
+the same work for every output; no other claim says anything of work. Of the exact ones {accused} refuted; exact laws
+prove the claims of {proved} on a pair of neighbours, and leave open those of {undecided}, for which an enumeration of
+{runs} runs is too short. A grey cell says no more than that an advantage as large as the number in it would have been
 detected. Trials were up to {trials} a pair and event. Of some targets a draw costs much: of these ({costly}) at most
 {outcomes} outcomes and {records} records were tried, and of some ({spared}) no more than {few_trials} trials."""
 
@@ -285,7 +285,7 @@ def explain(data: dict[str, Any]) -> str:
         by_samples=sum(bool(by[name] - {METHOD, WORK.name}) for name in naive),
         law_only=_listed(law_only),
         work_only=_listed(work_only),
-        unseen=_with_verb(unseen),
+        unseen=_listed(unseen),
         counted=" and ".join(COUNTED),
         accused=_with_verb(accused),
         proved=sum(laws.get(name) is Verdict.PROVED for name in exact),
