@@ -78,7 +78,7 @@ def test_every_naive_target_has_a_red_cell_and_no_target_an_error(data: Data, ce
         assert Verdict.ERROR not in verdicts
         assert (Verdict.VIOLATED in verdicts) == name.startswith("naive")
     paragraph = matrix.explain(data)
-    assert "By nothing here none is refuted" in paragraph
+    assert "Refuted by nothing here: none." in paragraph
     assert not {"{", "}", "nan"} & set(paragraph)
 
 
@@ -88,7 +88,7 @@ def test_a_target_that_nothing_refutes_is_named_and_so_is_what_else_it_takes(dat
     assert f"{blank['law']} (δ = 6.2e-17)" in paragraph
     assert f"random bits that an output took:\n{blank['work']}." in paragraph
     seen = {**data, "findings": [one for one in data["findings"] if one["attack"] not in ("work", "exact_law")]}
-    assert "By nothing here naive_randomized_response, naive_two_sided_geometric are refuted" in matrix.explain(seen)
+    assert "by nothing here: naive_randomized_response, naive_two_sided_geometric." in matrix.explain(seen)
 
 
 def test_work_is_counted_of_twins_whose_rows_it_shows_in(cells: Cells) -> None:
