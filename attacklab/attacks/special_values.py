@@ -107,8 +107,7 @@ def _records(target: Target) -> Iterator[NeighbouringPair]:
 def _with(value: float, records: NDArray[np.float64], relation: Relation | None) -> NeighbouringPair:
     if relation is Relation.ADD_REMOVE:
         return NeighbouringPair.records(np.append(value, records), records, relation)
-    # 0.0 and −0.0 are two records that compare equal, so `NeighbouringPair.records` would not take them for a pair.
-    return NeighbouringPair(np.append(value, records[1:]), records, Relation.SUBSTITUTE)
+    return NeighbouringPair.records(np.append(value, records[1:]), records, Relation.SUBSTITUTE)
 
 
 def _utilities() -> Iterator[NeighbouringPair]:
