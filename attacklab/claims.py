@@ -9,6 +9,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from numbers import Real
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Probability = TypeVar("Probability", float, "NDArray[np.float64]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +97,23 @@ class PrivacyClaim:
             return prior, prior
         log_odds = math.log(prior) - math.log1p(-prior)
         return _logistic(log_odds - self.epsilon), _logistic(log_odds + self.epsilon)
+
+
+def directions(
+    first: tuple[Probability, Probability], second: tuple[Probability, Probability]
+) -> tuple[tuple[Probability, Probability], ...]:
+    """The four inequalities that a claim makes of one event: for it and its complement, each in both directions.
+
+    Args:
+        first: lower and upper bounds on P[E], numbers or arrays; twice the same where it is known.
+        second: those on Q[E].
+
+    Returns:
+        Four pairs: a probability of at least the first number under one input is at most the second under the other.
+        The claim is refuted if `excess` of one of them is above 0.
+    """
+    (p_low, p_high), (q_low, q_high) = first, second
+    return (p_low, q_high), (1 - p_high, 1 - q_low), (q_low, p_high), (1 - q_high, 1 - p_low)
 
 
 def _scaled_by_exp(factor: float, exponent: float) -> float:

@@ -51,6 +51,17 @@ class Verdict(enum.StrEnum):
     """The target failed, or the attack did; the finding says which, and how."""
 
 
+WORST_FIRST = (
+    Verdict.VIOLATED,
+    Verdict.ERROR,
+    Verdict.INCONCLUSIVE,
+    Verdict.NOT_DETECTED,
+    Verdict.PROVED,
+    Verdict.NOT_APPLICABLE,
+)
+"""The one order of severity: too little data is not a pass, so it outranks what was looked at and not detected."""
+
+
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """A figure with confidence bounds."""
@@ -179,6 +190,23 @@ class Finding:
             return cls(**values)
         except (TypeError, KeyError) as error:
             raise ValueError(f"not a finding: {error}") from error
+
+
+def decisive(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings that stand for all: those of the worst verdict.
+
+    An event that no number of trials can decide (the claim promises nothing of so many answers) counts only where there
+    is nothing else.
+
+    Args:
+        findings: of one attack, one target or one test.
+
+    Returns:
+        Some of them, all of one verdict; none if there are none.
+    """
+    deciding = [one for one in findings if one.verdict is not Verdict.INCONCLUSIVE or one.counts is not None]
+    worst = min((one.verdict for one in deciding or findings), key=WORST_FIRST.index, default=None)
+    return [one for one in deciding or findings if one.verdict is worst]
 
 
 def described_pair(pair: NeighbouringPair) -> dict[str, Any]:

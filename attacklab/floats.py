@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 Floats: TypeAlias = NDArray[np.floating[Any]]
 Doubles: TypeAlias = NDArray[np.float64]
 
+LARGEST_TIE_POWER = 62
+"""The largest power of two of a tie, which is then a 64-bit integer."""
+
 BFLOAT16_BITS = np.uint32(0xFFFF0000)
 """Where a bfloat16 number can have ones in binary32."""
 
@@ -127,6 +130,19 @@ def power_of_two_within(value: float) -> float:
     The rounded binary logarithm of a number just below a power of two is that of the power.
     """
     return math.ldexp(1.0, math.frexp(value)[1] - 1)
+
+
+def tie_between_floats(form: Format, wanted: float) -> int:
+    """An integer below 2^63 half way between two numbers of a format that are whole numbers.
+
+    Args:
+        form: the format.
+        wanted: how far apart the two should be at the least; where none so far apart are below 2^63, those that are
+            the farthest apart.
+    """
+    bits, largest = form.significand_bits, min(form.greatest_exponent, LARGEST_TIE_POWER)
+    power = min(max(bits + 1, bits - 1 + math.ceil(math.log2(wanted))), largest)
+    return (1 << power) + (1 << power - bits)
 
 
 def half_ulp(values: Doubles, form: Format = BINARY64) -> Doubles:

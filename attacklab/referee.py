@@ -21,15 +21,15 @@ import numpy as np
 
 from attacklab.attacks import ATTACKS
 from attacklab.attacks.base import Attack
-from attacklab.batches import Bench, Outline, Role, Sample, applies
-from attacklab.betting import evidence, judge
-from attacklab.checkpoint import Checkpoint, Recorded
 from attacklab.claims import PrivacyClaim
-from attacklab.execution import Here, Runner, Say
+from attacklab.execution.batches import Bench, Outline, Role, Sample, applies
+from attacklab.execution.checkpoint import Checkpoint, Recorded
+from attacklab.execution.runners import Here, Runner, Say
 from attacklab.findings import Counts, Estimate, Finding, Verdict, environment, lower_text, upper_text
 from attacklab.floats import require_ieee_arithmetic
-from attacklab.inference import Assessment, assess, share_of_alpha
-from attacklab.power import smallest_detectable_advantage, trials_needed
+from attacklab.statistics.betting import evidence, judge
+from attacklab.statistics.inference import Assessment, assess, share_of_alpha
+from attacklab.statistics.power import smallest_detectable_advantage, trials_needed
 from attacklab.targets import Target, TargetError
 
 DEFAULT_TRIALS = 100_000

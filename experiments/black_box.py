@@ -22,14 +22,14 @@ from attacklab.attacks import (
     ZeroRounding,
 )
 from attacklab.attacks.black_box import BlackBox
-from attacklab.betting import judge
-from attacklab.experiment import Collected, Settings
-from attacklab.figures import Figure, Panel, Role, Series
 from attacklab.findings import Counts, Finding, Verdict
 from attacklab.floats import BFLOAT16, BINARY16, BINARY32
-from attacklab.inference import share_of_alpha
 from attacklab.neighbours import NeighbouringPair
 from attacklab.referee import DEFAULT_ALPHA, audit
+from attacklab.reporting.experiment import Collected, Settings
+from attacklab.reporting.figures import Figure, Panel, Role, Series
+from attacklab.statistics.betting import judge
+from attacklab.statistics.inference import share_of_alpha
 from attacklab.targets import Outputs, Target
 from experiments import targets
 

@@ -24,15 +24,15 @@ from scipy import special
 
 from attacklab.attacks.base import bounds_of
 from attacklab.attacks.local_sensitivity import estimated_scale
-from attacklab.attacks.low_bit_laplace import NUMPY, reachable
+from attacklab.attacks.samplers.laplace import NUMPY, reachable
 from attacklab.claims import PrivacyClaim
-from attacklab.experiment import Collected, Settings
-from attacklab.figures import Figure, Panel, Role, Series
 from attacklab.findings import Counts, Estimate
 from attacklab.floats import Doubles
-from attacklab.inference import assess, share_of_alpha
 from attacklab.laws import Law, Limits, enumerate_law, hockey_stick
 from attacklab.referee import DEFAULT_ALPHA
+from attacklab.reporting.experiment import Collected, Settings
+from attacklab.reporting.figures import Figure, Panel, Role, Series
+from attacklab.statistics.inference import assess, share_of_alpha
 from experiments import targets
 from experiments.composition_bounds import (
     advanced_ceiling,

@@ -8,8 +8,8 @@ from dataclasses import asdict
 from typing import Any
 
 from attacklab.claims import PrivacyClaim
-from attacklab.figures import Panel, Role, Series
 from attacklab.findings import Estimate, Finding
+from attacklab.reporting.figures import Panel, Role, Series
 from experiments.sweeps import Maker, Rows
 
 

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.claims import PrivacyClaim
-from attacklab.experiment import Collected, Settings
-from attacklab.figures import Figure, Panel, Role, Series
 from attacklab.findings import Counts, Verdict
-from attacklab.inference import clopper_pearson
 from attacklab.referee import audit
+from attacklab.reporting.experiment import Collected, Settings
+from attacklab.reporting.figures import Figure, Panel, Role, Series
+from attacklab.statistics.inference import clopper_pearson
 from attacklab.targets import Target
 from experiments import targets
 from experiments.known_flaws import audit_known_flaws

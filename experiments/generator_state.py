@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from attacklab.attacks.base import Attack
 from attacklab.attacks.generator_seed import GeneratorSeed, recover_seed
 from attacklab.attacks.generator_state import GeneratorState, recover_mt19937
-from attacklab.attacks.mersenne_twister import StateNotFound
+from attacklab.attacks.samplers.mersenne_twister import StateNotFound
 from attacklab.claims import PrivacyClaim
-from attacklab.experiment import Collected, Settings
-from attacklab.figures import Figure, Panel, Role, Series
-from attacklab.inference import share_of_alpha
 from attacklab.referee import DEFAULT_ALPHA
+from attacklab.reporting.experiment import Collected, Settings
+from attacklab.reporting.figures import Figure, Panel, Role, Series
+from attacklab.statistics.inference import share_of_alpha
 from experiments import targets
 from experiments.curves import advantage_at, advantage_panel, advantages_by_epsilon
 from experiments.sweeps import Rows, audits

@@ -21,10 +21,10 @@ from attacklab.attacks import (
     TruncatedAddition,
     ZeroRounding,
 )
-from attacklab.experiment import Settings
 from attacklab.findings import Finding, Verdict
 from attacklab.floats import BFLOAT16, BINARY16, BINARY32
 from attacklab.referee import audit
+from attacklab.reporting.experiment import Settings
 from attacklab.targets import Target
 from experiments import targets
 

@@ -10,9 +10,9 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from attacklab.experiment import Collected, Settings
-from attacklab.figures import Figure, Panel, Role, Series
 from attacklab.laws import Law, Limits, Progress, enumerate_law
+from attacklab.reporting.experiment import Collected, Settings
+from attacklab.reporting.figures import Figure, Panel, Role, Series
 from mechanisms.exponential.base_e import exact_exponential_base_e
 from mechanisms.exponential.weighted_sampling import IntegerWeights, sample_by_bisection
 from mechanisms.gaussian.exact import discrete_gaussian

@@ -16,16 +16,17 @@ from pathlib import Path
 from typing import Any
 
 from attacklab.attacks import ATTACKS, Attack, Precision, SumSensitivity
-from attacklab.environments import environments
-from attacklab.experiment import Collected, Settings
-from attacklab.figures import Figure, Panel, Role, Series
-from attacklab.findings import Finding, Verdict, lower_text, record, to_text, write_whole
-from attacklab.inference import share_of_alpha
-from attacklab.isolation import ProcessRelease, isolated
+from attacklab.findings import Finding, Verdict, decisive, lower_text, record, to_text, write_whole
+from attacklab.isolation import isolated
+from attacklab.isolation.targets import ProcessRelease
 from attacklab.libraries import Library, library
-from attacklab.pace import paced_audit
+from attacklab.libraries.environments import environments
 from attacklab.referee import DEFAULT_ALPHA
+from attacklab.reporting.experiment import Collected, Settings
+from attacklab.reporting.figures import Figure, Panel, Role, Series
+from attacklab.statistics.inference import share_of_alpha
 from attacklab.targets import Target
+from attacklab.timed_audit import paced_audit
 from experiments.expected_failures import ExpectedFailure, Status, expected, expected_failures, status
 
 QUESTION = "What do the attacks find in the DP libraries that people use?"
@@ -38,9 +39,6 @@ NARROW_BOUNDS = (1.0, 1.0 + 2.0**-48)
 """Bounds of a sum within which its doubles are further apart than its sensitivity."""
 
 UNPUBLISHED = Path("reports-unpublished")
-WORST_FIRST = (Verdict.VIOLATED, Verdict.ERROR, Verdict.NOT_DETECTED, Verdict.INCONCLUSIVE)
-"""The verdicts on the scenarios of one attack; the first of these stands for all."""
-
 QUICK_ATTACKS: tuple[Attack, ...] = (Precision(), SumSensitivity(most_records=1 << 10))
 
 PARAGRAPH = """\
@@ -149,14 +147,14 @@ def _findings(case: Audited, seconds: float, alpha: float, settings: Settings) -
 def _by_attack(findings: Sequence[Finding]) -> Iterator[list[Finding]]:
     """The findings of each attack that came to a verdict."""
     for attack in dict.fromkeys(finding.attack for finding in findings):
-        found = [one for one in findings if one.attack == attack and one.verdict in WORST_FIRST]
+        found = [one for one in findings if one.attack == attack and one.verdict is not Verdict.NOT_APPLICABLE]
         if found:
             yield found
 
 
 def _row(case: Audited, found: Sequence[Finding], failures: Sequence[ExpectedFailure]) -> dict[str, Any]:
     """What the scoreboard says of one attack on one mechanism: its worst scenario."""
-    worst = min(found, key=lambda one: (WORST_FIRST.index(one.verdict), -(one.epsilon_lower or 0.0)))
+    worst = max(decisive(found), key=lambda one: one.epsilon_lower or 0.0)
     version = worst.target_version.rpartition(" ")[2]
     link = expected(failures, case.library.name, version, case.mechanism, worst.attack)
     return {

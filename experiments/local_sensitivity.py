@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from attacklab.attacks import LocalSensitivity
 from attacklab.attacks.base import bounds_of
 from attacklab.attacks.local_sensitivity import estimated_scale, size_of_scale
-from attacklab.experiment import Collected, Settings
-from attacklab.figures import Figure, Panel, Role, Series
 from attacklab.findings import Counts
-from attacklab.inference import assess, share_of_alpha
 from attacklab.referee import DEFAULT_ALPHA
+from attacklab.reporting.experiment import Collected, Settings
+from attacklab.reporting.figures import Figure, Panel, Role, Series
+from attacklab.statistics.inference import assess, share_of_alpha
 from attacklab.targets import Target
 from experiments import targets
 from experiments.adult import ages

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks import gaussian_samplers as samplers
-from attacklab.attacks.gaussian_samplers import SamplerModel
 from attacklab.attacks.low_bit_gaussian import LowBitGaussian
+from attacklab.attacks.samplers import gaussian as samplers
+from attacklab.attacks.samplers.gaussian import SamplerModel
 from attacklab.claims import PrivacyClaim
-from attacklab.experiment import Collected, Settings
-from attacklab.figures import Figure, Panel, Role, Series
 from attacklab.findings import Estimate, Finding
+from attacklab.reporting.experiment import Collected, Settings
+from attacklab.reporting.figures import Figure, Panel, Role, Series
 from attacklab.targets import Target
 from experiments.curves import advantage_of, advantage_series, claimed_epsilon, findings_of
 from experiments.sweeps import Maker, sweep

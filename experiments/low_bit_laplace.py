@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from attacklab.attacks import LowBitLaplace
-from attacklab.attacks.low_bit_laplace import TEXTBOOK, reachable
-from attacklab.experiment import Collected, Settings
-from attacklab.figures import Figure, Panel, Role, Series
+from attacklab.attacks.samplers.laplace import TEXTBOOK, reachable
+from attacklab.reporting.experiment import Collected, Settings
+from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments import targets
 from experiments.curves import advantage_at, advantage_panel, advantages_by_epsilon, ideal_laplace_series
 from experiments.sweeps import Maker, Rows, sweep

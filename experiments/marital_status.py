@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from attacklab.experiment import Collected, Settings
-from attacklab.figures import Figure, Panel, Role, Series
+from attacklab.reporting.experiment import Collected, Settings
+from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments import targets
 from experiments.adult import marital_counts
 from experiments.sweeps import Rows

@@ -14,16 +14,17 @@ import numpy as np
 
 from attacklab.attacks import ATTACKS, Attack, MissingClip, SumSensitivity, TruncatedAddition, ZeroRounding
 from attacklab.attacks.work import Work
-from attacklab.experiment import Collected, Settings
-from attacklab.figures import Cell, Figure, Matrix
-from attacklab.findings import Estimate, Finding, Verdict, described_pair
-from attacklab.inference import share_of_alpha
+from attacklab.bisection import least
+from attacklab.findings import Estimate, Finding, Verdict, decisive, described_pair
 from attacklab.laws import Decision, LawError, Limits, NeverEnds, advantage, certify, one_uniform, step_law
 from attacklab.laws.enclosures import float_above, float_below
 from attacklab.neighbours import NeighbouringPair
 from attacklab.observed_work import with_bits_drawn, with_bits_taken
 from attacklab.proof import METHOD, default_pair, prove
 from attacklab.referee import DEFAULT_ALPHA, audit
+from attacklab.reporting.experiment import Collected, Settings
+from attacklab.reporting.figures import Cell, Figure, Matrix
+from attacklab.statistics.inference import share_of_alpha
 from attacklab.targets import Kind, Target
 from experiments import targets
 
@@ -44,15 +45,6 @@ COUNTED: Mapping[str, Callable[[Target], Target]] = {
 """The twins of which one promises the same work for every output, and how their work is counted."""
 
 COLUMNS = (*(attack.name for attack in ATTACKS), WORK.name, METHOD)
-WORST_FIRST = (
-    Verdict.VIOLATED,
-    Verdict.ERROR,
-    Verdict.PROVED,
-    Verdict.NOT_DETECTED,
-    Verdict.INCONCLUSIVE,
-    Verdict.NOT_APPLICABLE,
-)
-
 ONE_BY_ONE = (
     "exact_exponential_base2",
     "exact_exponential_noisy_max",
@@ -185,12 +177,11 @@ def last_drawn(target: Target) -> int:
     Raises:
         LawError: the target does not compare one uniform number with thresholds.
     """
-    drawn, lost = 0, FARTHEST
-    while lost - drawn > 1:
-        middle = (drawn + lost) // 2
-        law = step_law(one_uniform(target.release, np.array([0.0, -middle])))
-        drawn, lost = (middle, lost) if len(law) == 2 else (drawn, middle)
-    return drawn
+
+    def is_lost(worse: int) -> bool:
+        return len(step_law(one_uniform(target.release, np.array([0.0, -worse])))) < 2
+
+    return least(is_lost, 0, FARTHEST) - 1
 
 
 def _finding(target: Target, verdict: Verdict, reason: str, **rest: Any) -> Finding:
@@ -239,17 +230,15 @@ def _by_cell(data: dict[str, Any]) -> dict[tuple[str, str], list[Finding]]:
 
 def cell(findings: Sequence[Finding]) -> Cell:
     """The gravest verdict of an attack's findings on one target, and the number that belongs to it."""
-    verdict = next((one for one in WORST_FIRST if any(one is finding.verdict for finding in findings)), None)
-    if verdict is None:
-        return Cell(verdict=Verdict.NOT_APPLICABLE)
-    decisive = [finding for finding in findings if finding.verdict is verdict]
-    if verdict is Verdict.VIOLATED and decisive[0].attack == METHOD:
-        return Cell(verdict=verdict, text=_short(max(finding.delta_lower or 0.0 for finding in decisive)))
+    worst = decisive(findings)
+    verdict = worst[0].verdict if worst else Verdict.NOT_APPLICABLE
+    if verdict is Verdict.VIOLATED and worst[0].attack == METHOD:
+        return Cell(verdict=verdict, text=_short(max(finding.delta_lower or 0.0 for finding in worst)))
     if verdict is Verdict.VIOLATED:
-        advantages = (abs(finding.advantage.estimate) for finding in decisive if finding.advantage is not None)
+        advantages = (abs(finding.advantage.estimate) for finding in worst if finding.advantage is not None)
         return Cell(verdict=verdict, text=_short(max(advantages)))
     if verdict is Verdict.NOT_DETECTED:
-        return Cell(verdict=verdict, text=_short(max(finding.smallest_detectable or 0.0 for finding in decisive)))
+        return Cell(verdict=verdict, text=_short(max(finding.smallest_detectable or 0.0 for finding in worst)))
     return Cell(verdict=verdict)
 
 

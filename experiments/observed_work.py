@@ -1,4 +1,4 @@
-"""Work seen beside the output, counted and measured (see attacklab.attacks.work and attacklab.timing_test)."""
+"""Work seen beside the output, counted and measured (see attacklab.attacks.work and attacklab.statistics.timing)."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import numpy as np
 
 from attacklab.attacks.work import Work, work_events
 from attacklab.claims import PrivacyClaim
-from attacklab.experiment import Collected, Settings
-from attacklab.figures import Figure, Panel, Role, Series
 from attacklab.findings import Counts
-from attacklab.inference import assess, share_of_alpha
 from attacklab.neighbours import NeighbouringPair
 from attacklab.observed_work import interleaved, with_bits_drawn, with_bits_taken, with_time
 from attacklab.referee import DEFAULT_ALPHA, audit
+from attacklab.reporting.experiment import Collected, Settings
+from attacklab.reporting.figures import Figure, Panel, Role, Series
+from attacklab.statistics.inference import assess, share_of_alpha
+from attacklab.statistics.timing import timing_test
 from attacklab.targets import Outputs, Target
-from attacklab.timing_test import timing_test
 from experiments.curves import advantage_of, advantage_series, ceiling_series, claimed_epsilon, finding_at, findings_of
 from experiments.targets.making import exact_by_reference
 from mechanisms.exponential.base_two import BaseTwoEta

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from attacklab.attacks.precision import Precision
-from attacklab.experiment import Collected, Settings
-from attacklab.figures import Figure, Panel, Role, Series
 from attacklab.findings import Estimate, Finding
+from attacklab.reporting.experiment import Collected, Settings
+from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments import targets
 from experiments.curves import (
     advantage_of,

@@ -16,9 +16,9 @@ from typing import Any, TypeAlias
 from gmpy2 import mpq
 
 from attacklab.claims import PrivacyClaim
-from attacklab.experiment import Collected, Settings
-from attacklab.figures import Figure, Panel, Role, Series
 from attacklab.laws import advantage, enumerate_law, smallest_delta
+from attacklab.reporting.experiment import Collected, Settings
+from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments.bounds import as_floats, middle
 from mechanisms.exponential.base_two import BaseTwoEta
 from mechanisms.exponential.precision import worst_case_precision

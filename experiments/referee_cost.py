@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from attacklab.attacks.base import Event, Probe, Scenario
-from attacklab.attacks.low_bit_laplace import MODELS, reachable
-from attacklab.batches import BATCH_OUTPUTS
-from attacklab.experiment import Collected, Settings
-from attacklab.figures import Figure, Panel, Role, Series
+from attacklab.attacks.samplers.laplace import MODELS, reachable
+from attacklab.execution.batches import BATCH_OUTPUTS
 from attacklab.neighbours import NeighbouringPair
 from attacklab.referee import audit
+from attacklab.reporting.experiment import Collected, Settings
+from attacklab.reporting.figures import Figure, Panel, Role, Series
 from attacklab.targets import Target
 from experiments import targets
 from experiments.timing import in_turns, seconds

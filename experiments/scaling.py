@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from attacklab.attacks import LowBitLaplace
-from attacklab.execution import ProcessWorkers, Workers, processors
-from attacklab.experiment import Collected, Settings
-from attacklab.figures import Figure, Panel, Role, Series
+from attacklab.execution.runners import ProcessWorkers, Workers, processors
 from attacklab.loading import load_target
 from attacklab.referee import audit
+from attacklab.reporting.experiment import Collected, Settings
+from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments.timing import in_turns, seconds
 
 QUESTION = "What does a second process bring to a long audit, and what does a checkpoint cost?"

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from attacklab.attacks.score_overflow import ScoreOverflow
 from attacklab.claims import PrivacyClaim
-from attacklab.experiment import Collected, Settings
-from attacklab.figures import Figure, Panel, Role, Series
 from attacklab.findings import Finding
+from attacklab.reporting.experiment import Collected, Settings
+from attacklab.reporting.figures import Figure, Panel, Role, Series
 from attacklab.targets import Target
 from experiments import targets
 from experiments.curves import advantage_of, ceiling_series, claimed_epsilon, findings_of

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from scipy import optimize, special
 
 from attacklab.attacks.base import Event, Probe, Scenario
-from attacklab.batches import Role, Sample
-from attacklab.betting import evidence, judge
-from attacklab.claims import PrivacyClaim
+from attacklab.claims import PrivacyClaim, directions
+from attacklab.execution.batches import Role, Sample
 from attacklab.findings import Counts
-from attacklab.inference import assess, share_of_alpha
 from attacklab.neighbours import NeighbouringPair
+from attacklab.statistics.betting import evidence, judge
+from attacklab.statistics.inference import assess, share_of_alpha
 from attacklab.targets import Outputs, Target
 
 
@@ -120,7 +120,7 @@ def fewest_trials(claim: PrivacyClaim, p: float, q: float, alpha: float) -> floa
     Raises:
         ValueError: p and q keep the claim.
     """
-    if max(claim.excess(p, q), claim.excess(1 - q, 1 - p)) <= 0:
+    if max(claim.excess(here, there) for here, there in directions((p, p), (q, q))) <= 0:
         raise ValueError(f"p = {p} and q = {q} do not break ({claim.epsilon}, {claim.delta})-DP")
     factor, delta = math.exp(claim.epsilon), claim.delta
     # p′ ≤ e^ε·q′ + δ and 1 − q′ ≤ e^ε·(1 − p′) + δ meet where both are equalities.

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from attacklab.attacks.special_values import SPECIAL_RECORDS, SPECIAL_UTILITIES, SpecialValues
 from attacklab.claims import PrivacyClaim
-from attacklab.experiment import Collected, Settings
-from attacklab.figures import Figure, Panel, Role, Series
 from attacklab.findings import Counts, Finding
-from attacklab.inference import assess, share_of_alpha
 from attacklab.referee import DEFAULT_ALPHA
+from attacklab.reporting.experiment import Collected, Settings
+from attacklab.reporting.figures import Figure, Panel, Role, Series
+from attacklab.statistics.inference import assess, share_of_alpha
 from attacklab.targets import Target
 from experiments import targets
 from experiments.curves import advantage_of, estimate_series, findings_of, ideal_laplace_advantage

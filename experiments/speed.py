@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from attacklab.experiment import Collected, Settings
-from attacklab.figures import Figure, Panel, Role, Series
+from attacklab.reporting.experiment import Collected, Settings
+from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments.targets.making import GRID
 from experiments.timing import Work, in_turns, seconds
 from mechanisms.exponential.base_two import BaseTwoEta

@@ -7,13 +7,14 @@ from fractions import Fraction
 from typing import Any
 
 from attacklab.attacks.base import Attack
+from attacklab.attacks.common.datasets import on_path
 from attacklab.attacks.integer_cast import IntegerCast
-from attacklab.attacks.sum_sensitivity import SumSensitivity, on_path, steepest_step
+from attacklab.attacks.sum_sensitivity import SumSensitivity, steepest_step
 from attacklab.claims import PrivacyClaim
-from attacklab.experiment import Collected, Settings
-from attacklab.figures import Figure, Panel, Role, Series
-from attacklab.inference import share_of_alpha
 from attacklab.referee import DEFAULT_ALPHA
+from attacklab.reporting.experiment import Collected, Settings
+from attacklab.reporting.figures import Figure, Panel, Role, Series
+from attacklab.statistics.inference import share_of_alpha
 from experiments import targets
 from experiments.curves import (
     advantage_at,

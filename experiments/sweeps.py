@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 from attacklab.attacks import ATTACKS, Attack
-from attacklab.experiment import Settings
-from attacklab.figures import Role
 from attacklab.findings import Finding
-from attacklab.inference import share_of_alpha
 from attacklab.referee import DEFAULT_ALPHA, audit
+from attacklab.reporting.experiment import Settings
+from attacklab.reporting.figures import Role
+from attacklab.statistics.inference import share_of_alpha
 from attacklab.targets import Target
 
 Maker: TypeAlias = Callable[[float], Target]

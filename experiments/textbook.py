@@ -12,11 +12,11 @@ from attacklab.attacks.base import Attack
 from attacklab.attacks.double_budget import DoubleBudget
 from attacklab.attacks.missing_clip import MissingClip
 from attacklab.attacks.position_chunks import PositionChunks
-from attacklab.experiment import Collected, Settings
-from attacklab.figures import Figure, Panel, Role, Series
 from attacklab.findings import Finding
-from attacklab.inference import share_of_alpha
 from attacklab.referee import DEFAULT_ALPHA
+from attacklab.reporting.experiment import Collected, Settings
+from attacklab.reporting.figures import Figure, Panel, Role, Series
+from attacklab.statistics.inference import share_of_alpha
 from experiments import targets
 from experiments.sweeps import Maker, audits
 from experiments.targets import means

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks import TruncatedAddition
-from attacklab.experiment import Collected, Settings
-from attacklab.figures import Figure, Panel, Role, Series
 from attacklab.findings import Finding
 from attacklab.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, Format
-from attacklab.inference import share_of_alpha
 from attacklab.laws import advantage, hockey_stick, one_uniform, step_law
 from attacklab.neighbours import NeighbouringPair
 from attacklab.referee import DEFAULT_ALPHA
+from attacklab.reporting.experiment import Collected, Settings
+from attacklab.reporting.figures import Figure, Panel, Role, Series
+from attacklab.statistics.inference import share_of_alpha
 from attacklab.targets import Target
 from experiments import targets
 from experiments.curves import advantage_series, findings_of

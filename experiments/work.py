@@ -15,10 +15,10 @@ from functools import partial
 from typing import Any, cast
 
 from attacklab.claims import PrivacyClaim
-from attacklab.experiment import Collected, Settings
-from attacklab.figures import Figure, Panel, Role, Series
 from attacklab.laws import Divergence, Law, Limits, advantage, enumerate_law, largest_ratio, log_bounds
-from attacklab.laws.work import Counted
+from attacklab.laws.counted_work import Counted
+from attacklab.reporting.experiment import Collected, Settings
+from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments.bounds import as_floats, middle
 from mechanisms.exponential.base_e import exact_exponential_base_e
 from mechanisms.exponential.base_two import BaseTwoEta

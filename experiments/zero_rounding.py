@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 from attacklab.attacks import ZeroRounding
-from attacklab.experiment import Collected, Settings
-from attacklab.figures import Figure, Panel, Role, Series
 from attacklab.findings import Finding
+from attacklab.reporting.experiment import Collected, Settings
+from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments import targets
 from experiments.curves import advantage_of, advantage_panel, advantage_series, claimed_epsilon, findings_of
 from experiments.sweeps import Maker, Rows, sweep

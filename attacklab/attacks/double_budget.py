@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import Event, Probe, Scenario, as_floats, bounds_of
-from attacklab.attacks.failures import despite_failures
+from attacklab.attacks.common.failures import despite_failures
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Kind, Outputs, Target
 

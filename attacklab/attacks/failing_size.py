@@ -21,12 +21,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import Probe, Scenario, bounds_of
-from attacklab.attacks.failures import probed, scenario_on
+from attacklab.attacks.common.failures import probed, scenario_on
+from attacklab.bisection import least
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Kind, Outputs, Target
 
@@ -59,6 +61,9 @@ class FailingSize:
         def seen(size: int) -> Outputs | None:
             return probed(probe, records(size))
 
+        def differs(size: int, *, fails: bool) -> bool:
+            return (seen(size) is None) != fails
+
         sizes = [0, *(1 << power for power in range(self.most_records.bit_length()))]
         fails = {size: seen(size) is None for size in sizes}
         if all(fails.values()):
@@ -66,9 +71,6 @@ class FailingSize:
         for low, high in itertools.pairwise(sizes):
             if fails[low] == fails[high]:
                 continue
-            low_fails = fails[low]
-            while high - low > 1:
-                middle = (low + high) // 2
-                low, high = (middle, high) if (seen(middle) is None) == low_fails else (low, middle)
-            pair = NeighbouringPair.records(records(low), records(high), Relation.ADD_REMOVE)
-            yield scenario_on(pair, (seen(low), seen(high)), ())
+            border = least(partial(differs, fails=fails[low]), low, high)
+            pair = NeighbouringPair.records(records(border - 1), records(border), Relation.ADD_REMOVE)
+            yield scenario_on(pair, (seen(border - 1), seen(border)), ())

@@ -13,7 +13,7 @@ libraries and of the Mersenne Twister's other ports take their bits differently.
 counts into one as long get no scenario.
 
 Source: Garfinkel and Leclerc 2020, 'Randomness Concerns When Deploying Differential Privacy'; the linear algebra is in
-`attacklab.attacks.mersenne_twister`.
+`attacklab.attacks.samplers.mersenne_twister`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attacklab.attacks.base import Event, Probe, Scenario
-from attacklab.attacks.mersenne_twister import WORDS, StateNotFound, recover_state
+from attacklab.attacks.samplers.mersenne_twister import WORDS, StateNotFound, recover_state
 from attacklab.floats import Doubles, half_ulp
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Kind, Outputs, Target, TargetError

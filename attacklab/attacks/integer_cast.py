@@ -16,21 +16,17 @@ Private Libraries and How to Fix It', on casts of types.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from attacklab.attacks.base import Probe, Scenario, released_format
-from attacklab.attacks.half_lines import half_line
-from attacklab.floats import Format
+from attacklab.attacks.common.half_lines import half_line
+from attacklab.floats import tie_between_floats
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Kind, Target, TargetError
 
 EXCESS = 256.0
 """How many noise scales apart the floats on either side of the answer should be."""
-
-LARGEST_POWER = 62
-"""Answers stay below 2^63."""
 
 
 @dataclass(frozen=True)
@@ -54,16 +50,3 @@ class IntegerCast:
             return
         # `NeighbouringPair.answers` holds doubles, and these integers are none.
         yield Scenario(NeighbouringPair(tie + 1, tie, None), (half_line(tie),))
-
-
-def tie_between_floats(form: Format, wanted: float) -> int:
-    """An integer below 2^63 half way between two numbers of a format that are whole numbers.
-
-    Args:
-        form: the format.
-        wanted: how far apart the two should be at the least; where none so far apart are below 2^63, those that are
-            the farthest apart.
-    """
-    bits, largest = form.significand_bits, min(form.greatest_exponent, LARGEST_POWER)
-    power = min(max(bits + 1, bits - 1 + math.ceil(math.log2(wanted))), largest)
-    return (1 << power) + (1 << power - bits)

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from attacklab.attacks.base import Event, Probe, Scenario, only_from, released_format
-from attacklab.attacks.gaussian_samplers import MODELS, SamplerModel
+from attacklab.attacks.samplers.gaussian import MODELS, SamplerModel
 from attacklab.claims import PrivacyClaim
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Kind, Target

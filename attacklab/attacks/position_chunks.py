@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from attacklab.attacks.base import Probe, Scenario, bounds_of
-from attacklab.attacks.half_lines import half_line_scenario
+from attacklab.attacks.common.half_lines import half_line_scenario
 from attacklab.neighbours import Relation
 from attacklab.targets import Kind, Target
 

@@ -27,17 +27,17 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import Probe, Scenario
-from attacklab.attacks.failures import failed, probed, scenario_on
-from attacklab.attacks.integer_cast import tie_between_floats
-from attacklab.attacks.zero_rounding import OUTCOME_0, both_drawn
-from attacklab.floats import BINARY64, power_of_two_within
+from attacklab.attacks.common.failures import failed, probed, scenario_on
+from attacklab.attacks.common.thresholds import OUTCOME_0, both_drawn
+from attacklab.bisection import first
+from attacklab.floats import BINARY64, power_of_two_within, tie_between_floats
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Kind, Outputs, Target
 
@@ -90,13 +90,7 @@ def _overflowing_weights(target: Target, probe: Probe) -> NeighbouringPair:
     def breaks(height: int) -> bool:
         return not both_drawn(probe, height * step)
 
-    whole, tried = 0, 1
-    while tried < most and not breaks(tried):
-        whole, tried = tried, 2 * tried
-    if tried < most:
-        height = _first(breaks, whole, tried)
-    else:
-        height = max(1, min(math.ceil(math.log(sys.float_info.max) / nats), most))
+    height = first(breaks, most=most - 1) or max(1, min(math.ceil(math.log(sys.float_info.max) / nats), most))
     broken, sound = (np.full(2, number * step) for number in (height, height - 1))
     return NeighbouringPair.utilities(broken, sound, sensitivity=target.sensitivity)
 
@@ -112,10 +106,7 @@ def _wrapping_difference(target: Target, probe: Probe) -> NeighbouringPair:
         outputs = probed(probe, opposite(units))
         return outputs is not None and _worse_is_favoured(outputs)
 
-    whole, tried = 1, 3
-    while tried * step <= LARGEST_INTEGER and not breaks(tried):
-        whole, tried = tried, 2 * tried
-    units = _first(breaks, whole, tried) if tried * step <= LARGEST_INTEGER else LARGEST_INTEGER // (2 * step) + 1
+    units = first(breaks, start=3, most=LARGEST_INTEGER // step) or LARGEST_INTEGER // (2 * step) + 1
     # `NeighbouringPair.utilities` holds doubles, and these integers may be none.
     return NeighbouringPair(opposite(units), opposite(units - 1), None)
 
@@ -133,11 +124,3 @@ def _rounded_integers(target: Target) -> NeighbouringPair:
     tie = tie_between_floats(BINARY64, 2 * target.sensitivity * ROUNDED_NATS / target.claim.epsilon)
     # `NeighbouringPair.utilities` holds doubles, and these integers are none.
     return NeighbouringPair(np.array([tie + step, tie]), np.array([tie, tie + step]), None)
-
-
-def _first(breaks: Callable[[int], bool], whole: int, broken: int) -> int:
-    """Bisect for the least number that breaks."""
-    while broken - whole > 1:
-        middle = (whole + broken) // 2
-        whole, broken = (whole, middle) if breaks(middle) else (middle, broken)
-    return broken

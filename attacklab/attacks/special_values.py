@@ -39,8 +39,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import Event, Probe, Scenario, as_floats
-from attacklab.attacks.failures import probed, scenario_on
-from attacklab.attacks.sum_sensitivity import ends
+from attacklab.attacks.common.datasets import ends
+from attacklab.attacks.common.failures import probed, scenario_on
 from attacklab.floats import BINARY64, Format, format_of, power_of_two_within
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Kind, Outputs, Target

@@ -27,6 +27,7 @@ Private Libraries and How to Fix It'. They give pairs for given orders of summat
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -35,8 +36,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import Probe, Scenario, bounds_of
-from attacklab.attacks.half_lines import half_line_scenario, typical
+from attacklab import bisection
+from attacklab.attacks.base import Probe, Scenario
+from attacklab.attacks.common.datasets import ends, on_path
+from attacklab.attacks.common.half_lines import half_line_scenario, typical
 from attacklab.neighbours import Relation
 from attacklab.targets import Kind, Target, TargetError
 
@@ -95,23 +98,6 @@ def _answer(records: NDArray[np.float64], probe: Probe) -> float:
         return 0.0
 
 
-def ends(target: Target) -> tuple[float, float]:
-    """The ends of the path: the bound of larger magnitude, and the other or, where the signs differ, 0.
-
-    Returns:
-        The end near 0 and the one far from it; they are no further apart than either relation's sensitivity.
-    """
-    near, far = sorted(bounds_of(target), key=abs)
-    return (near, far) if near * far > 0 else (0.0, far)
-
-
-def on_path(near: float, far: float, size: int, uppers: int) -> NDArray[np.float64]:
-    """The dataset of `size` records of which the first `uppers` lie at the far end."""
-    records = np.full(size, near)
-    records[:uppers] = far
-    return records
-
-
 def _of_added(far: float, added: int) -> NDArray[np.float64]:
     """The dataset of one record at the far end, and so many more."""
     return np.full(1 + added, far)
@@ -132,19 +118,13 @@ def steepest_step(answer: Callable[[int], float], size: int, slope: float) -> in
     Returns:
         A number k; the step is that from dataset k to dataset k + 1.
     """
-    low, high = 0, size
-    at_low, at_high = answer(low), answer(high)
+    seen = functools.cache(answer)
+    seen(0), seen(size)
 
-    def excess(change: float, steps: int) -> float:
+    def excess(low: int, high: int) -> float:
+        change = seen(high) - seen(low)
         if not math.isfinite(change):
             return abs(change) if math.isinf(change) else 0.0
-        return abs(change - slope * steps)
+        return abs(change - slope * (high - low))
 
-    while high - low > 1:
-        middle = (low + high) // 2
-        at_middle = answer(middle)
-        if excess(at_middle - at_low, middle - low) >= excess(at_high - at_middle, high - middle):
-            high, at_high = middle, at_middle
-        else:
-            low, at_low = middle, at_middle
-    return low
+    return bisection.steepest_step(excess, 0, size)

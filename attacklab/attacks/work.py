@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import Event, Probe, Scenario
-from attacklab.attacks.failures import failed
+from attacklab.attacks.common.failures import failed
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Kind, Outputs, Target, TargetError
 

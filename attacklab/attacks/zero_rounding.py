@@ -20,16 +20,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attacklab.attacks.base import Event, Probe, Scenario
-from attacklab.attacks.failures import probed
+from attacklab.attacks.base import Probe, Scenario
+from attacklab.attacks.common.thresholds import DEEPEST_NATS, OUTCOME_0, both_drawn
+from attacklab.bisection import first
 from attacklab.floats import BINARY64, power_of_two_within
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Kind, Target
-
-DEEPEST_NATS = 2.0**14
-"""How far down the boundary is looked for, in ε·u/(2Δu): binary64 ends at 745, x87 extended precision at 11 400."""
-
-OUTCOME_0 = Event("outcome 0", lambda outputs: np.asarray(outputs == 0, dtype=bool))
 
 
 @dataclass(frozen=True)
@@ -53,11 +49,11 @@ class ZeroRounding:
             yield self._astride(target, depth, gap, outcomes)
 
     def _astride(self, target: Target, depth: float, gap: float, outcomes: int) -> Scenario:
-        first = np.full(outcomes, -depth - gap)
-        first[0] = -depth
-        second = first[::-1] if outcomes == 2 else np.full(outcomes, -depth)
+        one = np.full(outcomes, -depth - gap)
+        one[0] = -depth
+        other = one[::-1] if outcomes == 2 else np.full(outcomes, -depth)
         return Scenario(
-            NeighbouringPair.utilities(first, second, sensitivity=target.sensitivity),
+            NeighbouringPair.utilities(one, other, sensitivity=target.sensitivity),
             (OUTCOME_0,),
         )
 
@@ -67,18 +63,6 @@ class ZeroRounding:
         A target that has none is judged where binary64 would underflow.
         """
         nats_per_quarter = target.claim.epsilon / 8 * (gap / target.sensitivity)
-        alive, dead = 0, 1
-        while both_drawn(probe, -dead * gap / 4):
-            alive, dead = dead, 2 * dead
-            if dead * nats_per_quarter > DEEPEST_NATS:
-                return math.ceil(BINARY64.underflow_nats / nats_per_quarter)
-        while dead - alive > 1:
-            middle = (alive + dead) // 2
-            alive, dead = (middle, dead) if both_drawn(probe, -middle * gap / 4) else (alive, middle)
-        return dead
-
-
-def both_drawn(probe: Probe, utility: float) -> bool:
-    """Whether both of two equal outcomes are drawn: wrong with probability 2^−63."""
-    outputs = probed(probe, np.full(2, utility))
-    return outputs is not None and bool((outputs == 0).any() and (outputs == 1).any())
+        deepest = max(1.0, DEEPEST_NATS / nats_per_quarter)
+        dead = first(lambda depth: not both_drawn(probe, -depth * gap / 4), most=deepest)
+        return math.ceil(BINARY64.underflow_nats / nats_per_quarter) if dead is None else dead

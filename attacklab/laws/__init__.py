@@ -47,7 +47,7 @@ from attacklab.laws.errors import (
     UnhashableOutcome,
 )
 from attacklab.laws.law import Bounds, Law
-from attacklab.laws.steps import NotMonotone, exhaust, one_uniform, step_law
+from attacklab.laws.step_functions import NotMonotone, exhaust, one_uniform, step_law
 
 __all__ = [
     "Bounds",

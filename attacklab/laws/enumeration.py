@@ -9,6 +9,7 @@ from typing import Any
 
 from gmpy2 import mpq
 
+from attacklab.laws.counted_work import Counted, Work
 from attacklab.laws.errors import (
     LawError,
     MisplacedRestart,
@@ -22,7 +23,6 @@ from attacklab.laws.outcomes import canonical
 from attacklab.laws.series import SeriesArithmetic
 from attacklab.laws.tape import Found, Frontier, Path, PutAside, Restarted, Span, Stop, Tape, after
 from attacklab.laws.uniform import UniformInteger, settled
-from attacklab.laws.work import Counted, Work
 
 #: Laws of called samplers are sought this much more closely, so that what they leave open hardly adds to the caller's.
 _CALLED = Fraction(1, 1 << 16)

@@ -20,14 +20,14 @@ from scipy import stats
 from attacklab import cli, referee
 from attacklab.attacks import ATTACKS
 from attacklab.attacks.base import Event, Probe, Scenario
-from attacklab.batches import BATCH_OUTPUTS, FIRST_LOOK, GROWTH
-from attacklab.betting import judge
 from attacklab.claims import PrivacyClaim
+from attacklab.execution.batches import BATCH_OUTPUTS, FIRST_LOOK, GROWTH
 from attacklab.findings import Counts, Finding, Verdict
 from attacklab.floats import ArithmeticModeError
 from attacklab.neighbours import NeighbouringPair, Relation
-from attacklab.power import trials_needed
 from attacklab.referee import CHOOSING_SHARE, DEFAULT_ALPHA, Advance, audit
+from attacklab.statistics.betting import judge
+from attacklab.statistics.power import trials_needed
 from attacklab.targets import Failure, Kind, Target
 
 PAIR = NeighbouringPair.records([0], [1], Relation.SUBSTITUTE)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, TypeAlias
 
-from attacklab.experiment import Settings
 from attacklab.findings import record, to_text
+from attacklab.reporting.experiment import Settings
 
 Data: TypeAlias = dict[str, Any]
 

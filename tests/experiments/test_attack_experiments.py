@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from attacklab.experiment import load_experiments
-from attacklab.figures import Figure
 from attacklab.findings import Finding, Verdict
+from attacklab.reporting.experiment import load_experiments
+from attacklab.reporting.figures import Figure
 from tests.experiments.records import quick_record
 
 ROOT = Path(__file__).parent.parent.parent

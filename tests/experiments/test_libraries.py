@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from attacklab.attacks import Precision
-from attacklab.figures import Panel
 from attacklab.findings import Verdict, read_record
 from attacklab.isolation import ProcessRelease
+from attacklab.reporting.figures import Panel
 from experiments import expected_failures, libraries
 from experiments.expected_failures import ExpectedFailure, Status, expected, status
 from tests.experiments.records import quick_record

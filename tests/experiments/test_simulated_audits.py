@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from attacklab.claims import PrivacyClaim
-from attacklab.experiment import Settings
+from attacklab.reporting.experiment import Settings
 from experiments import evidence
 from experiments.simulated_audits import by_betting, by_clopper_pearson, counts_at_looks, fewest_trials, looks
 

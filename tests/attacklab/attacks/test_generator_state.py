@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from attacklab.attacks.generator_state import GeneratorState, known_outputs, recover_mt19937
-from attacklab.attacks.mersenne_twister import WORDS, StateNotFound, recover_state
+from attacklab.attacks.samplers.mersenne_twister import WORDS, StateNotFound, recover_state
 from attacklab.findings import Finding, Verdict
 from attacklab.referee import audit
 from attacklab.targets import Target

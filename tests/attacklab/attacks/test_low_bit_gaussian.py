@@ -13,7 +13,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import special
 
-from attacklab.attacks.gaussian_samplers import (
+from attacklab.attacks.low_bit_gaussian import LowBitGaussian, textbook_sigma
+from attacklab.attacks.samplers.gaussian import (
     ANY_SAMPLER,
     ANY_SAMPLER_BFLOAT16,
     BOX_MULLER,
@@ -26,7 +27,6 @@ from attacklab.attacks.gaussian_samplers import (
     SamplerModel,
     ziggurat_steps,
 )
-from attacklab.attacks.low_bit_gaussian import LowBitGaussian, textbook_sigma
 from attacklab.claims import PrivacyClaim
 from attacklab.findings import Finding, Verdict
 from attacklab.floats import BFLOAT16, BINARY16, Format

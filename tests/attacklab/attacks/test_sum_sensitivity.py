@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.attacks.sum_sensitivity import SumSensitivity, ends, on_path, steepest_step
+from attacklab.attacks.common.datasets import ends, on_path
+from attacklab.attacks.sum_sensitivity import SumSensitivity, steepest_step
 from attacklab.findings import Finding, Verdict
 from attacklab.neighbours import Relation
 from attacklab.referee import audit

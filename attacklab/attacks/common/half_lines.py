@@ -1,0 +1,73 @@
+"""Bets on the higher of two answers, for the attacks whose pair moves an answer further than its noise covers."""
+
+from __future__ import annotations
+
+import math
+import sys
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.attacks.base import Event, Probe, Scenario, as_floats
+from attacklab.attacks.common.failures import bet_on_failing
+from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.targets import Outputs, TargetError
+
+PROBED = 501
+"""Outputs whose median stands for the answer."""
+
+
+def half_line_scenario(
+    one: NDArray[np.float64], other: NDArray[np.float64], relation: Relation, probe: Probe, *, probed: int = PROBED
+) -> Scenario:
+    """Bet on which of two databases has the higher answers.
+
+    Args:
+        one: the records of one database, shape (n,).
+        other: those of its neighbour.
+        relation: what makes them neighbours.
+        probe: draws outputs of the target.
+        probed: how many outputs of either the typical answer is taken from.
+
+    Returns:
+        The pair, the database with the higher answers first, and the half-lines that part the two; where the target
+        fails on one of them, the bet on that.
+
+    Raises:
+        TargetError: it always fails, on both.
+    """
+    try:
+        sides = [(typical(probe(records, probed)), records) for records in (one, other)]
+    except TargetError:
+        return bet_on_failing(NeighbouringPair.records(one, other, relation), probe)
+    (low, lower), (high, higher) = sorted(sides, key=lambda side: side[0])
+    return Scenario(NeighbouringPair.records(higher, lower, relation), half_lines(low, high))
+
+
+def typical(outputs: Outputs) -> float:
+    """The median output, of those that are no failures; 0 where all are."""
+    values = as_floats(outputs)
+    values = values[~np.isnan(values)]
+    return float(np.quantile(values, 0.5, method="lower")) if values.size else 0.0
+
+
+def half_lines(low: float, high: float) -> tuple[Event, ...]:
+    """The bets on the higher of two answers: outputs beyond the middle between them, it included or not.
+
+    The middle of equal or adjacent doubles rounds to one of them, that of a number and infinity is infinite.
+    """
+    middle = low / 2 + high / 2
+    below = float(np.nextafter(high, -math.inf))
+    thresholds = (middle,) if middle < high else (below, min(middle, sys.float_info.max))
+    return tuple(map(half_line, thresholds))
+
+
+def half_line(threshold: float) -> Event:
+    """The bet that the answer exceeds a number; an integer is compared to integer outputs exactly."""
+    return Event(f"the answer exceeds {threshold!r}", partial(_exceeds, threshold=threshold))
+
+
+def _exceeds(outputs: Outputs, *, threshold: float) -> NDArray[np.bool_]:
+    values = outputs if outputs.dtype.kind in "iu" else as_floats(outputs)
+    return np.asarray(values > threshold)

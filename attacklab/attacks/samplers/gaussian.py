@@ -1,0 +1,271 @@
+"""Which outputs can a Gaussian sampler produce for a true answer? The models behind the attack `low_bit_gaussian`.
+
+A model decides whether y = fl(f(D) + fl(σ·x)) for some x that the sampler returns. It inverts the sampler to a window
+of grid points, wide enough for every rounding on the way, and puts each point through the sampler's own arithmetic.
+
+- Box–Muller and Marsaglia's polar method turn two uniforms into two normals: a pair of outputs leaves about a hundred
+  candidates for the two. One output alone leaves 2^53: hopeless to search, and to distinguish by.
+- The inverse CDF turns one uniform into one normal: about a dozen candidates.
+- numpy's ziggurat returns m·w for one of 2^52 (binary32: 2^23) integers m and one of 256 steps w. To search it is easy,
+  but where |x| > 2^−6 almost every number is a multiple in some layer, and there it distinguishes nothing.
+- Any sampler at all leaves holes in its product with σ: where the significands in [1, 2) of σ and x have a product
+  below 2, neighbouring products are as many ulps apart as the significand of σ says. That needs σ alone, and no search.
+
+Source: Jin, McMurtry, Rubinstein and Ohrimenko 2022, 'Are We There Yet? Timing and Floating-Point Attacks on
+Differential Privacy Systems', for the idea and the samplers of pairs; the inverse CDF, numpy's ziggurat and the product
+with σ are worked out here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any, TypeAlias
+
+import numpy as np
+from scipy import special
+
+from attacklab.attacks.samplers.grid_points import Bools, GridPoints, marked, too_many
+from attacklab.attacks.samplers.laplace import library_log
+from attacklab.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, Doubles, Floats, Format, format_of_type
+
+Membership: TypeAlias = Callable[[Floats, float, float], Bools]
+
+DOUBLE_ROUNDOFF = 2.0**-53
+
+CHUNK = 1 << 9
+"""Rows searched at a time, so that all their grid points stay in the cache."""
+
+LARGE_CHUNK = 1 << 14
+"""Rows at a time where each needs little more memory than itself."""
+
+PRODUCT_ULPS = 7
+"""How far from (y − f(D))/σ, in ulps, an x with fl(f(D) + fl(σ·x)) = y can be where the sum's rounding is finer."""
+
+MULTIPLE_REACH = 5
+"""The same in steps of a ziggurat's layer, of which there are at most 2^(p−1) to its edge."""
+
+LAYERS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class SamplerModel:
+    """How a sampler of standard normals computes.
+
+    Attributes:
+        description: in words.
+        answers: how many outputs in a row come from the same uniforms.
+        reachable: `reachable(outputs, answer, sigma)`, which outputs (shape (n,), or (n, 2) for pairs) the sampler can
+            produce, all arithmetic being done in their format.
+    """
+
+    description: str
+    answers: int
+    reachable: Membership
+
+
+def _in_chunks(rows: Membership, size: int) -> Membership:
+    def reachable(outputs: Floats, answer: float, sigma: float) -> Bools:
+        found = np.empty(len(outputs), dtype=bool)
+        # Failures and infinities among the outputs are no numbers that any sampler produces, and nothing to warn of.
+        with np.errstate(all="ignore"):
+            for start in range(0, len(outputs), size):
+                found[start : start + size] = rows(outputs[start : start + size], answer, sigma)
+        return found
+
+    return reachable
+
+
+def _product(outputs: Floats, answer: float, sigma: float, *, released: Format) -> Bools:
+    """Whether y is the answer plus σ times any number.
+
+    x ↦ fl(f(D) + fl(σ·x)) does not decrease, and moves by no more than half an ulp of y and a rounding of σ·x. Where
+    the first is the larger by far, (y − f(D))/σ itself is such an x if there is one; elsewhere it lies within 7 ulps.
+    """
+    there, factor = (released.rounded(np.array(value)) for value in (answer, sigma))
+
+    def gives(normals: Floats) -> Bools:
+        return np.equal(released.rounded(there + released.rounded(factor * normals)), outputs)
+
+    above = below = released.rounded(released.rounded(outputs - there) / factor)
+    found = gives(above)
+    for _ in range(PRODUCT_ULPS):
+        above, below = released.next_above(above), released.next_below(below)
+        found |= gives(above) | gives(below)
+    return found
+
+
+def _product_by_type(outputs: Floats, answer: float, sigma: float) -> Bools:
+    return _product(outputs, answer, sigma, released=format_of_type(outputs.dtype))
+
+
+def _ziggurat(outputs: Floats, answer: float, sigma: float) -> Bools:
+    """Whether y is the answer plus σ times a signed multiple of a layer's step; the tail is not modelled."""
+    number = outputs.dtype.type
+    noise = (outputs - number(answer)) / number(sigma)
+    multiples = number(1 / np.finfo(outputs.dtype).eps)
+    steps = ziggurat_steps(outputs.dtype)[::-1]
+    found = np.zeros(outputs.shape, dtype=bool)
+    open_ = np.flatnonzero(_product_by_type(outputs, answer, sigma))
+    tried = 0
+    while tried < LAYERS and open_.size:
+        # Twice as many layers at a time as before: the widest ones decide almost every output.
+        block, tried = steps[tried : 2 * tried + 1], 2 * tried + 1
+        nearest = np.rint(noise[open_, np.newaxis] / block)
+        hit = np.zeros(nearest.shape, dtype=bool)
+        for move in range(-MULTIPLE_REACH, MULTIPLE_REACH + 1):
+            multiple = nearest + number(move)
+            hit |= (np.abs(multiple) < multiples) & (answer + sigma * (multiple * block) == outputs[open_, np.newaxis])
+        decided = hit.any(axis=1)
+        found[open_[decided]] = True
+        open_ = open_[~decided]
+    return found
+
+
+@lru_cache
+def ziggurat_steps(dtype: np.dtype[Any]) -> Floats:
+    """The steps of the layers of the installed numpy's ziggurat, in ascending order.
+
+    numpy draws one word: 8 bits choose the layer, one the sign, the rest are the multiple m, and m·w is returned unless
+    it is beyond the layer's core. An SFC64 generator in the state (word, 0, 0, 0) gives that word first, and m·w is
+    exact for m a power of two. Deriving the steps instead is no use: numpy's differ from the construction of Marsaglia
+    and Tsang in real arithmetic by up to 60 ulps, so that most of its normals would go unrecognised.
+
+    Args:
+        dtype: float64 or float32.
+
+    Returns:
+        Array of 256 steps of that type.
+    """
+    # A small multiple lies in the core of every layer but the narrowest; there it passes the sampler's second test.
+    exponent = np.finfo(dtype).nmant // 2
+    source = np.random.SFC64(0)
+    generator = np.random.Generator(source)
+    state = source.state
+    steps = np.empty(LAYERS, dtype)
+    for layer in range(LAYERS):
+        state["state"]["state"] = np.array([layer | 1 << (9 + exponent), 0, 0, 0], dtype=np.uint64)
+        source.state = state
+        steps[layer] = np.ldexp(generator.standard_normal(dtype=dtype), -exponent)
+    steps.sort()
+    steps.flags.writeable = False
+    return steps
+
+
+def _inverse_cdf(outputs: Floats, answer: float, sigma: float) -> Bools:
+    """Whether y is the answer plus σ·Φ⁻¹(v) for a v on the grid, Φ⁻¹ being SciPy's."""
+    grid, noise, error = _noise(outputs, answer, sigma, 4)
+    centre = special.ndtr(noise)
+    density = np.exp(-noise * noise / 2) / math.sqrt(2 * math.pi)
+    width = density * error + centre * DOUBLE_ROUNDOFF * (4 + 4 * noise * noise)
+    points = GridPoints.within(centre, width, grid, 1, 1 / grid)
+    normals = special.ndtri((points.values * grid).astype(outputs.dtype))
+    hits = answer + sigma * normals == outputs[points.rows]
+    return marked(too_many(points.counts), points.rows[hits])
+
+
+def _box_muller(log: Callable[[Floats], Floats], outputs: Floats, answer: float, sigma: float) -> Bools:
+    """Whether a pair is the answer plus σ·√(−2·ln v)·(cos 2πU, sin 2πU) for v and U on the grid."""
+    full_turn = outputs.dtype.type(2 * math.pi)
+    # Half ulps: two each of logarithm (halved by the root) and trigonometric function, one each of root and product.
+    grid, noise, error = _noise(outputs, answer, sigma, 5)
+    (x, y), (x_error, y_error) = np.abs(noise).T, error.T
+    depth, depth_error = _half_square(noise, error)
+    centre = np.exp(-depth)
+    width = centre * (np.expm1(depth_error) + 2 * DOUBLE_ROUNDOFF)
+    angle = np.arctan2(noise[:, 1], noise[:, 0])
+    turn = np.where(angle < 0, angle + 2 * math.pi, angle) / float(full_turn)
+    turn_width = (x * y_error + y * x_error) / (4 * math.pi * depth) + turn * grid + 2.5 * DOUBLE_ROUNDOFF
+    first = GridPoints.within(centre, width, grid, 1, 1 / grid)
+    second = GridPoints.within(turn, turn_width, grid, 0, 1 / grid - 1)
+    radii = np.sqrt(-2 * log((first.values * grid).astype(outputs.dtype)))
+    angles = full_turn * (second.values * grid).astype(outputs.dtype)
+    cosines, sines = np.cos(angles), np.sin(angles)
+    dense = too_many(first.counts * second.counts) | (depth <= depth_error)
+    one, other = first.with_each_of(second, ~dense)
+    rows = first.rows
+    hits = np.flatnonzero(answer + sigma * (radii[one] * cosines[other]) == outputs[rows, 0][one])
+    one, other = one[hits], other[hits]
+    hits = np.flatnonzero(answer + sigma * (radii[one] * sines[other]) == outputs[rows, 1][one])
+    return marked(dense, rows[one[hits]])
+
+
+def _polar(log: Callable[[Floats], Floats], outputs: Floats, answer: float, sigma: float) -> Bools:
+    """Whether a pair is the answer plus σ·(V₁, V₂)·√(−2·ln S/S) for V₁ and V₂ on the grid and S = V₁² + V₂²."""
+    grid, noise, error = _noise(outputs, answer, sigma, 1)
+    depth, depth_error = _half_square(noise, error)
+    # With S as it was computed, |x|² = −2·ln S but for 7 half ulps: 2 of S, 2 of the logarithm, 3 of quotient and root.
+    depth_error += 7 * grid * depth
+    unit = np.sqrt(np.exp(-depth) / (2 * depth))[:, np.newaxis]
+    centre = noise * unit
+    unit_error = ((depth_error / depth + np.expm1(depth_error)) / 2 + 3 * grid)[:, np.newaxis]
+    width = error * unit + np.abs(centre) * unit_error
+    limit = 0.5 / grid
+    first, second = (GridPoints.within(centre[:, side], width[:, side], 2 * grid, -limit, limit - 1) for side in (0, 1))
+    dense = too_many(first.counts * second.counts) | (depth <= depth_error)
+    one, other = first.with_each_of(second, ~dense)
+    rows = first.rows
+    v, w = ((points.values * (2 * grid)).astype(outputs.dtype) for points in (first, second))
+    square = (v**2)[one] + (w**2)[other]
+    factor = np.sqrt(-2 * log(square) / square)
+    hits = np.flatnonzero(answer + sigma * (v[one] * factor) == outputs[rows, 0][one])
+    one, other = one[hits], other[hits]
+    hits = np.flatnonzero(answer + sigma * (w[other] * factor[hits]) == outputs[rows, 1][one])
+    return marked(dense, rows[one[hits]])
+
+
+def _second_first(rows: Membership, outputs: Floats, answer: float, sigma: float) -> Bools:
+    return rows(outputs[:, ::-1], answer, sigma)
+
+
+def _noise(outputs: Floats, answer: float, sigma: float, half_ulps: int) -> tuple[float, Doubles, Doubles]:
+    """The noise in units of σ, in real arithmetic but for a bounded error.
+
+    Args:
+        outputs: any shape.
+        answer: the true answer.
+        sigma: standard deviation.
+        half_ulps: by how many half ulps the sampler's normal may differ from one of real arithmetic.
+
+    Returns:
+        The spacing of uniforms of that format (which is also its unit roundoff), the noise and its greatest error.
+    """
+    grid = float(np.finfo(outputs.dtype).eps) / 2
+    true_answer, scale = (float(outputs.dtype.type(value)) for value in (answer, sigma))
+    noise = (outputs.astype(np.float64) - true_answer) / scale
+    added = np.spacing(np.abs(outputs)).astype(np.float64) / 2 if true_answer else np.zeros(outputs.shape)
+    # Beyond the sampler's own: half an ulp of σ·x, and of the difference and the quotient above.
+    return grid, noise, added / scale + (half_ulps + 4) * grid * np.abs(noise)
+
+
+def _half_square(noise: Doubles, error: Doubles) -> tuple[Doubles, Doubles]:
+    """|x|²/2 of pairs, and its greatest error."""
+    depth = (noise * noise).sum(axis=1) / 2
+    return depth, ((np.abs(noise) + error / 2) * error).sum(axis=1) + 4 * DOUBLE_ROUNDOFF * depth
+
+
+ANY_SAMPLER = SamplerModel("any sampler, times σ", 1, _in_chunks(_product_by_type, LARGE_CHUNK))
+ANY_SAMPLER_BFLOAT16 = SamplerModel(
+    "any sampler in bfloat16, times σ", 1, _in_chunks(partial(_product, released=BFLOAT16), LARGE_CHUNK)
+)
+INVERSE_CDF = SamplerModel("inverse CDF by SciPy's ndtri", 1, _in_chunks(_inverse_cdf, CHUNK))
+ZIGGURAT = SamplerModel("numpy's ziggurat", 1, _in_chunks(_ziggurat, LARGE_CHUNK))
+BOX_MULLER = SamplerModel("Box–Muller with numpy's log", 2, _in_chunks(partial(_box_muller, np.log), CHUNK))
+BOX_MULLER_LIBRARY = SamplerModel(
+    "Box–Muller with the C library's log", 2, _in_chunks(partial(_box_muller, library_log), CHUNK)
+)
+POLAR = SamplerModel("polar method with numpy's log", 2, _in_chunks(partial(_polar, np.log), CHUNK))
+POLAR_LIBRARY = SamplerModel(
+    "polar method of numpy's RandomState, second normal first",
+    2,
+    _in_chunks(partial(_second_first, partial(_polar, library_log)), CHUNK),
+)
+SEARCHED = (ANY_SAMPLER, INVERSE_CDF, ZIGGURAT, BOX_MULLER, BOX_MULLER_LIBRARY, POLAR, POLAR_LIBRARY)
+MODELS: dict[Format, tuple[SamplerModel, ...]] = {
+    BINARY64: SEARCHED,
+    BINARY32: SEARCHED,
+    BINARY16: (ANY_SAMPLER,),
+    BFLOAT16: (ANY_SAMPLER_BFLOAT16,),
+}

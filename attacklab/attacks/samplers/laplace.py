@@ -1,0 +1,141 @@
+"""Which outputs can a Laplace sampler produce for a true answer? The models behind the attack `low_bit_laplace`.
+
+A textbook sampler computes f(D) ± λ·log(v) for a v on the grid of multiples of 2^−p, of p significant bits. Whether y
+is such a value is decided by inverting the sampler: v ≈ e^(−|y − f|/λ) leaves a handful of grid points, and each is put
+through the sampler's own arithmetic. It matters which logarithm is modelled: numpy's own and the C library's differ in
+the last bit on many inputs. In formats narrower than doubles both are rounded from doubles; where a library's own
+differs, that output goes unrecognised.
+
+Source: Mironov 2012, 'On Significance of the Least Significant Bits for Differential Privacy', section 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from attacklab.floats import BINARY64, Doubles, Floats, Format, half_ulp
+
+Integers: TypeAlias = NDArray[np.int64]
+
+WIDEST_SEARCH = 24
+"""With more grid points than this that might give y, one of them does."""
+
+CHUNK = 1 << 13
+"""Outputs inverted at a time, so that the work stays in the cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class SamplerModel:
+    """How a sampler computes ±λ·log(v).
+
+    Attributes:
+        description: in words.
+        log: its logarithm, elementwise.
+        positive: which v·2^p can give noise above zero, elementwise.
+        negative: which v·2^p can give noise below zero.
+    """
+
+    description: str
+    log: Callable[[Floats], Floats]
+    positive: Callable[[Integers], NDArray[np.bool_]]
+    negative: Callable[[Integers], NDArray[np.bool_]]
+
+
+def _even(numerators: Integers) -> NDArray[np.bool_]:
+    return np.equal(numerators % 2, 0)
+
+
+def _every(numerators: Integers) -> NDArray[np.bool_]:
+    return np.full(numerators.shape, True)
+
+
+def _one_mod_four(numerators: Integers) -> NDArray[np.bool_]:
+    return np.equal(numerators % 4, 1)
+
+
+def _three_mod_four(numerators: Integers) -> NDArray[np.bool_]:
+    return np.equal(numerators % 4, 3)
+
+
+def _rounded_complement(numerators: Integers) -> NDArray[np.bool_]:
+    """Whether (2.0 − U) − U gives it: 2.0 − U is rounded to even, so of the residues mod 8 only these four come."""
+    return np.isin(numerators % 8, (0, 1, 4, 7))
+
+
+library_log: Callable[[Floats], Floats] = partial(special.xlogy, 1.0)
+"""The C library's log, elementwise; numpy's ufunc has an implementation of its own."""
+
+TEXTBOOK = SamplerModel("inverse CDF with numpy's log", np.log, _even, _even)
+TEXTBOOK_LIBRARY = SamplerModel("inverse CDF with the C library's log", library_log, _even, _even)
+SIGNED = SamplerModel("a sign times numpy's log of a uniform", np.log, _every, _every)
+NUMPY = SamplerModel("numpy's C code, log(U + U) and log((2.0 − U) − U)", library_log, _rounded_complement, _even)
+# U is 2W − 1 + 2^−p for a multiple W of 2^(1−p), and v = 1 − |U|.
+JAX = SamplerModel("JAX's code, log1p(−|U|) for U above −1", np.log, _one_mod_four, _three_mod_four)
+MODELS = (TEXTBOOK, TEXTBOOK_LIBRARY, SIGNED, NUMPY, JAX)
+
+
+def grid_of(released: Format) -> float:
+    """Uniforms of a format are multiples of 1 over this."""
+    return 2.0**released.significand_bits
+
+
+def reachable(
+    outputs: Floats, answer: float, scale: float, model: SamplerModel, released: Format = BINARY64
+) -> NDArray[np.bool_]:
+    """Which outputs the sampler can produce for a true answer.
+
+    Args:
+        outputs: shape (n,).
+        answer: the true answer f(D).
+        scale: λ of the noise, in the unit of the answer.
+        model: how the sampler computes.
+        released: the format in which it does, and that the outputs are numbers of.
+
+    Returns:
+        A bool an output, exact up to the (never seen) case of a grid point outside the search window.
+    """
+    found = np.empty(outputs.shape, dtype=bool)
+    for start in range(0, len(outputs), CHUNK):
+        doubles = outputs[start : start + CHUNK].astype(np.float64, copy=False)
+        found[start : start + CHUNK] = _reachable_chunk(doubles, answer, scale, model, released)
+    return found
+
+
+def _reachable_chunk(
+    outputs: Doubles, answer: float, scale: float, model: SamplerModel, released: Format
+) -> NDArray[np.bool_]:
+    grid = grid_of(released)
+    there, factor = (released.rounded(np.array([value])) for value in (answer, scale))
+    unit_roundoff = 2.0**-released.significand_bits
+    with np.errstate(all="ignore"):
+        noise = outputs - float(there[0])
+        depth = np.abs(noise) / float(factor[0])
+        centre = np.exp(-depth) * grid
+        # What may lie between the centre and the grid point: the rounding of y and of y − f; of the depth, one unit
+        # in the last place of the logarithm and half of one each of product and quotient; one of the exponential.
+        rounding = (half_ulp(outputs, released) + half_ulp(noise, released)) * (answer != 0)
+        width = centre * (np.expm1(rounding / scale) + unit_roundoff * (4 * depth + 2))
+        # Not below the first grid point, and nothing to search where an output is a failure.
+        low = np.maximum(np.ceil(centre - width), 1)
+        high = np.minimum(np.floor(centre + width), grid)
+    found = high - low > WIDEST_SEARCH
+    open_ = np.flatnonzero((low <= high) & ~found)
+    candidate, last = low[open_], high[open_]
+    while open_.size:
+        numerators = candidate.astype(np.int64)
+        drawn = released.rounded(factor * released.rounded(model.log(candidate / grid)))
+        # Noise that the sum rounds away can have had either sign.
+        above = model.positive(numerators) & (noise[open_] >= 0) & (released.rounded(there - drawn) == outputs[open_])
+        below = model.negative(numerators) & (noise[open_] <= 0) & (released.rounded(there + drawn) == outputs[open_])
+        hit = above | below
+        found[open_[hit]] = True
+        left = ~hit & (candidate < last)
+        open_, candidate, last = open_[left], candidate[left] + 1, last[left]
+    return found

@@ -1,0 +1,1 @@
+"""Where trials run and what they leave behind: batches, runners, worker processes, checkpoints."""

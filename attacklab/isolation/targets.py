@@ -1,0 +1,239 @@
+"""Targets that run in another process: a Python one in a child interpreter, or any program that speaks the protocol.
+
+What such a target does to its process (it crashes, hangs, uses up memory, switches the floating-point mode) stays
+there and is reported as the target's failure; the next request starts a new process. Each request carries a seed drawn
+from the generator that the referee hands to the release, so that findings are reproducible.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shlex
+import shutil
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.claims import PrivacyClaim
+from attacklab.isolation import child
+from attacklab.isolation.process import DEFAULT_SECONDS, ChildProcess, Limits
+from attacklab.isolation.wire import (
+    ChildError,
+    ChildFailure,
+    ReleaseError,
+    announced_failure,
+    read_object,
+    request_line,
+)
+from attacklab.libraries import adapter_file, library, near_library
+from attacklab.loading import made_target, place_and_name
+from attacklab.neighbours import Relation
+from attacklab.targets import Kind, Target, as_bounds
+
+STARTING_SECONDS = 60.0
+"""How long an interpreter may take to start and to import a target with all its libraries, at the least."""
+
+
+class ProcessRelease:
+    """A release whose outputs come from a child process, started when first needed and again after a failure.
+
+    It may be called from several threads, pickled, and used after a fork: each process then has a child of its own.
+
+    Args:
+        command: the program and its arguments.
+        limits: what the process may use.
+        kind: what the inputs are; None for a program that first writes a line of greeting which says it, as
+            `attacklab.isolation.child` does.
+    """
+
+    def __init__(self, command: Sequence[str], limits: Limits, kind: Kind | None) -> None:
+        self._command, self._limits, self._kind = tuple(command), limits, kind
+        self._running: ChildProcess | None = None
+        self._greeting: dict[str, Any] = {}
+        self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ProcessRelease, (self._command, self._limits, self._kind)
+
+    def __call__(self, input_: Any, trials: int, rng: np.random.Generator) -> NDArray[Any] | list[Any]:
+        """Ask the process for outputs.
+
+        Raises:
+            ChildError: the process failed; the message says how.
+            ReleaseError: the release failed; the process goes on.
+            TargetError: the input cannot be sent with every bit kept.
+        """
+        seed = int(rng.integers(1 << 63))
+        with self._lock:
+            try:
+                process = self._started()
+                kind, ours = self._kind or self._greeting["kind"], self._kind is None
+                return process.ask(request_line(kind, input_, trials, seed, arrays_in_binary=ours), trials)
+            except ReleaseError:
+                raise
+            except BaseException:
+                self._close()
+                raise
+
+    def greeting(self) -> dict[str, Any]:
+        """What the process says of itself when it starts; starts it.
+
+        Raises:
+            ChildError: it could not be started.
+        """
+        with self._lock:
+            self._started()
+            return self._greeting
+
+    def close(self) -> None:
+        """End the process; a later call would start it again."""
+        with self._lock:
+            self._close()
+
+    @property
+    def pid(self) -> int | None:
+        """The process's id, which is also that of its group; None where none is running."""
+        return None if self._running is None else self._running.pid
+
+    def _started(self) -> ChildProcess:
+        if self._running is None or self._running.owner != os.getpid():
+            self._running = ChildProcess(self._command, self._limits)
+            if self._kind is None:
+                self._greeting = self._read_greeting(self._running)
+        return self._running
+
+    def _read_greeting(self, process: ChildProcess) -> dict[str, Any]:
+        try:
+            greeting = read_object(process.line(max(self._limits.seconds, STARTING_SECONDS)))
+            if "error" in greeting:
+                raise announced_failure(greeting)
+            if not {"kind", "version"} <= set(greeting):
+                raise ChildError(ChildFailure.GARBAGE, f"{self._command[0]} is no Python that runs {child.__file__}")
+        except BaseException:
+            self._close()
+            raise
+        return greeting
+
+    def _close(self) -> None:
+        if self._running is not None:
+            self._running.close()
+            self._running = None
+
+
+def isolated(
+    spec: str,
+    *,
+    kind: Kind | None = None,
+    epsilon: float | None = None,
+    relation: Relation | str | None = None,
+    python: str = sys.executable,
+    seconds: float = DEFAULT_SECONDS,
+    memory_bytes: int | None = None,
+    **parameters: Any,
+) -> Target:
+    """A Python target that runs in a child interpreter.
+
+    Args:
+        spec: `path/to/file.py:name`, `package.module:name` or `library:mechanism`, as for `load_target`.
+        kind: the kind of a bare release function.
+        epsilon: the claimed ε; needed for a bare release function.
+        relation: of the datasets that the claim calls neighbours, as the constructors of targets take it.
+        python: the interpreter, which needs numpy and what the target itself imports.
+        seconds: the longest wait for the outputs of one call.
+        memory_bytes: the address space that the child may use; None for no limit.
+        **parameters: what else the constructor of that kind takes (delta, sensitivity, bounds, noise_scale).
+
+    Raises:
+        ValueError: a parameter is out of range, or the target cannot be loaded; the message says why.
+        OSError: this system cannot isolate it so.
+    """
+    place, name = place_and_name(spec)
+    if place.endswith(".py") and not Path(place).is_file():
+        raise ValueError(f"there is no file {place}")
+    if shutil.which(python) is None:
+        raise ValueError(f"there is no program {python!r}")
+    if kind is not None and epsilon is None:
+        raise ValueError(f"{spec} is taken as a release function, which needs an epsilon")
+    said = {**parameters, **({} if epsilon is None else {"epsilon": epsilon})}
+    named = {} if relation is None else {"relation": Relation(relation)}
+    settings = {
+        "kind": kind,
+        "parameters": {key: child.encoded(value) for key, value in said.items()},
+        "relation": named.get("relation"),
+    }
+    adapter = adapter_file(place)
+    if adapter and name not in library(place).mechanisms:
+        raise ValueError(f"{place} has no {name!r}; there are {', '.join(library(place).mechanisms)}")
+    loaded = f"{adapter}:{name}" if adapter else spec
+    release = ProcessRelease(
+        (python, child.__file__, loaded, json.dumps(settings)), Limits(seconds, memory_bytes), kind=None
+    )
+    try:
+        greeting = release.greeting()
+    except (ChildError, ReleaseError) as error:
+        hint = "" if adapter else near_library(place)
+        if adapter and python == sys.executable and library(place).installed is None:
+            hint = "; attacklab list tells where it is"
+        raise ValueError(str(error).replace(loaded, spec) + hint) from error
+    if kind is not None:
+        return replace(made_target(kind, release, name=name, **said, **named), version=greeting["version"])
+    found = {key: child.decoded(value) for key, value in greeting["target"].items()}
+    return Target(
+        name=spec if adapter else greeting["name"],
+        kind=Kind(greeting["kind"]),
+        claim=PrivacyClaim(found["epsilon"], found["delta"]),
+        release=release,
+        sensitivity=found["sensitivity"],
+        bounds=None if found["bounds"] is None else as_bounds(found["bounds"]),
+        noise_scale=found["noise_scale"],
+        relation=greeting["relation"],
+        version=greeting["version"],
+    )
+
+
+def external(
+    command: Sequence[str],
+    *,
+    kind: Kind,
+    epsilon: float,
+    seconds: float = DEFAULT_SECONDS,
+    memory_bytes: int | None = None,
+    **parameters: Any,
+) -> Target:
+    """A program in any language that answers requests on its standard input, as docs/protocol.md says.
+
+    Args:
+        command: the program and its arguments; no shell reads it.
+        kind: what the inputs are.
+        epsilon: the claimed ε.
+        seconds: the longest wait for the answer to one request.
+        memory_bytes: the address space that the program may use; None for no limit.
+        **parameters: what else the constructor of that kind takes (delta, sensitivity, bounds, noise_scale, relation).
+
+    Raises:
+        ValueError: there is no such program, or a parameter is out of range.
+        OSError: this system cannot isolate it so.
+    """
+    release = ProcessRelease(command, Limits(seconds, memory_bytes), kind)
+    name = " ".join(shlex.join(command).split())
+    if not command or shutil.which(command[0]) is None:
+        raise ValueError(f"there is no program {name!r}, or it is not executable")
+    target = made_target(kind, release, name=name, epsilon=epsilon, **parameters)
+    return replace(target, version=_digest(command))
+
+
+def _digest(command: Sequence[str]) -> str:
+    """One digest of all files that a command names: the program, and a script that it runs."""
+    digest = hashlib.sha256()
+    for word in (shutil.which(command[0]) or command[0], *command[1:]):
+        if Path(word).is_file():
+            digest.update(hashlib.sha256(Path(word).read_bytes()).digest())
+    return f"sha256:{digest.hexdigest()[:16]}"

@@ -1,0 +1,28 @@
+"""The pytest plugin: pytest finds its hooks and the fixture here.
+
+Nothing heavy is imported before the first audit.
+"""
+
+from attacklab.pytest_plugin.hooks import (
+    dp_audit,
+    pytest_addoption,
+    pytest_collection_finish,
+    pytest_configure,
+    pytest_generate_tests,
+    pytest_runtest_makereport,
+    pytest_sessionfinish,
+    pytest_sessionstart,
+    pytest_terminal_summary,
+)
+
+__all__ = [
+    "dp_audit",
+    "pytest_addoption",
+    "pytest_collection_finish",
+    "pytest_configure",
+    "pytest_generate_tests",
+    "pytest_runtest_makereport",
+    "pytest_sessionfinish",
+    "pytest_sessionstart",
+    "pytest_terminal_summary",
+]

@@ -1,0 +1,141 @@
+"""What an audited test says: its verdict, why it failed, one line of the summary, and the files made of all tests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from attacklab.findings import Finding, Verdict, decisive, lower_text, record, upper_text
+from attacklab.reporting.sarif import Place, sarif_log
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditedTest:
+    """A test that audited a target.
+
+    Attributes:
+        test: its node id.
+        place: where it stands.
+        alpha: its part of the run's α.
+        trials: the most outputs of either input on which an event of any attack was to be judged.
+        seed: what all randomness was derived from.
+        findings: what was found.
+    """
+
+    test: str
+    place: Place
+    alpha: float
+    trials: int
+    seed: int
+    findings: tuple[Finding, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst of its findings; inconclusive if there is none that says anything of the claim."""
+        verdict = next((finding.verdict for finding in decisive(self.findings)), Verdict.NOT_APPLICABLE)
+        return Verdict.INCONCLUSIVE if verdict is Verdict.NOT_APPLICABLE else verdict
+
+    def _worst(self) -> list[Finding]:
+        return [
+            finding
+            for finding in decisive(self.findings)
+            if finding.verdict is not Verdict.NOT_APPLICABLE
+            and not (finding.verdict is Verdict.INCONCLUSIVE and finding.counts is None)
+        ]
+
+    @property
+    def failed(self) -> bool:
+        """Whether the test has to fail: too little data is not a pass."""
+        return self.verdict is not Verdict.NOT_DETECTED
+
+    def failure(self) -> str:
+        """The message that it fails with."""
+        worst = self._worst()
+        target = self.findings[0].target
+        if not worst:
+            lines = [f"{target}: inconclusive: no attack that ran could decide anything of this target"]
+            return "\n".join(lines + [f"  {finding.attack}: {finding.reason}" for finding in self.findings])
+        claim = self.findings[0].claim
+        said = {
+            Verdict.VIOLATED: f"does not keep its claim (ε = {claim.epsilon!r}, δ = {claim.delta!r})",
+            Verdict.ERROR: "could not be audited: it failed",
+            Verdict.INCONCLUSIVE: "was given too few trials to decide: raise --dp-seconds or --dp-trials",
+        }[self.verdict]
+        lines = [f"{target} {said}"]
+        for finding in worst:
+            lines += ["", f"{finding.attack}: {finding.verdict}: {finding.reason}", *_details(finding)]
+        return "\n".join([*lines, "", *(f"replay: {line}" for line in dict.fromkeys(one.replay for one in worst))])
+
+    def summary(self) -> str:
+        """What is known now, in one line."""
+        worst = self._worst()
+        attacks = ", ".join(dict.fromkeys(finding.attack for finding in worst))
+        if self.verdict is Verdict.VIOLATED:
+            bounds = [finding.epsilon_lower for finding in worst if finding.epsilon_lower is not None]
+            return f"ε ≥ {lower_text(max(bounds))} by {attacks}" if bounds else f"by {attacks}"
+        if self.verdict is Verdict.NOT_DETECTED:
+            shown = [one.smallest_detectable for one in worst if one.smallest_detectable is not None]
+            return f"advantages from {min(shown):.2g} (best event) to {max(shown):.2g} (worst) would show: {attacks}"
+        return worst[0].reason if worst else "no attack could decide anything"
+
+    def to_text(self) -> str:
+        """Itself as text that travels between processes."""
+        data: dict[str, Any] = {name: getattr(self, name) for name in ("test", "alpha", "trials", "seed")}
+        data |= {"place": asdict(self.place), "findings": [finding.to_json() for finding in self.findings]}
+        return json.dumps(data)
+
+    @classmethod
+    def from_text(cls, text: str) -> AuditedTest:
+        """What `to_text` gave."""
+        data = json.loads(text)
+        findings = tuple(Finding.from_json(finding) for finding in data.pop("findings"))
+        return cls(place=Place(**data.pop("place")), findings=findings, **data)
+
+
+def record_of(tests: Sequence[AuditedTest]) -> dict[str, Any]:
+    """The record of all findings, and which of them are whose."""
+    findings = [finding for test in tests for finding in test.findings]
+    listed, before = [], 0
+    for test in tests:
+        numbers = list(range(before, before + len(test.findings)))
+        before += len(numbers)
+        settings = {"alpha": test.alpha, "trials": test.trials, "seed": test.seed}
+        listed.append({"test": test.test, "verdict": test.verdict, **settings, "findings": numbers})
+    return record(findings, tests=listed)
+
+
+def sarif_of(tests: Sequence[AuditedTest]) -> dict[str, Any]:
+    """The SARIF log of all findings, each at the test that made it."""
+    return sarif_log([(finding, test.place) for test in tests for finding in test.findings])
+
+
+def _details(finding: Finding) -> list[str]:
+    lines = []
+    if finding.pair is not None:
+        relation = f" ({finding.pair['relation']})" if finding.pair["relation"] else ""
+        lines.append(f"  pair{relation}: {_shown(finding.pair['first'])} and {_shown(finding.pair['second'])}")
+    if finding.event:
+        lines.append(f"  event: {finding.event}")
+    if finding.counts is not None:
+        counts = finding.counts
+        lines.append(
+            f"  counts: {counts.first} of {counts.trials} outputs of the first input, {counts.second} of the second"
+        )
+    if finding.advantage is not None:
+        within = f"[{lower_text(finding.advantage.lower, 4)}, {upper_text(finding.advantage.upper, 4)}]"
+        lines.append(
+            f"  advantage: {finding.advantage.estimate:.4g}, within {within}; the claim allows {finding.ceiling:.4g}"
+        )
+    if finding.verdict is Verdict.VIOLATED and finding.epsilon_lower is not None:
+        lines.append(f"  ε ≥ {lower_text(finding.epsilon_lower, 4)} with confidence 1 − {finding.alpha:.2g}")
+    return lines
+
+
+def _shown(described: dict[str, Any]) -> str:
+    """An input of a pair as `described_pair` gives it."""
+    if "readable" not in described:
+        return f"{described['dtype']} of shape {described['shape']}, sha256 {described['sha256']}"
+    text = ", ".join(described["readable"])
+    return f"[{text}]" if described["shape"] else text

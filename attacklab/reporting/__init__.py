@@ -1,0 +1,1 @@
+"""What people read: experiments and their pages, figures, SARIF logs, progress."""

@@ -1,0 +1,256 @@
+"""An audit that keeps to a time: real targets give from two to five million outputs a second.
+
+Every scenario is rehearsed before it is judged: a few trials are timed and thrown away. That says how many trials of an
+attack its share of the seconds leaves time for, in steps (1, 2, 5, 10, 20, …), so that small differences in speed
+change nothing. Given those numbers, findings depend on the seed alone.
+
+Where one refuted claim is enough, a short round comes first, and each round has half of α: what is plainly broken is
+refuted by a few hundred trials, and the audit ends there. Attacks look for their scenarios when their turn comes, so
+that those behind the one that refutes cost nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from attacklab.attacks import ATTACKS
+from attacklab.attacks.base import Attack
+from attacklab.execution.batches import FIRST_LOOK, AttackError, Batch, Bench, Outline, Role, Sample, applies
+from attacklab.execution.runners import Here, Results, Runner, Say
+from attacklab.findings import Finding, Verdict
+from attacklab.referee import CHOOSING_SHARE, DEFAULT_ALPHA, audit
+from attacklab.statistics.inference import share_of_alpha
+from attacklab.targets import Target, TargetError
+
+DEFAULT_SECONDS = 60.0
+"""How long an audit may take where nothing else is asked for."""
+
+SHORT_ROUND = 1_000
+"""Trials of the short round: a blatant flaw shows within a few hundred."""
+
+STEPS: tuple[int, ...] = (*(factor * 10**power for power in range(6) for factor in (1, 2, 5)), 1_000_000)
+"""The numbers of trials that there may be time for."""
+
+REHEARSING_SHARE = 50
+"""A scenario is rehearsed until that takes its share of the seconds, divided by this."""
+
+SLOW_SHARE = 10
+"""Of an attack whose rehearsal takes more than its share of the seconds, divided by this, one scenario is rehearsed."""
+
+MISJUDGED = 10
+"""A trial is taken to cost no less than this part of the mean that was measured, whatever seems to be a call's cost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paced:
+    """What an attack came to.
+
+    Attributes:
+        attack: the attack.
+        trials: the most outputs of either input on which an event of it was judged.
+        alpha: its part of α, in all rounds together.
+        findings: those of the last round that it took part in.
+    """
+
+    attack: Attack
+    trials: int
+    alpha: float
+    findings: tuple[Finding, ...]
+
+
+def paced_audit(
+    target: Target,
+    attacks: Sequence[Attack] = ATTACKS,
+    *,
+    seconds: float = DEFAULT_SECONDS,
+    trials: int | None = None,
+    alpha: float = DEFAULT_ALPHA,
+    seed: int = 0,
+    until_refuted: bool = False,
+    where: Callable[[Bench], Runner] = Here,
+    say: Say = lambda _: None,
+    **rest: Any,
+) -> list[Paced]:
+    """Run attacks against a target for about so long.
+
+    Args:
+        target: the implementation.
+        attacks: which attacks.
+        seconds: how long it may take, about; what an attack draws to find its pairs is not limited by it.
+        trials: the most outputs of either input on which an event is judged; None for as many as there is time for.
+        alpha: the probability of any false alarm in the whole run, were the claim true; split evenly over the attacks
+            that apply.
+        seed: what all randomness is derived from.
+        until_refuted: whether to end with the first attack that refutes the claim, and to make a short round for that
+            before the one with all trials; otherwise every attack has one round.
+        where: where trials run, as in `audit`.
+        say: is told, in one line an attack, the measured rate and the trials.
+        **rest: what else `audit` takes, `checkpoint` excepted.
+
+    Returns:
+        What each attack came to, in their order; those that were not reached any more are left out.
+
+    Raises:
+        ValueError: `seconds`, `trials`, `alpha` or `seed` is out of range.
+        ArithmeticModeError: this process does not compute as IEEE 754 says.
+    """
+    if not (math.isfinite(seconds) and seconds > 0):
+        raise ValueError(f"seconds must be finite and greater than 0, not {seconds}")
+    if trials is not None and trials < 1:
+        raise ValueError(f"trials must be at least 1, not {trials}")
+    started = time.perf_counter()
+    settings = {**rest, "seed": seed, "say": say}
+    applying = max(1, sum(_applies(attack, target) for attack in attacks))
+    share = share_of_alpha(alpha, applying)
+    turns = [_Turn(target, attack, where(Bench(target, [attack], seed)), share, settings) for attack in attacks]
+    if until_refuted:
+        for place, turn in enumerate(turns):
+            turn.judge(min(trials or turn.affordable(seconds / applying), SHORT_ROUND), share / 2)
+            if turn.shows(Verdict.VIOLATED):
+                return [turn.paced() for turn in turns[: place + 1]]
+        if any(turn.shows(Verdict.ERROR) for turn in turns):
+            return [turn.paced() for turn in turns]
+    # An attack whose share was too small for the whole short round stays with that, so that trials tell the rounds.
+    ahead = [turn for turn in turns if turn.goes_on] if until_refuted else turns
+    for place, turn in enumerate(ahead):
+        left = max(0.0, started + seconds - time.perf_counter())
+        most = trials or turn.affordable(left / max(1, sum(other.applies for other in ahead[place:])), say)
+        if most > turn.trials:
+            turn.judge(most, share / 2 if until_refuted else share)
+        if until_refuted and turn.shows(Verdict.VIOLATED):
+            break
+    return [turn.paced() for turn in turns]
+
+
+def _applies(attack: Attack, target: Target) -> bool:
+    with contextlib.suppress(AttackError):
+        return applies(attack, target)
+    return True  # the referee says what it raised
+
+
+class _Turn:
+    """One attack on a target, through all rounds."""
+
+    def __init__(self, target: Target, attack: Attack, runner: Runner, alpha: float, settings: dict[str, Any]) -> None:
+        self._target, self._attack, self._alpha, self._settings = target, attack, alpha, settings
+        self._runner = _LooksOnce(runner)
+        self._costs: list[_Cost] | None = None
+        self._findings: list[Finding] = []
+        self.trials = 0
+
+    @property
+    def applies(self) -> bool:
+        return _applies(self._attack, self._target)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether there is anything to judge, and the short round was not cut."""
+        return self.trials == SHORT_ROUND and any(finding.pair is not None for finding in self._findings)
+
+    def shows(self, verdict: Verdict) -> bool:
+        return any(finding.verdict is verdict for finding in self._findings)
+
+    def judge(self, trials: int, alpha: float) -> None:
+        self.trials = trials
+        self._findings = audit(
+            self._target,
+            [self._attack],
+            trials=trials,
+            alpha=alpha,
+            where=lambda _: self._runner,
+            **self._settings,
+        )
+
+    def paced(self) -> Paced:
+        return Paced(self._attack, self.trials, self._alpha, tuple(self._findings))
+
+    def affordable(self, seconds: float, say: Say = lambda _: None) -> int:
+        """How many trials there is time for, at least 1."""
+        if self._costs is None:
+            self._costs = self._rehearsed(seconds) if self.applies else []
+        if not self._costs:
+            return STEPS[0]  # the referee says why there is nothing to judge
+        trials = max(step for step in STEPS if step == STEPS[0] or self._cost(step) <= seconds)
+        rate = 1 / sum(cost.trial for cost in self._costs)
+        say(f"{self._target.name}, {self._attack.name}: {rate:.2g} trials a second, so up to {trials}")
+        return trials
+
+    def _cost(self, trials: int) -> float:
+        """The seconds that it takes to judge all scenarios on so many trials."""
+        choosing = -(-trials // CHOOSING_SHARE)
+        assert self._costs is not None  # noqa: S101 - asked after the rehearsal
+        return sum(cost.of(choosing) + cost.of(trials) for cost in self._costs)
+
+    def _rehearsed(self, seconds: float) -> list[_Cost]:
+        """What the scenarios cost."""
+        costs: list[_Cost] = []
+        with contextlib.suppress(TargetError):  # the referee reports it
+            outlines = self._runner.outlines(0)
+            for number, outline in enumerate(outlines):
+                started = time.perf_counter()
+                costs.append(self._timed(number, outline, seconds / (REHEARSING_SHARE * len(outlines))))
+                if time.perf_counter() - started > seconds / SLOW_SHARE:
+                    return costs + [replace(costs[-1], answers=one.answers) for one in outlines[number + 1 :]]
+        return costs
+
+    def _timed(self, number: int, outline: Outline, enough: float) -> _Cost:
+        """The cost of one scenario, from ever longer samples until one took `enough` seconds."""
+        # A first call takes longer, and any may be held up.
+        shortest = taken = min(self._seconds(number, outline, 1) for _ in range(2))
+        trials = 1
+        while trials == 1 or (taken < enough and trials < SHORT_ROUND):
+            trials *= 2
+            taken = self._seconds(number, outline, trials)
+            if taken > 2 * trials * shortest:
+                taken = min(taken, self._seconds(number, outline, trials))
+        if taken < 2 * shortest and trials < FIRST_LOOK:  # most of it does not depend on the number of trials
+            trials = FIRST_LOOK
+            taken = self._seconds(number, outline, trials)
+        trial = max((taken - shortest) / (trials - 1), taken / trials / MISJUDGED)
+        return _Cost(trial, max(0.0, taken - trial * trials), outline.answers)
+
+    def _seconds(self, number: int, outline: Outline, trials: int) -> float:
+        sample = Sample(0, number, outline.digest(), Role.CHOOSE, (0,), outline.answers, trials, spend_all=True)
+        started = time.perf_counter()
+        for _ in self._runner.counts(sample, sample.batches()):
+            pass
+        return time.perf_counter() - started
+
+
+@dataclass(frozen=True, slots=True)
+class _Cost:
+    """What judging a scenario costs, in seconds: each trial, and besides each batch of them."""
+
+    trial: float
+    batch: float
+    answers: int
+
+    def of(self, trials: int) -> float:
+        sample = Sample(0, 0, "", Role.JUDGE, (0,), self.answers, trials, spend_all=False)
+        return trials * self.trial + self.batch * sum(1 for _ in sample.batches())
+
+
+class _LooksOnce:
+    """A runner of one attack that looks for the scenarios once, however many rounds there are."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+        self._found: tuple[Outline, ...] | TargetError | None = None
+
+    def outlines(self, attack: int) -> tuple[Outline, ...]:
+        if self._found is None:
+            try:
+                self._found = self._runner.outlines(attack)
+            except TargetError as error:
+                self._found = error
+        if isinstance(self._found, TargetError):
+            raise self._found
+        return self._found
+
+    def counts(self, sample: Sample, batches: Iterator[Batch]) -> Results:
+        return self._runner.counts(sample, batches)

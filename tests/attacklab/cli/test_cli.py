@@ -1,0 +1,428 @@
+"""The command line: exit statuses, one line for every mistake, nothing half-written."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attacklab import cli
+from attacklab.attacks import ATTACKS
+from attacklab.findings import Finding, Verdict, read_record
+
+TARGETS = '''
+import math
+import numpy as np
+from attacklab.targets import Target
+
+def leaking(answer, trials, rng):
+    """Laplace noise of a textbook."""
+    return answer + rng.laplace(0.0, 1.0, trials)
+
+def sound(answer, trials, rng):
+    stay = 1 - math.exp(-2.0 ** -10)
+    steps = rng.geometric(stay, trials) - rng.geometric(stay, trials)
+    return (round(min(max(answer, -2.0 ** 40), 2.0 ** 40) * 2 ** 10) + steps) / 2 ** 10
+
+def few(answer, trials, rng):
+    return np.zeros(trials - 1)
+
+def words(answer, trials, rng):
+    return ["word"] * trials
+
+def nan(answer, trials, rng):
+    return np.full(trials, np.nan)
+
+def raising(answer, trials, rng):
+    raise RuntimeError("disk\\non fire")
+
+def leaving(answer, trials, rng):
+    raise SystemExit(0)
+
+def crashing(answer, trials, rng):
+    import os
+    os.abort()
+
+def selected(utilities, trials, rng):
+    return np.full(trials, len(utilities))
+
+def apart(epsilon: float = 1.0):
+    from attacklab.neighbours import NeighbouringPair
+    NeighbouringPair.answers(0.0, 1.5, sensitivity=1.0)
+
+def unclipped(records, trials, rng):
+    return np.mean(records) + rng.laplace(0.0, 1 / len(records), trials)
+
+target = Target.noise(sound, epsilon=1.0)
+'''
+
+EXPERIMENT = """
+from attacklab.reporting.experiment import Collected
+from attacklab.reporting.figures import Figure, Panel, Role, Series
+from attacklab.referee import audit
+from attacklab.attacks import LowBitLaplace
+from attacklab.targets import Target
+
+QUESTION = "Do the bits tell [one] from [two]?"
+
+def collect(settings):
+    target = Target.noise(lambda a, n, rng: a + rng.laplace(0.0, 1.0, n), epsilon=1.0, name="leaking")
+    return Collected(audit(target, [LowBitLaplace()], trials=settings.budget(4000, 2000), seed=settings.seed))
+
+def figures(data):
+    advantage = data["findings"][0]["advantage"]["estimate"]
+    series = Series(label="leaking", role=Role.NAIVE, x=[1.0], y=[advantage])
+    panel = Panel(title="t", x_label="x", y_label="y", series=[series])
+    return [Figure(name="bits", caption="One point.", panels=[panel])]
+
+def explain(data):
+    return "It is seen at once."
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "some_targets.py").write_text(TARGETS)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setenv("COLUMNS", "120")
+    return tmp_path
+
+
+@pytest.fixture
+def attacklab(
+    folder: Path,  # noqa: ARG001 - the folder it is started in
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Any:
+    def run(line: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["attacklab", *line.split()])
+        with pytest.raises(SystemExit) as raised:
+            cli.main()
+        out, err = capsys.readouterr()
+        return int(raised.value.code or 0), out, err
+
+    return run
+
+
+NOISE = "--kind noise --epsilon 1 --trials 4000"
+
+
+def test_exit_status_tells_refuted_from_not_refuted_from_failed(attacklab: Any) -> None:
+    assert attacklab(f"audit some_targets.py:leaking {NOISE}")[0] == 1
+    assert attacklab(f"audit some_targets.py:sound {NOISE}")[0] == 0
+    assert attacklab("audit some_targets.py:target --trials 4000")[0] == 0
+    assert attacklab(f"audit some_targets.py:few {NOISE}")[0] == 2
+
+
+def test_a_refuted_claim_is_shown_with_its_advantage_and_the_line_that_replays_it(attacklab: Any) -> None:
+    _status, out, err = attacklab(f"audit some_targets.py:leaking {NOISE} --seed 5")
+    assert err == ""
+    assert "violated" in out
+    assert re.search(r"low_bit_laplace +violated +0\.[5-9]\d+ +0\.4621 ", out)
+    assert "replay: attacklab audit some_targets.py:leaking --kind noise --epsilon 1.0 --attack low_bit_laplace " in out
+    assert "do not apply to this kind of target: zero_rounding" in out
+
+
+def test_json_on_standard_output_is_a_valid_record_and_nothing_else(attacklab: Any) -> None:
+    status, out, err = attacklab(f"audit some_targets.py:leaking {NOISE} --json -")
+    data = json.loads(out, parse_constant=lambda _: pytest.fail("not JSON"))
+    findings = [Finding.from_json(finding) for finding in data["findings"]]
+    assert (status, err) == (1, "")
+    assert {finding.attack for finding in findings} == {attack.name for attack in ATTACKS}
+    assert Verdict.VIOLATED in {finding.verdict for finding in findings}
+
+
+def test_json_is_written_to_a_file_in_a_new_folder(attacklab: Any, folder: Path) -> None:
+    assert attacklab(f"audit some_targets.py:leaking {NOISE} --json new/found.json")[0] == 1
+    assert len(read_record(folder / "new" / "found.json")["findings"]) >= len(ATTACKS)
+    assert [path.name for path in (folder / "new").iterdir()] == ["found.json"]
+
+
+def test_only_the_attacks_that_were_named_run_and_each_once(attacklab: Any) -> None:
+    line = f"audit some_targets.py:sound {NOISE} --attack low_bit_laplace --attack low_bit_laplace --json -"
+    findings = json.loads(attacklab(line)[1])["findings"]
+    assert [finding["attack"] for finding in findings] == ["low_bit_laplace"]
+
+
+def test_a_target_in_a_process_of_its_own_is_audited_and_replayed_as_one(attacklab: Any) -> None:
+    line = f"some_targets.py:leaking --isolate --seconds 30.0 --memory 4096 {NOISE}"
+    status, out, err = attacklab(f"audit {line}")
+    assert (status, err) == (1, "")
+    replay = re.search(r"replay: attacklab (.*--attack low_bit_laplace .*)", out)
+    assert replay is not None
+    assert "some_targets.py:leaking --isolate --seconds 30.0 --memory 4096 --kind noise --epsilon 1.0 " in replay[1]
+    status, again, err = attacklab(replay[1])
+    assert (status, err) == (1, "")
+    assert f"replay: attacklab {replay[1]}" in again
+
+
+@pytest.mark.parametrize("isolate", ["", " --isolate"])
+def test_a_claim_of_one_relation_is_audited_and_replayed_as_one(attacklab: Any, isolate: str) -> None:
+    options = "--kind mean --epsilon 1 --lower 0 --upper 1 --relation substitute"
+    status, out, err = attacklab(
+        f"audit some_targets.py:unclipped{isolate} {options} --attack missing_clip --attack double_budget --json -"
+    )
+    assert (status, err) == (1, "")
+    below, above, double = json.loads(out)["findings"]
+    assert {one["relation"] for one in (below, above, double)} == {"substitute"}
+    assert below["pair"]["relation"] == above["pair"]["relation"] == "substitute"
+    assert double["verdict"] == "not applicable"
+    replay = below["replay"].removeprefix("attacklab ")
+    assert "--upper 1.0 --relation substitute --attack missing_clip" in replay
+    again = json.loads(attacklab(f"{replay} --json -")[1])["findings"]
+    assert [one["verdict"] for one in again] == [below["verdict"], above["verdict"]]
+
+
+def test_a_librarys_target_runs_in_a_process_of_its_own(attacklab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def here(*_: Any, **__: Any) -> None:
+        raise AssertionError("it was loaded in this process")
+
+    monkeypatch.setattr(cli, "load_target", here)
+    line = "audit numpy:laplace --seconds 30 --attack precision --trials 2000 --json -"
+    status, out, err = attacklab(line)
+    assert (status, err) == (1, "")
+    finding = json.loads(out)["findings"][0]
+    assert (finding["target"], finding["target_version"]) == ("numpy:laplace", f"numpy {np.__version__}")
+    assert "audit numpy:laplace --seconds 30.0 --attack precision" in finding["replay"]
+
+
+def test_a_library_that_is_not_installed_is_named(attacklab: Any) -> None:
+    status, _, err = attacklab("audit pipelinedp:laplace")
+    told = f"pipeline-dp is not installed in {sys.prefix}; attacklab list tells where it is"
+    assert (status, err) == (2, f"attacklab: cannot be loaded: {told}\n")
+
+
+def test_a_program_in_another_language_is_audited(attacklab: Any, folder: Path) -> None:
+    (folder / "answer").write_text("""#!/bin/sh
+while read -r request; do echo '{"error": "out of paper"}'; done
+""")
+    (folder / "answer").chmod(0o755)
+    status, out, err = attacklab("audit --exec ./answer --kind noise --epsilon 1 --attack low_bit_laplace --json -")
+    assert (status, err) == (2, "")
+    (finding,) = json.loads(out)["findings"]
+    assert finding["reason"] == "./answer raised ReleaseError: out of paper"
+    assert "attacklab audit --exec ./answer --kind noise --epsilon 1.0 --attack" in finding["replay"]
+
+
+def test_a_fault_of_the_lab_is_not_taken_for_a_refuted_claim(attacklab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def faulty(*_: Any, **__: Any) -> None:
+        raise AssertionError("this cannot be")
+
+    monkeypatch.setattr(cli, "audit", faulty)
+    status, _, err = attacklab(f"audit some_targets.py:sound {NOISE}")
+    assert status == 2
+    assert err.endswith("AssertionError: this cannot be\n")
+
+
+MISTAKES = [
+    ("audit some_targets.py:sound --kind noise --epsilon 0", "epsilon must be greater than 0, not 0.0"),
+    ("audit some_targets.py:sound --kind noise --epsilon -1", "epsilon must be finite and at least 0, not -1.0"),
+    ("audit some_targets.py:sound --kind noise --epsilon nan", "epsilon must be finite and at least 0, not nan"),
+    ("audit some_targets.py:sound --kind noise --epsilon inf", "epsilon must be finite and at least 0, not inf"),
+    ("audit some_targets.py:sound --kind noise --epsilon 1 --delta 1", "delta must lie in [0, 1), not 1.0"),
+    ("audit some_targets.py:sound --kind noise --epsilon 1 --delta nan", "delta must lie in [0, 1), not nan"),
+    ("audit some_targets.py:sound --kind noise --epsilon 1 --sensitivity 0", "sensitivity must be finite and greater"),
+    ("audit some_targets.py:sound --kind noise", "needs an epsilon"),
+    ("audit some_targets.py:sound --kind mean --epsilon 1", "a mean target needs bounds"),
+    ("audit some_targets.py:sound --kind noise --epsilon 1 --lower 0 --upper 1", "a noise target takes no bounds"),
+    ("audit some_targets.py:target --kind noise --epsilon 1", "leave the kind and the parameters out"),
+    ("audit some_targets.py:target --kind noise --epsilon 1 --isolate", "leave the kind and the parameters out"),
+    ("audit some_targets.py:apart --epsilon nan", "epsilon must be finite and at least 0, not nan"),
+    ("audit notes.txt:sound", "notes.txt is not a Python file: its name must end in .py"),
+    ("audit numpi:laplace", "No module named 'numpi'; did you mean the library 'numpy'?"),
+    ("audit numpi:laplace --isolate", "No module named 'numpi'; did you mean the library 'numpy'?"),
+    ("audit some_targets.py:sound --kind mean --epsilon 1 --lower 0", "--lower and --upper go together"),
+    (
+        "audit some_targets.py:sound --kind mean --epsilon 1 --lower 2 --upper 1",
+        "bounds must be finite and lower < upper",
+    ),
+    (
+        "audit some_targets.py:sound --kind sum --epsilon 1 --lower 0 --upper 1 --relation node",
+        "relation of a sum target must be add-remove or substitute, not node",
+    ),
+    ("audit some_targets.py:sound --kind noise --epsilon 1 --relation substitute", "a noise target takes no relation"),
+    ("audit numpy:laplacian", "numpy has no 'laplacian'; there are laplace, laplace_legacy, gaussian, exponential"),
+    ("audit numpy:laplace --lower 0 --upper 1", "cannot be loaded: numpy:laplace is a release function: say its kind"),
+    ("audit some_targets.py:target --epsilon 1", "leave the parameters out"),
+    ("audit some_targets.py:sound", "say its kind"),
+    ("audit some_targets.py:apart", "further apart than the sensitivity 1.0"),
+    ("audit some_targets.py:targt", "has no 'targt'"),
+    ("audit nowhere.py:target", "there is no file nowhere.py"),
+    ("audit target", "must be written path/file.py:name or package.module:name"),
+    ("audit some_targets.py:target --alpha 0", "alpha must lie in (0, 1), not 0.0"),
+    ("audit some_targets.py:target --alpha nan", "alpha must lie in (0, 1), not nan"),
+    ("audit some_targets.py:target --attack low_bit", "no attack 'low_bit'; did you mean 'low_bit_laplace'?"),
+    ("audit some_targets.py:target --attack xyzzy", "no attack 'xyzzy'; there are zero_rounding, "),
+    ("audit some_targets.py:target --json some_targets.py/out.json", "cannot write to some_targets.py"),
+    ("audit some_targets.py:target --json .", "cannot write to .: it is a folder"),
+    ("audit some_targets.py:target --sarif -", "--sarif needs the name of a file"),
+    ("audit some_targets.py:target --resume .", "cannot write to .: it is a folder"),
+    ("prove some_targets.py:target --json .", "cannot write to .: it is a folder"),
+    ("audit some_targets.py:target --scheduler nowhere", "'nowhere' is no address of a Dask scheduler: missing port"),
+    ("audit some_targets.py:target --scheduler http://host:1", "'http://host:1' is no address of a Dask scheduler"),
+    ("audit some_targets.py:target --seconds 5", "--seconds and --memory limit another process; they need --isolate"),
+    ("audit some_targets.py:target --memory 5", "--seconds and --memory limit another process; they need --isolate"),
+    ("audit some_targets.py:target --isolate --seconds nan", "seconds must be finite and greater than 0, not nan"),
+    ("audit some_targets.py:targt --isolate", "has no 'targt'"),
+    ("audit nowhere.py:target --isolate", "there is no file nowhere.py"),
+    ("audit --exec nowhere --kind noise --epsilon 1", "there is no program 'nowhere'"),
+    ("audit --exec ./notes.txt --kind noise --epsilon 1", "'./notes.txt', or it is not executable"),
+    ("audit --exec 'nowhere --kind noise --epsilon 1", "--exec 'nowhere: no closing quotation"),
+    ("audit --exec true --kind noise", "a program after --exec needs --kind and --epsilon"),
+    ("audit --exec true --epsilon 1", "a program after --exec needs --kind and --epsilon"),
+    ("audit --exec true --kind noise --epsilon 1 --isolate", "leave --isolate out"),
+    ("audit --exec true --kind mean --epsilon 1", "a mean target needs bounds"),
+    ("run", "no experiments/ in this folder; run it from a checkout of the lab"),
+]
+
+
+@pytest.mark.parametrize(("line", "message"), MISTAKES)
+def test_a_mistake_is_told_in_one_line_on_standard_error(line: str, message: str, attacklab: Any, folder: Path) -> None:
+    if "--scheduler" in line:
+        pytest.importorskip("distributed")
+    (folder / "notes.txt").write_text("no Python")
+    before = sorted(folder.rglob("*.json"))
+    status, out, err = attacklab(line)
+    assert status == 2
+    assert out == ""
+    assert err.startswith("attacklab: ")
+    assert err.count("\n") == 1
+    assert message in err
+    assert sorted(folder.rglob("*.json")) == before
+    assert (folder / "some_targets.py").read_text() == TARGETS
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "reason"),
+    [
+        ("few", "noise", "few returned 63"),
+        ("words", "noise", "not numbers"),
+        ("nan", "noise", "nan returned NaN, first at trial 0"),
+        ("raising", "noise", "raising raised RuntimeError: disk on fire"),
+        ("leaving", "noise", "leaving raised SystemExit: 0"),
+        ("selected", "selection", "indices from 2 to 2 of 2 outcomes"),
+        ("crashing", "noise --isolate", "crashing: crash: killed by SIGABRT"),
+    ],
+)
+def test_a_target_that_misbehaves_ends_in_error_findings_and_status_two(
+    name: str, kind: str, reason: str, attacklab: Any
+) -> None:
+    line = f"audit some_targets.py:{name} --kind {kind} --epsilon 1 --trials 640"
+    status, out, err = attacklab(line)
+    assert (status, err) == (2, "")
+    assert "error" in out
+    assert "Traceback" not in out
+    findings = json.loads(attacklab(f"{line} --json -")[1])["findings"]
+    reasons = [finding["reason"] for finding in findings if finding["verdict"] == "error"]
+    assert any(reason in one for one in reasons)
+    assert all("\n" not in one for one in reasons)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (f"audit some_targets.py:sound {NOISE} --attack zero_rounding", "applies to this noise target\n"),
+        (
+            "audit some_targets.py:sound --kind dataset --epsilon 1",
+            "applies to this dataset target; BlackBox(pairs=...), from Python, tries pairs of your own\n",
+        ),
+    ],
+)
+def test_an_audit_that_tests_nothing_does_not_end_as_one_that_found_nothing(
+    line: str, said: str, attacklab: Any
+) -> None:
+    status, _out, err = attacklab(line)
+    assert (status, err) == (2, f"attacklab: nothing was tested: none of these attacks {said}")
+
+
+def test_the_help_tells_every_command_in_a_whole_line(attacklab: Any) -> None:
+    status, out, err = attacklab("--help")
+    assert (status, err) == (0, "")
+    assert all(f"\n  {command} " in out for command in ("list", "run", "audit", "prove"))
+    assert not re.search(r"(?m)^  .*\.\.\.$", out)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["audit x.py:y --trials 0", "audit x.py:y --epsilon much", "audit", "audit a b", "audit a --exec b", "nonsense"],
+)
+def test_a_line_that_cannot_be_parsed_is_a_usage_error(line: str, attacklab: Any) -> None:
+    status, out, err = attacklab(line)
+    assert (status, out) == (2, "")
+    assert "Traceback" not in err
+    assert re.search(r"(?m)^Error: .+", err)
+
+
+def test_list_outside_a_checkout_shows_the_attacks_and_runs_nobodys_scripts(attacklab: Any, folder: Path) -> None:
+    (folder / "experiments").mkdir()
+    (folder / "experiments" / "train.py").write_text("raise RuntimeError('was run')\n")
+    status, out, err = attacklab("list")
+    assert (status, err) == (0, "")
+    for attack in ATTACKS:
+        assert attack.name in out
+    assert "a checkout of the lab, which this folder is not" in out
+
+
+@pytest.fixture
+def checkout(folder: Path, own_experiments: Path) -> Path:
+    assert folder == own_experiments
+    (folder / "experiments" / "low_bits.py").write_text(EXPERIMENT)
+    (folder / "experiments" / "targets.py").write_text(TARGETS)
+    return folder
+
+
+def test_run_writes_data_figures_and_page(checkout: Path) -> None:
+    """In a process of its own, as a user starts it."""
+    line = [sys.executable, "-c", "from attacklab.cli import main; main()"]
+    line += ["run", "--quick", "--seed", "3", "--output", "out"]
+    run = subprocess.run(line, cwd=checkout, capture_output=True, text=True, check=False)  # noqa: S603 - our own code
+    assert (run.returncode, run.stderr) == (0, "")
+    assert "[1/1] low_bits: Do the bits tell [one] from [two]?" in run.stdout
+    assert "1 violated" in run.stdout
+    found = sorted(str(path.relative_to(checkout / "out")) for path in (checkout / "out").rglob("*.*"))
+    assert found == ["data/low_bits.json", "figures/bits.png", "figures/bits.svg", "index.md"]
+    (finding,) = read_record(checkout / "out" / "data" / "low_bits.json")["findings"]
+    assert (finding.verdict, finding.seed) == (Verdict.VIOLATED, 3)
+    assert 0 < finding.counts.trials <= 2000
+    assert "It is seen at once." in (checkout / "out" / "index.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("checkout")
+def test_list_in_a_checkout_shows_experiments_and_targets(attacklab: Any) -> None:
+    status, out, err = attacklab("list")
+    assert (status, err) == (0, "")
+    for word in ("low_bits", "Do the bits tell [one] from [two]?", "leaking", "Laplace noise of a textbook."):
+        assert word in out
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("run low_bit", "no experiment 'low_bit'; did you mean 'low_bits'?"),
+        ("run --quick --output experiments/low_bits.py", "cannot write to experiments/low_bits.py"),
+    ],
+)
+def test_a_mistake_in_run_is_told_before_anything_is_measured(
+    line: str, message: str, checkout: Path, attacklab: Any
+) -> None:
+    status, out, err = attacklab(line)
+    assert (status, out) == (2, "")
+    assert err.startswith(f"attacklab: {message}")
+    assert err.count("\n") == 1
+    assert not list(checkout.rglob("*.json"))
+
+
+def test_refuted_claims_are_written_as_sarif_where_asked(attacklab: Any, tmp_path: Path) -> None:
+    log = tmp_path / "claims.sarif"
+    status, _out, err = attacklab(f"audit some_targets.py:leaking {NOISE} --sarif {log}")
+    assert (status, err) == (1, "")
+    (run,) = json.loads(log.read_text(encoding="utf-8"))["runs"]
+    assert run["results"]
+    assert attacklab(f"audit some_targets.py:leaking {NOISE} --sarif {tmp_path}")[0] == 2

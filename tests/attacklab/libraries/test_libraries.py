@@ -1,0 +1,619 @@
+"""Adapters of real libraries: against tiny fakes of them always, against the real ones where they have been built."""
+
+from __future__ import annotations
+
+import ast
+import math
+import random
+import secrets
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import gmpy2
+import numpy as np
+import pytest
+
+from attacklab import libraries
+from attacklab.attacks import LowBitLaplace, Precision, SumSensitivity
+from attacklab.findings import Verdict
+from attacklab.floats import format_of
+from attacklab.isolation import ProcessRelease, isolated
+from attacklab.libraries.diffprivlib_adapter import drawing_from
+from attacklab.libraries.environments import environments
+from attacklab.libraries.opacus_adapter import noise_multiplier
+from attacklab.loading import load_target
+from attacklab.referee import audit
+from attacklab.targets import Kind, Target, TargetError
+
+ROOT = Path(__file__).parents[3]
+ENVIRONMENTS = environments(ROOT)
+RIGHTLY_ROUNDED = ["diffprivlib:snapping", "opendp:laplace", "pydp:laplace", "tumult:laplace", "smartnoise:laplace"]
+NARROW_BOUNDS = (1.0, 1.0 + 2.0**-48)
+
+FAKE_DIFFPRIVLIB = {
+    "diffprivlib/__init__.py": "",
+    "diffprivlib/mechanisms.py": """
+import secrets
+class Laplace:
+    def __init__(self, *, epsilon, sensitivity):
+        self.system = secrets.SystemRandom()
+    def randomise(self, value):
+        return value + self.system.random()
+class Geometric(Laplace):
+    def randomise(self, value):
+        assert isinstance(value, int)
+        return value + self.system.getrandbits(3)
+class Exponential:
+    def __init__(self, *, epsilon, sensitivity, utility):
+        self.best = utility.index(max(utility))
+    def randomise(self):
+        return self.best
+""",
+    "diffprivlib/tools.py": """
+import numpy
+def sum(records, *, epsilon, bounds):
+    return records.sum() + numpy.random.random_sample() * (bounds[1] - bounds[0]) / epsilon
+""",
+    "diffprivlib-9.9.dist-info/METADATA": "Metadata-Version: 2.1\nName: diffprivlib\nVersion: 9.9\n",
+}
+FAKE_OPENDP = {
+    "opendp/__init__.py": "",
+    "opendp/prelude.py": """
+from types import SimpleNamespace
+def enable_features(name): assert name == "contrib"
+def atom_domain(T, nan=None): return T
+def vector_domain(domain): return domain
+def l1_distance(T): return T
+def binary_search_param(make, d_in, d_out): return d_in / d_out
+def make_laplace(domain, metric, scale): return lambda values: [value + scale for value in values]
+m = SimpleNamespace(make_laplace=make_laplace)
+""",
+    "opendp-9.8.dist-info/METADATA": "Metadata-Version: 2.1\nName: opendp\nVersion: 9.8\n",
+}
+FAKE_PYDP = {
+    "pydp/__init__.py": "",
+    "pydp/algorithms/__init__.py": "",
+    "pydp/algorithms/numerical_mechanisms.py": """
+class LaplaceMechanism:
+    def __init__(self, epsilon, sensitivity): pass
+    def add_noise(self, value): return type(value)(value + 1)
+""",
+    "pydp/algorithms/laplacian.py": """
+class BoundedSum:
+    def __init__(self, *, epsilon, lower_bound, upper_bound, dtype): self.bounds = lower_bound, upper_bound
+    def quick_result(self, values): return sum(min(max(value, self.bounds[0]), self.bounds[1]) for value in values)
+""",
+    "python_dp-9.7.dist-info/METADATA": "Metadata-Version: 2.1\nName: python-dp\nVersion: 9.7\n",
+}
+FAKE_TUMULT = {
+    "tmlt/core/domains/numpy_domains.py": "class NumpyFloatDomain: pass",
+    "tmlt/core/utils/exact_number.py": """
+from fractions import Fraction
+class ExactNumber:
+    @staticmethod
+    def from_float(value, round_up): return Fraction(value)
+""",
+    "tmlt/core/measurements/noise_mechanisms.py": """
+class AddLaplaceNoise:
+    def __init__(self, domain, scale): self.scale = scale
+    def __call__(self, value):
+        assert isinstance(value, float)
+        return float(value + self.scale)
+class AddGaussianNoise(AddLaplaceNoise): pass
+class AddGeometricNoise:
+    def __init__(self, scale): self.scale = scale
+    def __call__(self, value):
+        assert isinstance(value, int)
+        return value + int(self.scale)
+class AddDiscreteGaussianNoise(AddGeometricNoise): pass
+""",
+    "tmlt.core-9.2.dist-info/METADATA": "Metadata-Version: 2.1\nName: tmlt.core\nVersion: 9.2\n",
+}
+FAKE_SMARTNOISE = {
+    "snsql/__init__.py": "",
+    "snsql/sql/__init__.py": "",
+    "snsql/sql/_mechanisms.py": """
+class Laplace:
+    def __init__(self, epsilon, *, delta, sensitivity): self.scale = sensitivity / epsilon + delta
+    def release(self, values): return [float(value) + self.scale for value in values]
+class Gaussian(Laplace): pass
+""",
+    "smartnoise_sql-9.1.dist-info/METADATA": "Metadata-Version: 2.1\nName: smartnoise-sql\nVersion: 9.1\n",
+}
+FAKE_TORCH = {
+    "torch/__init__.py": """
+from types import SimpleNamespace
+import numpy as np
+float64, float32, float16, bfloat16 = "float64", "float32", "float16", "bfloat16"
+class Tensor:
+    def __init__(self, values, dtype):
+        self.dtype, self.values = dtype, np.asarray(values).astype("float32" if dtype == bfloat16 else dtype)
+        if dtype == bfloat16:
+            self.values = (self.values.view("u4") & np.uint32(0xFFFF0000)).view("f4")
+    def __add__(self, other): return Tensor(self.values + other.values, self.dtype)
+    def __getitem__(self, place): return self.values[place]
+    def item(self): return self.values.item()
+    def float(self): return Tensor(self.values, float32)
+    def numpy(self):
+        assert self.dtype != bfloat16
+        return self.values
+tensor = Tensor
+zeros = lambda count: Tensor(np.zeros(count), float32)
+full = lambda shape, value, dtype: Tensor(np.full(shape, float(value)), dtype)
+class Generator:
+    def manual_seed(self, seed):
+        self.random = np.random.RandomState(seed % 1000)
+        return self
+everywhere = Generator()
+manual_seed = everywhere.manual_seed
+def normal(mean, std, size, *, generator, dtype): return Tensor(generator.random.normal(mean, std, size), dtype)
+class Laplace:
+    def __init__(self, loc, scale): self.loc, self.scale = loc, scale
+    def sample(self, shape):
+        return self.loc + Tensor(everywhere.random.laplace(0, self.scale.values, shape), self.loc.dtype)
+distributions = SimpleNamespace(Laplace=Laplace)
+nn = SimpleNamespace(Parameter=lambda tensor: tensor)
+optim = SimpleNamespace(SGD=lambda parameters, lr: parameters)
+""",
+    "torch-9.6.dist-info/METADATA": "Metadata-Version: 2.1\nName: torch\nVersion: 9.6\n",
+}
+FAKE_OPACUS = {
+    "opacus/__init__.py": "",
+    "opacus/optimizers.py": """
+from torch import normal
+class DPOptimizer:
+    def __init__(self, parameters, *, noise_multiplier, max_grad_norm, expected_batch_size, loss_reduction, generator,
+                 secure_mode):
+        self.scale = noise_multiplier * max_grad_norm * (2 if secure_mode else 1)
+        self.parameters, self.generator = parameters, generator
+        assert loss_reduction == "sum"
+    def add_noise(self):
+        for each in self.parameters:
+            noise = normal(0, self.scale, each.values.shape, generator=self.generator, dtype=each.dtype)
+            each.grad = each.summed_grad + noise
+""",
+    "opacus-9.5.dist-info/METADATA": "Metadata-Version: 2.1\nName: opacus\nVersion: 9.5\n",
+}
+FAKE_JAX = {
+    "jax/__init__.py": """
+from types import SimpleNamespace
+import numpy
+config = SimpleNamespace(update=lambda name, value: None)
+drawn = lambda name: lambda key, shape, dtype: getattr(numpy.random.RandomState(key), name)(size=shape).astype(dtype)
+random = SimpleNamespace(wrap_key_data=lambda data: data, normal=drawn("normal"), laplace=drawn("laplace"))
+""",
+    "jax-9.4.dist-info/METADATA": "Metadata-Version: 2.1\nName: jax\nVersion: 9.4\n",
+}
+FAKE_JAX_PRIVACY = {
+    "jax_privacy/__init__.py": "",
+    "jax_privacy/noise_addition.py": """
+from types import SimpleNamespace
+import jax
+def gaussian_privatizer(*, stddev, prng_key):
+    def update(gradient, state):
+        return gradient + stddev * jax.random.normal(prng_key, gradient.shape, gradient.dtype), state
+    return SimpleNamespace(init=lambda model: None, update=update)
+""",
+    "jax_privacy-9.3.dist-info/METADATA": "Metadata-Version: 2.1\nName: jax-privacy\nVersion: 9.3\n",
+}
+
+Loaded = Callable[..., Target]
+
+
+@pytest.fixture
+def loaded() -> Iterator[Loaded]:
+    """Loads targets in child interpreters, and ends those after the test."""
+    targets: list[Target] = []
+
+    def load(spec: str, **parameters: Any) -> Target:
+        targets.append(isolated(spec, **parameters))
+        return targets[-1]
+
+    yield load
+    for target in targets:
+        assert isinstance(target.release, ProcessRelease)
+        target.release.close()
+
+
+@pytest.fixture
+def faked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loaded: Loaded) -> Loaded:
+    """Loads targets of the fakes, which child interpreters find before the real libraries."""
+    for fake in (
+        FAKE_DIFFPRIVLIB,
+        FAKE_OPENDP,
+        FAKE_PYDP,
+        FAKE_TUMULT,
+        FAKE_SMARTNOISE,
+        FAKE_TORCH,
+        FAKE_OPACUS,
+        FAKE_JAX,
+        FAKE_JAX_PRIVACY,
+    ):
+        for name, text in fake.items():
+            file = tmp_path / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    return loaded
+
+
+@pytest.fixture
+def real(loaded: Loaded) -> Loaded:
+    """Loads targets of real libraries, of the newest version unless told; skips the test where that is not built."""
+
+    def load(spec: str, version: str | None = None, **parameters: Any) -> Target:
+        name = spec.partition(":")[0]
+        *_, environment = [one for one in ENVIRONMENTS if one.library == name and version in (None, one.version)]
+        if environment.is_missing:
+            pytest.skip(f"not built: {environment.build}")
+        return loaded(spec, python=str(environment.python), epsilon=1.0, **parameters)
+
+    return load
+
+
+def rng(seed: int = 1) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+@pytest.mark.parametrize("name", libraries.NAMES)
+def test_an_adapter_imports_only_numpy_and_the_standard_library_before_it_is_called(name: str) -> None:
+    file = libraries.adapter_file(name)
+    assert file is not None
+    imported = set()
+    for node in ast.parse(Path(file).read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Import):
+            imported |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            imported.add(str(node.module).partition(".")[0])
+    assert imported <= set(sys.stdlib_module_names) | {"numpy"}
+
+
+@pytest.mark.parametrize("name", libraries.NAMES)
+def test_a_library_is_described_whether_or_not_it_is_installed(name: str) -> None:
+    described = libraries.library(name)
+    assert described.name == name
+    assert described.mechanisms
+    assert all(summary.endswith(".") for summary in described.mechanisms.values())
+    assert set(described.versions) <= set(described.mechanisms)
+    assert libraries.library_of(f"{name}:anything") == described
+
+
+def test_a_version_has_the_mechanisms_that_are_not_of_others() -> None:
+    smartnoise = libraries.library("smartnoise")
+    assert smartnoise.mechanisms_of("1.0.2") == ["laplace", "laplace_discrete", "gaussian_discrete"]
+    assert smartnoise.mechanisms_of("1.0.10") == ["laplace", "gaussian"]
+    assert libraries.library("numpy").mechanisms_of("2.0") == list(libraries.library("numpy").mechanisms)
+
+
+def test_only_the_names_of_libraries_are_libraries() -> None:
+    with pytest.raises(ValueError, match="no library 'nothing'; there are numpy, scipy"):
+        libraries.library("nothing")
+    assert libraries.library_of("nothing:laplace") is None
+    assert libraries.library_of("opendp") is None
+    assert libraries.library("numpy").installed == np.__version__
+
+
+def test_a_mechanism_of_an_installed_library_is_loaded_here_with_its_version() -> None:
+    target = load_target("numpy:gaussian", epsilon=0.5, delta=1e-6)
+    assert (target.name, target.version, target.kind) == ("numpy:gaussian", f"numpy {np.__version__}", Kind.NOISE)
+    assert (target.claim.epsilon, target.claim.delta) == (0.5, 1e-6)
+    outputs = target.outputs(0.0, 20_000, rng())
+    # √(2·ln(1.25/δ))/ε = 10.597; the standard error of a sample's deviation is 0.5 %.
+    assert np.std(outputs) == pytest.approx(10.597, rel=0.03)
+
+
+def test_a_library_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "opendp", None)
+    with pytest.raises(ValueError, match="opendp:laplace"):
+        load_target("opendp:laplace")
+
+
+def test_an_unknown_mechanism_is_refused_with_those_there_are() -> None:
+    with pytest.raises(ValueError, match=r"numpy has no 'laplacian'; did you mean 'laplace'\?"):
+        load_target("numpy:laplacian")
+    with pytest.raises(ValueError, match=r"numpy has no 'zzz'; targets in it: exponential, gaussian, laplace"):
+        load_target("numpy:zzz")
+
+
+def test_a_child_loads_a_mechanism_with_its_claim_and_version(faked: Loaded) -> None:
+    target = faked("diffprivlib:laplace", epsilon=0.25)
+    assert (target.name, target.version) == ("diffprivlib:laplace", "diffprivlib 9.9")
+    assert (target.kind, target.claim.epsilon, target.claim.delta) == (Kind.NOISE, 0.25, 0.0)
+    outputs = target.outputs(3.0, 100, rng())
+    assert outputs.min() >= 3
+    assert outputs.max() < 4
+    assert np.array_equal(outputs, target.outputs(3.0, 100, rng()))
+    assert not np.array_equal(outputs, target.outputs(3.0, 100, rng(2)))
+
+
+def test_a_fake_without_real_noise_is_refuted_and_the_finding_tells_its_version(faked: Loaded) -> None:
+    (finding,) = audit(faked("diffprivlib:sum", bounds=NARROW_BOUNDS), [SumSensitivity()], trials=2_000)
+    assert finding.verdict is Verdict.VIOLATED
+    assert finding.target_version == "diffprivlib 9.9"
+
+
+def test_integers_reach_mechanisms_over_integers_and_come_back_as_integers(faked: Loaded) -> None:
+    outputs = faked("diffprivlib:geometric").outputs(2.5, 50, rng())
+    assert outputs.dtype.kind == "i"
+    assert set(outputs) <= set(range(2, 10))
+
+
+def test_utilities_reach_selection_mechanisms_in_their_order(faked: Loaded) -> None:
+    assert faked("diffprivlib:exponential").outputs(np.array([0.0, 3.0, 1.0]), 2, rng()).tolist() == [1, 1]
+
+
+def test_opendp_is_given_the_scale_that_its_map_allows(faked: Loaded) -> None:
+    target = faked("opendp:laplace", epsilon=0.5)
+    assert target.version == "opendp 9.8"
+    assert target.outputs(1.5, 3, rng()).tolist() == [3.5, 3.5, 3.5]
+
+
+@pytest.mark.parametrize("spec", ["opendp:laplace", "pydp:laplace", "tumult:laplace"])
+def test_an_answer_that_is_no_double_is_refused_by_mechanisms_over_doubles(faked: Loaded, spec: str) -> None:
+    with pytest.raises(TargetError, match="9007199254740993 is no double"):
+        faked(spec).outputs(2**53 + 1, 1, rng())
+
+
+def test_pydp_is_called_by_the_type_of_the_answer(faked: Loaded) -> None:
+    assert faked("pydp:laplace").outputs(2, 1, rng()).dtype == np.float64
+    assert faked("pydp:laplace_integer").outputs(2.0, 1, rng()).dtype == np.int64
+
+
+def test_pydp_is_told_the_bounds_and_sums_within_them(faked: Loaded) -> None:
+    target = faked("pydp:sum", bounds=(0.0, 2.0))
+    assert (target.version, target.bounds) == ("python-dp 9.7", (0.0, 2.0))
+    assert target.outputs(np.array([-5.0, 1.5, 7.0]), 1, rng()).tolist() == [3.5]
+
+
+DTYPES = {"float64": np.float64, "float32": np.float32, "float16": np.float16, "bfloat16": np.float32}
+
+
+def test_tumults_scales_are_those_of_the_claim(faked: Loaded) -> None:
+    laplace = faked("tumult:laplace", epsilon=0.5)
+    assert laplace.version == "tmlt.core 9.2"
+    assert laplace.outputs(1.5, 2, rng()).tolist() == [3.5, 3.5]
+    gaussian = faked("tumult:gaussian", epsilon=0.5, delta=1e-5)
+    variance = gaussian.outputs(0.0, 1, rng())[0]
+    assert gaussian.noise_scale == pytest.approx(math.sqrt(variance))
+    # ρ-zCDP of a Gaussian is ρ = 1/(2σ²), and implies (ρ + 2·√(ρ·ln(1/δ)), δ).
+    assert 1 / (2 * variance) + 2 * math.sqrt(math.log(1e5) / (2 * variance)) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("mechanism", ["geometric", "gaussian_discrete"])
+def test_tumult_is_given_integers_for_its_noise_over_the_integers(faked: Loaded, mechanism: str) -> None:
+    assert faked(f"tumult:{mechanism}").outputs(2.5, 1, rng()).dtype == np.int64
+
+
+def test_smartnoise_is_given_the_answer_as_it_is(faked: Loaded) -> None:
+    laplace = faked("smartnoise:laplace", epsilon=0.5)
+    assert laplace.version == "smartnoise-sql 9.1"
+    assert laplace.outputs(1.5, 2, rng()).tolist() == [3.5, 3.5]
+    gaussian = faked("smartnoise:gaussian", delta=0.25)
+    assert gaussian.outputs(0.0, 1, rng()).tolist() == [1.25]
+    assert (laplace.noise_scale, gaussian.noise_scale) == (2.0, 1.25)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        *[f"torch:laplace_{name}" for name in DTYPES],
+        "torch:gaussian_bfloat16",
+        "torch:gaussian_float32",
+        "jax:laplace_float64",
+        "jax:laplace_float32",
+        "jax:gaussian_float16",
+    ],
+)
+def test_samplers_give_outputs_in_the_format_of_their_name(faked: Loaded, spec: str) -> None:
+    format_ = spec.rpartition("_")[2]
+    target = faked(spec, epsilon=0.5)
+    outputs = target.outputs(1.0, 20_000, rng())
+    assert outputs.dtype == DTYPES[format_]
+    assert format_of(outputs).name == {"bfloat16": "bfloat16"}.get(format_, format_.replace("float", "binary"))
+    # Standard deviations: 2√2, and √(2·ln(1.25/δ))/ε = 9.69.
+    expected = 2.828 if "laplace" in spec else 9.690
+    assert np.std(outputs.astype(float)) == pytest.approx(expected, rel=0.05)
+    assert np.array_equal(outputs, target.outputs(1.0, 20_000, rng()))
+    assert not np.array_equal(outputs, target.outputs(1.0, 20_000, rng(2)))
+
+
+@pytest.mark.parametrize(
+    ("spec", "answer"),
+    [
+        ("torch:laplace_float32", 2**24 + 1),
+        ("torch:gaussian_bfloat16", 257.0),
+        ("jax:gaussian_float16", 0.1),
+        ("jax_privacy:gaussian_float32", 0.1),
+        ("opacus:gaussian", 2**24 + 1),
+    ],
+)
+def test_answers_that_a_format_lacks_are_refused(faked: Loaded, spec: str, answer: float) -> None:
+    with pytest.raises(TargetError, match=f"the answer {answer} is no .*float"):
+        faked(spec).outputs(answer, 1, rng())
+
+
+def test_opacus_and_jax_privacy_add_their_noise_to_a_gradient(faked: Loaded) -> None:
+    for spec, scale in {
+        "opacus:gaussian": 3.7306,
+        "opacus:gaussian_secure_mode": 2 * 3.7306,
+        "jax_privacy:gaussian_float32": 4.8448,
+    }.items():
+        target = faked(spec)
+        assert target.noise_scale in (None, noise_multiplier(1.0, 1e-5))
+        outputs = target.outputs(8.0, 20_000, rng())
+        assert outputs.dtype == np.float32
+        assert np.mean(outputs) == pytest.approx(8.0, abs=0.3)
+        assert np.std(outputs) == pytest.approx(scale, rel=0.03)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 30.0])
+@pytest.mark.parametrize("delta", [1e-12, 1e-5, 0.1])
+def test_opacus_is_given_the_least_noise_multiplier_that_the_claim_allows(epsilon: float, delta: float) -> None:
+    """In 200 bits: δ(ε) = Φ(1/2σ − εσ) − e^ε·Φ(−1/2σ − εσ) of the Gaussian mechanism."""
+
+    def delta_of(sigma: float) -> gmpy2.mpfr:
+        shift, half, root = gmpy2.mpfr(epsilon) * sigma, 1 / (2 * gmpy2.mpfr(sigma)), gmpy2.sqrt(2)
+        return (gmpy2.erfc((shift - half) / root) - gmpy2.exp(epsilon) * gmpy2.erfc((shift + half) / root)) / 2
+
+    found = noise_multiplier(epsilon, delta)
+    with gmpy2.context(precision=200):
+        assert delta_of(found) <= delta
+        assert delta_of(float(np.float32(found))) <= delta
+        assert delta_of(found * (1 - 2.0**-18)) > delta
+
+
+DESCRIBED = """
+def constant(*, epsilon=1.0):
+    release = lambda answer, trials, rng: [answer] * trials
+    return {"kind": "noise", "release": release, "epsilon": epsilon, "sensitivity": 2.0, "noise_scale": 0.1}
+
+def without_a_release(*, epsilon=1.0):
+    return {"kind": "noise", "epsilon": epsilon}
+
+def with_something_else(*, epsilon=1.0):
+    return {**constant(epsilon=epsilon), "colour": "red"}
+
+def with_one_bound(*, epsilon=1.0):
+    return {"kind": "sum", "release": constant()["release"], "epsilon": epsilon, "bounds": 5}
+"""
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+def test_any_file_may_describe_its_targets_in_dicts(tmp_path: Path, loaded: Loaded, isolate: bool) -> None:
+    file = tmp_path / "described.py"
+    file.write_text(DESCRIBED)
+    load = loaded if isolate else load_target
+    target = load(f"{file}:constant", epsilon=0.5)
+    assert (target.name, target.kind, target.claim.epsilon, target.sensitivity) == ("constant", Kind.NOISE, 0.5, 2.0)
+    assert target.noise_scale == 0.1
+    assert target.outputs(7.0, 2, rng()).tolist() == [7.0, 7.0]
+    with pytest.raises(ValueError, match="returned a dict with"):
+        load(f"{file}:without_a_release")
+    with pytest.raises(ValueError, match="colour"):
+        load(f"{file}:with_something_else")
+    with pytest.raises(TypeError, match=r"^bounds must be two numbers, lower and upper, not 5$"):
+        load(f"{file}:with_one_bound")
+
+
+def test_what_the_system_and_numpy_give_diffprivlib_comes_from_the_generator_alone() -> None:
+    def drawn(seed: int) -> list[float]:
+        with drawing_from(rng(seed)):
+            system = [secrets.SystemRandom().random(), secrets.randbits(62), random.SystemRandom().normalvariate()]
+            return [*system, np.random.default_rng().random(), np.random.random_sample()]
+
+    assert drawn(1) == drawn(1)
+    assert not set(drawn(1)) & set(drawn(2))
+    assert secrets.randbits(62) != secrets.randbits(62)
+
+
+def test_numpys_global_state_is_left_as_it_was() -> None:
+    def next_number(seed: int | None) -> float:
+        np.random.seed(7)
+        if seed is not None:
+            with drawing_from(rng(seed)):
+                np.random.random_sample()
+        return np.random.random_sample()
+
+    assert next_number(1) == next_number(2) == next_number(None)
+
+
+@pytest.mark.parametrize(
+    ("spec", "relation"),
+    [("diffprivlib:sum", "substitute"), ("pydp:sum", "add-remove"), ("diffprivlib:laplace", None)],
+)
+def test_a_sum_says_which_neighbours_its_library_means(faked: Loaded, spec: str, relation: str | None) -> None:
+    assert faked(spec).relation == relation
+
+
+@pytest.mark.slow
+def test_diffprivlibs_laplace_is_refuted_by_the_precision_attack(real: Loaded) -> None:
+    findings = audit(real("diffprivlib:laplace"), [Precision()], trials=50_000, spend_all=True)
+    assert findings[0].verdict is Verdict.VIOLATED
+    assert findings[0].epsilon_lower is not None
+    assert findings[0].epsilon_lower >= 5
+    assert findings[0].target_version.startswith("diffprivlib ")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spec", RIGHTLY_ROUNDED)
+def test_what_rounds_its_outputs_is_not_refuted_by_the_precision_attack(real: Loaded, spec: str) -> None:
+    """An alarm on a mechanism that keeps its claim has a probability of at most 1e-9."""
+    for finding in audit(real(spec), [Precision()], trials=10_000, alpha=1e-9):
+        assert finding.verdict is Verdict.NOT_DETECTED
+        assert finding.smallest_detectable is not None
+        assert finding.smallest_detectable < 0.4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "torch:laplace_float64",
+        "torch:laplace_float32",
+        "torch:gaussian_bfloat16",
+        "jax:laplace_float16",
+        "jax:gaussian_float32",
+        "opacus:gaussian",
+        "opacus:gaussian_secure_mode",
+        "jax_privacy:gaussian_float32",
+    ],
+)
+def test_sums_of_an_answer_and_noise_are_refuted_in_every_format(real: Loaded, spec: str) -> None:
+    findings = audit(real(spec), [Precision()], trials=50_000, spend_all=True)
+    assert [finding.verdict for finding in findings] == [Verdict.VIOLATED] * 2
+
+
+@pytest.mark.slow
+def test_diffprivlibs_sum_within_narrow_bounds_is_refuted(real: Loaded) -> None:
+    (finding,) = audit(real("diffprivlib:sum", bounds=NARROW_BOUNDS), [SumSensitivity()], trials=5_000)
+    assert finding.verdict is Verdict.VIOLATED
+
+
+@pytest.mark.slow
+def test_opendps_sum_within_narrow_bounds_is_not_refuted(real: Loaded) -> None:
+    """An alarm on a mechanism that keeps its claim has a probability of at most 1e-9."""
+    target = real("opendp:sum", bounds=NARROW_BOUNDS)
+    (finding,) = audit(target, [SumSensitivity()], trials=1_500, alpha=1e-9)
+    assert finding.verdict is Verdict.NOT_DETECTED
+
+
+@pytest.mark.slow
+def test_a_flaw_that_was_repaired_is_found_in_the_old_version_alone(real: Loaded) -> None:
+    """An alarm on the repaired version, were it to keep its claim, has a probability of at most 1e-9."""
+    old, new = (
+        audit(real("opendp:laplace", version), [Precision((0.0, 1.0))], trials=20_000, alpha=1e-9)[0]
+        for version in ("0.4.0", "0.16.0")
+    )
+    assert (old.verdict, old.target_version) == (Verdict.VIOLATED, "opendp 0.4.0")
+    assert (new.verdict, new.target_version) == (Verdict.NOT_DETECTED, "opendp 0.16.0")
+
+
+@pytest.mark.slow
+def test_one_uniform_number_leaves_gaps_in_diffprivlibs_noise_and_four_do_not(real: Loaded) -> None:
+    """An alarm on the repaired version, were it to keep its claim, has a probability of at most 1e-9."""
+    old, new = (
+        audit(real("diffprivlib:laplace", version), [LowBitLaplace()], trials=20_000, alpha=1e-9)
+        for version in ("0.4.1", "0.6.6")
+    )
+    assert Verdict.VIOLATED in {finding.verdict for finding in old}
+    assert {finding.verdict for finding in new} == {Verdict.NOT_DETECTED}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("spec", "version"),
+    [
+        (f"{one.library}:{mechanism}", one.version)
+        for one in ENVIRONMENTS
+        for mechanism in libraries.library(one.library).mechanisms_of(one.version)
+    ],
+)
+def test_every_mechanism_of_a_built_library_gives_finite_outputs(real: Loaded, spec: str, version: str) -> None:
+    target = real(spec, version)
+    assert (target.relation is None) is (target.kind in (Kind.NOISE, Kind.SELECTION))
+    inputs = {Kind.NOISE: 1.0, Kind.SELECTION: np.array([0.0, 1.0])}
+    outputs = target.outputs(inputs.get(target.kind, np.array([0.25, 0.75])), 20, rng())
+    assert len(outputs) == 20
+    assert np.isfinite(outputs.astype(float)).all()

@@ -1,0 +1,402 @@
+"""The pytest plugin, by pytest inside pytest: verdicts, messages, options, files, workers, and what it loads."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attacklab.findings import Verdict, read_record
+from attacklab.pytest_plugin import CLAIM_ARGUMENTS
+from attacklab.pytest_plugin.options import OPTIONS
+from attacklab.timed_audit import STEPS
+
+pytest_plugins = ["pytester"]
+
+ROOT = Path(__file__).parents[3]
+FEW = "--dp-trials=3000"
+
+MECHANISMS = """
+import numpy as np
+import pytest
+from attacklab import Target
+
+def leaking(answer, trials, rng):
+    return answer + rng.laplace(0.0, 1.0, trials)
+
+def sound(answer, trials, rng):
+    stop = -np.expm1(-1.0)
+    return round(answer) + rng.geometric(stop, trials) - rng.geometric(stop, trials)
+
+def broken_down(answer, trials, rng):
+    raise RuntimeError("no entropy left")
+"""
+
+BOTH = (
+    MECHANISMS
+    + """
+@pytest.mark.parametrize("release", [leaking, sound])
+def test_it(dp_audit, release):
+    dp_audit(Target.noise(release, epsilon=1.0))
+"""
+)
+
+
+def written(pytester: pytest.Pytester, body: str) -> None:
+    pytester.makepyfile(test_it=MECHANISMS + body)
+
+
+def found(path: Path) -> list[dict[str, Any]]:
+    """The findings of a record, without how long they took."""
+    return [{**finding.to_json(), "seconds": 0.0} for finding in read_record(path)["findings"]]
+
+
+def test_a_leaking_mechanism_fails_with_pair_event_counts_and_bound(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_it=BOTH)
+    result = pytester.runpytest_inprocess(FEW, "-k", "leaking")
+    result.assert_outcomes(failed=1, deselected=1)
+    result.stdout.fnmatch_lines(
+        [
+            "leaking does not keep its claim (ε = 1.0, δ = 0.0)",
+            "low_bit_laplace: violated: *",
+            "  pair: 0.0 and 1.0",
+            "  event: reachable from 0.0 and not from 1.0 by *",
+            "  counts: * of * outputs of the first input, * of the second",
+            "  advantage: *; the claim allows 0.4621",
+            "  ε ≥ * with confidence 1 − *",
+            "replay: pytest 'test_it.py::test_it[[]leaking[]]' --dp-alpha=* --dp-trials=1000 --dp-seed=0 "
+            "--dp-attacks=low_bit_laplace",
+        ]
+    )
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_a_sound_mechanism_passes_and_the_summary_states_the_power(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_it=BOTH)
+    result = pytester.runpytest_inprocess(FEW, "-k", "sound")
+    result.assert_outcomes(passed=1, deselected=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*= differential-privacy audits =*",
+            "test * verdict * trials * what is known",
+            "test_it.py::test_it[[]sound[]] * not detected * 3000 * advantages from 0.* would show: *precision*",
+            "α = 1e-06 for the run; nothing detected is not a proof",
+        ]
+    )
+
+
+def test_the_replay_line_gives_the_same_findings(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_it=BOTH)
+    options = ("--dp-alpha=1e-5", "--dp-seed=7", "--dp-attacks=precision,integer_cast")
+    first = pytester.runpytest_inprocess(FEW, *options, "--dp-json=first.json")
+    (line,) = {line for line in first.outlines if line.startswith("replay: pytest ")}
+    again = pytester.runpytest_inprocess(*shlex.split(line)[2:], "--dp-json=again.json")
+    again.assert_outcomes(failed=1)
+    leaking = [finding for finding in found(pytester.path / "first.json") if finding["target"] == "leaking"]
+    assert leaking == found(pytester.path / "again.json")
+    assert {finding["attack"] for finding in leaking} == {"precision"}
+
+
+def test_two_workers_find_what_one_process_finds(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_it=BOTH)
+    pytester.runpytest_inprocess(FEW, "--dp-json=alone.json").assert_outcomes(failed=1, passed=1)
+    result = pytester.runpytest_subprocess(FEW, "--dp-json=two.json", "-n", "2")
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines(["*differential-privacy audits*", "*leaking* violated *", "*sound* not detected *"])
+    alone, two = pytester.path / "alone.json", pytester.path / "two.json"
+    assert found(alone) == found(two)
+    assert json.loads(alone.read_text("utf-8"))["tests"] == json.loads(two.read_text("utf-8"))["tests"]
+
+
+def test_the_order_of_the_tests_changes_no_finding(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_it=BOTH, test_other=BOTH.replace("[leaking, sound]", "[sound, leaking]"))
+    pytester.runpytest_inprocess(FEW, "--dp-json=one.json", "test_it.py", "test_other.py")
+    pytester.runpytest_inprocess(FEW, "--dp-json=other.json", "test_other.py", "test_it.py")
+    assert found(pytester.path / "one.json") == found(pytester.path / "other.json")
+
+
+def test_alpha_is_split_over_the_tests_that_audit_and_were_selected(pytester: pytest.Pytester) -> None:
+    body = "def test_nothing():\n    pass\n"
+    pytester.makepyfile(test_it=BOTH + body)
+    for selected, share in (("it", 5e-7), ("sound or nothing", 1e-6)):
+        pytester.runpytest_inprocess(FEW, "-k", selected, "--dp-json=record.json")
+        record = read_record(pytester.path / "record.json")
+        assert {test["alpha"] for test in record["tests"]} == {share}
+        for test in record["tests"]:
+            findings = [record["findings"][number] for number in test["findings"]]
+            spent = sum(finding.alpha for finding in findings if finding.alpha is not None)
+            # Of one round of two; attacks that apply and find nothing to try have their part too.
+            assert 0 < spent < share / 2
+            assert test["verdict"] == "violated" or spent > share / 4
+
+
+def test_the_record_says_which_findings_are_whose(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_it=BOTH)
+    pytester.runpytest_inprocess(FEW, "--dp-json=deep/record.json")
+    record = read_record(pytester.path / "deep" / "record.json")
+    verdicts = {}
+    for test in record["tests"]:
+        verdicts[test["test"]] = test["verdict"]
+        names = {record["findings"][number].target for number in test["findings"]}
+        assert names == {"leaking" if "leaking" in test["test"] else "sound"}
+    assert verdicts == {"test_it.py::test_it[leaking]": "violated", "test_it.py::test_it[sound]": "not detected"}
+    assert sum(len(test["findings"]) for test in record["tests"]) == len(record["findings"])
+
+
+def test_the_sarif_log_places_the_flaw_at_the_test(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_it=BOTH)
+    pytester.runpytest_inprocess(FEW, "--dp-sarif=scan.sarif")
+    (run,) = json.loads((pytester.path / "scan.sarif").read_text("utf-8"))["runs"]
+    line = BOTH.strip().splitlines().index('@pytest.mark.parametrize("release", [leaking, sound])') + 1
+    for result in run["results"]:
+        place = result["locations"][0]["physicalLocation"]
+        assert place["artifactLocation"]["uri"] == "test_it.py"
+        assert place["region"]["startLine"] == line
+    assert {result["ruleId"] for result in run["results"]} == {"low_bit_laplace"}
+    assert {result["properties"]["target"] for result in run["results"]} == {"leaking"}
+
+
+def test_files_are_written_where_nothing_was_audited(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_it="def test_nothing():\n    pass\n")
+    result = pytester.runpytest_inprocess("--dp-json=record.json", "--dp-sarif=scan.sarif")
+    assert read_record(pytester.path / "record.json")["findings"] == []
+    assert json.loads((pytester.path / "scan.sarif").read_text("utf-8"))["runs"][0]["results"] == []
+    assert "differential-privacy audits" not in result.stdout.str()
+
+
+def test_junit_properties_say_what_was_found(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_it=BOTH)
+    pytester.runpytest_inprocess(FEW, "--junit-xml=junit.xml")
+    cases = ET.parse(pytester.path / "junit.xml").iter("testcase")  # noqa: S314 - our own file
+    said = {
+        str(case.get("name")): {one.get("name"): one.get("value") for one in case.iter("property")} for case in cases
+    }
+    assert said["test_it[leaking]"]["dp_verdict"] == "violated"
+    assert str(said["test_it[leaking]"]["dp_summary"]).startswith("ε ≥ ")
+    sound = said["test_it[sound]"]
+    assert (sound["dp_verdict"], sound["dp_trials"], sound["dp_seed"]) == ("not detected", "3000", "0")
+    assert float(str(sound["dp_alpha"])) == 5e-7
+
+
+@pytest.mark.parametrize(
+    ("call", "options", "message"),
+    [
+        ("dp_audit(Target.noise(sound, epsilon=1.0))", ["--dp-trials=2"], "*too few trials*raise --dp-seconds*"),
+        ("dp_audit(Target.noise(broken_down, epsilon=1.0))", [FEW], "*RuntimeError: no entropy left*"),
+        ("dp_audit(Target.dataset(sound, epsilon=1.0))", [FEW], "*inconclusive: no attack that ran could decide*"),
+        ("dp_audit(Target.noise(sound, epsilon=1.0), attacks=[])", [FEW], "*ValueError*no attacks*"),
+        ("dp_audit(sound)", [FEW], "*TypeError*marked dp_claim(epsilon=...)*"),
+        ("dp_audit(3)", [FEW], "*TypeError*a Target or a release function, not 3*"),
+    ],
+)
+def test_what_decides_nothing_does_not_pass(
+    pytester: pytest.Pytester, call: str, options: list[str], message: str
+) -> None:
+    written(pytester, f"def test_it(dp_audit):\n    {call}\n")
+    result = pytester.runpytest_inprocess(*options)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([message])
+
+
+def test_a_second_audit_in_one_test_is_refused(pytester: pytest.Pytester) -> None:
+    written(
+        pytester,
+        "def test_it(dp_audit):\n    for _ in range(2):\n        dp_audit(Target.noise(sound, epsilon=1.0))\n",
+    )
+    result = pytester.runpytest_inprocess(FEW)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*dp_audit audits one target a test; parametrise*"])
+
+
+def test_a_fixture_that_alpha_was_not_split_for_is_refused(pytester: pytest.Pytester) -> None:
+    written(pytester, "def test_it(request):\n    request.getfixturevalue('dp_audit')\n")
+    result = pytester.runpytest_inprocess(FEW)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*take dp_audit as an argument*"])
+
+
+def test_an_audit_in_a_fixture_counts_like_one_in_a_test(pytester: pytest.Pytester) -> None:
+    written(
+        pytester,
+        "@pytest.fixture\ndef checked(dp_audit):\n    dp_audit(Target.noise(leaking, epsilon=1.0))\n"
+        "def test_it(checked):\n    pass\n",
+    )
+    result = pytester.runpytest_inprocess(FEW, "--dp-json=record.json")
+    result.assert_outcomes(errors=1)
+    (test,) = read_record(pytester.path / "record.json")["tests"]
+    assert (test["verdict"], test["alpha"]) == (Verdict.VIOLATED, 1e-6)
+
+
+def test_the_marker_gives_a_release_function_its_claim(pytester: pytest.Pytester) -> None:
+    written(
+        pytester,
+        "@pytest.mark.dp_claim(epsilon=0.5, delta=1e-9, sensitivity=0.25, kind='noise')\n"
+        "def test_it(dp_audit):\n    dp_audit(leaking)\n",
+    )
+    pytester.runpytest_inprocess("--strict-markers", FEW, "--dp-json=record.json").assert_outcomes(failed=1)
+    finding = read_record(pytester.path / "record.json")["findings"][0]
+    assert (finding.claim.epsilon, finding.claim.delta, finding.target) == (0.5, 1e-9, "leaking")
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "substitute"])
+def test_a_relation_keeps_the_pairs_to_it(pytester: pytest.Pytester, relation: str) -> None:
+    written(
+        pytester,
+        "def coarse(records, trials, rng):\n    return np.round(np.mean(records) + rng.laplace(0, 20, trials))\n"
+        f"@pytest.mark.dp_claim(relation={relation!r})\n"
+        "def test_it(dp_audit):\n    dp_audit(Target.mean(coarse, bounds=(0.0, 1.0), epsilon=1.0))\n",
+    )
+    pytester.runpytest_inprocess("--dp-trials=100", "--dp-json=record.json")
+    pairs = [finding.pair for finding in read_record(pytester.path / "record.json")["findings"] if finding.pair]
+    assert {pair["relation"] for pair in pairs} == {relation}
+
+
+@pytest.mark.parametrize(
+    ("marker", "message"),
+    [
+        ("epsilom=1.0", "dp_claim takes epsilon, delta, sensitivity, bounds, kind, relation, all by name; not epsilom"),
+        ("1.0", "dp_claim takes *, all by name; not 1.0"),
+    ],
+)
+@pytest.mark.parametrize("workers", [[], ["-n", "1"]])
+def test_a_wrong_marker_stops_the_collection(
+    pytester: pytest.Pytester, marker: str, message: str, workers: list[str]
+) -> None:
+    written(pytester, f"@pytest.mark.dp_claim({marker})\ndef test_it(dp_audit):\n    dp_audit(sound)\n")
+    result = pytester.runpytest_inprocess(*workers)
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([f"*test_it.py::test_it: {message}*"])
+
+
+@pytest.mark.parametrize(
+    ("marker", "target", "message"),
+    [
+        ("epsilon=1.0", "Target.noise(sound, epsilon=1.0)", "*TypeError*gives epsilon*has a claim of its own*"),
+        ("epsilon=-1.0", "sound", "*ValueError*"),
+        ("epsilon=1.0, kind='sum'", "sound", "*ValueError*bounds*"),
+        ("epsilon=1.0, kind='summ'", "sound", "*kind must be one of noise, selection, *, not 'summ'*"),
+        ("epsilon=1.0, relation='twin'", "sound", "*ValueError: relation must be one of add-remove, *, not 'twin'*"),
+        ("epsilon=1.0, kind='sum', bounds=(0, 1), relation='edge'", "sound", "*must be add-remove or substitute, not*"),
+        (
+            "relation='substitute'",
+            "Target.dataset(sound, epsilon=1.0, relation='add-remove')",
+            "*TypeError*gives substitute, and sound claims for add-remove neighbours*",
+        ),
+    ],
+)
+def test_a_claim_that_contradicts_itself_fails_the_test(
+    pytester: pytest.Pytester, marker: str, target: str, message: str
+) -> None:
+    written(pytester, f"@pytest.mark.dp_claim({marker})\ndef test_it(dp_audit):\n    dp_audit({target})\n")
+    result = pytester.runpytest_inprocess(FEW)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([message])
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--dp-alpha=1.5", "--dp-alpha: must be a number between 0 and 1, not '1.5'"),
+        ("--dp-trials=0", "--dp-trials: must be a whole number of at least 1, not '0'"),
+        ("--dp-trials=many", "--dp-trials: must be a whole number of at least 1, not 'many'"),
+        ("--dp-seconds=nan", "--dp-seconds: must be a number greater than 0, not 'nan'"),
+        ("--dp-seed=-1", "--dp-seed: must be a whole number of at least 0, not '-1'"),
+        ("--dp-attacks=precise", "--dp-attacks: no attack precise; there are *"),
+        ("--dp-json=.", "--dp-json: cannot write to .: it is a folder"),
+        ("--dp-sarif=/dev/null/log.sarif", "--dp-sarif: cannot write to /dev/null: "),
+    ],
+)
+def test_a_wrong_option_is_a_usage_error(pytester: pytest.Pytester, option: str, message: str) -> None:
+    result = pytester.runpytest_inprocess(option)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*{message}*"])
+
+
+def test_settings_are_read_from_the_ini_file_and_options_go_before_them(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_it=BOTH)
+    pytester.makeini(
+        "[pytest]\ndp_alpha = 1e-4\ndp_trials = 2000\ndp_seed = 5\ndp_attacks = precision\ndp_json = record.json\n"
+    )
+    pytester.runpytest_inprocess("--strict-config", "-k", "sound", "--dp-seed=6")
+    record = read_record(pytester.path / "record.json")
+    (test,) = record["tests"]
+    assert (test["alpha"], test["trials"], test["seed"]) == (1e-4, 2000, 6)
+    assert {finding.attack for finding in record["findings"]} == {"precision"}
+    pytester.makeini("[pytest]\ndp_trials = few\n")
+    result = pytester.runpytest_inprocess()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*ini setting dp_trials: must be a whole number of at least 1, not 'few'*"])
+
+
+def test_help_and_markers_are_listed(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest_inprocess("--help")
+    result.stdout.fnmatch_lines(["differential-privacy audits:", "*--dp-alpha=P*", "*--dp-sarif=PATH*"])
+    assert len(set(re.findall(r"--dp-[a-z]+", result.stdout.str()))) == 7
+    pytester.runpytest_inprocess("--markers").stdout.fnmatch_lines(["@pytest.mark.dp_claim(epsilon=, *"])
+    pytester.runpytest_inprocess("--fixtures").stdout.fnmatch_lines(["dp_audit*"])
+
+
+def test_without_a_number_of_trials_the_summary_says_how_many_fitted(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_it=BOTH)
+    result = pytester.runpytest_inprocess("-k", "sound", "--dp-seconds=1.5", "--dp-json=record.json")
+    result.assert_outcomes(passed=1, deselected=1)
+    (test,) = read_record(pytester.path / "record.json")["tests"]
+    assert test["trials"] in STEPS
+    result.stdout.fnmatch_lines([f"*not detected * {test['trials']} *"])
+
+
+def test_loading_the_plugin_imports_nothing_heavy() -> None:
+    heavy = ("numpy", "scipy", "gmpy2", "attacklab.targets", "attacklab.findings")
+    code = (
+        f"import sys, pytest, attacklab.pytest_plugin; sys.exit(str([name for name in {heavy} if name in sys.modules]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)  # noqa: S603 - our own code
+    assert done.stderr.strip() == "[]"
+
+
+def test_the_sample_project_fails_for_its_broken_mechanism_alone(pytester: pytest.Pytester) -> None:
+    pytester.copy_example(str(ROOT / "tests" / "sample_project"))
+    result = pytester.runpytest_subprocess(FEW, "-n", "0")
+    result.assert_outcomes(failed=1, passed=3)
+    result.stdout.fnmatch_lines(["*geometric_count* not detected *", "*laplace_count* violated *", "α = 1e-07*"])
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_the_how_to_runs_as_it_stands(pytester: pytest.Pytester) -> None:
+    text = (ROOT / "docs" / "pytest.md").read_text("utf-8")
+    examples = re.findall(r"<!-- (test_\w+\.py): (.*?) -->\n```python\n(.*?)```", text, flags=re.DOTALL)
+    assert [name for name, _, _ in examples] == ["test_noise.py", "test_claim.py", "test_weights.py"]
+    for name, outcome, code in examples:
+        (pytester.path / name).write_text(code, encoding="utf-8")
+        expected = {word.rstrip(","): int(number) for number, word in re.findall(r"(\d+) (\w+)", outcome)}
+        pytester.runpytest_inprocess(FEW, name).assert_outcomes(**expected)
+
+
+def test_the_how_to_names_every_option() -> None:
+    text = (ROOT / "docs" / "pytest.md").read_text("utf-8")
+    for option in OPTIONS:
+        assert f"| `{option.flag} " in text
+    assert all(f"`{name}`" in text for name in CLAIM_ARGUMENTS)
+
+
+def test_the_example_attack_runs_as_it_stands_and_fails_a_test_that_it_is_handed(pytester: pytest.Pytester) -> None:
+    text = (ROOT / "docs" / "writing_an_attack.md").read_text("utf-8")
+    files = dict(re.findall(r"<!-- (\w+\.py) -->\n```python\n(.*?)```", text, flags=re.DOTALL))
+    assert set(files) == {"fraction.py", "test_fraction.py"}
+    assert len(files["fraction.py"].splitlines()) <= 45
+    for name, code in files.items():
+        (pytester.path / name).write_text(code, encoding="utf-8")
+    own = "def test_own(dp_audit):\n    dp_audit(Target.noise(kept, epsilon=1.0), attacks=[Fraction()])\n"
+    (pytester.path / "test_own.py").write_text(f"from test_fraction import Fraction, Target, kept\n{own}", "utf-8")
+    pytester.syspathinsert()
+    pytester.runpytest_inprocess("test_fraction.py").assert_outcomes(passed=2)
+    result = pytester.runpytest_inprocess("test_own.py")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["fraction: violated: *"])

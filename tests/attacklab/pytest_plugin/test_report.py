@@ -1,0 +1,86 @@
+"""What an audited test says, from findings made by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from attacklab.claims import PrivacyClaim
+from attacklab.findings import Counts, Finding, Verdict
+from attacklab.pytest_plugin.report import AuditedTest
+from attacklab.reporting.sarif import Place
+
+
+def finding(verdict: Verdict, **rest: object) -> Finding:
+    common: dict[str, object] = {"target": "noisy", "target_version": "1", "attack": str(verdict).replace(" ", "_")}
+    common |= {"reason": f"because it is {verdict}", "claim": PrivacyClaim(1.0), "counts": Counts(1, 1, 9)}
+    return Finding(**{**common, "verdict": verdict, **rest})  # type: ignore[arg-type]
+
+
+REFUTED = finding(Verdict.VIOLATED, epsilon_lower=2.5, alpha=1e-7, replay="pytest test_it.py")
+QUIET = finding(Verdict.NOT_DETECTED, smallest_detectable=0.125)
+TOO_FEW = finding(Verdict.INCONCLUSIVE)
+UNDECIDABLE = finding(Verdict.INCONCLUSIVE, counts=None)
+FAILED = finding(Verdict.ERROR, counts=None)
+ELSEWHERE = finding(Verdict.NOT_APPLICABLE, counts=None)
+
+
+def audited(*findings: Finding) -> AuditedTest:
+    place = Place("test_it.py", 3)
+    return AuditedTest(test="test_it.py::test_it", place=place, alpha=1e-6, trials=9, seed=0, findings=findings)
+
+
+@pytest.mark.parametrize(
+    ("findings", "verdict"),
+    [
+        ((QUIET, TOO_FEW, FAILED, REFUTED), Verdict.VIOLATED),
+        ((QUIET, FAILED, TOO_FEW), Verdict.ERROR),
+        ((QUIET, TOO_FEW, ELSEWHERE), Verdict.INCONCLUSIVE),
+        ((ELSEWHERE, QUIET, UNDECIDABLE), Verdict.NOT_DETECTED),
+        ((ELSEWHERE, UNDECIDABLE), Verdict.INCONCLUSIVE),
+        ((ELSEWHERE,), Verdict.INCONCLUSIVE),
+    ],
+)
+def test_the_worst_finding_that_decides_anything_is_the_verdict(
+    findings: tuple[Finding, ...], verdict: Verdict
+) -> None:
+    test = audited(*findings)
+    assert test.verdict is verdict
+    assert test.failed is (verdict is not Verdict.NOT_DETECTED)
+
+
+def test_a_failure_shows_the_findings_of_the_verdict_and_no_others() -> None:
+    said = audited(QUIET, REFUTED, TOO_FEW).failure()
+    assert "because it is violated" in said
+    assert "ε ≥ 2.5 with confidence 1 − 1e-07" in said
+    assert "not detected" not in said
+    assert "inconclusive" not in said
+
+
+def test_a_failure_without_anything_decided_gives_the_reason_of_every_attack() -> None:
+    said = audited(ELSEWHERE, UNDECIDABLE).failure()
+    assert "because it is not applicable" in said
+    assert "because it is inconclusive" in said
+
+
+def test_a_long_input_is_shown_by_its_digest() -> None:
+    short = {"shape": [2], "dtype": "float64", "hex": ["0x0.0p+0", "0x1.0p+0"], "readable": ["0.0", "1.0"]}
+    long = {"shape": [1000], "dtype": "float64", "sha256": "ab" * 32}
+    one = finding(Verdict.VIOLATED, epsilon_lower=math.inf, alpha=1e-7, pair={"relation": "substitute", "first": short})
+    one.pair.update(second=long)  # type: ignore[union-attr]
+    said = audited(one).failure()
+    assert f"pair (substitute): [0.0, 1.0] and float64 of shape [1000], sha256 {'ab' * 32}" in said
+
+
+def test_the_summary_states_the_largest_bound_and_the_power() -> None:
+    weaker = finding(Verdict.VIOLATED, epsilon_lower=1.5, attack="other")
+    assert audited(weaker, REFUTED).summary() == "ε ≥ 2.5 by other, violated"
+    blunter = finding(Verdict.NOT_DETECTED, smallest_detectable=0.5)
+    assert audited(QUIET, blunter).summary().startswith("advantages from 0.12 (best event) to 0.5 (worst) would show")
+    assert audited(QUIET, FAILED).summary() == "because it is error"
+
+
+def test_a_test_travels_between_processes_unchanged() -> None:
+    test = audited(QUIET, REFUTED, finding(Verdict.VIOLATED, epsilon_lower=math.inf))
+    assert AuditedTest.from_text(test.to_text()) == test

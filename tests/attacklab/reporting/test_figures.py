@@ -1,0 +1,119 @@
+"""Figures as data: what comes back from JSON, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from attacklab.findings import Verdict
+from attacklab.reporting.figures import Cell, Figure, Matrix, Panel, Role, Series
+
+FIGURE = Figure(
+    name="some_figure",
+    caption="What is seen.",
+    panels=[
+        Panel(
+            title="left",
+            x_label="ε",
+            y_label="advantage",
+            x_scale="log",
+            y_scale="symlog",
+            series=[
+                Series(label="n", role=Role.NAIVE, x=[0.1, 1.0], y=[0.5, 0.7], lower=[0.4, 0.6], upper=[0.6, 0.8]),
+                Series(label="e", role=Role.EXACT, x=[0.1, 1.0], y=[0.0, -0.01]),
+                Series(label="i", role=Role.IDEAL, x=[0.1, 1.0], y=[0.01, 0.02]),
+                Series(label="c", role=Role.CEILING, x=[0.1, 1.0], y=[0.05, 0.46]),
+            ],
+        ),
+        Panel(
+            title="right",
+            x_label="place",
+            y_label="",
+            x_names=["here", "there"],
+            y_names=["low", "high"],
+            series=[Series(label="o", role=Role.OTHER, x=[0, 1], y=[1, 0], marks_only=True)],
+        ),
+    ],
+)
+
+MATRIX = Figure(
+    name="some_matrix",
+    caption="What is refuted.",
+    panels=[
+        Matrix(
+            title="all",
+            row_names=["naive", "exact"],
+            column_names=["rounding", "cast", "law"],
+            cells=[
+                [
+                    Cell(verdict=Verdict.VIOLATED, text="0.98"),
+                    Cell(verdict=Verdict.ERROR),
+                    Cell(verdict=Verdict.PROVED),
+                ],
+                [
+                    Cell(verdict=Verdict.NOT_DETECTED, text="0.03"),
+                    Cell(verdict=Verdict.NOT_APPLICABLE),
+                    Cell(verdict=Verdict.INCONCLUSIVE),
+                ],
+            ],
+        )
+    ],
+)
+
+
+def changed(**changes: Any) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(json.dumps(FIGURE.to_json()))
+    return {**data, **changes}
+
+
+def test_a_figure_comes_back_from_its_json_as_it_was() -> None:
+    read = Figure.from_json(changed())
+    assert json.loads(json.dumps(read.to_json())) == changed()
+    assert read.panels[0].series[0].role is Role.NAIVE
+
+
+def test_a_matrix_comes_back_from_its_json_as_it_was() -> None:
+    data = json.loads(json.dumps(MATRIX.to_json()))
+    read = Figure.from_json(data)
+    assert read == MATRIX
+    assert json.loads(json.dumps(read.to_json())) == data
+
+
+def test_a_malformed_matrix_is_refused() -> None:
+    panel = json.loads(json.dumps(MATRIX.to_json()))["panels"][0]
+    for wrong in (
+        {**panel, "cells": panel["cells"][:1]},
+        {**panel, "cells": [row[:2] for row in panel["cells"]]},
+        {**panel, "row_names": [], "cells": []},
+        {**panel, "cells": [[{"verdict": "safe", "text": ""}] * 3] * 2},
+        {**panel, "cells": [[{"verdict": "proved", "colour": "blue"}] * 3] * 2},
+        {**panel, "x_label": ""},
+    ):
+        with pytest.raises(ValueError, match=r"not a figure|not a valid Verdict|needs a row of cells|at least one row"):
+            Figure.from_json({"name": "m", "caption": "", "panels": [wrong]})
+
+
+def test_a_malformed_figure_is_refused() -> None:
+    panel = changed()["panels"][0]
+    series = panel["series"][0]
+    for wrong in (
+        changed(colour="red"),
+        {"name": "x"},
+        changed(panels=[{**panel, "title": "t", "z_label": ""}]),
+        changed(panels=[{**panel, "series": [{**series, "role": "heroic"}]}]),
+        changed(panels=[{**panel, "series": [{key: series[key] for key in ("label", "role")}]}]),
+        changed(panels=[{**panel, "series": [{**series, "y": [1.0]}]}]),
+        changed(panels=None),
+    ):
+        with pytest.raises(ValueError, match=r"not a figure|not a valid Role|needs as many"):
+            Figure.from_json(wrong)
+
+
+@pytest.mark.parametrize(
+    "lengths", [{"x": [], "y": []}, {"x": [1.0], "y": [1.0, 2.0]}, {"x": [1.0], "y": [1.0], "lower": [1.0, 2.0]}]
+)
+def test_a_series_of_unequal_or_no_points_is_refused(lengths: dict[str, list[float]]) -> None:
+    with pytest.raises(ValueError, match="series 's' needs as many y and bounds as x, and at least one"):
+        Series(label="s", role=Role.NAIVE, **lengths)

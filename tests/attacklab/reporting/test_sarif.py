@@ -1,0 +1,90 @@
+"""SARIF logs: refuted claims are results, what could not be decided is said, and nothing reads as a pass."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+from attacklab.claims import PrivacyClaim
+from attacklab.findings import Counts, Finding, Verdict, to_text
+from attacklab.reporting.sarif import Place, sarif_log
+
+VIOLATED = Finding(
+    target="my_laplace",
+    target_version="1.2",
+    attack="precision",
+    verdict=Verdict.VIOLATED,
+    reason="P[E] in [0.4, 0.6] and Q[E] in [0, 0.1] need ε ≥ 2",
+    claim=PrivacyClaim(1.0),
+    pair={"relation": None, "first": {"hex": ["0x0.0p+0"]}, "second": {"hex": ["0x1.0p+0"]}},
+    event="an even number",
+    counts=Counts(50, 0, 100),
+    epsilon_lower=math.inf,
+)
+PLACE = Place("tests/test_noise.py", 12)
+
+
+def test_a_refuted_claim_is_an_error_at_its_place_under_the_rule_of_its_attack() -> None:
+    (run,) = sarif_log([(VIOLATED, PLACE)])["runs"]
+    (result,) = run["results"]
+    assert result["level"] == "error"
+    assert "my_laplace does not keep its claim (ε = 1, δ = 0)" in result["message"]["text"]
+    assert "an even number" in result["message"]["text"]
+    rule = run["tool"]["driver"]["rules"][result["ruleIndex"]]
+    assert rule["id"] == result["ruleId"] == "precision"
+    assert rule["shortDescription"]["text"] == "some floats are no sum of a true answer and any number"
+    (location,) = result["locations"]
+    assert location["physicalLocation"]["artifactLocation"]["uri"] == "tests/test_noise.py"
+    assert location["physicalLocation"]["region"] == {"startLine": 12}
+
+
+def test_each_attack_is_one_rule_however_many_results_it_has() -> None:
+    other = replace(VIOLATED, attack="an_attack_of_ones_own")
+    (run,) = sarif_log([(VIOLATED, PLACE), (other, PLACE), (VIOLATED, PLACE)])["runs"]
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["precision", "an_attack_of_ones_own"]
+    assert [result["ruleIndex"] for result in run["results"]] == [0, 1, 0]
+
+
+def test_what_was_not_detected_or_did_not_apply_is_neither_a_result_nor_a_pass() -> None:
+    quiet = [replace(VIOLATED, verdict=verdict) for verdict in (Verdict.NOT_DETECTED, Verdict.NOT_APPLICABLE)]
+    (run,) = sarif_log([(finding, PLACE) for finding in quiet])["runs"]
+    assert run["results"] == []
+    assert run["invocations"] == [{"executionSuccessful": True, "toolExecutionNotifications": []}]
+    assert "pass" not in json.dumps(run)
+
+
+def test_an_error_makes_the_run_unsuccessful_and_too_few_trials_a_warning() -> None:
+    error = replace(VIOLATED, verdict=Verdict.ERROR, reason="it raised ValueError")
+    few = replace(VIOLATED, verdict=Verdict.INCONCLUSIVE, reason="too few")
+    (invocation,) = sarif_log([(few, PLACE)])["runs"][0]["invocations"]
+    assert invocation["executionSuccessful"]
+    assert [one["level"] for one in invocation["toolExecutionNotifications"]] == ["warning"]
+    (invocation,) = sarif_log([(error, PLACE), (few, None)])["runs"][0]["invocations"]
+    assert not invocation["executionSuccessful"]
+    assert [one["level"] for one in invocation["toolExecutionNotifications"]] == ["error", "warning"]
+    assert "it raised ValueError" in invocation["toolExecutionNotifications"][0]["message"]["text"]
+
+
+def test_a_flaw_keeps_its_fingerprint_when_its_counts_change_and_not_when_its_pair_does() -> None:
+    def fingerprint(finding: Finding) -> str:
+        return str(sarif_log([(finding, PLACE)])["runs"][0]["results"][0]["partialFingerprints"]["finding/v1"])
+
+    assert fingerprint(VIOLATED) == fingerprint(replace(VIOLATED, counts=Counts(60, 1, 100), seconds=3.0))
+    assert fingerprint(VIOLATED) != fingerprint(replace(VIOLATED, pair=None))
+    assert fingerprint(VIOLATED) != fingerprint(replace(VIOLATED, attack="integer_cast"))
+
+
+def test_a_place_is_written_as_a_uri() -> None:
+    (result,) = sarif_log([(VIOLATED, Place("my tests/test_ε.py"))])["runs"][0]["results"]
+    place = result["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "my%20tests/test_%CE%B5.py"
+
+
+def test_a_log_is_json_without_a_place_and_with_an_infinite_epsilon() -> None:
+    log = json.loads(to_text(sarif_log([(VIOLATED, None)])))
+    assert log["version"] == "2.1.0"
+    assert log["$schema"].endswith("sarif-schema-2.1.0.json")
+    (result,) = log["runs"][0]["results"]
+    assert "physicalLocation" not in result["locations"][0]
+    assert result["properties"]["epsilon_lower"] == "infinite"

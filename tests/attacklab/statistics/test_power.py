@@ -1,0 +1,107 @@
+"""What an audit says that it can see, against how often it does see it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from attacklab.claims import PrivacyClaim
+from attacklab.findings import Counts
+from attacklab.statistics.betting import evidence
+from attacklab.statistics.power import POWER, smallest_detectable_advantage, trials_needed
+
+RUNS = 2_000
+
+
+def frequency(claim: PrivacyClaim, p: float, q: float, trials: int, alpha: float) -> float:
+    """How often the evidence at the end of a run refutes the claim at α/2, in 2 000 simulated runs."""
+    rng = np.random.default_rng(5)
+    drawn = rng.multinomial(trials, [p * q, p * (1 - q), (1 - p) * q, (1 - p) * (1 - q)], size=RUNS)
+    refuted = [
+        evidence(claim, Counts(int(both + first), int(both + second), trials, int(both))) >= math.log(2 / alpha)
+        for both, first, second, _ in drawn
+    ]
+    return float(np.mean(refuted))
+
+
+CASES = [
+    (PrivacyClaim(0.1), 400, 1e-3, 0.0),
+    (PrivacyClaim(0.1), 3_000, 1e-6, 0.3),
+    (PrivacyClaim(1.0, 0.01), 5_000, 1e-6, 0.05),
+    (PrivacyClaim(1.0), 100_000, 1e-6, 0.2),
+]
+
+
+@pytest.mark.parametrize(("claim", "trials", "alpha", "base_rate"), CASES)
+def test_the_smallest_detectable_advantage_is_detected_as_often_as_it_says(
+    claim: PrivacyClaim, trials: int, alpha: float, base_rate: float
+) -> None:
+    """A power of 0.99 shows as less than 0.95 in 2 000 runs with probability below 1e-30 (Chernoff)."""
+    smallest = smallest_detectable_advantage(claim, trials, alpha, base_rate)
+    assert smallest is not None
+    assert frequency(claim, base_rate + smallest, base_rate, trials, alpha) >= POWER
+    assert frequency(claim, base_rate + 0.5 * smallest, base_rate, trials, alpha) < 0.5
+
+
+@pytest.mark.parametrize(("p", "q"), [(1.0, 0.0), (0.7503, 0.2497), (0.27, 0.0), (0.06, 0.0147)])
+def test_as_many_trials_as_are_said_to_be_needed_are_enough_and_not_far_too_many(p: float, q: float) -> None:
+    """As above; the runs that end after a third of the trials are a test of the other side."""
+    claim, alpha = PrivacyClaim(1.0), 1e-6
+    needed = trials_needed(claim, p, q, alpha)
+    assert needed is not None
+    assert frequency(claim, p, q, needed, alpha) >= POWER
+    assert frequency(claim, p, q, needed // 3, alpha) < 0.5
+    assert trials_needed(claim, q, p, alpha) == needed
+
+
+@pytest.mark.parametrize("claim", [PrivacyClaim(0.1), PrivacyClaim(1.0, 0.05), PrivacyClaim(0.0, 0.3)])
+def test_the_unlucky_number_of_trials_that_hold_both_outputs_is_the_smallest(claim: PrivacyClaim) -> None:
+    """The evidence rises with it; what is said to be detected is still so with the count that a run hardly ever has."""
+    shown = [evidence(claim, Counts(70, 20, 100, both)) for both in range(21)]
+    assert shown == sorted(shown)
+    advantage = smallest_detectable_advantage(claim, 2_000, 1e-6, 0.3)
+    assert advantage is not None
+    unlucky = (1 - POWER) / 3
+    p, q = 0.3 + advantage, 0.3
+    first, second = (int(stats.binom.ppf(*ends)) for ends in ((unlucky, 2_000, p), (1 - unlucky, 2_000, q)))
+    both = int(stats.binom.ppf(unlucky, 2_000, p * q))
+    assert evidence(claim, Counts(first, second, 2_000, both)) >= 0.98 * math.log(2e6)
+
+
+@pytest.mark.parametrize(("trials", "base_rate"), [(10**10, 1e-10), (10**14, 1e-14)])
+def test_events_seen_once_in_the_longest_runs_have_a_smallest_detectable_advantage(
+    trials: int, base_rate: float
+) -> None:
+    smallest = smallest_detectable_advantage(PrivacyClaim(1.0), trials, 1e-6, base_rate)
+    assert smallest is not None
+    assert 20 * base_rate < smallest < 1_000 * base_rate
+
+
+def test_an_event_needs_about_as_many_trials_as_its_complement() -> None:
+    claim = PrivacyClaim(1.0)
+    event, complement = trials_needed(claim, 0.999, 0.99, 1e-6), trials_needed(claim, 0.001, 0.01, 1e-6)
+    assert event is not None
+    assert complement is not None
+    assert event == pytest.approx(complement, rel=0.1)
+
+
+def test_no_number_of_trials_refutes_what_keeps_the_claim() -> None:
+    assert trials_needed(PrivacyClaim(1.0), 0.5, 0.4, 1e-6) is None
+    assert trials_needed(PrivacyClaim(1.0), 0.5, 0.5 / math.e, 1e-6) is None
+
+
+def test_rarer_events_and_more_trials_show_smaller_advantages() -> None:
+    claim = PrivacyClaim(0.1)
+    rare, common = (smallest_detectable_advantage(claim, 10_000, 1e-6, rate) for rate in (0.0, 0.3))
+    more = smallest_detectable_advantage(claim, 100_000, 1e-6, 0.3)
+    assert rare is not None
+    assert common is not None
+    assert more is not None
+    assert rare < more < common
+
+
+def test_nothing_is_detectable_with_a_handful_of_trials() -> None:
+    assert smallest_detectable_advantage(PrivacyClaim(1.0), 5, 1e-6, 0.0) is None

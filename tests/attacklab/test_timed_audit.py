@@ -1,0 +1,239 @@
+"""Audits that keep to a time, mostly on a clock that only the target's draws advance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from attacklab import timed_audit
+from attacklab.attacks import ATTACKS, GeneratorSeed, Precision, ZeroRounding
+from attacklab.attacks.base import Event, Probe, Scenario
+from attacklab.findings import Finding, Verdict
+from attacklab.neighbours import NeighbouringPair
+from attacklab.referee import audit
+from attacklab.targets import Target
+from attacklab.timed_audit import SHORT_ROUND, STEPS, Paced, paced_audit
+
+ANSWERS = Precision((0.0, 1.0))
+
+
+class Slow:
+    """A release that draws so many outputs a second, on a clock of its own; each call may take some time besides."""
+
+    def __init__(self, rate: float, *, sound: bool, call: float = 0.0) -> None:
+        self.seconds, self.rate, self.sound, self.call = 0.0, rate, sound, call
+
+    def __call__(self, answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.generic]:
+        self.seconds += self.call + trials / self.rate
+        if not self.sound:
+            return answer + rng.laplace(0.0, 1.0, trials)
+        stop = -np.expm1(-1.0)
+        return round(answer) + rng.geometric(stop, trials) - rng.geometric(stop, trials)
+
+    def audited(self, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> list[Paced]:
+        monkeypatch.setattr(timed_audit.time, "perf_counter", lambda: self.seconds)
+        return paced_audit(Target.noise(self, epsilon=1.0), **{"seconds": 3.0, "until_refuted": True, **settings})
+
+
+def laplace(answer: float, trials: int, rng: np.random.Generator) -> Any:
+    return answer + rng.laplace(0.0, 1.0, trials)
+
+
+def failing(answer: float, trials: int, rng: np.random.Generator) -> Any:  # noqa: ARG001
+    raise ArithmeticError("no")
+
+
+def untimed(audited: Iterable[Paced]) -> list[Finding]:
+    return [replace(finding, seconds=0.0) for one in audited for finding in one.findings]
+
+
+def verdicts(audited: Iterable[Paced]) -> set[Verdict]:
+    return {finding.verdict for finding in untimed(audited)} - {Verdict.NOT_APPLICABLE}
+
+
+def test_a_sound_target_of_100_000_draws_a_second_is_audited_within_five_seconds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sound = Slow(100_000, sound=True)
+    audited = sound.audited(monkeypatch)
+    assert verdicts(audited) == {Verdict.NOT_DETECTED}
+    assert 1.0 < sound.seconds < 5.0
+    assert max(one.trials for one in audited) > SHORT_ROUND
+
+
+def test_a_broken_target_of_100_000_draws_a_second_is_refuted_within_a_quarter_of_a_second(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    broken = Slow(100_000, sound=False)
+    audited = broken.audited(monkeypatch)
+    assert Verdict.VIOLATED in verdicts(audited)
+    assert broken.seconds < 0.25
+    assert audited[-1].findings[0].verdict is Verdict.VIOLATED
+    assert audited[-1].attack.name == "low_bit_laplace"
+
+
+@pytest.mark.parametrize("rate", [100.0, 3_000.0, 30_000.0, 5e6])
+@pytest.mark.parametrize("until_refuted", [True, False])
+def test_an_audit_keeps_to_the_time_and_uses_it(
+    monkeypatch: pytest.MonkeyPatch, rate: float, until_refuted: bool
+) -> None:
+    sound = Slow(rate, sound=True)
+    audited = sound.audited(monkeypatch, seconds=60.0, until_refuted=until_refuted)
+    assert {one.trials for one in audited} <= set(STEPS)
+    assert sound.seconds < 66.0
+    assert sound.seconds > 30.0 or max(one.trials for one in audited) == STEPS[-1]
+
+
+def test_a_target_of_two_draws_a_second_gets_the_few_trials_there_is_time_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    rate = 2.0
+    audited = Slow(rate, sound=True).audited(monkeypatch, attacks=[ANSWERS, GeneratorSeed()], seconds=60.0)
+    precision, seed = (one.trials for one in audited)
+    assert 5 <= precision <= 20
+    assert 10 <= seed <= 50
+
+
+def test_a_faster_target_gets_more_trials_up_to_the_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    trials = [Slow(rate, sound=True).audited(monkeypatch) for rate in (3_000, 30_000, 1e12)]
+    slow, faster, fastest = (max(one.trials for one in audited) for audited in trials)
+    assert slow < faster < fastest == STEPS[-1]
+
+
+def test_what_each_call_costs_is_told_from_what_each_trial_costs(monkeypatch: pytest.MonkeyPatch) -> None:
+    trials = {
+        call: Slow(1e9, sound=True, call=call)
+        .audited(monkeypatch, attacks=[ANSWERS], seconds=30.0, until_refuted=False)[0]
+        .trials
+        for call in (0.0, 0.25)
+    }
+    # Two sides of 0.25 s each batch: some 30 s are 60 batches, of samples that grow by a quarter from 64 trials.
+    assert trials[0.0] == STEPS[-1]
+    assert 1_000 <= trials[0.25] < STEPS[-1]
+
+
+@pytest.mark.parametrize("until_refuted", [True, False])
+def test_the_findings_of_given_trials_do_not_depend_on_the_time_anything_took(
+    monkeypatch: pytest.MonkeyPatch, until_refuted: bool
+) -> None:
+    measured = Slow(30_000, sound=True).audited(monkeypatch, until_refuted=until_refuted)
+    applying = sum(attack.applies_to(Target.noise(laplace, epsilon=1.0)) for attack in ATTACKS)
+    for one in measured:
+        if one.findings[0].verdict is not Verdict.NOT_APPLICABLE:
+            alone = Slow(7, sound=True).audited(
+                monkeypatch,
+                attacks=[one.attack],
+                trials=one.trials,
+                alpha=one.alpha,
+                until_refuted=until_refuted,
+            )
+            assert untimed(alone) == untimed([one])
+            assert one.alpha == pytest.approx(1e-6 / applying)
+
+
+def test_findings_are_those_of_an_audit_with_the_same_trials_and_share_of_alpha() -> None:
+    target = Target.noise(laplace, epsilon=1.0)
+    said: list[str] = []
+    attacks = [ZeroRounding(), ANSWERS, GeneratorSeed()]
+    zero_rounding, precision, _ = paced_audit(target, attacks, seconds=0.05, seed=3, say=said.append)
+    assert len(said) == 2
+    assert "precision" in said[0]
+    assert precision.trials == int(said[0].rpartition(" ")[2])
+    alone = audit(target, [ANSWERS], trials=precision.trials, alpha=1e-6 / 2, seed=3)
+    assert [replace(one, seconds=0.0) for one in alone] == untimed([precision])
+    assert verdicts([zero_rounding]) == set()
+
+
+@dataclass(frozen=True)
+class Never:
+    """Bets on nothing, so that only its α can be looked at."""
+
+    name: str = "never"
+    flaw: str = "none"
+
+    def applies_to(self, target: Target) -> bool:
+        return target.sensitivity >= 1.0
+
+    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
+        probe(0.0, 1)
+        nothing = Event("nothing", lambda outputs: np.zeros(len(outputs), dtype=bool))
+        yield Scenario(NeighbouringPair.answers(0.0, 1.0, sensitivity=target.sensitivity), (nothing,))
+
+
+@pytest.mark.parametrize("trials", [SHORT_ROUND - 1, SHORT_ROUND + 1])
+@pytest.mark.parametrize(("until_refuted", "alpha"), [(True, 5e-7), (False, 1e-6)])
+def test_each_round_has_half_of_alpha_where_there_may_be_two(trials: int, until_refuted: bool, alpha: float) -> None:
+    target = Target.noise(laplace, epsilon=1.0)
+    (audited,) = paced_audit(target, [Never()], trials=trials, until_refuted=until_refuted)
+    (finding,) = audited.findings
+    assert (audited.trials, audited.alpha) == (trials, 1e-6)
+    assert finding.alpha == pytest.approx(alpha)
+    assert finding.counts is not None
+    assert finding.counts.trials == trials
+
+
+def test_alpha_is_split_over_the_attacks_that_apply() -> None:
+    target = Target.noise(laplace, epsilon=1.0)
+    audited = paced_audit(target, [Never("one"), ZeroRounding(), Never("two")], trials=100)
+    assert [one.alpha for one in audited] == pytest.approx([5e-7] * 3)
+    assert [one.findings[0].alpha for one in audited[::2]] == pytest.approx([5e-7] * 2)
+
+
+@pytest.mark.parametrize("until_refuted", [True, False])
+def test_attacks_behind_the_one_that_refutes_look_for_nothing_where_that_is_enough(until_refuted: bool) -> None:
+    probed = []
+
+    def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        if trials == 1 and answer == 0.0 and not rng.bit_generator.state["has_uint32"]:
+            probed.append(answer)
+        return laplace(answer, trials, rng)
+
+    audited = paced_audit(
+        Target.noise(release, epsilon=1.0), [ANSWERS, Never()], trials=5_000, until_refuted=until_refuted
+    )
+    assert audited[0].findings[0].verdict is Verdict.VIOLATED
+    assert len(audited) == (1 if until_refuted else 2)
+    assert len(probed) == (0 if until_refuted else 1)
+
+
+def test_scenarios_are_looked_for_once() -> None:
+    probed = []
+
+    def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        if trials == 1:
+            probed.append(answer)
+        return rng.random(trials)
+
+    paced_audit(Target.noise(release, epsilon=1.0), [Never()], trials=5_000, until_refuted=True)
+    assert len(probed) == 1
+
+
+@pytest.mark.parametrize("until_refuted", [True, False])
+def test_a_target_that_fails_is_asked_once_an_attack_and_ends_in_errors(until_refuted: bool) -> None:
+    calls = []
+
+    def release(answer: float, trials: int, rng: np.random.Generator) -> Any:
+        calls.append(answer)
+        return failing(answer, trials, rng)
+
+    target = Target.noise(release, epsilon=1.0)
+    audited = paced_audit(target, [Never("one"), Never("two")], seconds=1.0, until_refuted=until_refuted)
+    assert [finding.verdict for finding in untimed(audited)] == [Verdict.ERROR] * 2
+    assert all("ArithmeticError: no" in finding.reason for finding in untimed(audited))
+    assert len(calls) == 2
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf")])
+def test_seconds_out_of_range_are_refused(seconds: float) -> None:
+    with pytest.raises(ValueError, match="seconds must be finite and greater than 0"):
+        paced_audit(Target.noise(laplace, epsilon=1.0), seconds=seconds)
+
+
+@pytest.mark.parametrize("until_refuted", [True, False])
+@pytest.mark.parametrize("trials", [0, -5])
+def test_trials_out_of_range_are_refused(trials: int, until_refuted: bool) -> None:
+    with pytest.raises(ValueError, match="trials must be at least 1"):
+        paced_audit(Target.noise(laplace, epsilon=1.0), [ANSWERS], trials=trials, until_refuted=until_refuted)
