@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, TypeVar
 
+from attacklab.errors import UsageError, UsageTypeError
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -37,11 +39,11 @@ class PrivacyClaim:
     def __post_init__(self) -> None:
         for name, value in (("epsilon", self.epsilon), ("delta", self.delta)):
             if not isinstance(value, Real) or isinstance(value, bool):
-                raise TypeError(f"{name} must be a number, not {value!r}")
+                raise UsageTypeError(f"{name} must be a number, not {value!r}")
         if not (math.isfinite(self.epsilon) and self.epsilon >= 0):
-            raise ValueError(f"epsilon must be finite and at least 0, not {self.epsilon}")
+            raise UsageError(f"epsilon must be finite and at least 0, not {self.epsilon}")
         if not 0 <= self.delta < 1:
-            raise ValueError(f"delta must lie in [0, 1), not {self.delta}")
+            raise UsageError(f"delta must lie in [0, 1), not {self.delta}")
 
     @classmethod
     def from_base2(cls, eta: float) -> PrivacyClaim:
@@ -65,10 +67,10 @@ class PrivacyClaim:
             ValueError: `size` is less than 1, or the δ that remains is 1 or more and promises nothing.
         """
         if size < 1:
-            raise ValueError(f"size must be at least 1, not {size}")
+            raise UsageError(f"size must be at least 1, not {size}")
         delta = size * _scaled_by_exp(self.delta, (size - 1) * self.epsilon)
         if delta >= 1:
-            raise ValueError(
+            raise UsageError(
                 f"({self.epsilon}, {self.delta})-DP promises nothing to a group of {size}: delta is {delta}"
             )
         return PrivacyClaim(size * self.epsilon, delta)
@@ -80,7 +82,7 @@ class PrivacyClaim:
             ValueError: `answers` is less than 1, or m·δ is 1 or more.
         """
         if answers < 1:
-            raise ValueError(f"answers must be at least 1, not {answers}")
+            raise UsageError(f"answers must be at least 1, not {answers}")
         return PrivacyClaim(answers * self.epsilon, answers * self.delta)
 
     def posterior_bounds(self, prior: float) -> tuple[float, float]:
@@ -90,9 +92,9 @@ class PrivacyClaim:
             ValueError: `prior` is outside [0, 1], or the claim has δ > 0 and bounds no posterior.
         """
         if not 0 <= prior <= 1:
-            raise ValueError(f"prior must lie in [0, 1], not {prior}")
+            raise UsageError(f"prior must lie in [0, 1], not {prior}")
         if self.delta > 0:
-            raise ValueError("a claim with delta > 0 bounds no posterior")
+            raise UsageError("a claim with delta > 0 bounds no posterior")
         if prior in (0, 1):
             return prior, prior
         log_odds = math.log(prior) - math.log1p(-prior)

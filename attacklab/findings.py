@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.claims import PrivacyClaim
+from attacklab.errors import UsageError, UsageTypeError
 from attacklab.neighbours import NeighbouringPair, Relation
 
 SCHEMA = "attacklab/1"
@@ -171,7 +172,7 @@ class Finding:
         """
         unknown = sorted(set(data) - {field.name for field in fields(cls)})
         if unknown:
-            raise ValueError(f"not a finding: unknown fields {', '.join(unknown)}")
+            raise UsageError(f"not a finding: unknown fields {', '.join(unknown)}")
         values = dict(data)
         try:
             values["verdict"] = Verdict(data["verdict"])
@@ -189,7 +190,7 @@ class Finding:
                     values[name] = Estimate(**data[name])
             return cls(**values)
         except (TypeError, KeyError) as error:
-            raise ValueError(f"not a finding: {error}") from error
+            raise UsageError(f"not a finding: {error}") from error
 
 
 def decisive(findings: Sequence[Finding]) -> list[Finding]:
@@ -260,13 +261,13 @@ def read_record(path: Path) -> dict[str, Any]:
     try:
         data = json.loads(path.read_text(encoding="utf-8"), parse_constant=_not_json)
     except ValueError as error:
-        raise ValueError(f"{path} is not JSON: {error}") from error
+        raise UsageError(f"{path} is not JSON: {error}") from error
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-        raise ValueError(f"{path} is not a record of schema {SCHEMA}")
+        raise UsageError(f"{path} is not a record of schema {SCHEMA}")
     try:
         return {**data, "findings": [Finding.from_json(finding) for finding in data["findings"]]}
     except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path} holds a malformed finding: {error}") from error
+        raise UsageError(f"{path} holds a malformed finding: {error}") from error
 
 
 def to_text(data: Mapping[str, Any]) -> str:
@@ -281,7 +282,7 @@ def require_writable(path: Path) -> None:
         ValueError: it is a folder, or its folder can neither be written to nor made.
     """
     if path.is_dir():
-        raise ValueError(f"cannot write to {path}: it is a folder")
+        raise UsageError(f"cannot write to {path}: it is a folder")
     require_writable_folder(path.parent)
 
 
@@ -296,7 +297,7 @@ def require_writable_folder(folder: Path) -> None:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise ValueError(f"cannot write to {folder}: {error.strerror}") from error
+        raise UsageError(f"cannot write to {folder}: {error.strerror}") from error
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
@@ -330,10 +331,10 @@ def _rounded(bound: float, digits: int, rounding: str) -> str:
 
 
 def _not_json(constant: str) -> float:
-    raise ValueError(f"{constant} is no JSON number")
+    raise UsageError(f"{constant} is no JSON number")
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
-    raise TypeError(f"a record cannot hold a {type(value).__name__}")
+    raise UsageTypeError(f"a record cannot hold a {type(value).__name__}")

@@ -13,6 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from attacklab.errors import ArithmeticModeError
+
 Floats: TypeAlias = NDArray[np.floating[Any]]
 Doubles: TypeAlias = NDArray[np.float64]
 
@@ -118,10 +120,6 @@ def format_of(outputs: NDArray[Any]) -> Format:
 def format_of_type(dtype: np.dtype[Any]) -> Format:
     """The format of a type of numpy's; binary64 where that is no type of floats, or a wider one."""
     return {np.dtype(np.float32): BINARY32, np.dtype(np.float16): BINARY16}.get(dtype, BINARY64)
-
-
-class ArithmeticModeError(Exception):
-    """This process does not compute as IEEE 754 says, so no finding of it would mean anything."""
 
 
 def power_of_two_within(value: float) -> float:

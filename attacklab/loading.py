@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from attacklab.claims import PrivacyClaim
+from attacklab.errors import UsageError
 from attacklab.libraries import adapter_module, near_library
 from attacklab.targets import Kind, Release, Target, described, in_one_line
 
@@ -41,23 +42,23 @@ def load_target(spec: str, *, kind: Kind | None = None, epsilon: float | None = 
         known = sorted(_targets_in(module))
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"targets in it: {', '.join(known) or 'none'}"
-        raise ValueError(f"{place} has no {name!r}; {hint}")
+        raise UsageError(f"{place} has no {name!r}; {hint}")
     if epsilon is not None:
         PrivacyClaim(epsilon)  # before it is handed to somebody's code
     if kind is not None:
         if epsilon is None:
-            raise ValueError(f"{spec} is taken as a release function, which needs an epsilon")
+            raise UsageError(f"{spec} is taken as a release function, which needs an epsilon")
         if isinstance(found, Target):
-            raise ValueError(f"{spec} is a target with a claim of its own; leave the kind and the parameters out")
+            raise UsageError(f"{spec} is a target with a claim of its own; leave the kind and the parameters out")
         target = made_target(kind, found, epsilon=epsilon, name=name, **parameters)
     elif isinstance(found, Target):
         if epsilon is not None or parameters:
-            raise ValueError(f"{spec} is a target with a claim of its own; leave the parameters out")
+            raise UsageError(f"{spec} is a target with a claim of its own; leave the parameters out")
         target = found
     elif callable(found):
         target = _called(found, spec, {} if epsilon is None else {"epsilon": epsilon}, parameters)
     else:
-        raise ValueError(f"{spec} is {described(found)}, neither a Target nor a function")
+        raise UsageError(f"{spec} is {described(found)}, neither a Target nor a function")
     if adapter_module(place):
         target = replace(target, name=spec)
     return replace(target, version=_version(module)) if target.version == "unknown" else target
@@ -71,7 +72,7 @@ def place_and_name(spec: str) -> tuple[str, str]:
     """
     place, separator, name = spec.rpartition(":")
     if not separator or not place or not name:
-        raise ValueError(f"target {spec!r} must be written path/file.py:name or package.module:name")
+        raise UsageError(f"target {spec!r} must be written path/file.py:name or package.module:name")
     return place, name
 
 
@@ -85,10 +86,10 @@ def made_target(kind: Kind, release: Release, **parameters: Any) -> Target:
     taken = inspect.signature(constructor).parameters
     unknown = [name for name in parameters if name not in taken]
     if unknown:
-        raise ValueError(f"a {kind} target takes no {' or '.join(unknown)}")
+        raise UsageError(f"a {kind} target takes no {' or '.join(unknown)}")
     missing = [name for name in ("epsilon", "bounds") if name in taken and name not in parameters]
     if missing:
-        raise ValueError(f"a {kind} target needs {' and '.join(missing)}")
+        raise UsageError(f"a {kind} target needs {' and '.join(missing)}")
     target: Target = constructor(release, **parameters)
     return target
 
@@ -108,17 +109,17 @@ def _called(maker: Callable[..., Any], spec: str, epsilon: dict[str, float], par
     try:
         inspect.signature(maker).bind(**epsilon, **parameters)
     except TypeError as error:
-        raise ValueError(f"{needed} ({error})") from error
+        raise UsageError(f"{needed} ({error})") from error
     try:
         made = maker(**epsilon, **parameters)
     except ModuleNotFoundError as error:
-        raise ValueError(f"{spec} needs {error.name}, which is not installed here") from error
+        raise UsageError(f"{spec} needs {error.name}, which is not installed here") from error
     except (Exception, SystemExit) as error:
-        raise ValueError(f"{spec} raised {in_one_line(error)}") from error
+        raise UsageError(f"{spec} raised {in_one_line(error)}") from error
     if isinstance(made, dict):
         return _described(made, spec, maker.__name__)
     if not isinstance(made, Target):
-        raise ValueError(f"{needed} (it returned {described(made)})")
+        raise UsageError(f"{needed} (it returned {described(made)})")
     return made
 
 
@@ -126,7 +127,7 @@ def _described(description: dict[str, Any], spec: str, name: str) -> Target:
     """The target that a dict of plain values describes."""
     rest = {key: value for key, value in description.items() if key not in ("kind", "release")}
     if description.get("kind") not in list(Kind) or "release" not in description:
-        raise ValueError(f"{spec} returned a dict without a release, or without a kind out of {', '.join(Kind)}")
+        raise UsageError(f"{spec} returned a dict without a release, or without a kind out of {', '.join(Kind)}")
     return made_target(Kind(description["kind"]), description["release"], name=name, **rest)
 
 
@@ -134,10 +135,10 @@ def _module(place: str) -> ModuleType:
     if place.endswith(".py"):
         path = Path(place)
         if not path.is_file():
-            raise ValueError(f"there is no file {place}")
+            raise UsageError(f"there is no file {place}")
         module_spec = importlib.util.spec_from_file_location(path.stem, path)
         if module_spec is None or module_spec.loader is None:
-            raise ValueError(f"{place} is not a Python file")
+            raise UsageError(f"{place} is not a Python file")
         module = importlib.util.module_from_spec(module_spec)
         sys.modules.setdefault(path.stem, module)
         try:
@@ -145,16 +146,16 @@ def _module(place: str) -> ModuleType:
         except (Exception, SystemExit) as error:
             if sys.modules.get(path.stem) is module:
                 del sys.modules[path.stem]
-            raise ValueError(f"{place} cannot be loaded: {in_one_line(error)}") from error
+            raise UsageError(f"{place} cannot be loaded: {in_one_line(error)}") from error
         return module
     if Path(place).is_file():
-        raise ValueError(f"{place} is not a Python file: its name must end in .py")
+        raise UsageError(f"{place} is not a Python file: its name must end in .py")
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:
         return importlib.import_module(place)
     except (Exception, SystemExit) as error:
-        raise ValueError(f"module {place} cannot be imported: {in_one_line(error)}{near_library(place)}") from error
+        raise UsageError(f"module {place} cannot be imported: {in_one_line(error)}{near_library(place)}") from error
 
 
 def _targets_in(module: ModuleType) -> list[str]:
@@ -176,7 +177,7 @@ def _version(module: ModuleType) -> str:
         try:
             return f"{distribution} {metadata.version(distribution)}"
         except metadata.PackageNotFoundError as error:
-            raise ValueError(f"{distribution} is not installed in {sys.prefix}") from error
+            raise UsageError(f"{distribution} is not installed in {sys.prefix}") from error
     declared = getattr(module, "__version__", None)
     if declared is not None:
         return str(declared)

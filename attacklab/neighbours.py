@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from attacklab.errors import UsageError
+
 
 class Relation(enum.StrEnum):
     """What makes two datasets neighbours."""
@@ -21,7 +23,7 @@ class Relation(enum.StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> Relation:
-        raise ValueError(f"relation must be one of {', '.join(cls)}, not {value!r}")
+        raise UsageError(f"relation must be one of {', '.join(cls)}, not {value!r}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +61,7 @@ class NeighbouringPair:
         """
         one, other = _finite("utilities", first), _finite("utilities", second)
         if one.shape != other.shape:
-            raise ValueError(f"utilities of a pair must have the same length, not {one.size} and {other.size}")
+            raise UsageError(f"utilities of a pair must have the same length, not {one.size} and {other.size}")
         _require_within(one, other, sensitivity, "utilities")
         return cls(one, other, None)
 
@@ -72,16 +74,16 @@ class NeighbouringPair:
         """
         one, other = np.asarray(first), np.asarray(second)
         if one.ndim != 1 or other.ndim != 1:
-            raise ValueError(f"records must be vectors, not of shapes {one.shape} and {other.shape}")
+            raise UsageError(f"records must be vectors, not of shapes {one.shape} and {other.shape}")
         if relation is Relation.ADD_REMOVE:
             longer, shorter = (one, other) if len(one) > len(other) else (other, one)
             apart = len(longer) == len(shorter) + 1 and _is_one_deleted(longer, shorter)
         elif relation is Relation.SUBSTITUTE:
             apart = len(one) == len(other) and int(np.count_nonzero(_differ(one, other))) == 1
         else:
-            raise ValueError(f"records are neighbours by add-remove or substitute, not by {relation}")
+            raise UsageError(f"records are neighbours by add-remove or substitute, not by {relation}")
         if not apart:
-            raise ValueError(f"not neighbouring by {relation}: datasets of {len(one)} and {len(other)} records")
+            raise UsageError(f"not neighbouring by {relation}: datasets of {len(one)} and {len(other)} records")
         return cls(one, other, relation)
 
     @classmethod
@@ -100,9 +102,9 @@ class NeighbouringPair:
                 np.array_equal(np.delete(np.delete(larger, node, 0), node, 1), smaller) for node in range(len(larger))
             )
         else:
-            raise ValueError(f"graphs are neighbours by node or edge, not by {relation}")
+            raise UsageError(f"graphs are neighbours by node or edge, not by {relation}")
         if not apart:
-            raise ValueError(f"not neighbouring by {relation}: graphs of {len(one)} and {len(other)} nodes")
+            raise UsageError(f"not neighbouring by {relation}: graphs of {len(one)} and {len(other)} nodes")
         return cls(one, other, relation)
 
     def swapped(self) -> NeighbouringPair:
@@ -113,16 +115,16 @@ class NeighbouringPair:
 def _finite(what: str, values: ArrayLike) -> NDArray[np.float64]:
     vector = np.atleast_1d(np.asarray(values, dtype=np.float64))
     if vector.ndim != 1 or vector.size == 0:
-        raise ValueError(f"{what} must be a non-empty vector, not of shape {vector.shape}")
+        raise UsageError(f"{what} must be a non-empty vector, not of shape {vector.shape}")
     if not np.isfinite(vector).all():
-        raise ValueError(f"{what} must be finite; number {int(np.argmin(np.isfinite(vector)))} is not")
+        raise UsageError(f"{what} must be finite; number {int(np.argmin(np.isfinite(vector)))} is not")
     return vector
 
 
 def _require_within(one: NDArray[np.float64], other: NDArray[np.float64], sensitivity: float, what: str) -> None:
     """Compare exactly: a difference that only rounds to the sensitivity may really be larger."""
     if not (math.isfinite(sensitivity) and sensitivity > 0):
-        raise ValueError(f"sensitivity must be finite and greater than 0, not {sensitivity}")
+        raise UsageError(f"sensitivity must be finite and greater than 0, not {sensitivity}")
     larger, smaller = np.maximum(one, other), np.minimum(one, other)
     with np.errstate(over="ignore", invalid="ignore"):  # a difference that overflows is too large, whatever its error
         difference = larger - smaller
@@ -132,7 +134,7 @@ def _require_within(one: NDArray[np.float64], other: NDArray[np.float64], sensit
     too_far = (difference > sensitivity) | ((difference == sensitivity) & (error > 0))
     if too_far.any():
         number = int(np.argmax(too_far))
-        raise ValueError(
+        raise UsageError(
             f"not neighbouring: {what} {float(one[number])!r} and {float(other[number])!r} (number {number}) "
             f"are further apart than the sensitivity {sensitivity}"
         )
@@ -156,7 +158,7 @@ def _differ(one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.bool_]:
 def _adjacency(matrix: ArrayLike) -> NDArray[np.bool_]:
     array = np.asarray(matrix, dtype=bool)
     if array.ndim != 2 or array.shape[0] != array.shape[1]:
-        raise ValueError(f"a graph must be a square adjacency matrix, not of shape {array.shape}")
+        raise UsageError(f"a graph must be a square adjacency matrix, not of shape {array.shape}")
     if not np.array_equal(array, array.T):
-        raise ValueError("a graph must be undirected: its adjacency matrix is not symmetric")
+        raise UsageError("a graph must be undirected: its adjacency matrix is not symmetric")
     return array

@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from attacklab.errors import UsageError
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Kind, Outputs, Target
 
@@ -56,7 +57,7 @@ class CountedBits:
         """
         count = index(count)  # 1 << count overflows for integers of numpy
         if count < 0:
-            raise ValueError(f"count must be at least 0, not {count}")
+            raise UsageError(f"count must be at least 0, not {count}")
         self.taken += count
         while self._pooled < count:
             self._pool = self._pool << 8 * _POOL_BYTES | int.from_bytes(self._rng.bytes(_POOL_BYTES), "big")
@@ -85,7 +86,7 @@ def with_bits_taken(target: Target) -> Target:
     """
     sampler = target.sampler
     if sampler is None:
-        raise ValueError(f"{target.name} has no sampler that takes random bits")
+        raise UsageError(f"{target.name} has no sampler that takes random bits")
 
     def observe(input_: Any, rng: np.random.Generator) -> tuple[Any, int]:
         bits = CountedBits(rng)
@@ -129,9 +130,9 @@ def bits_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> int:
         ValueError: it is not a state of PCG64, or not of the same generator.
     """
     if before["bit_generator"] != "PCG64" or after["bit_generator"] != "PCG64":
-        raise ValueError(f"bits are counted for PCG64 only, not for {before['bit_generator']}")
+        raise UsageError(f"bits are counted for PCG64 only, not for {before['bit_generator']}")
     if before["state"]["inc"] != after["state"]["inc"]:
-        raise ValueError("the states must be those of one generator")
+        raise UsageError("the states must be those of one generator")
     state, goal = before["state"]["state"], after["state"]["state"]
     factor, summand = _MULTIPLIER, before["state"]["inc"]
     words, bit = 0, 1

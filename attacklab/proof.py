@@ -17,6 +17,7 @@ from functools import partial
 from typing import Any
 
 from attacklab.claims import PrivacyClaim
+from attacklab.errors import UsageError
 from attacklab.findings import Estimate, Finding, Verdict, described_pair, lower_text, upper_text
 from attacklab.laws import Certificate, Decision, Law, Limits, NeverEnds, Progress, advantage, certify, enumerate_law
 from attacklab.laws.enclosures import float_above, float_below
@@ -48,7 +49,7 @@ def laws_of(
         LawError: the sampler cannot be enumerated; the message says why.
     """
     if target.sampler is None:
-        raise ValueError(f"{target.name} takes no random bits, so its law cannot be found; audit it instead")
+        raise UsageError(f"{target.name} takes no random bits, so its law cannot be found; audit it instead")
     first, second = (_law(partial(target.sampler, input_), limits, progress) for input_ in (pair.first, pair.second))
     return first, second
 
@@ -88,7 +89,7 @@ def prove(
         LawError: the sampler cannot be enumerated; the message says why.
     """
     if not target.covers(pair):
-        raise ValueError(f"{target.name} claims for {target.relation} neighbours, nothing of a pair by {pair.relation}")
+        raise UsageError(f"{target.name} claims for {target.relation} neighbours, nothing of a pair by {pair.relation}")
     started = time.perf_counter()
     first, second = laws_of(target, pair, limits=limits, progress=progress)
     claim = target.claim
@@ -130,7 +131,7 @@ def default_pair(target: Target) -> NeighbouringPair:
         if target.relation is Relation.SUBSTITUTE:
             return NeighbouringPair.records([lower], [upper], Relation.SUBSTITUTE)
         return NeighbouringPair.records([lower], [lower, upper], Relation.ADD_REMOVE)
-    raise ValueError(f"a {target.kind} target needs a pair of its own")
+    raise UsageError(f"a {target.kind} target needs a pair of its own")
 
 
 def _verdict(claim: PrivacyClaim, certificate: Certificate, first: Law, second: Law) -> Verdict:

@@ -22,6 +22,7 @@ import numpy as np
 from attacklab.attacks import ATTACKS
 from attacklab.attacks.base import Attack
 from attacklab.claims import PrivacyClaim
+from attacklab.errors import LabFault, TargetError, UsageError
 from attacklab.execution.batches import Bench, Outline, Role, Sample, applies
 from attacklab.execution.checkpoint import Checkpoint, Recorded
 from attacklab.execution.runners import Here, Runner, Say
@@ -30,7 +31,7 @@ from attacklab.floats import require_ieee_arithmetic
 from attacklab.statistics.betting import evidence, judge
 from attacklab.statistics.inference import Assessment, assess, share_of_alpha
 from attacklab.statistics.power import smallest_detectable_advantage, trials_needed
-from attacklab.targets import Target, TargetError
+from attacklab.targets import Target
 
 DEFAULT_TRIALS = 100_000
 DEFAULT_ALPHA = 1e-6
@@ -105,9 +106,9 @@ def audit(
     """
     require_ieee_arithmetic()
     if trials < 1:
-        raise ValueError(f"trials must be at least 1, not {trials}")
+        raise UsageError(f"trials must be at least 1, not {trials}")
     if seed < 0:
-        raise ValueError(f"seed must be at least 0, not {seed}")
+        raise UsageError(f"seed must be at least 0, not {seed}")
     share_of_alpha(alpha, 1)  # refuses one out of range before anything runs
     findings: list[Finding] = []
     with contextlib.ExitStack() as ends:
@@ -157,7 +158,7 @@ def _planned(target: Target, attack: Attack, place: int, runner: Runner) -> _Pla
         if not applies(attack, target):
             return _Plan((), reason=f"{attack.name} does not apply to a {target.kind} target")
         outlines = runner.outlines(place)
-    except TargetError as error:
+    except (TargetError, LabFault) as error:
         return _Plan((), time.perf_counter() - started, Verdict.ERROR, str(error))
     return _Plan(outlines, time.perf_counter() - started, reason=f"{attack.name} found nothing to try on this target")
 
@@ -195,7 +196,7 @@ class _Trial:
             event, seen = self._chosen(outlines, number, claim)
             needed = trials_needed(claim, seen.first / seen.trials, seen.second / seen.trials, alpha)
             counts, assessment = self._judged_event(outlines, number, event, claim, alpha, needed)
-        except TargetError as error:
+        except (TargetError, LabFault) as error:
             return self._finding(Verdict.ERROR, str(error), pair=outline.pair, seconds=time.perf_counter() - started)
         detectable = None if assessment.violated else self._detectable(claim, assessment, alpha)
         verdict, reason = _verdict(assessment, detectable, claim.ceiling)

@@ -17,6 +17,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from attacklab.errors import UsageError
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Kind, Target
 
@@ -44,7 +45,7 @@ def floats(lower: float = -LARGEST, upper: float = LARGEST) -> st.SearchStrategy
         ValueError: they are not finite, or lower > upper.
     """
     if not (math.isfinite(lower) and math.isfinite(upper) and lower <= upper):
-        raise ValueError(f"lower and upper must be finite and lower <= upper, not {lower} and {upper}")
+        raise UsageError(f"lower and upper must be finite and lower <= upper, not {lower} and {upper}")
     return _floats(lower, upper)
 
 
@@ -94,7 +95,7 @@ def pairs_of_records(
         ValueError: the relation is not one of records.
     """
     if relation not in (Relation.ADD_REMOVE, Relation.SUBSTITUTE):
-        raise ValueError(f"records are neighbours by add-remove or substitute, not by {relation}")
+        raise UsageError(f"records are neighbours by add-remove or substitute, not by {relation}")
     replaces = relation is Relation.SUBSTITUTE
     first = draw(records(bounds, least=max(least, int(replaces)), most=most))
     place = draw(st.integers(0, len(first) - int(replaces)))
@@ -117,7 +118,7 @@ def pairs_of_graphs(draw: st.DrawFn, relation: Relation, *, most_nodes: int = 8)
         ValueError: the relation is not one of graphs.
     """
     if relation not in (Relation.NODE, Relation.EDGE):
-        raise ValueError(f"graphs are neighbours by node or edge, not by {relation}")
+        raise UsageError(f"graphs are neighbours by node or edge, not by {relation}")
     nodes = draw(st.integers(2, most_nodes))
     upper = np.zeros((nodes, nodes), dtype=bool)
     places = np.triu_indices(nodes, 1)
@@ -154,7 +155,7 @@ def neighbouring_pairs(target: Target, relation: Relation | None = None) -> st.S
             least = int(target.kind is Kind.MEAN)
             return pairs_of_records(target.bounds, relation or target.relation or Relation.ADD_REMOVE, least=least)
         case _:
-            raise ValueError(f"the pairs of a {target.kind} target can be anything: build a strategy from the others")
+            raise UsageError(f"the pairs of a {target.kind} target can be anything: build a strategy from the others")
 
 
 def drawn(strategy: st.SearchStrategy[T], count: int, *, seed: int) -> list[T]:

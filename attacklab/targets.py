@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.claims import PrivacyClaim
+from attacklab.errors import LabError, TargetError, UsageError, UsageTypeError
 from attacklab.neighbours import NeighbouringPair, Relation
 
 Outputs: TypeAlias = NDArray[Any]
@@ -42,7 +43,7 @@ class Kind(enum.StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> Kind:
-        raise ValueError(f"kind must be one of {', '.join(cls)}, not {value!r}")
+        raise UsageError(f"kind must be one of {', '.join(cls)}, not {value!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +64,6 @@ class Failure:
 
 class _Raised(Exception):
     """A release raised the exception that is the cause of this one."""
-
-
-class TargetError(Exception):
-    """A target did not do what a target must do: it raised, or its outputs are not one valid output a trial."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,23 +97,23 @@ class Target:
 
     def __post_init__(self) -> None:
         if not callable(self.release):
-            raise TypeError(f"release must be callable as release(input, trials, rng), not {self.release!r}")
+            raise UsageTypeError(f"release must be callable as release(input, trials, rng), not {self.release!r}")
         if self.claim.epsilon <= 0:
-            raise ValueError(f"epsilon must be greater than 0, not {self.claim.epsilon}")
+            raise UsageError(f"epsilon must be greater than 0, not {self.claim.epsilon}")
         if not (math.isfinite(self.sensitivity) and self.sensitivity > 0):
-            raise ValueError(f"sensitivity must be finite and greater than 0, not {self.sensitivity}")
+            raise UsageError(f"sensitivity must be finite and greater than 0, not {self.sensitivity}")
         if self.bounds is not None and not (
             math.isfinite(self.bounds[0]) and math.isfinite(self.bounds[1]) and self.bounds[0] < self.bounds[1]
         ):
-            raise ValueError(f"bounds must be finite and lower < upper, not {self.bounds}")
+            raise UsageError(f"bounds must be finite and lower < upper, not {self.bounds}")
         if self.noise_scale is not None and not (math.isfinite(self.noise_scale) and self.noise_scale > 0):
-            raise ValueError(f"noise_scale must be finite and greater than 0, not {self.noise_scale}")
+            raise UsageError(f"noise_scale must be finite and greater than 0, not {self.noise_scale}")
         if self.kind in (Kind.SUM, Kind.MEAN) and self.bounds is None:
-            raise ValueError(f"a {self.kind} target needs the bounds of a record")
+            raise UsageError(f"a {self.kind} target needs the bounds of a record")
         if self.relation is not None:
             relation = Relation(self.relation)
             if self.kind in (Kind.SUM, Kind.MEAN) and relation not in (Relation.ADD_REMOVE, Relation.SUBSTITUTE):
-                raise ValueError(f"relation of a {self.kind} target must be add-remove or substitute, not {relation}")
+                raise UsageError(f"relation of a {self.kind} target must be add-remove or substitute, not {relation}")
             object.__setattr__(self, "relation", relation)  # it may have been written as text
 
     @classmethod
@@ -310,7 +307,7 @@ def as_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
         lower, upper = bounds
         return float(lower), float(upper)
     except (TypeError, ValueError):
-        raise TypeError(f"bounds must be two numbers, lower and upper, not {bounds!r}") from None
+        raise UsageTypeError(f"bounds must be two numbers, lower and upper, not {bounds!r}") from None
 
 
 def _name_of(release: Release) -> str:
@@ -326,8 +323,8 @@ def _as_vector(values: list[Any]) -> NDArray[Any]:
 
 
 def in_one_line(error: BaseException) -> str:
-    """An exception's type and message, for messages of one line."""
-    return " ".join(f"{type(error).__name__}: {error}".split())
+    """An exception in one line: its type and message, or the message alone of one that this package raises."""
+    return " ".join((str(error) if isinstance(error, LabError) else f"{type(error).__name__}: {error}").split())
 
 
 def described(value: object) -> str:

@@ -20,12 +20,13 @@ from typing import Any
 
 from attacklab.attacks import ATTACKS
 from attacklab.attacks.base import Attack
-from attacklab.execution.batches import FIRST_LOOK, AttackError, Batch, Bench, Outline, Role, Sample, applies
+from attacklab.errors import AttackError, LabFault, TargetError, UsageError
+from attacklab.execution.batches import FIRST_LOOK, Batch, Bench, Outline, Role, Sample, applies
 from attacklab.execution.runners import Here, Results, Runner, Say
 from attacklab.findings import Finding, Verdict
 from attacklab.referee import CHOOSING_SHARE, DEFAULT_ALPHA, audit
 from attacklab.statistics.inference import share_of_alpha
-from attacklab.targets import Target, TargetError
+from attacklab.targets import Target
 
 DEFAULT_SECONDS = 60.0
 """How long an audit may take where nothing else is asked for."""
@@ -100,9 +101,9 @@ def paced_audit(
         ArithmeticModeError: this process does not compute as IEEE 754 says.
     """
     if not (math.isfinite(seconds) and seconds > 0):
-        raise ValueError(f"seconds must be finite and greater than 0, not {seconds}")
+        raise UsageError(f"seconds must be finite and greater than 0, not {seconds}")
     if trials is not None and trials < 1:
-        raise ValueError(f"trials must be at least 1, not {trials}")
+        raise UsageError(f"trials must be at least 1, not {trials}")
     started = time.perf_counter()
     settings = {**rest, "seed": seed, "say": say}
     applying = max(1, sum(_applies(attack, target) for attack in attacks))
@@ -189,7 +190,7 @@ class _Turn:
     def _rehearsed(self, seconds: float) -> list[_Cost]:
         """What the scenarios cost."""
         costs: list[_Cost] = []
-        with contextlib.suppress(TargetError):  # the referee reports it
+        with contextlib.suppress(TargetError, LabFault):  # the referee reports it
             outlines = self._runner.outlines(0)
             for number, outline in enumerate(outlines):
                 started = time.perf_counter()
@@ -240,15 +241,15 @@ class _LooksOnce:
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
-        self._found: tuple[Outline, ...] | TargetError | None = None
+        self._found: tuple[Outline, ...] | TargetError | LabFault | None = None
 
     def outlines(self, attack: int) -> tuple[Outline, ...]:
         if self._found is None:
             try:
                 self._found = self._runner.outlines(attack)
-            except TargetError as error:
+            except (TargetError, LabFault) as error:
                 self._found = error
-        if isinstance(self._found, TargetError):
+        if isinstance(self._found, TargetError | LabFault):
             raise self._found
         return self._found
 

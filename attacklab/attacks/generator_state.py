@@ -27,9 +27,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.attacks.samplers.mersenne_twister import WORDS, StateNotFound, recover_state
+from attacklab.errors import TargetError
 from attacklab.floats import Doubles, half_ulp
 from attacklab.neighbours import NeighbouringPair
-from attacklab.targets import Kind, Outputs, Target, TargetError
+from attacklab.targets import Kind, Outputs, Target
 
 UNIFORM_BITS, FIRST_BITS, SECOND_BITS = 53, 27, 26
 """A uniform of 53 bits is made of the leading 27 and 26 bits of two outputs."""

@@ -21,9 +21,10 @@ from dataclasses import dataclass
 
 from attacklab.attacks.base import Probe, Scenario, released_format
 from attacklab.attacks.common.half_lines import half_line
+from attacklab.errors import TargetError
 from attacklab.floats import tie_between_floats
 from attacklab.neighbours import NeighbouringPair
-from attacklab.targets import Kind, Target, TargetError
+from attacklab.targets import Kind, Target
 
 EXCESS = 256.0
 """How many noise scales apart the floats on either side of the answer should be."""

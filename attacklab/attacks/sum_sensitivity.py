@@ -40,8 +40,9 @@ from attacklab import bisection
 from attacklab.attacks.base import Probe, Scenario
 from attacklab.attacks.common.datasets import ends, on_path
 from attacklab.attacks.common.half_lines import half_line_scenario, typical
+from attacklab.errors import TargetError
 from attacklab.neighbours import Relation
-from attacklab.targets import Kind, Target, TargetError
+from attacklab.targets import Kind, Target
 
 PROBED = 31
 """Outputs whose median stands for the answer, at every step of the bisection."""

@@ -27,8 +27,9 @@ from numpy.typing import NDArray
 
 from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.attacks.common.failures import failed
+from attacklab.errors import TargetError
 from attacklab.neighbours import NeighbouringPair
-from attacklab.targets import Kind, Outputs, Target, TargetError
+from attacklab.targets import Kind, Outputs, Target
 
 PROBED = 2_000
 """Outputs of either input that the adversary draws beforehand."""

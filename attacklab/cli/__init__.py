@@ -24,6 +24,7 @@ from rich.text import Text
 
 from attacklab.attacks import ATTACKS, ON_REQUEST
 from attacklab.attacks.base import Attack
+from attacklab.errors import ArithmeticModeError, UsageError
 from attacklab.execution.batches import Bench
 from attacklab.execution.runners import DaskWorkers, Here, Load, ProcessWorkers, Runner, WhenLong, processors
 from attacklab.findings import (
@@ -35,7 +36,6 @@ from attacklab.findings import (
     to_text,
     write_whole,
 )
-from attacklab.floats import ArithmeticModeError
 from attacklab.isolation import external, isolated
 from attacklab.laws import Progress
 from attacklab.libraries import NAMES, Library, library, library_of
@@ -199,7 +199,7 @@ def audit_(
     """Run every attack that applies against a target."""
     parameters: dict[str, Any] = {"delta": delta, "sensitivity": sensitivity, "relation": relation}
     if (lower is None) != (upper is None):
-        raise ValueError("--lower and --upper go together")
+        raise UsageError("--lower and --upper go together")
     if lower is not None:
         parameters["bounds"] = (lower, upper)
     parameters = {name: value for name, value in parameters.items() if value is not None}
@@ -212,7 +212,7 @@ def audit_(
     python = None if in_env is None else interpreter(in_env, Path.cwd())
     known_library = None if target is None else library_of(target)
     if known_library is not None and trials is None and resume is not None:
-        raise ValueError("--resume of a library's target needs --trials, so that both runs are alike")
+        raise UsageError("--resume of a library's target needs --trials, so that both runs are alike")
     loaded = _loaded(target, command, isolate, python, parameters, limits)
     load = partial(_loaded, target and _absolute(target), command, isolate, python, parameters, limits)
     by_name = {known.name: known for known in (*ATTACKS, *ON_REQUEST)}
@@ -223,7 +223,7 @@ def audit_(
     options |= {"--kind": kind, "--epsilon": epsilon, "--delta": delta, "--sensitivity": sensitivity}
     options |= {"--lower": lower, "--upper": upper, "--relation": relation}
     if sarif == Path("-"):
-        raise ValueError("--sarif needs the name of a file; only --json takes - for standard output")
+        raise UsageError("--sarif needs the name of a file; only --json takes - for standard output")
     for file in (_file(json), sarif, resume):
         if file is not None:
             require_writable(file)
@@ -279,7 +279,7 @@ def prove_(
         require_writable(file)
     loaded = load_target(target, epsilon=epsilon)
     if (first is None) != (second is None):
-        raise ValueError("--first and --second go together")
+        raise UsageError("--first and --second go together")
     pair = default_pair(loaded) if first is None else _pair(loaded, _numbers(first), _numbers(str(second)))
     options = {"--epsilon": epsilon, "--first": first, "--second": second}
     limits = replace(LIMITS, runs=runs)
@@ -304,12 +304,12 @@ def _where(
     """What the two options say of where trials run; a library that no seed replays can be audited here only."""
     if known_library is not None and known_library.unseeded:
         if scheduler is not None or workers not in (None, 1):
-            raise ValueError(f"no seed replays {known_library.name}, so it cannot be audited in several processes")
+            raise UsageError(f"no seed replays {known_library.name}, so it cannot be audited in several processes")
         yield Here
         return
     if scheduler is not None:
         if workers is not None:
-            raise ValueError("--workers and --scheduler exclude each other")
+            raise UsageError("--workers and --scheduler exclude each other")
         with DaskWorkers(scheduler, load=load, say=_say) as cluster:
             yield cluster.runner
     elif workers == 1 or (workers is None and processors() == 1):
@@ -341,7 +341,7 @@ def _numbers(text: str) -> list[float]:
     try:
         return [float(number) for number in text.split(",")]
     except ValueError:
-        raise ValueError(f"an input must be numbers separated by commas, not {text!r}") from None
+        raise UsageError(f"an input must be numbers separated by commas, not {text!r}") from None
 
 
 def _pair(target: Target, first: list[float], second: list[float]) -> NeighbouringPair:
@@ -349,7 +349,7 @@ def _pair(target: Target, first: list[float], second: list[float]) -> Neighbouri
         return NeighbouringPair.utilities(first, second, sensitivity=target.sensitivity)
     if target.kind is Kind.NOISE:
         if (len(first), len(second)) != (1, 1):
-            raise ValueError("the inputs of a noise target are one number each")
+            raise UsageError("the inputs of a noise target are one number each")
         return NeighbouringPair.answers(first[0], second[0], sensitivity=target.sensitivity)
     relation = Relation.SUBSTITUTE if len(first) == len(second) else Relation.ADD_REMOVE
     return NeighbouringPair.records(first, second, relation)
@@ -367,22 +367,22 @@ def _loaded(
         raise typer.BadParameter("give the name of a target, or a program after --exec", param_hint="TARGET")
     if command is not None:
         if isolate:
-            raise ValueError("a program after --exec always runs in a process of its own; leave --isolate out")
+            raise UsageError("a program after --exec always runs in a process of its own; leave --isolate out")
         if python is not None:
-            raise ValueError("a program after --exec needs no Python; leave --in-env out")
+            raise UsageError("a program after --exec needs no Python; leave --in-env out")
         if parameters["kind"] is None or parameters["epsilon"] is None:
-            raise ValueError("a program after --exec needs --kind and --epsilon")
+            raise UsageError("a program after --exec needs --kind and --epsilon")
         try:
             words = shlex.split(command)
         except ValueError as error:
-            raise ValueError(f"--exec {command}: {str(error).lower()}") from error
+            raise UsageError(f"--exec {command}: {str(error).lower()}") from error
         return external(words, **parameters, **limits)
     if python is not None:
         return isolated(str(target), python=python, **parameters, **limits)
     if isolate or library_of(str(target)) is not None:
         return isolated(str(target), **parameters, **limits)
     if limits:
-        raise ValueError(
+        raise UsageError(
             "--seconds and --memory limit another process; they need --isolate, --in-env, --exec or a library"
         )
     return load_target(str(target), **parameters)
@@ -413,7 +413,7 @@ def _named(name: str, known: Mapping[str, Named], what: str) -> Named:
         return known[name]
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
-    raise ValueError(f"no {what} {name!r}; {hint}")
+    raise UsageError(f"no {what} {name!r}; {hint}")
 
 
 def _print_findings(findings: Sequence[Finding]) -> None:

@@ -24,8 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import Attack, Event, Scenario
+from attacklab.errors import AttackError, TargetError
 from attacklab.findings import Counts, described_pair
-from attacklab.targets import Outputs, Target, TargetError, described, in_one_line
+from attacklab.targets import Outputs, Target, described, in_one_line
 
 BATCH_OUTPUTS = 1 << 16
 """Outputs drawn at a time: large enough to hide the cost of a call, small enough that memory stays constant."""
@@ -124,10 +125,6 @@ class Sample:
                 done += rows
                 yield Batch(number, rows, done, done == look)
                 number += 1
-
-
-class AttackError(TargetError):
-    """An attack did not do what an attack must do: that ends its part of an audit, as a failure of the target does."""
 
 
 @contextlib.contextmanager

@@ -20,10 +20,10 @@ from dataclasses import asdict, astuple
 from pathlib import Path
 from typing import IO, Any
 
+from attacklab.errors import AttackError, TargetError, UsageError
 from attacklab.execution.batches import Batch, Outline, Sample
-from attacklab.execution.runners import Results, Runner, Say, WorkersGone
+from attacklab.execution.runners import Results, Runner, Say
 from attacklab.findings import Counts
-from attacklab.targets import TargetError
 
 SCHEMA = "attacklab-checkpoint/1"
 CHECKSUM_DIGITS = 16
@@ -82,7 +82,7 @@ class Checkpoint:
         self._last, content = _read(self._last, self._file.readline())
         entry = json.loads(content)
         if entry["key"] != key:
-            raise ValueError(f"{self._path} has the result of {entry['key']} where this run needs that of {key}")
+            raise UsageError(f"{self._path} has the result of {entry['key']} where this run needs that of {key}")
         return entry["result"]
 
     def keep(self, key: list[Any], result: Any) -> None:
@@ -110,7 +110,7 @@ class Checkpoint:
             try:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
-                raise ValueError(f"{self._path} is being written by another run") from error
+                raise UsageError(f"{self._path} is being written by another run") from error
 
     def _begin(self, first: bytes) -> None:
         """Write the first line where there is none, or only a part of it, as a process leaves it that was killed."""
@@ -129,7 +129,7 @@ class Checkpoint:
             if there["schema"] != SCHEMA:
                 raise ValueError
         except (ValueError, TypeError, KeyError):
-            raise ValueError(f"{self._path} is no checkpoint of an audit ({SCHEMA})") from None
+            raise UsageError(f"{self._path} is no checkpoint of an audit ({SCHEMA})") from None
         ours, theirs = header["run"], there["run"]
         other = [
             f"{name} {theirs.get(name)!r} there, {ours.get(name)!r} here"
@@ -137,7 +137,7 @@ class Checkpoint:
             if theirs.get(name) != ours.get(name)
         ]
         if other:
-            raise ValueError(f"{self._path} belongs to another run: {'; '.join(other)}")
+            raise UsageError(f"{self._path} belongs to another run: {'; '.join(other)}")
         return checksum
 
     def _intact(self, checksum: str) -> tuple[int, int, bool]:
@@ -198,9 +198,7 @@ class Recorded:
     def _failures_kept(self, key: list[Any]) -> Iterator[None]:
         try:
             yield
-        except WorkersGone:
-            raise
-        except TargetError as error:
+        except (TargetError, AttackError) as error:
             self._checkpoint.keep(key, {"failed": str(error)})
             raise
 
@@ -233,5 +231,5 @@ def _read(before: str, line: bytes) -> tuple[str, str]:
     content = line[CHECKSUM_DIGITS + 5 : -2].decode()
     intact, checksum = _line(before, content)
     if line != intact:
-        raise ValueError("a damaged line")
+        raise UsageError("a damaged line")
     return checksum, content

@@ -22,10 +22,11 @@ from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future,
 from functools import partial
 from typing import Any, Protocol, TypeAlias
 
+from attacklab.errors import TargetError, UsageError, WorkersGone
 from attacklab.execution.batches import Batch, Bench, Outline, Sample
 from attacklab.execution.worker import Call, Died, Failed, WorkerProcesses, run_in_worker_process
 from attacklab.findings import Counts
-from attacklab.targets import Target, TargetError, in_one_line
+from attacklab.targets import Target, in_one_line
 
 Load: TypeAlias = Callable[[], Target]
 Say: TypeAlias = Callable[[str], object]
@@ -51,10 +52,6 @@ CONNECTED_SECONDS = 1.0
 
 WORKERLESS_SECONDS = 60.0
 """How long a scheduler may have no workers: those that it lost may be replaced."""
-
-
-class WorkersGone(TargetError):
-    """No worker is left to run anything: no failure of the target's, so that no checkpoint keeps it."""
 
 
 class Runner(Protocol):
@@ -110,7 +107,7 @@ class Workers:
         self, executor: Executor | None, count: int, *, load: Load | None = None, say: Say = warnings.warn
     ) -> None:
         if count < 1:
-            raise ValueError(f"workers must be at least 1, not {count}")
+            raise UsageError(f"workers must be at least 1, not {count}")
         self.count, self.say = count, say
         self._executor, self._load = executor, load
 
@@ -216,19 +213,19 @@ class DaskWorkers(Workers):
         try:
             import distributed.comm  # here, because it is optional
         except ImportError as error:
-            raise ValueError("a scheduler needs Dask: pip install 'attacklab[dask]'") from error
+            raise UsageError("a scheduler needs Dask: pip install 'attacklab[dask]'") from error
         try:
             distributed.comm.get_address_host(address)  # a client that was given no address would not go quietly
         except ValueError as error:
-            raise ValueError(f"{address!r} is no address of a Dask scheduler: {error}") from error
+            raise UsageError(f"{address!r} is no address of a Dask scheduler: {error}") from error
         try:
             self._client = distributed.Client(address, timeout=CONNECTING_SECONDS, set_as_default=False)
         except (OSError, ValueError) as error:
-            raise ValueError(f"no Dask scheduler answers at {address}: {in_one_line(error)}") from error
+            raise UsageError(f"no Dask scheduler answers at {address}: {in_one_line(error)}") from error
         threads = sum(self._client.nthreads().values())
         if not threads:
             self._client.close()
-            raise ValueError(f"the Dask scheduler at {address} has no workers")
+            raise UsageError(f"the Dask scheduler at {address} has no workers")
         self._address, self._killed = address, distributed.KilledWorker
         self._gone: str | None = None
         # A pure call is known by its arguments: made again, it would be the one that was given up before.

@@ -20,10 +20,11 @@ from multiprocessing import Pipe, spawn
 from multiprocessing.connection import Connection
 from typing import Any, TypeAlias
 
+from attacklab.errors import TargetError, UsageError
 from attacklab.execution.batches import Bench
 from attacklab.floats import require_ieee_arithmetic
 from attacklab.isolation.guard import GuardedProcess, signal_name
-from attacklab.targets import TargetError, in_one_line
+from attacklab.targets import in_one_line
 
 Call: TypeAlias = Callable[[Bench], Any]
 
@@ -245,9 +246,9 @@ def _bench(job: bytes) -> Bench:
         load, attacks, seed, version = pickle.loads(job)  # noqa: S301 - written by `Workers.runner`
         target = load()
     except Exception as error:
-        raise ValueError(f"a worker cannot load the target: {in_one_line(error)}") from error
+        raise UsageError(f"a worker cannot load the target: {in_one_line(error)}") from error
     if target.version != version:
-        raise ValueError(f"a worker has version {target.version} of {target.name}, not {version}")
+        raise UsageError(f"a worker has version {target.version} of {target.name}, not {version}")
     return Bench(target, attacks, seed)
 
 

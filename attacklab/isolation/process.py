@@ -16,6 +16,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from attacklab.errors import UsageError
 from attacklab.isolation.guard import GuardedProcess, require_process_groups, signal_name
 from attacklab.isolation.wire import LONGEST_LINE, ChildError, ChildFailure, Frame, read_answer
 
@@ -56,11 +57,11 @@ class Limits:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.seconds) and self.seconds > 0):
-            raise ValueError(f"seconds must be finite and greater than 0, not {self.seconds}")
+            raise UsageError(f"seconds must be finite and greater than 0, not {self.seconds}")
         require_process_groups()
         if self.memory_bytes is not None:
             if self.memory_bytes < 1024:
-                raise ValueError(f"memory_bytes must be at least 1024, not {self.memory_bytes}")
+                raise UsageError(f"memory_bytes must be at least 1024, not {self.memory_bytes}")
             if sys.platform != "linux":
                 raise OSError(f"a memory limit needs Linux, not {sys.platform}")
 

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.claims import PrivacyClaim
+from attacklab.errors import UsageError
 from attacklab.isolation import child
 from attacklab.isolation.process import DEFAULT_SECONDS, ChildProcess, Limits
 from attacklab.isolation.wire import (
@@ -157,11 +158,11 @@ def isolated(
     """
     place, name = place_and_name(spec)
     if place.endswith(".py") and not Path(place).is_file():
-        raise ValueError(f"there is no file {place}")
+        raise UsageError(f"there is no file {place}")
     if shutil.which(python) is None:
-        raise ValueError(f"there is no program {python!r}")
+        raise UsageError(f"there is no program {python!r}")
     if kind is not None and epsilon is None:
-        raise ValueError(f"{spec} is taken as a release function, which needs an epsilon")
+        raise UsageError(f"{spec} is taken as a release function, which needs an epsilon")
     said = {**parameters, **({} if epsilon is None else {"epsilon": epsilon})}
     named = {} if relation is None else {"relation": Relation(relation)}
     settings = {
@@ -171,7 +172,7 @@ def isolated(
     }
     adapter = adapter_file(place)
     if adapter and name not in library(place).mechanisms:
-        raise ValueError(f"{place} has no {name!r}; there are {', '.join(library(place).mechanisms)}")
+        raise UsageError(f"{place} has no {name!r}; there are {', '.join(library(place).mechanisms)}")
     loaded = f"{adapter}:{name}" if adapter else spec
     release = ProcessRelease(
         (python, child.__file__, loaded, json.dumps(settings)), Limits(seconds, memory_bytes), kind=None
@@ -182,7 +183,7 @@ def isolated(
         hint = "" if adapter else near_library(place)
         if adapter and python == sys.executable and library(place).installed is None:
             hint = "; attacklab list tells where it is"
-        raise ValueError(str(error).replace(loaded, spec) + hint) from error
+        raise UsageError(str(error).replace(loaded, spec) + hint) from error
     if kind is not None:
         return replace(made_target(kind, release, name=name, **said, **named), version=greeting["version"])
     found = {key: child.decoded(value) for key, value in greeting["target"].items()}
@@ -225,7 +226,7 @@ def external(
     release = ProcessRelease(command, Limits(seconds, memory_bytes), kind)
     name = " ".join(shlex.join(command).split())
     if not command or shutil.which(command[0]) is None:
-        raise ValueError(f"there is no program {name!r}, or it is not executable")
+        raise UsageError(f"there is no program {name!r}, or it is not executable")
     target = made_target(kind, release, name=name, epsilon=epsilon, **parameters)
     return replace(target, version=_digest(command))
 

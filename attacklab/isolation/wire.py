@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from attacklab.errors import TargetError
 from attacklab.isolation.child import BINARY_CODES, encoded
-from attacklab.targets import TargetError
 
 LONGEST_LINE = 1 << 28
 """Bytes of an answer's line at the most; longer outputs go into a binary frame."""

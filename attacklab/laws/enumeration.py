@@ -9,6 +9,7 @@ from typing import Any
 
 from gmpy2 import mpq
 
+from attacklab.errors import UsageError, UsageTypeError
 from attacklab.laws.counted_work import Counted, Work
 from attacklab.laws.errors import (
     LawError,
@@ -72,10 +73,10 @@ class Limits:
 
     def __post_init__(self) -> None:
         if not 0 <= self.unresolved < 1:
-            raise ValueError(f"unresolved must lie in [0, 1), not {self.unresolved}")
+            raise UsageError(f"unresolved must lie in [0, 1), not {self.unresolved}")
         for name in ("runs", "draws", "tapes"):
             if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+                raise UsageError(f"{name} must be at least 1, not {getattr(self, name)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +137,9 @@ def enumerate_law(
         ValueError: `counted` is not one of those.
     """
     if not callable(sampler):
-        raise TypeError(f"sampler must be callable, not a {type(sampler).__name__}")
+        raise UsageTypeError(f"sampler must be callable, not a {type(sampler).__name__}")
     if counted not in (None, "bits", "calls"):
-        raise ValueError(f"counted must be 'bits', 'calls' or None, not {counted!r}")
+        raise UsageError(f"counted must be 'bits', 'calls' or None, not {counted!r}")
     return _Explorer(limits or Limits(), counted, progress).law(sampler, arguments)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from attacklab.errors import TargetError
 
-class LawError(ValueError):
+
+class LawError(TargetError):
     """A law cannot be found, or is none."""
 
 

@@ -23,6 +23,8 @@ from pathlib import Path
 
 from packaging.specifiers import SpecifierSet
 
+from attacklab.errors import UsageError
+
 NAMES = (
     *("numpy", "scipy", "diffprivlib", "opendp", "pydp", "pipelinedp", "tumult", "smartnoise"),
     *("torch", "jax", "opacus", "jax_privacy"),
@@ -90,7 +92,7 @@ def library(name: str) -> Library:
     """
     module_name = adapter_module(name)
     if module_name is None:
-        raise ValueError(f"no library {name!r}; there are {', '.join(NAMES)}")
+        raise UsageError(f"no library {name!r}; there are {', '.join(NAMES)}")
     adapter = importlib.import_module(module_name)
     mechanisms = {
         mechanism.__name__: (inspect.getdoc(mechanism) or "").partition("\n")[0] for mechanism in adapter.MECHANISMS

@@ -12,6 +12,8 @@ from pathlib import Path
 
 from packaging.version import Version
 
+from attacklab.errors import UsageError
+
 PINNED, BUILT = "environments", ".environments"
 
 
@@ -63,9 +65,9 @@ def interpreter(name: str, root: Path) -> str:
     known = {environment.name: environment for environment in environments(root)}
     if name in known:
         if known[name].is_missing:
-            raise ValueError(f"environment {name} has not been built: {known[name].build}")
+            raise UsageError(f"environment {name} has not been built: {known[name].build}")
         return str(known[name].python)
     if "/" in name and shutil.which(name) is not None:
         return name
     names = ", ".join(known) or "none in this folder, which is no checkout of the lab"
-    raise ValueError(f"no environment {name!r} and no path to a Python; environments: {names}")
+    raise UsageError(f"no environment {name!r} and no path to a Python; environments: {names}")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
+from attacklab.errors import UsageError, UsageTypeError
 from attacklab.pytest_plugin.options import OPTIONS
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ def _audited(
     claimed = _claimed(item, target)
     chosen = _registered(run.attacks) if attacks is None else tuple(attacks)
     if not chosen:
-        raise ValueError(f"{FIXTURE} was given no attacks")
+        raise UsageError(f"{FIXTURE} was given no attacks")
     alpha = run.alpha / len(run.audits)
     audited = paced_audit(
         claimed, chosen, seconds=run.seconds, trials=run.trials, alpha=alpha, seed=run.seed, until_refuted=True
@@ -193,14 +194,14 @@ def _claimed(item: pytest.Item, target: Target | Release) -> Target:
     relation = said.pop("relation", None)
     if isinstance(target, Target):
         if said:
-            raise TypeError(f"{CLAIM} gives {', '.join(said)}, and {target.name} has a claim of its own")
+            raise UsageTypeError(f"{CLAIM} gives {', '.join(said)}, and {target.name} has a claim of its own")
         if relation is not None and target.relation not in (None, relation):
-            raise TypeError(f"{CLAIM} gives {relation}, and {target.name} claims for {target.relation} neighbours")
+            raise UsageTypeError(f"{CLAIM} gives {relation}, and {target.name} claims for {target.relation} neighbours")
         return target if relation is None else replace(target, relation=relation)
     if not callable(target):
-        raise TypeError(f"{FIXTURE} takes a Target or a release function, not {target!r}")
+        raise UsageTypeError(f"{FIXTURE} takes a Target or a release function, not {target!r}")
     if "epsilon" not in said:
-        raise TypeError(f"{FIXTURE} takes a Target, or a release function in a test marked {CLAIM}(epsilon=...)")
+        raise UsageTypeError(f"{FIXTURE} takes a Target, or a release function in a test marked {CLAIM}(epsilon=...)")
     return replace(made_target(Kind(said.pop("kind", Kind.NOISE)), target, **said), relation=relation)
 
 

@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from attacklab.errors import UsageError
 from attacklab.findings import Finding, record, to_text, write_whole
 from attacklab.reporting.figures import Figure
 
@@ -78,7 +79,7 @@ def load_experiments(root: Path) -> dict[str, Experiment]:
     """
     folder = root / FOLDER
     if not folder.is_dir():
-        raise ValueError(f"no {FOLDER}/ in this folder; run it from a checkout of the lab")
+        raise UsageError(f"no {FOLDER}/ in this folder; run it from a checkout of the lab")
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
     loaded = {}
@@ -89,7 +90,7 @@ def load_experiments(root: Path) -> dict[str, Experiment]:
         module = importlib.import_module(f"{FOLDER}.{path.stem}")
         missing = [name for name in REQUIRED if not hasattr(module, name)]
         if missing:
-            raise ValueError(f"experiment {path.stem} lacks {', '.join(missing)}")
+            raise UsageError(f"experiment {path.stem} lacks {', '.join(missing)}")
         loaded[path.stem] = Experiment(path.stem, module.QUESTION, module.collect, module.figures, module.explain)
     return loaded
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import jinja2
 
+from attacklab.errors import UsageError
 from attacklab.findings import Finding, Verdict, lower_text, read_record, upper_text, write_whole
 
 INDEX = jinja2.Template(
@@ -59,7 +60,7 @@ def write_index(reports: Path) -> Path:
     for path in sorted((reports / "data").glob("*.json")):
         data = read_record(path)
         if "experiment" not in data:
-            raise ValueError(f"{path} is not the record of an experiment")
+            raise UsageError(f"{path} is not the record of an experiment")
         entries.append(data)
     page = INDEX.render(entries=entries, summarise=_summarise)
     index = reports / "index.md"

@@ -18,6 +18,7 @@ import numpy as np
 from attacklab.attacks.base import Attack, Probe, Scenario
 from attacklab.attacks.black_box import BlackBox
 from attacklab.attacks.black_box.candidate_pairs import candidate_pairs
+from attacklab.errors import UsageError
 from attacklab.findings import Finding
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.referee import DEFAULT_ALPHA, DEFAULT_TRIALS, audit
@@ -84,7 +85,7 @@ def search(
     """
     starts = _proposed(target, seed) if pairs is None else tuple(pairs)
     if not starts:
-        raise ValueError("a search needs pairs to start from; those of a dataset target must be given")
+        raise UsageError("a search needs pairs to start from; those of a dataset target must be given")
     looks = _Looks(target, attack, seed)
     pair = _shrunk(_improved(max(starts, key=looks.at), target, looks), target, looks)
     if looks.at(pair) < PROMISING:

@@ -122,7 +122,8 @@ def test_this_process_computes_as_ieee_754_says() -> None:
 
 MISCONFIGURED = """
 import ctypes, ctypes.util
-from attacklab.floats import ArithmeticModeError, require_ieee_arithmetic
+from attacklab.errors import ArithmeticModeError
+from attacklab.floats import require_ieee_arithmetic
 libm = ctypes.CDLL(ctypes.util.find_library("m"))
 environment = (ctypes.c_uint32 * 8)()
 assert libm.fegetenv(environment) == 0

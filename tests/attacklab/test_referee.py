@@ -21,9 +21,9 @@ from attacklab import cli, referee
 from attacklab.attacks import ATTACKS
 from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.claims import PrivacyClaim
+from attacklab.errors import ArithmeticModeError
 from attacklab.execution.batches import BATCH_OUTPUTS, FIRST_LOOK, GROWTH
 from attacklab.findings import Counts, Finding, Verdict
-from attacklab.floats import ArithmeticModeError
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.referee import CHOOSING_SHARE, DEFAULT_ALPHA, Advance, audit
 from attacklab.statistics.betting import judge

@@ -13,7 +13,8 @@ import pytest
 from attacklab.attacks import BlackBox, MissingClip, SpecialValues
 from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.findings import Finding, Verdict
-from attacklab.isolation import ProcessRelease, isolated
+from attacklab.isolation import isolated
+from attacklab.isolation.targets import ProcessRelease
 from attacklab.loading import load_target
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.proof import default_pair, prove

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.targets import Kind, Target, TargetError
+from attacklab.errors import TargetError
+from attacklab.targets import Kind, Target
 
 RNG = np.random.default_rng(1)
 

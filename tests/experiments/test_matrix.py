@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from attacklab.attacks import ATTACKS
+from attacklab.errors import TargetError
 from attacklab.findings import Estimate, Finding, Verdict
 from attacklab.laws import LawError
 from attacklab.loading import targets_of
 from attacklab.reporting.experiment import Settings
 from attacklab.reporting.figures import Cell, Matrix
-from attacklab.targets import TargetError
 from experiments import matrix, targets
 from tests.experiments.records import Data, quick_record
 

@@ -21,8 +21,9 @@ from attacklab.attacks.base import Probe, Scenario
 from attacklab.attacks.black_box.candidate_events import candidate_events
 from attacklab.attacks.black_box.candidate_pairs import candidate_pairs
 from attacklab.attacks.common.failures import sampled
+from attacklab.errors import TargetError, UsageError
 from attacklab.neighbours import NeighbouringPair
-from attacklab.targets import Failure, Kind, Target, TargetError
+from attacklab.targets import Failure, Kind, Target
 
 EVENTS = 8
 """Events of a pair among which the choosing sample picks."""
@@ -55,11 +56,11 @@ class BlackBox:
 
     def __post_init__(self) -> None:
         if self.learning < LEAST_LEARNING:
-            raise ValueError(f"learning must be at least {LEAST_LEARNING}, not {self.learning}")
+            raise UsageError(f"learning must be at least {LEAST_LEARNING}, not {self.learning}")
         if self.kept < 1:
-            raise ValueError(f"kept must be at least 1, not {self.kept}")
+            raise UsageError(f"kept must be at least 1, not {self.kept}")
         if not self.outcomes or min(self.outcomes) < 2:
-            raise ValueError(f"outcomes must be numbers of at least 2, not {self.outcomes}")
+            raise UsageError(f"outcomes must be numbers of at least 2, not {self.outcomes}")
 
     def applies_to(self, target: Target) -> bool:
         """Every target; one that takes anything as its input only where pairs are given."""

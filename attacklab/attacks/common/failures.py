@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import Event, Probe, Scenario, as_floats
+from attacklab.errors import TargetError
 from attacklab.neighbours import NeighbouringPair
-from attacklab.targets import Failure, Outputs, TargetError
+from attacklab.targets import Failure, Outputs
 
 PROBES = 64
 """Outputs of either input that are looked at: a failure of probability ½ is missed with probability 2^−64."""

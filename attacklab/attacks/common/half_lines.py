@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from attacklab.attacks.base import Event, Probe, Scenario, as_floats
 from attacklab.attacks.common.failures import bet_on_failing
+from attacklab.errors import TargetError
 from attacklab.neighbours import NeighbouringPair, Relation
-from attacklab.targets import Outputs, TargetError
+from attacklab.targets import Outputs
 
 PROBED = 501
 """Outputs whose median stands for the answer."""

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.attacks import low_bit_laplace
-from attacklab.attacks.low_bit_laplace import (
+from attacklab.attacks.low_bit_laplace import LowBitLaplace
+from attacklab.attacks.samplers import laplace as samplers
+from attacklab.attacks.samplers.laplace import (
     MODELS,
     NUMPY,
     SIGNED,
     TEXTBOOK,
     TEXTBOOK_LIBRARY,
-    LowBitLaplace,
     SamplerModel,
     reachable,
 )
@@ -71,7 +71,7 @@ def image(answer: float, scale: float, model: SamplerModel) -> NDArray[np.float6
 def test_membership_is_what_enumerating_the_whole_grid_gives(
     model: SamplerModel, here: float, there: float, scale: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(low_bit_laplace, "grid_of", lambda _: float(SMALL_GRID))
+    monkeypatch.setattr(samplers, "grid_of", lambda _: float(SMALL_GRID))
     from_here, from_there = image(here, scale, model), image(there, scale, model)
     # What it can produce, what the neighbour can, the doubles next to both, and what nobody can.
     candidates = [from_here, from_there, np.array([here, there])]

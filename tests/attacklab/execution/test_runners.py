@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from attacklab.errors import TargetError
 from attacklab.execution import runners as execution
 from attacklab.execution.batches import BATCH_OUTPUTS, Bench, Role, Sample
 from attacklab.execution.runners import AHEAD, Here, ProcessWorkers, WhenLong, Workers, processors
 from attacklab.findings import Finding, Verdict
 from attacklab.loading import load_target
 from attacklab.referee import Advance, audit
-from attacklab.targets import Target, TargetError
+from attacklab.targets import Target
 from tests.attacklab.execution import process_targets as own
 from tests.attacklab.execution.process_targets import Bets
 
@@ -136,7 +137,7 @@ def test_a_target_is_loaded_by_the_worker_and_must_be_the_same_version(tmp_path:
         with pytest.raises(ValueError, match=r"a worker has version sha256:\w+ of noisy, not sha256:\w+"):
             audit(target, [Bets()], trials=2_000, seed=1, where=workers.runner)
         path.unlink()
-        with pytest.raises(ValueError, match="a worker cannot load the target: ValueError: there is no file"):
+        with pytest.raises(ValueError, match="a worker cannot load the target: there is no file"):
             audit(target, [Bets()], trials=2_000, seed=2, where=workers.runner)
 
 

@@ -20,14 +20,16 @@ import numpy as np
 import pytest
 
 from attacklab.attacks import ATTACKS
+from attacklab.errors import TargetError
 from attacklab.findings import Verdict
 from attacklab.floats import require_ieee_arithmetic
-from attacklab.isolation import ProcessRelease, external, isolated
+from attacklab.isolation import external, isolated
 from attacklab.isolation import targets as isolation
+from attacklab.isolation.targets import ProcessRelease
 from attacklab.isolation.wire import ChildError, ChildFailure, ReleaseError
 from attacklab.loading import load_target
 from attacklab.referee import audit
-from attacklab.targets import Kind, Target, TargetError
+from attacklab.targets import Kind, Target
 
 MISBEHAVING = str(Path(__file__).with_name("misbehaving.py"))
 EXAMPLES = Path(__file__).parents[3] / "examples"

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from attacklab.errors import TargetError
 from attacklab.isolation.wire import ChildError, ChildFailure, Frame, ReleaseError, read_answer, request_line
-from attacklab.targets import TargetError
 
 NASTY = [5e-324, -5e-324, 0.0, -0.0, 2.0**-1022, 1.7976931348623157e308, 0.1, math.inf, -math.inf]
 

@@ -17,15 +17,17 @@ import pytest
 
 from attacklab import libraries
 from attacklab.attacks import LowBitLaplace, Precision, SumSensitivity
+from attacklab.errors import TargetError
 from attacklab.findings import Verdict
 from attacklab.floats import format_of
-from attacklab.isolation import ProcessRelease, isolated
+from attacklab.isolation import isolated
+from attacklab.isolation.targets import ProcessRelease
 from attacklab.libraries.diffprivlib_adapter import drawing_from
 from attacklab.libraries.environments import environments
 from attacklab.libraries.opacus_adapter import noise_multiplier
 from attacklab.loading import load_target
 from attacklab.referee import audit
-from attacklab.targets import Kind, Target, TargetError
+from attacklab.targets import Kind, Target
 
 ROOT = Path(__file__).parents[3]
 ENVIRONMENTS = environments(ROOT)

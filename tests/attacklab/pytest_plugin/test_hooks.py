@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from attacklab.findings import Verdict, read_record
-from attacklab.pytest_plugin import CLAIM_ARGUMENTS
+from attacklab.pytest_plugin.hooks import CLAIM_ARGUMENTS
 from attacklab.pytest_plugin.options import OPTIONS
 from attacklab.timed_audit import STEPS
 
@@ -191,7 +191,7 @@ def test_junit_properties_say_what_was_found(pytester: pytest.Pytester) -> None:
         ("dp_audit(Target.noise(sound, epsilon=1.0))", ["--dp-trials=2"], "*too few trials*raise --dp-seconds*"),
         ("dp_audit(Target.noise(broken_down, epsilon=1.0))", [FEW], "*RuntimeError: no entropy left*"),
         ("dp_audit(Target.dataset(sound, epsilon=1.0))", [FEW], "*inconclusive: no attack that ran could decide*"),
-        ("dp_audit(Target.noise(sound, epsilon=1.0), attacks=[])", [FEW], "*ValueError*no attacks*"),
+        ("dp_audit(Target.noise(sound, epsilon=1.0), attacks=[])", [FEW], "*UsageError*no attacks*"),
         ("dp_audit(sound)", [FEW], "*TypeError*marked dp_claim(epsilon=...)*"),
         ("dp_audit(3)", [FEW], "*TypeError*a Target or a release function, not 3*"),
     ],
@@ -279,10 +279,10 @@ def test_a_wrong_marker_stops_the_collection(
     ("marker", "target", "message"),
     [
         ("epsilon=1.0", "Target.noise(sound, epsilon=1.0)", "*TypeError*gives epsilon*has a claim of its own*"),
-        ("epsilon=-1.0", "sound", "*ValueError*"),
-        ("epsilon=1.0, kind='sum'", "sound", "*ValueError*bounds*"),
+        ("epsilon=-1.0", "sound", "*UsageError*"),
+        ("epsilon=1.0, kind='sum'", "sound", "*UsageError*bounds*"),
         ("epsilon=1.0, kind='summ'", "sound", "*kind must be one of noise, selection, *, not 'summ'*"),
-        ("epsilon=1.0, relation='twin'", "sound", "*ValueError: relation must be one of add-remove, *, not 'twin'*"),
+        ("epsilon=1.0, relation='twin'", "sound", "*UsageError: relation must be one of add-remove, *, not 'twin'*"),
         ("epsilon=1.0, kind='sum', bounds=(0, 1), relation='edge'", "sound", "*must be add-remove or substitute, not*"),
         (
             "relation='substitute'",

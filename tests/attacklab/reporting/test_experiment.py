@@ -12,7 +12,7 @@ import pytest
 from attacklab.findings import read_record
 from attacklab.reporting.experiment import Collected, Experiment, Settings, load_experiments, run_experiment
 from attacklab.reporting.figures import Figure
-from tests.attacklab.test_figures import FIGURE
+from tests.attacklab.reporting.test_figures import FIGURE
 from tests.attacklab.test_findings import BARE, FULL
 
 COMPLETE = """

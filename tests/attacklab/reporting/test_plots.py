@@ -17,7 +17,7 @@ from matplotlib.colors import to_rgb
 from attacklab.findings import Verdict
 from attacklab.reporting import plots
 from attacklab.reporting.figures import Figure, Panel, Role, Series
-from tests.attacklab.test_figures import FIGURE, MATRIX
+from tests.attacklab.reporting.test_figures import FIGURE, MATRIX
 
 
 def test_svg_and_png_are_drawn_and_are_what_they_say(tmp_path: Path) -> None:

@@ -1,0 +1,44 @@
+"""The errors that this package raises on purpose: one root, and three branches for whoever has to act.
+
+- `UsageError`: the user's mistake. The command line prints it as one line and ends with status 2. It is a `ValueError`
+  (or, as `UsageTypeError`, a `TypeError` too), as Python code that passes a wrong argument would expect.
+- `TargetError`: the implementation under attack failed. It becomes an ERROR finding about the target.
+- `LabFault`: something of the lab's own failed, an attack or the workers that it ran in. It becomes an ERROR finding
+  that does not blame the target.
+
+Any other exception is a bug, and ends in a traceback.
+"""
+
+from __future__ import annotations
+
+
+class LabError(Exception):
+    """The root: whatever this package raises on purpose."""
+
+
+class UsageError(LabError, ValueError):
+    """The user's mistake: an argument, a name or a file that cannot be used; the message says what to do."""
+
+
+class UsageTypeError(UsageError, TypeError):
+    """An argument of a type that cannot be used."""
+
+
+class ArithmeticModeError(UsageError):
+    """This process does not compute as IEEE 754 says, so none of its findings would mean anything."""
+
+
+class TargetError(LabError):
+    """A target did not do what a target must do: it raised, or its outputs are not one valid output a trial."""
+
+
+class LabFault(LabError):
+    """Something of the lab's own failed, which says nothing of the target."""
+
+
+class AttackError(LabFault):
+    """An attack did not do what an attack must do; that ends its part of an audit."""
+
+
+class WorkersGone(LabFault):
+    """No worker is left to run anything; no checkpoint keeps this."""
