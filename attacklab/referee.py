@@ -13,7 +13,7 @@ import contextlib
 import math
 import time
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import KW_ONLY, asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -105,24 +105,37 @@ def audit(
         ArithmeticModeError: this process does not compute as IEEE 754 says.
     """
     require_ieee_arithmetic()
-    if trials < 1:
-        raise UsageError(f"trials must be at least 1, not {trials}")
-    if seed < 0:
-        raise UsageError(f"seed must be at least 0, not {seed}")
-    share_of_alpha(alpha, 1)  # refuses one out of range before anything runs
+    require_settings(trials, alpha, seed)
     findings: list[Finding] = []
     with contextlib.ExitStack() as ends:
         runner = where(Bench(target, attacks, seed))
         if checkpoint is not None:
             run = _identity(target, attacks, trials=trials, alpha=alpha, seed=seed, spend_all=spend_all)
             runner = Recorded(runner, ends.enter_context(Checkpoint(checkpoint, run, say)))
-        plans = [_planned(target, attack, place, runner) for place, attack in enumerate(attacks)]
+        judges = [
+            Judge(target, attack, place, runner, seed=seed, spend_all=spend_all, spec=spec, report=report)
+            for place, attack in enumerate(attacks)
+        ]
+        plans = [judge.plan() for judge in judges]
         share = share_of_alpha(alpha, max(1, sum(bool(plan.outlines) for plan in plans)))
-        for place, (attack, plan) in enumerate(zip(attacks, plans, strict=True)):
-            trial = _Trial(target, attack, place, trials, share, seed, spend_all, spec, runner, report)
-            findings += trial.findings(plan)
+        for judge, plan in zip(judges, plans, strict=True):
+            findings += judge.findings(plan, trials, share)
     require_ieee_arithmetic()  # a target may have loaded a library that changed it
     return findings
+
+
+def require_settings(trials: int, alpha: float, seed: int) -> None:
+    """Refuse settings of an audit that are out of range, before anything runs.
+
+    Raises:
+        UsageError: one of them is.
+    """
+    if trials < 1:
+        raise UsageError(f"trials must be at least 1, not {trials}")
+    if seed < 0:
+        raise UsageError(f"seed must be at least 0, not {seed}")
+    if not 0 < alpha < 1:
+        raise UsageError(f"alpha must lie in (0, 1), not {alpha}")
 
 
 def _identity(target: Target, attacks: Sequence[Attack], **settings: float) -> dict[str, Any]:
@@ -143,8 +156,15 @@ def _identity(target: Target, attacks: Sequence[Attack], **settings: float) -> d
 
 
 @dataclass(frozen=True)
-class _Plan:
-    """The scenarios that an attack wants judged, or what is found instead where there are none."""
+class Plan:
+    """The scenarios that an attack wants judged, or what is found instead where there are none.
+
+    Attributes:
+        outlines: the scenarios.
+        seconds: how long it took to find them.
+        verdict: of the one finding where there are none.
+        reason: of that finding.
+    """
 
     outlines: tuple[Outline, ...]
     seconds: float = 0.0
@@ -152,33 +172,66 @@ class _Plan:
     reason: str = ""
 
 
-def _planned(target: Target, attack: Attack, place: int, runner: Runner) -> _Plan:
-    started = time.perf_counter()
-    try:
-        if not applies(attack, target):
-            return _Plan((), reason=f"{attack.name} does not apply to a {target.kind} target")
-        outlines = runner.outlines(place)
-    except (TargetError, LabFault) as error:
-        return _Plan((), time.perf_counter() - started, Verdict.ERROR, str(error))
-    return _Plan(outlines, time.perf_counter() - started, reason=f"{attack.name} found nothing to try on this target")
-
-
 @dataclass(frozen=True)
-class _Trial:
-    """One attack on one target."""
+class Judge:
+    """Plans and judges one attack on one target.
+
+    Attributes:
+        target: the implementation.
+        attack: the attack.
+        place: its place among those that the runner knows.
+        runner: where trials run.
+        seed: what all randomness is derived from.
+        spend_all: whether to go on to the last trial when the claim has been refuted before.
+        spec: the words after `attacklab audit` that load the target, for the line that replays a finding.
+        report: is told after every batch how far it is.
+    """
 
     target: Target
     attack: Attack
     place: int
+    runner: Runner
+    _: KW_ONLY
+    seed: int
+    spend_all: bool = False
+    spec: str | None = None
+    report: Callable[[Advance], object] = lambda _: None
+
+    def plan(self) -> Plan:
+        """Look for the attack's scenarios on this target."""
+        started = time.perf_counter()
+        try:
+            if not applies(self.attack, self.target):
+                return Plan((), reason=f"{self.attack.name} does not apply to a {self.target.kind} target")
+            outlines = self.runner.outlines(self.place)
+        except (TargetError, LabFault) as error:
+            return Plan((), time.perf_counter() - started, Verdict.ERROR, str(error))
+        reason = f"{self.attack.name} found nothing to try on this target"
+        return Plan(outlines, time.perf_counter() - started, reason=reason)
+
+    def findings(self, plan: Plan, trials: int, alpha: float) -> list[Finding]:
+        """Judge all that was planned.
+
+        Args:
+            plan: what `plan` gave.
+            trials: the most outputs of either input on which an event is judged.
+            alpha: the probability of any false alarm of this attack.
+
+        Returns:
+            One finding a scenario, or one that says why there is none.
+        """
+        return _Trial(self, trials, alpha).findings(plan)
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """One attack judged on so many trials with its share of α."""
+
+    judge: Judge
     trials: int
     alpha: float
-    seed: int
-    spend_all: bool
-    spec: str | None
-    runner: Runner
-    report: Callable[[Advance], object]
 
-    def findings(self, plan: _Plan) -> list[Finding]:
+    def findings(self, plan: Plan) -> list[Finding]:
         if not plan.outlines:
             return [self._finding(plan.verdict, plan.reason, seconds=plan.seconds)]
         alpha = share_of_alpha(self.alpha, len(plan.outlines))
@@ -188,7 +241,7 @@ class _Trial:
         started = time.perf_counter()
         outline = outlines[number]
         try:
-            claim = self.target.claim.composed(outline.answers)
+            claim = self.judge.target.claim.composed(outline.answers)
         except ValueError:
             reason = f"the claim promises nothing of {outline.answers} answers together"
             return self._finding(Verdict.INCONCLUSIVE, reason, pair=outline.pair)
@@ -268,40 +321,49 @@ class _Trial:
         """The counts of each event after ever more trials, up to `most`; only after all where all are to be spent."""
         outline = outlines[number]
         sample = Sample(
-            self.place, number, outline.digest(), role, events, outline.answers, most, spend_all=self.spend_all
+            self.judge.place,
+            number,
+            outline.digest(),
+            role,
+            events,
+            outline.answers,
+            most,
+            spend_all=self.judge.spend_all,
         )
         counts = [Counts(0, 0, 0)] * len(events)
-        with contextlib.closing(self.runner.counts(sample, sample.batches())) as results:
+        with contextlib.closing(self.judge.runner.counts(sample, sample.batches())) as results:
             for batch, drawn in zip(sample.batches(), results, strict=True):
                 counts = [before + new for before, new in zip(counts, drawn, strict=True)]
                 choosing = role is Role.CHOOSE
-                self.report(Advance(self.attack.name, number + 1, len(outlines), choosing, batch.done, most, needed))
+                self.judge.report(
+                    Advance(self.judge.attack.name, number + 1, len(outlines), choosing, batch.done, most, needed)
+                )
                 if batch.looked_at:
                     yield counts
 
     def _finding(self, verdict: Verdict, reason: str, **rest: object) -> Finding:
         common: dict[str, object] = {
-            "target": self.target.name,
-            "target_version": self.target.version,
-            "attack": self.attack.name,
+            "target": self.judge.target.name,
+            "target_version": self.judge.target.version,
+            "attack": self.judge.attack.name,
             "verdict": verdict,
             "reason": reason,
-            "claim": self.target.claim,
-            "relation": self.target.relation,
-            "ceiling": self.target.claim.ceiling,
-            "seed": self.seed,
+            "claim": self.judge.target.claim,
+            "relation": self.judge.target.relation,
+            "ceiling": self.judge.target.claim.ceiling,
+            "seed": self.judge.seed,
             "replay": self._replay(),
         }
         return Finding(**{**common, **rest})  # type: ignore[arg-type] # checked by the dataclass's own field names
 
     def _replay(self) -> str:
-        if self.spec is None:
-            settings = f"trials={self.trials}, alpha={self.alpha!r}, seed={self.seed}"
-            settings += ", spend_all=True" if self.spend_all else ""
-            return f"audit({self.target.name}, [{self.attack!r}], {settings})"
-        settings = f"--trials {self.trials} --alpha {self.alpha!r} --seed {self.seed}"
-        settings += " --spend-all" if self.spend_all else ""
-        return f"attacklab audit {self.spec} --attack {self.attack.name} {settings}"
+        if self.judge.spec is None:
+            settings = f"trials={self.trials}, alpha={self.alpha!r}, seed={self.judge.seed}"
+            settings += ", spend_all=True" if self.judge.spend_all else ""
+            return f"audit({self.judge.target.name}, [{self.judge.attack!r}], {settings})"
+        settings = f"--trials {self.trials} --alpha {self.alpha!r} --seed {self.judge.seed}"
+        settings += " --spend-all" if self.judge.spend_all else ""
+        return f"attacklab audit {self.judge.spec} --attack {self.judge.attack.name} {settings}"
 
 
 def _bounds(estimate: Estimate) -> str:

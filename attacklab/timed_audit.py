@@ -12,19 +12,20 @@ that those behind the one that refutes cost nothing.
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from attacklab.attacks import ATTACKS
 from attacklab.attacks.base import Attack
 from attacklab.errors import AttackError, LabFault, TargetError, UsageError
-from attacklab.execution.batches import FIRST_LOOK, Batch, Bench, Outline, Role, Sample, applies
-from attacklab.execution.runners import Here, Results, Runner, Say
+from attacklab.execution.batches import FIRST_LOOK, Bench, Outline, Role, Sample, applies
+from attacklab.execution.runners import Here, Runner, Say
 from attacklab.findings import Finding, Verdict
-from attacklab.referee import CHOOSING_SHARE, DEFAULT_ALPHA, audit
+from attacklab.floats import require_ieee_arithmetic
+from attacklab.referee import CHOOSING_SHARE, DEFAULT_ALPHA, Advance, Judge, Plan, require_settings
 from attacklab.statistics.inference import share_of_alpha
 from attacklab.targets import Target
 
@@ -73,9 +74,11 @@ def paced_audit(
     alpha: float = DEFAULT_ALPHA,
     seed: int = 0,
     until_refuted: bool = False,
+    spend_all: bool = False,
+    spec: str | None = None,
     where: Callable[[Bench], Runner] = Here,
+    report: Callable[[Advance], object] = lambda _: None,
     say: Say = lambda _: None,
-    **rest: Any,
 ) -> list[Paced]:
     """Run attacks against a target for about so long.
 
@@ -89,9 +92,11 @@ def paced_audit(
         seed: what all randomness is derived from.
         until_refuted: whether to end with the first attack that refutes the claim, and to make a short round for that
             before the one with all trials; otherwise every attack has one round.
+        spend_all: as in `audit`.
+        spec: as in `audit`.
         where: where trials run, as in `audit`.
+        report: is told after every batch how far the audit is.
         say: is told, in one line an attack, the measured rate and the trials.
-        **rest: what else `audit` takes, `checkpoint` excepted.
 
     Returns:
         What each attack came to, in their order; those that were not reached any more are left out.
@@ -102,13 +107,29 @@ def paced_audit(
     """
     if not (math.isfinite(seconds) and seconds > 0):
         raise UsageError(f"seconds must be finite and greater than 0, not {seconds}")
-    if trials is not None and trials < 1:
-        raise UsageError(f"trials must be at least 1, not {trials}")
+    require_ieee_arithmetic()
+    require_settings(1 if trials is None else trials, alpha, seed)
     started = time.perf_counter()
-    settings = {**rest, "seed": seed, "say": say}
     applying = max(1, sum(_applies(attack, target) for attack in attacks))
     share = share_of_alpha(alpha, applying)
-    turns = [_Turn(target, attack, where(Bench(target, [attack], seed)), share, settings) for attack in attacks]
+
+    turns = [
+        _Turn(
+            Judge(
+                target,
+                attack,
+                0,
+                where(Bench(target, [attack], seed)),
+                seed=seed,
+                spend_all=spend_all,
+                spec=spec,
+                report=report,
+            ),
+            share,
+        )
+        for attack in attacks
+    ]
+    ahead = turns
     if until_refuted:
         for place, turn in enumerate(turns):
             turn.judge(min(trials or turn.affordable(seconds / applying), SHORT_ROUND), share / 2)
@@ -116,8 +137,8 @@ def paced_audit(
                 return [turn.paced() for turn in turns[: place + 1]]
         if any(turn.shows(Verdict.ERROR) for turn in turns):
             return [turn.paced() for turn in turns]
-    # An attack whose share was too small for the whole short round stays with that, so that trials tell the rounds.
-    ahead = [turn for turn in turns if turn.goes_on] if until_refuted else turns
+        # An attack whose share was too small for the whole short round stays with that: trials tell the rounds.
+        ahead = [turn for turn in turns if turn.goes_on]
     for place, turn in enumerate(ahead):
         left = max(0.0, started + seconds - time.perf_counter())
         most = trials or turn.affordable(left / max(1, sum(other.applies for other in ahead[place:])), say)
@@ -137,16 +158,19 @@ def _applies(attack: Attack, target: Target) -> bool:
 class _Turn:
     """One attack on a target, through all rounds."""
 
-    def __init__(self, target: Target, attack: Attack, runner: Runner, alpha: float, settings: dict[str, Any]) -> None:
-        self._target, self._attack, self._alpha, self._settings = target, attack, alpha, settings
-        self._runner = _LooksOnce(runner)
+    def __init__(self, judge: Judge, alpha: float) -> None:
+        self._judge, self._alpha = judge, alpha
         self._costs: list[_Cost] | None = None
         self._findings: list[Finding] = []
         self.trials = 0
 
     @property
     def applies(self) -> bool:
-        return _applies(self._attack, self._target)
+        return _applies(self._judge.attack, self._judge.target)
+
+    @functools.cached_property
+    def _plan(self) -> Plan:
+        return self._judge.plan()
 
     @property
     def goes_on(self) -> bool:
@@ -158,17 +182,11 @@ class _Turn:
 
     def judge(self, trials: int, alpha: float) -> None:
         self.trials = trials
-        self._findings = audit(
-            self._target,
-            [self._attack],
-            trials=trials,
-            alpha=alpha,
-            where=lambda _: self._runner,
-            **self._settings,
-        )
+        self._findings = self._judge.findings(self._plan, trials, alpha)
+        require_ieee_arithmetic()  # a target may have loaded a library that changed it
 
     def paced(self) -> Paced:
-        return Paced(self._attack, self.trials, self._alpha, tuple(self._findings))
+        return Paced(self._judge.attack, self.trials, self._alpha, tuple(self._findings))
 
     def affordable(self, seconds: float, say: Say = lambda _: None) -> int:
         """How many trials there is time for, at least 1."""
@@ -178,7 +196,7 @@ class _Turn:
             return STEPS[0]  # the referee says why there is nothing to judge
         trials = max(step for step in STEPS if step == STEPS[0] or self._cost(step) <= seconds)
         rate = 1 / sum(cost.trial for cost in self._costs)
-        say(f"{self._target.name}, {self._attack.name}: {rate:.2g} trials a second, so up to {trials}")
+        say(f"{self._judge.target.name}, {self._judge.attack.name}: {rate:.2g} trials a second, so up to {trials}")
         return trials
 
     def _cost(self, trials: int) -> float:
@@ -190,8 +208,8 @@ class _Turn:
     def _rehearsed(self, seconds: float) -> list[_Cost]:
         """What the scenarios cost."""
         costs: list[_Cost] = []
+        outlines = self._plan.outlines
         with contextlib.suppress(TargetError, LabFault):  # the referee reports it
-            outlines = self._runner.outlines(0)
             for number, outline in enumerate(outlines):
                 started = time.perf_counter()
                 costs.append(self._timed(number, outline, seconds / (REHEARSING_SHARE * len(outlines))))
@@ -218,7 +236,7 @@ class _Turn:
     def _seconds(self, number: int, outline: Outline, trials: int) -> float:
         sample = Sample(0, number, outline.digest(), Role.CHOOSE, (0,), outline.answers, trials, spend_all=True)
         started = time.perf_counter()
-        for _ in self._runner.counts(sample, sample.batches()):
+        for _ in self._judge.runner.counts(sample, sample.batches()):
             pass
         return time.perf_counter() - started
 
@@ -234,24 +252,3 @@ class _Cost:
     def of(self, trials: int) -> float:
         sample = Sample(0, 0, "", Role.JUDGE, (0,), self.answers, trials, spend_all=False)
         return trials * self.trial + self.batch * sum(1 for _ in sample.batches())
-
-
-class _LooksOnce:
-    """A runner of one attack that looks for the scenarios once, however many rounds there are."""
-
-    def __init__(self, runner: Runner) -> None:
-        self._runner = runner
-        self._found: tuple[Outline, ...] | TargetError | LabFault | None = None
-
-    def outlines(self, attack: int) -> tuple[Outline, ...]:
-        if self._found is None:
-            try:
-                self._found = self._runner.outlines(attack)
-            except (TargetError, LabFault) as error:
-                self._found = error
-        if isinstance(self._found, TargetError | LabFault):
-            raise self._found
-        return self._found
-
-    def counts(self, sample: Sample, batches: Iterator[Batch]) -> Results:
-        return self._runner.counts(sample, batches)

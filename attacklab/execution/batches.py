@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import enum
 import hashlib
+import itertools
 import json
 import math
 import traceback
@@ -23,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import Attack, Event, Scenario
+from attacklab.attacks.base import Attack, Event, Probe, Scenario
 from attacklab.errors import AttackError, TargetError
 from attacklab.findings import Counts, described_pair
 from attacklab.targets import Outputs, Target, described, in_one_line
@@ -171,13 +172,7 @@ class Bench:
         Raises:
             TargetError: the target failed while it was probed, or the attack did.
         """
-        probes = 0
-
-        def probe(input_: object, trials: int) -> Outputs:
-            nonlocal probes
-            probes += 1
-            return self.target.outputs(input_, trials, self._rng(attack, probes, Role.PROBE, 0, 0))
-
+        probe = prober(self.target, self.seed, self.attacks[attack].name)
         with _naming(self.attacks[attack]):
             found = self.attacks[attack].scenarios(self.target, probe)
             scenarios = tuple(scenario for scenario in found if self.target.covers(scenario.pair))
@@ -214,16 +209,33 @@ class Bench:
             outputs = self.target.outputs(
                 input_,
                 batch.rows * scenario.answers,
-                self._rng(sample.attack, sample.scenario, sample.role, side, batch.number),
+                _rng(self.seed, self.attacks[sample.attack].name, sample.scenario, sample.role, side, batch.number),
                 sees_failures=scenario.sees_failures,
             )
             rows = (batch.rows, scenario.answers, *outputs.shape[1:])
             yield outputs.reshape(rows) if scenario.answers > 1 else outputs
 
-    def _rng(self, attack: int, number: int, role: Role, side: int, batch: int) -> np.random.Generator:
-        # By its name, so that a finding does not depend on which other attacks run.
-        key = (zlib.crc32(self.attacks[attack].name.encode()), number, int(role), side, batch)
-        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
+
+def prober(target: Target, seed: int, name: str) -> Probe:
+    """What draws outputs to look at, apart from all that any event is judged on.
+
+    Args:
+        target: the implementation.
+        seed: what all randomness is derived from.
+        name: of the attack, or whatever else looks; probes of other names are independent.
+    """
+    numbers = itertools.count(1)
+
+    def probe(input_: object, trials: int) -> Outputs:
+        return target.outputs(input_, trials, _rng(seed, name, next(numbers), Role.PROBE, 0, 0))
+
+    return probe
+
+
+def _rng(seed: int, name: str, number: int, role: Role, side: int, batch: int) -> np.random.Generator:
+    # By the attack's name, so that a finding does not depend on which other attacks run.
+    key = (zlib.crc32(name.encode()), number, int(role), side, batch)
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
 
 
 def _inside(event: Event, outputs: Outputs) -> NDArray[np.bool_]:

@@ -10,21 +10,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
-from attacklab.attacks.base import Attack, Probe, Scenario
+from attacklab.attacks.base import Attack
 from attacklab.attacks.black_box import BlackBox
 from attacklab.attacks.black_box.candidate_pairs import candidate_pairs
 from attacklab.errors import UsageError
+from attacklab.execution.batches import prober
 from attacklab.findings import Finding
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.referee import DEFAULT_ALPHA, DEFAULT_TRIALS, audit
 from attacklab.search.variations import changed, simplified
 from attacklab.statistics.betting import evidence
-from attacklab.targets import Target
+from attacklab.targets import Kind, Target
 
 SEARCH_TRIALS = 2_000
 SEARCH_LEARNING = 2_048
@@ -82,6 +83,7 @@ def search(
 
     Raises:
         ValueError: an argument is out of range, or there are no pairs (a DATASET target needs them given).
+        TargetError: the target failed while it was looked at for pairs.
     """
     starts = _proposed(target, seed) if pairs is None else tuple(pairs)
     if not starts:
@@ -96,26 +98,10 @@ def search(
     return Witness(pair, finding, replay_code(pair, target, last, trials, alpha, last_seed), looks.tried)
 
 
-@dataclass(frozen=True)
-class _Proposals:
-    """Keeps the pairs that the black-box attack would try; an attack too, because only the referee runs a target."""
-
-    pairs: list[NeighbouringPair] = field(default_factory=list)
-    name: str = "proposals"
-    flaw: str = "none"
-
-    def applies_to(self, target: Target) -> bool:  # noqa: ARG002 - asked of those only that have candidate pairs
-        return True
-
-    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        self.pairs.extend(candidate_pairs(target, probe, BlackBox().outcomes))
-        return []
-
-
 def _proposed(target: Target, seed: int) -> tuple[NeighbouringPair, ...]:
-    proposals = _Proposals()
-    audit(target, [proposals], trials=1, seed=2 * seed)
-    return tuple(proposals.pairs)
+    if target.kind is Kind.DATASET:
+        return ()
+    return tuple(candidate_pairs(target, prober(target, 2 * seed, "proposals"), BlackBox().outcomes))
 
 
 class _Looks:
