@@ -1,0 +1,160 @@
+"""Real numbers enclosed by MPFR's directed roundings: arithmetic whose result surely lies between its two ends.
+
+What follows from an interval is a theorem about the number in it, whatever was rounded on the way: a δ(ε) rounded up is
+never too small. Every operation runs in a context of its own, so that a caller's MPFR context changes nothing.
+
+Source: Moore 1966, 'Interval Analysis'; Fousse et al. 2007, 'MPFR: A Multiple-Precision Binary Floating-Point Library
+with Correct Rounding'.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Rational
+from typing import Any, TypeAlias
+
+import gmpy2
+
+Number: TypeAlias = "Interval | Rational | Fraction | float | int"
+
+PRECISION = 192
+"""Bits of the significand of either end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """All numbers from `lower` to `upper`, both of them MPFR numbers; infinite ends are allowed."""
+
+    lower: Any
+    upper: Any
+
+    @classmethod
+    def of(cls, number: Number) -> Interval:
+        """The narrowest interval that holds a number; a float stands for the rational number that it is.
+
+        Raises:
+            ValueError: the number is NaN.
+        """
+        if isinstance(number, Interval):
+            return number
+        if isinstance(number, float):
+            if math.isnan(number):
+                raise ValueError("an interval cannot hold NaN")
+            exact: Any = gmpy2.mpq(number) if math.isfinite(number) else number
+        else:
+            exact = gmpy2.mpq(number)
+        return cls(_down(gmpy2.mpfr, exact), _up(gmpy2.mpfr, exact))
+
+    @classmethod
+    def hull(cls, *numbers: Number) -> Interval:
+        """The narrowest interval that holds all of some numbers or intervals."""
+        enclosed = [cls.of(number) for number in numbers]
+        return cls(min(one.lower for one in enclosed), max(one.upper for one in enclosed))
+
+    def __neg__(self) -> Interval:
+        return Interval(_down(gmpy2.minus, self.upper), _up(gmpy2.minus, self.lower))
+
+    def __add__(self, other: Number) -> Interval:
+        there = Interval.of(other)
+        return Interval(_down(gmpy2.add, self.lower, there.lower), _up(gmpy2.add, self.upper, there.upper))
+
+    def __sub__(self, other: Number) -> Interval:
+        return self + (-Interval.of(other))
+
+    def __mul__(self, other: Number) -> Interval:
+        there = Interval.of(other)
+        ends = list(itertools.product((self.lower, self.upper), (there.lower, there.upper)))
+        return Interval(min(_down(_product, *pair) for pair in ends), max(_up(_product, *pair) for pair in ends))
+
+    def __truediv__(self, other: Number) -> Interval:
+        there = Interval.of(other)
+        if there.lower <= 0 <= there.upper:
+            raise ZeroDivisionError(f"the divisor {there} may be 0")
+        return self * Interval(_down(gmpy2.div, 1, there.upper), _up(gmpy2.div, 1, there.lower))
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def __rsub__(self, other: Number) -> Interval:
+        return Interval.of(other) - self
+
+    def __rtruediv__(self, other: Number) -> Interval:
+        return Interval.of(other) / self
+
+    def __str__(self) -> str:
+        return f"[{self.below()!r}, {self.above()!r}]"
+
+    def exp(self) -> Interval:
+        """e^x."""
+        return self._increasing(gmpy2.exp)
+
+    def expm1(self) -> Interval:
+        """e^x − 1."""
+        return self._increasing(gmpy2.expm1)
+
+    def log(self) -> Interval:
+        """The natural logarithm; of 0 it is −∞.
+
+        Raises:
+            ValueError: the interval holds negative numbers.
+        """
+        if self.lower < 0:
+            raise ValueError(f"{self} holds negative numbers, which have no logarithm")
+        return self._increasing(gmpy2.log)
+
+    def sqrt(self) -> Interval:
+        """The square root.
+
+        Raises:
+            ValueError: the interval holds negative numbers.
+        """
+        if self.lower < 0:
+            raise ValueError(f"{self} holds negative numbers, which have no square root")
+        return self._increasing(gmpy2.sqrt)
+
+    def power(self, exponent: Number) -> Interval:
+        """x^y of numbers at least 0, for a y above 0 where x may be 0.
+
+        Raises:
+            ValueError: the interval holds negative numbers.
+        """
+        if self.upper == 0:
+            return self
+        return (self.log() * exponent).exp()
+
+    def normal_tail(self) -> Interval:
+        """The probability that a standard normal number exceeds x."""
+        shrunk = self / Interval.of(2).sqrt()
+        return Interval(_down(gmpy2.erfc, shrunk.upper), _up(gmpy2.erfc, shrunk.lower)) * 0.5
+
+    def below(self) -> float:
+        """The largest double that is at most every number in the interval."""
+        nearest = float(self.lower)
+        return math.nextafter(nearest, -math.inf) if nearest > self.lower else nearest
+
+    def above(self) -> float:
+        """The smallest double that is at least every number in the interval."""
+        nearest = float(self.upper)
+        return math.nextafter(nearest, math.inf) if nearest < self.upper else nearest
+
+    def _increasing(self, function: Callable[..., Any]) -> Interval:
+        return Interval(_down(function, self.lower), _up(function, self.upper))
+
+
+def _down(function: Callable[..., Any], *arguments: Any) -> Any:
+    with gmpy2.context(precision=PRECISION, round=gmpy2.RoundDown):
+        return function(*arguments)
+
+
+def _up(function: Callable[..., Any], *arguments: Any) -> Any:
+    with gmpy2.context(precision=PRECISION, round=gmpy2.RoundUp):
+        return function(*arguments)
+
+
+def _product(one: Any, other: Any) -> Any:
+    """Their product, where 0 times an infinite end is 0: the end bounds finite numbers."""
+    return gmpy2.mpfr(0) if one == 0 or other == 0 else gmpy2.mul(one, other)
