@@ -168,6 +168,9 @@ def require_ieee_arithmetic() -> None:
     """
     least_normal, one, half_ulp_of_one = np.array([2.0**-1022, 1.0, 2.0**-53])
     if (least_normal / 2) * 2 != least_normal:
-        raise ArithmeticModeError("this process flushes subnormal numbers to zero")
+        raise ArithmeticModeError(
+            "this process flushes subnormal numbers to zero; do not load the library that switched it on "
+            "(often one built with -ffast-math)"
+        )
     if one + half_ulp_of_one != 1 or one + 1.5 * half_ulp_of_one != 1 + 2.0**-52:
-        raise ArithmeticModeError("this process does not round to nearest, ties to even")
+        raise ArithmeticModeError("this process does not round to nearest, ties to even; reset its rounding mode")

@@ -115,8 +115,7 @@ def exhaust(outcome: Callable[[NDArray[Any]], Outcomes], inputs: NDArray[Any]) -
 
 
 def one_uniform(release: Callable[..., Outcomes], data: Any, **parameters: Any) -> Callable[[NDArray[Any]], Outcomes]:
-    """The mechanism `release(data, trials, rng, **parameters)` as a function of the one uniform number that each trial
-    draws.
+    """The mechanism `release(data, trials, rng, **parameters)` as a function of one uniform number for each trial.
 
     The function raises a `LawError` if the mechanism draws anything but `rng.random(trials)`, once.
     """
