@@ -86,13 +86,20 @@ class NeighbouringPair:
         else:
             raise UsageError(f"records are neighbours by add-remove or substitute, not by {relation}")
         if not apart:
-            raise UsageError(f"not neighbouring by {relation}: datasets of {len(one)} and {len(other)} records")
+            raise UsageError(
+                f"not neighbouring by {relation}: datasets of {len(one)} and {len(other)} records, "
+                "which must differ by exactly one record"
+            )
         return cls(one, other, relation)
 
     @classmethod
     def graphs(cls, first: ArrayLike, second: ArrayLike, relation: Relation) -> NeighbouringPair:
-        """Two undirected graphs, given as symmetric adjacency matrices, that differ by one edge, or by one node and its
-        edges.
+        """Two undirected graphs that differ by one edge, or by one node and its edges.
+
+        Args:
+            first: a symmetric adjacency matrix.
+            second: another.
+            relation: edge or node.
 
         Raises:
             ValueError: a matrix is not square and symmetric, or they are not neighbours under `relation`.
@@ -108,7 +115,10 @@ class NeighbouringPair:
         else:
             raise UsageError(f"graphs are neighbours by node or edge, not by {relation}")
         if not apart:
-            raise UsageError(f"not neighbouring by {relation}: graphs of {len(one)} and {len(other)} nodes")
+            raise UsageError(
+                f"not neighbouring by {relation}: graphs of {len(one)} and {len(other)} nodes, "
+                f"which must differ by exactly one {relation}"
+            )
         return cls(one, other, relation)
 
     def swapped(self) -> NeighbouringPair:

@@ -45,9 +45,7 @@ class PositionChunks:
         return target.kind is Kind.MEAN
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """Chunks of two equal records, against the same without the first record, which mixes them all; and k records,
-        against one more.
-        """
+        """Chunks of two equal records, all of which mix without the first record; and one record more than chunks."""
         lower, upper = bounds_of(target)
         blocks = np.tile([lower, lower, upper, upper], self.chunks // 2)
         at_lower = np.full(self.chunks, lower)

@@ -15,9 +15,9 @@ Gaussian noise. The adversary takes the power of two nearest to an estimate of t
 The adversary knows the two answers and the outputs' format (it looks at some of them), but nothing of the sampler or
 its scale. It bets that y can be reached from one answer and not from the other.
 
-A negative result does not rule out that y is computed in any other way than as one floating-point sum of the answer and
-a number of the outputs' format, nor that the numbers left out are too rare to be seen. For example, with noise of scale
-1, the answers 1000 and 1001 leave out next to nothing that comes from the other.
+A negative result does not rule out a leak if y is computed in any other way than as one floating-point sum of the
+answer and a number of the outputs' format. Nor does it rule out a leak if the numbers left out are too rare to be seen:
+with noise of scale 1, the answers 1000 and 1001 leave out next to nothing that comes from the other.
 
 Source: Haney, Desfontaines, Hartman, Shrestha and Hay 2022, 'Precision-based attacks and interval refining: how to
 break, then fix, differential privacy on finite computers'. They test for multiples of one power of two, which is part

@@ -50,9 +50,9 @@ def judge(claim: PrivacyClaim, counts: Counts, alpha: float) -> Assessment:
     enough = math.log(2 / alpha)
     if evidence(claim, counts) < enough:
         return bounds
-    # As `_growths` scales them, no gain rises with the claimed δ. Nor does any rise with ε if δ is 0; if it is not, the
-    # loss becomes smaller in trials where the event contains neither output. So the evidence does not rise either,
-    # and the largest refuted value is a lower bound.
+    # As `_growths` scales them, no gain rises with the claimed δ, and none rises with ε if δ is 0. So the evidence does
+    # not rise either, and the largest refuted value is a lower bound. (If δ is not 0, a larger ε makes the loss smaller
+    # in trials where the event contains neither output.)
     delta = _largest(lambda trial: evidence(PrivacyClaim(claim.epsilon, trial), counts) >= enough, claim.delta, 1.0)
     epsilon = claim.epsilon
     if claim.delta == 0 and math.isfinite(bounds.epsilon_lower):

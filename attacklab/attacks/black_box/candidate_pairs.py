@@ -9,7 +9,7 @@ For sums and utilities: steps of lines. A line is a family of inputs in which co
 move from one bound to the other, one by one; all utilities fall together, all rise together, or one rises while the
 rest fall, or the other way round. One sample at each of 1, 2, 4, 8, … steps shows where the output's law changes by
 more than group privacy allows for so many steps. If that is not chance, some single step among them breaks the claim
-itself, and bisection looks for it. For utilities the line goes on to where e^−x is 0 in every binary format in use.
+itself, and bisection looks for it. For utilities the line extends to where e^−x is 0 in every binary format in use.
 """
 
 from __future__ import annotations

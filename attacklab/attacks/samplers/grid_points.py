@@ -54,8 +54,10 @@ class GridPoints:
         return cls(rows, low[rows] + place, counts)
 
     def with_each_of(self, other: GridPoints, wanted: Bools) -> tuple[Integers, Integers]:
-        """Every combination of a point with one of the other's in the same row, for the wanted rows, as two lists of
-        indices.
+        """Every combination of a point with one of the other's in the same row, for the wanted rows.
+
+        Returns:
+            The index of the point, and the index of the other's point, of each combination.
         """
         first_of_row = np.searchsorted(other.rows, np.arange(len(other.counts)))
         mine, place = _enumerated(np.where(wanted, other.counts, 0)[self.rows])

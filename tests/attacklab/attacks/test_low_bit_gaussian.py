@@ -120,7 +120,7 @@ def test_the_holes_of_sigma_times_anything_break_samplers_of_16_bits(form: Forma
 
 @pytest.mark.parametrize("form", NARROW, ids=lambda form: form.name)
 def test_an_exact_mechanism_rounded_to_a_narrower_format_is_not_broken(form: Format) -> None:
-    """A verdict of violation would be a false alarm, of probability 1e-9 at the most."""
+    """A verdict of violation would be a false alarm, which has probability at most 1e-9."""
     target = replace(exact_laplace_in(form), claim=PrivacyClaim(1.0, 1e-5))
     for finding in _audited(target).values():
         assert finding.verdict is Verdict.NOT_DETECTED
@@ -263,7 +263,7 @@ def test_the_holes_of_sigma_times_anything_break_the_ziggurat(make: Callable[[fl
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
 def test_the_rounded_ideal_gaussian_is_not_broken(epsilon: float) -> None:
-    """A verdict of violation would be a false alarm, of probability 1e-9 at the most."""
+    """A verdict of violation would be a false alarm, which has probability at most 1e-9."""
     for finding in _audited(targets.exact_rounded_gaussian(epsilon)).values():
         assert finding.verdict is Verdict.NOT_DETECTED
         assert finding.smallest_detectable is not None

@@ -128,7 +128,7 @@ def test_outputs_of_narrower_formats_are_judged_on_their_own_grid(form: Format) 
 
 @pytest.mark.parametrize("form", NARROW, ids=lambda form: form.name)
 def test_an_exact_mechanism_whose_outputs_are_rounded_to_a_narrower_format_is_not_broken(form: Format) -> None:
-    """A verdict of violation would be a false alarm, of probability 1e-9 at the most."""
+    """A verdict of violation would be a false alarm, which has probability at most 1e-9."""
     findings = audit(exact_laplace_in(form), [Precision()], trials=100_000, alpha=1e-9, seed=4, spend_all=True)
     assert [finding.verdict for finding in findings] == [Verdict.NOT_DETECTED] * 2
 
@@ -141,7 +141,7 @@ def test_a_sensitivity_between_numbers_of_the_format_is_not_exceeded() -> None:
 
 @pytest.mark.parametrize("epsilon", [0.05, 1.0])
 def test_the_rounded_ideal_mechanism_on_a_public_grid_is_not_broken(epsilon: float) -> None:
-    """A verdict of violation would be a false alarm, of probability 1e-9 at the most."""
+    """A verdict of violation would be a false alarm, which has probability at most 1e-9."""
     release = exactly(exact_rounded_laplace_fast, epsilon=Fraction(epsilon), grid=Grid(-20))
     findings = _audited(release, epsilon, Precision(), alpha=1e-9)
     assert [finding.verdict for finding in findings] == [Verdict.NOT_DETECTED] * 2
