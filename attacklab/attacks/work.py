@@ -9,10 +9,10 @@ draws from it as often as it likes beforehand. It bets on a half-line of the wor
 work that it saw more often for the first input. If outputs or work take many values, they are cut into bins at
 quantiles.
 
-A negative result does not rule out leaks finer than the units in which the work was observed, which is that of whole
-releases: caches and branches are not seen. It does not rule out leaks finer than a bin, or in combinations that were
-too rare in the probe. Measured time drifts with the machine if one input is drawn after the other, so only counted work
-is evidence here.
+A negative result does not rule out leaks finer than the units in which the work was observed. Work is observed for
+whole releases, so caches and branches are not seen. Nor does it rule out leaks finer than a bin, or in combinations
+that were too rare in the probe. Measured time drifts with the machine if one input is drawn after the other, so only
+counted work is evidence here.
 
 Source: Jin, McMurtry, Rubinstein and Ohrimenko 2022, 'Are We There Yet? Timing and Floating-Point Attacks on
 Differential Privacy Systems' (timing of discrete samplers).
