@@ -1,4 +1,4 @@
-"""Bisection over integers: where does a condition begin to hold, and which step of a line changes most?"""
+"""Bisection over integers: where does a condition begin to hold, and which step of a path changes most?"""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ def least(holds: Callable[[int], bool], low: int, high: int, *, precision: float
     """Find where a condition begins to hold.
 
     Args:
-        holds: false at `low`, true at `high`; neither is asked again.
+        holds: the condition: taken to be false at `low` and true at `high`, where it is not evaluated.
         low: an integer.
-        high: a larger one.
-        precision: how far off the answer may be, as a part of it.
+        high: a larger integer.
+        precision: how far off the answer may be, as a fraction of it.
 
     Returns:
-        A number at which it holds, and at which it does not hold one below (or, with a precision, at most that far
-        below); the least one if the condition changes once.
+        A number at which the condition holds and just below which it does not hold (with a precision, it does not hold
+        at some number at most that far below). If the condition changes only once, this is the least number at which it
+        holds.
     """
     while high - low > max(1, math.floor(high * precision)):
         middle = (low + high) // 2
@@ -28,16 +29,16 @@ def least(holds: Callable[[int], bool], low: int, high: int, *, precision: float
 def first(
     holds: Callable[[int], bool], *, start: int = 1, most: float = math.inf, precision: float = 0.0
 ) -> int | None:
-    """Double a number until a condition holds, then find where it began to.
+    """Double a number until a condition holds, then find where it began to hold.
 
     Args:
-        holds: the condition, taken to be false at `start // 2`.
-        start: the first number that is tried, at least 1.
-        most: the largest that may be tried.
+        holds: the condition; taken to be false at `start // 2`.
+        start: the first number tried, at least 1.
+        most: the largest number that may be tried.
         precision: as in `least`.
 
     Returns:
-        A number as in `least`; None where the condition holds at none of those tried up to `most`.
+        A number as in `least`; None if the condition holds at none of the numbers tried.
     """
     low, high = start // 2, start
     while high <= most:
@@ -51,12 +52,12 @@ def steepest_step(change: Callable[[int, int], float], low: int, high: int) -> i
     """Halve an interval until one step is left, each time keeping the half with the larger change.
 
     Args:
-        change: `change(low, high)`, how much changes from one number to a larger one.
+        change: `change(low, high)` returns how much changes between two numbers.
         low: an integer.
-        high: a larger one.
+        high: a larger integer.
 
     Returns:
-        A number k; the step is the one from k to k + 1.
+        A number k; the step leads from k to k + 1.
     """
     while high - low > 1:
         middle = (low + high) // 2

@@ -1,7 +1,7 @@
-"""Facts about binary floating point that attacks rest on, and a check that this process still keeps them.
+"""The facts about binary floating point that attacks rely on, and a check that this process keeps them.
 
-Source: IEEE 754-2019; bfloat16 as in the ml_dtypes package. Libraries compiled with -ffast-math have been found to
-switch a whole process to flush-to-zero when they are loaded.
+Source: IEEE 754-2019; bfloat16 as in the ml_dtypes package. Some libraries compiled with -ffast-math switch a whole
+process to flush-to-zero when they are loaded.
 """
 
 from __future__ import annotations
@@ -19,15 +19,21 @@ Floats: TypeAlias = NDArray[np.floating[Any]]
 Doubles: TypeAlias = NDArray[np.float64]
 
 LARGEST_TIE_POWER = 62
-"""The largest power of two of a tie, which is then a 64-bit integer."""
+"""The largest power of two in a tie: ties then fit in a 64-bit integer."""
 
 BFLOAT16_BITS = np.uint32(0xFFFF0000)
-"""Where a bfloat16 number can have ones in binary32."""
+"""The bits of a binary32 number that may be 1 if it is a bfloat16 number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A binary floating-point format: p significant bits and the least exponent of a normal number."""
+    """A binary floating-point format.
+
+    Attributes:
+        name: its name in IEEE 754, or `bfloat16`.
+        significand_bits: p, the number of significant bits.
+        least_exponent: the exponent of the least normal number.
+    """
 
     name: str
     significand_bits: int
@@ -40,24 +46,24 @@ class Format:
 
     @property
     def carrier(self) -> np.dtype[np.floating[Any]]:
-        """The type of numpy's that holds its numbers; of bfloat16, for which numpy has none, that is float32."""
+        """The numpy type that holds the format's numbers: for bfloat16, which numpy does not have, float32."""
         return np.dtype({53: "f8", 24: "f4", 11: "f2", 8: "f4"}[self.significand_bits])
 
     @property
     def greatest_exponent(self) -> int:
-        """The largest power of two that it has is 2 to this."""
+        """The exponent of the largest power of two in the format."""
         return 1 - self.least_exponent
 
     @property
     def least(self) -> float:
-        """The least positive number, a subnormal one."""
+        """The least number greater than 0, a subnormal one."""
         return math.ldexp(1.0, self.least_exponent - self.significand_bits + 1)
 
     def rounded(self, values: NDArray[Any]) -> Floats:
         """The nearest numbers of the format, ties to even, in the carrier's type.
 
-        They are rounded to the carrier first. A sum, difference, product, quotient or root of bfloat16 numbers is then
-        still rounded as if once, because binary32 has more than twice as many bits (Figueroa 1995).
+        Values are rounded to the carrier first. Even so, a sum, difference, product, quotient or root of bfloat16
+        numbers is rounded as if only once, because binary32 has more than twice as many bits (Figueroa 1995).
         """
         with np.errstate(over="ignore"):
             carried: Floats = np.asarray(values).astype(self.carrier, copy=False)
@@ -68,29 +74,29 @@ class Format:
         return np.where(np.isnan(carried), carried, nearest.view(np.float32))
 
     def next_above(self, values: Floats) -> Floats:
-        """The next larger of its numbers for each of `values`, its numbers in the carrier's type."""
+        """The next larger number of the format for each of `values`, which are its numbers in the carrier's type."""
         with np.errstate(over="ignore"):
             above: Floats = np.nextafter(values, values.dtype.type(np.inf))
         if not self._is_carried:
             return above
-        # Upwards is away from 0 where it is positive, and otherwise what cutting off bits does.
+        # Upwards is away from 0 for positive numbers; for negative ones, cutting off bits moves up.
         bits = above.view(np.uint32)
         upwards = (bits + np.where(np.signbit(above), np.uint32(0), np.uint32(0xFFFF))) & BFLOAT16_BITS
         return np.where(np.isfinite(above), upwards.view(np.float32), above)
 
     def next_below(self, values: Floats) -> Floats:
-        """The next smaller of its numbers for each of `values`, its numbers in the carrier's type."""
+        """The next smaller number of the format for each of `values`, which are its numbers in the carrier's type."""
         below: Floats = -self.next_above(-values)
         return below
 
     def at_most(self, value: float) -> float:
-        """The largest of its numbers that is no larger than a double."""
+        """The largest number of the format that is at most a given double."""
         nearest = self.rounded(np.array([value]))
         return float(nearest[0]) if float(nearest[0]) <= value else float(self.next_below(nearest)[0])
 
     @property
     def _is_carried(self) -> bool:
-        """Whether its carrier has numbers that it has not."""
+        """Whether the carrier has numbers that the format does not have."""
         return np.finfo(self.carrier).nmant + 1 > self.significand_bits
 
 
@@ -102,14 +108,14 @@ FORMATS = (BINARY64, BINARY32, BINARY16, BFLOAT16)
 
 
 def format_of(outputs: NDArray[Any]) -> Format:
-    """The format that outputs are numbers of.
+    """The format of outputs.
 
     Args:
-        outputs: enough of them that not all of them end in 16 zeros by chance.
+        outputs: enough of them that not all end in 16 zero bits by chance.
 
     Returns:
-        That of their type, and bfloat16 where that is binary32 and holds nothing else: numpy has no type for it. Of
-        what is no array of floats, binary64.
+        The format of their type; bfloat16 if the type is binary32 and all outputs are bfloat16 numbers, because numpy
+        has no type for these; binary64 if they are not an array of floats.
     """
     by_type = format_of_type(outputs.dtype)
     if by_type is BINARY32 and np.array_equal(BFLOAT16.rounded(outputs), outputs):
@@ -118,25 +124,25 @@ def format_of(outputs: NDArray[Any]) -> Format:
 
 
 def format_of_type(dtype: np.dtype[Any]) -> Format:
-    """The format of a type of numpy's; binary64 where that is no type of floats, or a wider one."""
+    """The format of a numpy type; binary64 if it is wider than that or not a type of floats."""
     return {np.dtype(np.float32): BINARY32, np.dtype(np.float16): BINARY16}.get(dtype, BINARY64)
 
 
 def power_of_two_within(value: float) -> float:
-    """The largest power of two that is no larger than a positive number; its small multiples are exact.
+    """The largest power of two that is at most a given number greater than 0; its small multiples are exact.
 
-    The rounded binary logarithm of a number just below a power of two is that of the power.
+    Computed from the exponent: the binary logarithm of a number just below a power of two rounds to that of the power.
     """
     return math.ldexp(1.0, math.frexp(value)[1] - 1)
 
 
 def tie_between_floats(form: Format, wanted: float) -> int:
-    """An integer below 2^63 half way between two numbers of a format that are whole numbers.
+    """An integer below 2^63 half way between two neighbouring numbers of a format, both whole.
 
     Args:
         form: the format.
-        wanted: how far apart the two should be at the least; where none so far apart are below 2^63, those that are
-            the farthest apart.
+        wanted: how far apart the two neighbours should be at least. If none below 2^63 are that far apart, the tie lies
+            between two that are as far apart as possible.
     """
     bits, largest = form.significand_bits, min(form.greatest_exponent, LARGEST_TIE_POWER)
     power = min(max(bits + 1, bits - 1 + math.ceil(math.log2(wanted))), largest)
@@ -144,9 +150,9 @@ def tie_between_floats(form: Format, wanted: float) -> int:
 
 
 def half_ulp(values: Doubles, form: Format = BINARY64) -> Doubles:
-    """Half the distance from |value| to the next larger number of a format: how far rounding moves a sum at the most.
+    """Half the distance from |value| to the next larger number of a format: the most by which rounding can move a sum.
 
-    That is 0 for doubles that are subnormal, whose sums are exact.
+    It is 0 for subnormal doubles, whose sums are exact.
     """
     if form is BINARY64:
         return np.spacing(np.abs(values)) / 2
@@ -155,13 +161,16 @@ def half_ulp(values: Doubles, form: Format = BINARY64) -> Doubles:
 
 
 def require_ieee_arithmetic() -> None:
-    """Probe for flush-to-zero and for a rounding mode other than to nearest, ties to even.
+    """Check that this process neither flushes to zero nor rounds other than to nearest, ties to even.
 
     Raises:
-        ArithmeticModeError: one of them is on; the message says which.
+        ArithmeticModeError: it does one of these; the message says which.
     """
     least_normal, one, half_ulp_of_one = np.array([2.0**-1022, 1.0, 2.0**-53])
     if (least_normal / 2) * 2 != least_normal:
-        raise ArithmeticModeError("subnormal numbers are flushed to zero in this process")
+        raise ArithmeticModeError(
+            "this process flushes subnormal numbers to zero; do not load the library that switched it on "
+            "(often one built with -ffast-math)"
+        )
     if one + half_ulp_of_one != 1 or one + 1.5 * half_ulp_of_one != 1 + 2.0**-52:
-        raise ArithmeticModeError("this process does not round to nearest, ties to even")
+        raise ArithmeticModeError("this process does not round to nearest, ties to even; reset its rounding mode")

@@ -1,4 +1,4 @@
-"""Neighbouring pairs: two inputs that a mechanism promises to keep apart by no more than its claim allows."""
+"""Neighbouring pairs: two inputs whose output laws a mechanism promises to keep within its claim of each other."""
 
 from __future__ import annotations
 
@@ -28,13 +28,15 @@ class Relation(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NeighbouringPair:
-    """Two inputs of a mechanism and why they are neighbours; made by the constructors below, which check it.
+    """Two inputs of a mechanism and the relation that makes them neighbours.
+
+    Make one by a constructor below, which checks that they are neighbours.
 
     Attributes:
         first: the input whose output law is P.
         second: the input whose output law is Q.
-        relation: the relation of the datasets, or None where the inputs are what a mechanism sees of them (true
-            answers or utilities no further apart than the sensitivity).
+        relation: the relation between the datasets; None if the inputs are what a mechanism sees of them: true answers
+            or utilities, no further apart than the sensitivity.
     """
 
     first: Any
@@ -46,7 +48,8 @@ class NeighbouringPair:
         """Two true answers of a query, no further apart than its sensitivity.
 
         Raises:
-            ValueError: an answer is not finite, or they are further apart, by however little.
+            ValueError: an answer is not finite, or the two are further apart than the sensitivity, even if only
+                slightly.
         """
         one, other = _finite("answers", first), _finite("answers", second)
         _require_within(one, other, sensitivity, "answers")
@@ -54,10 +57,10 @@ class NeighbouringPair:
 
     @classmethod
     def utilities(cls, first: ArrayLike, second: ArrayLike, *, sensitivity: float) -> NeighbouringPair:
-        """Two vectors of utilities (larger is better), no coordinate further apart than the sensitivity.
+        """Two vectors of utilities (larger is better) whose coordinates are no further apart than the sensitivity.
 
         Raises:
-            ValueError: a vector is empty or not finite, their lengths differ, or a coordinate is further apart.
+            ValueError: a vector is empty or not finite, the lengths differ, or a coordinate is further apart.
         """
         one, other = _finite("utilities", first), _finite("utilities", second)
         if one.shape != other.shape:
@@ -67,7 +70,7 @@ class NeighbouringPair:
 
     @classmethod
     def records(cls, first: ArrayLike, second: ArrayLike, relation: Relation) -> NeighbouringPair:
-        """Two datasets, given as vectors of records, one person apart.
+        """Two datasets, given as vectors of records, that differ by one person.
 
         Raises:
             ValueError: they are not vectors, or not one record apart under `relation` (add-remove or substitute).
@@ -83,12 +86,20 @@ class NeighbouringPair:
         else:
             raise UsageError(f"records are neighbours by add-remove or substitute, not by {relation}")
         if not apart:
-            raise UsageError(f"not neighbouring by {relation}: datasets of {len(one)} and {len(other)} records")
+            raise UsageError(
+                f"not neighbouring by {relation}: datasets of {len(one)} and {len(other)} records, "
+                "which must differ by exactly one record"
+            )
         return cls(one, other, relation)
 
     @classmethod
     def graphs(cls, first: ArrayLike, second: ArrayLike, relation: Relation) -> NeighbouringPair:
-        """Two undirected graphs, given as symmetric adjacency matrices, one edge or one node (with its edges) apart.
+        """Two undirected graphs that differ by one edge, or by one node and its edges.
+
+        Args:
+            first: a symmetric adjacency matrix.
+            second: another.
+            relation: edge or node.
 
         Raises:
             ValueError: a matrix is not square and symmetric, or they are not neighbours under `relation`.
@@ -104,7 +115,10 @@ class NeighbouringPair:
         else:
             raise UsageError(f"graphs are neighbours by node or edge, not by {relation}")
         if not apart:
-            raise UsageError(f"not neighbouring by {relation}: graphs of {len(one)} and {len(other)} nodes")
+            raise UsageError(
+                f"not neighbouring by {relation}: graphs of {len(one)} and {len(other)} nodes, "
+                f"which must differ by exactly one {relation}"
+            )
         return cls(one, other, relation)
 
     def swapped(self) -> NeighbouringPair:
@@ -122,11 +136,11 @@ def _finite(what: str, values: ArrayLike) -> NDArray[np.float64]:
 
 
 def _require_within(one: NDArray[np.float64], other: NDArray[np.float64], sensitivity: float, what: str) -> None:
-    """Compare exactly: a difference that only rounds to the sensitivity may really be larger."""
+    """Compare exactly: a difference that rounds to the sensitivity may in fact be larger."""
     if not (math.isfinite(sensitivity) and sensitivity > 0):
         raise UsageError(f"sensitivity must be finite and greater than 0, not {sensitivity}")
     larger, smaller = np.maximum(one, other), np.minimum(one, other)
-    with np.errstate(over="ignore", invalid="ignore"):  # a difference that overflows is too large, whatever its error
+    with np.errstate(over="ignore", invalid="ignore"):  # a difference that overflows is too large whatever its error
         difference = larger - smaller
         # Knuth's two-difference: difference + error is larger − smaller exactly.
         moved = difference - larger
@@ -147,7 +161,7 @@ def _is_one_deleted(longer: NDArray[Any], shorter: NDArray[Any]) -> bool:
 
 
 def _differ(one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.bool_]:
-    """Where records differ; of floats, zeros and NaNs do by their signs alone."""
+    """Which records differ; two float zeros, or two NaNs, differ only if their signs do."""
     differ: NDArray[np.bool_] = one != other
     if one.dtype.kind == other.dtype.kind == "f":
         both_nan = (one != one) & (other != other)

@@ -64,4 +64,4 @@ ATTACKS: tuple[Attack, ...] = (
 )
 
 ON_REQUEST: tuple[Attack, ...] = (BlackBox(),)
-"""Attacks that run only when they are named: they draw many times the outputs of the others."""
+"""Attacks that run only when they are named: they draw many times as many outputs as the others."""

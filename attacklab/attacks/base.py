@@ -1,7 +1,7 @@
-"""What an attack is: what the adversary knows, the pairs it picks and the events it bets on.
+"""What an attack is: what the adversary knows, the neighbouring pairs it picks and the events it bets on.
 
-An attack is a frozen dataclass with the members of `Attack`; it never runs a target itself. Where it has to look at the
-target's outputs before it can pick a pair, the referee hands it a probe.
+An attack is a frozen dataclass with the members of `Attack`. It never runs a target itself: if it needs to see outputs
+before it can pick a pair, it calls the probe that the referee gives it.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Outputs, Target
 
 Probe: TypeAlias = Callable[[Any, int], Outputs]
-"""`probe(input, trials)`: outputs of the target, drawn apart from those that any event is judged on."""
+"""`probe(input, trials)` returns outputs of the target. None of them is used to judge an event."""
 
 FEW = 8
-"""Outputs in binary32 that are all bfloat16 numbers by chance with probability 2^−128."""
+"""How many outputs tell their format: this many binary32 numbers are all bfloat16 by chance with probability 2^−128."""
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A set of outputs: the adversary's decision, and nothing else.
+    """A set of outputs that the adversary bets on.
 
     Attributes:
         description: the set in words.
-        contains: which of the outputs (one a row) lie in it, as a bool array.
+        contains: takes outputs, one a row, and returns which of them lie in the set, as a bool array.
     """
 
     description: str
@@ -43,14 +43,15 @@ class Scenario:
 
     Attributes:
         pair: the two inputs.
-        events: candidates; a first sample chooses among them and tells how many trials the chosen one will take, a
-            second one judges it.
-        answers: how many answers the adversary collects before it decides; an event then sees rows of that many.
-        sees_failures: whether the adversary also sees how the target failed: then an output may be NaN, or the
-            `Failure` of a release that raised. Otherwise either ends the attack with an ERROR finding.
+        events: the candidates. A first sample chooses one of them and tells how many trials it will take; a second
+            sample judges it.
+        answers: how many answers the adversary collects before it decides. If more than 1, an event sees rows of that
+            many.
+        sees_failures: whether the adversary also sees failures. If so, an output may be NaN, or the `Failure` of a
+            release that raised. If not, either of the two ends the attack with an ERROR finding.
 
     Raises:
-        ValueError: there is no event, or `answers` is less than 1.
+        ValueError: there are no events, or `answers` is less than 1.
     """
 
     pair: NeighbouringPair
@@ -70,12 +71,12 @@ class Attack(Protocol):
 
     @property
     def name(self) -> str:
-        """Its name on the command line and in findings."""
+        """The attack's name on the command line and in findings."""
         ...
 
     @property
     def flaw(self) -> str:
-        """The flaw it looks for, in one line."""
+        """The flaw that the attack looks for, in one line."""
         ...
 
     def applies_to(self, target: Target) -> bool:
@@ -92,17 +93,17 @@ class Attack(Protocol):
 
 
 def released_format(probe: Probe, input_: Any) -> Format:
-    """The format of a target's outputs, by a look at a few."""
+    """The format of a target's outputs, found by drawing a few of them."""
     return format_of(probe(input_, FEW))
 
 
 def as_floats(outputs: Outputs) -> NDArray[np.float64]:
-    """Outputs that may be failures as doubles, every bit kept, with NaN for a failure."""
+    """Outputs as doubles: every bit of a number is kept, and a failure becomes NaN."""
     return outputs.astype(np.float64)
 
 
 def as_released(outputs: Outputs) -> Floats:
-    """Outputs in the floating-point format that they came in; as doubles where they may be failures or are integers."""
+    """Outputs in the floating-point format in which they came; as doubles if they are integers or may be failures."""
     return outputs if outputs.dtype.kind == "f" else as_floats(outputs)
 
 
@@ -112,10 +113,10 @@ def only_from(
     """Which outputs can come from one answer and not from another.
 
     Args:
-        outputs: of a target of additive noise.
-        here: the answer that they can come from.
-        there: the other one, of which only those are asked that can come from the first.
-        reachable: `reachable(outputs, answer)`, which outputs can come from an answer.
+        outputs: outputs of a target that adds noise to its answer.
+        here: the answer that the outputs can come from.
+        there: the other answer; it is tested only for outputs that can come from `here`.
+        reachable: `reachable(outputs, answer)` returns which outputs can come from an answer.
     """
     values = as_released(outputs)
     inside = reachable(values, here)
@@ -125,7 +126,7 @@ def only_from(
 
 
 def laplace_scale(target: Target) -> float:
-    """The scale λ of a target's noise, if it is Laplace noise."""
+    """The scale λ of the target's noise, if the noise is Laplace noise."""
     return target.noise_scale or target.sensitivity / target.claim.epsilon
 
 

@@ -1,19 +1,20 @@
-"""Failing size: a target that fails for databases of some sizes only tells one person's presence by failing.
+"""Failing size: a target that fails only for datasets of some sizes tells by failing whether one person is present.
 
-Code that divides by the number of records, or by that less some constant, raises or returns NaN below some size; code
-that was written for small databases may above one. Where the relation is add-remove, the size is no public knowledge:
-of two databases on either side of such a border the target answers for one and fails for the other, whatever noise it
-would have added.
+Code that divides by the number of records, or by that number less a constant, raises or returns NaN below some size.
+Code that was written for small datasets may fail above some size. If the relation is add-remove, the size is not
+public: of two datasets on either side of such a border, the target answers for one and fails for the other, whatever
+noise it would have added.
 
-Equal records, 0, 1, 2, 4, 8, … of them, show between which powers of two the target stops failing or begins to, and
-bisection finds the border. The pair is the databases on either side of it; the event is the failure. The adversary
-knows nothing but the bounds. Where the target fails alike at every size there is no pair, and nothing leaks.
+The adversary knows only the bounds. It tries datasets of 0, 1, 2, 4, 8, … equal records to see between which powers of
+two the target starts or stops failing, and finds the border by bisection. The pair is the two datasets on either side
+of the border; the event is the failure. If the target fails at every size, or at none, there is no pair and nothing
+leaks.
 
-What a negative result does not show: failures beyond the largest size, sizes between two powers of two that fail by
-themselves, and failures that depend on the records' values (`special_values`).
+A negative result does not rule out failures beyond the largest size tried, a range of failing sizes that lies between
+two powers of two, or failures that depend on the values of records (see `special_values`).
 
-Source: the smooth sensitivity of Near and Abuah, 'Programming Differential Privacy', chapter 8, divides by zero for
-fewer than 199 records; the search is ours.
+Source: the search is ours. An example is the smooth sensitivity in Near and Abuah, 'Programming Differential Privacy',
+chapter 8, which divides by zero for fewer than 199 records.
 """
 
 from __future__ import annotations
@@ -37,18 +38,22 @@ MOST_RECORDS = 1 << 12
 
 @dataclass(frozen=True)
 class FailingSize:
-    """The attack; `most_records` is the largest size tried."""
+    """The attack.
+
+    Attributes:
+        most_records: the largest size tried.
+    """
 
     most_records: int = MOST_RECORDS
     name: str = "failing_size"
-    flaw: str = "the target fails for databases of some sizes only"
+    flaw: str = "the target fails only for datasets of some sizes"
 
     def applies_to(self, target: Target) -> bool:
         """Sums and means whose number of records is not public."""
         return target.kind in (Kind.SUM, Kind.MEAN) and target.relation is not Relation.SUBSTITUTE
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """One scenario a border.
+        """One scenario for each border.
 
         Raises:
             TargetError: the target fails at every size.

@@ -1,10 +1,12 @@
-"""Generator seed: noise from a generator that is seeded anew from few values takes few values itself.
+"""Generator seed: noise from a generator that is reseeded for every answer takes as few values as there are seeds.
 
-A generator seeded for each answer from a clock, or from anything else of few values, has as few first draws. The
-adversary enumerates the seeds and sees from which of the two answers y comes.
+A generator may be seeded anew for each answer from a clock, or from anything else that takes few values. Its first draw
+then takes no more values than the seed. The adversary tries all seeds and sees from which of the two answers y comes.
 
-The adversary knows λ (Δ/ε, unless the target says another), the sampler (numpy's Laplace) and the candidates for the
-seed. A negative result shows only that the noise is not the first draw of these generators from one of these seeds.
+The adversary knows λ (Δ/ε, unless the target states another), the sampler (numpy's Laplace) and the candidates for the
+seed. It bets that y is one answer, and not the other, plus the first draw from one of these seeds.
+
+A negative result does not rule out other generators, other samplers, other seeds, or draws after the first.
 
 Source: Garfinkel and Leclerc 2020, 'Randomness Concerns When Deploying Differential Privacy'.
 """
@@ -25,20 +27,20 @@ from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Kind, Target
 
 Draws: TypeAlias = Callable[[int, int], Doubles]
-"""`draws(seed, count)`: the first Laplace draws of scale 1 from a generator so seeded."""
+"""`draws(seed, count)` returns the first `count` Laplace draws of scale 1 from a generator with that seed."""
 
 _RESEEDED = np.random.RandomState()
-"""One generator for all seeds: making one costs twenty times as much as seeding it."""
+"""One generator for all seeds: making a generator costs twenty times as much as seeding it."""
 
 
 def legacy_draws(seed: int, count: int) -> Doubles:
-    """Draw from the legacy generator, `np.random.seed` and `RandomState`."""
+    """Draw from the legacy generator (`np.random.seed` and `RandomState`) with this seed."""
     _RESEEDED.seed(seed)
     return _RESEEDED.laplace(size=count)
 
 
 def modern_draws(seed: int, count: int) -> Doubles:
-    """Draw from a `default_rng`."""
+    """Draw from a `default_rng` with this seed."""
     return np.random.default_rng(seed).laplace(size=count)
 
 
@@ -47,26 +49,26 @@ SEEDED = (("np.random.seed", legacy_draws), ("np.random.default_rng", modern_dra
 
 @dataclass(frozen=True)
 class GeneratorSeed:
-    """The attack on a generator that is seeded anew for every answer.
+    """The attack on a generator that is reseeded for every answer.
 
     Attributes:
-        seeds: the candidates; by default such as people type, while the seconds of a day have to be named.
+        seeds: the candidates; by default small numbers, as people type them. To try the seconds of a day, name them.
     """
 
     seeds: range = range(1 << 12)
     name: str = "generator_seed"
-    flaw: str = "noise from a generator of few seeds takes few values"
+    flaw: str = "noise from a generator with few seeds takes few values"
 
     def applies_to(self, target: Target) -> bool:
         """Additive noise only."""
         return target.kind is Kind.NOISE
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - needs no look at outputs
-        """The answers 0 and Δ, a bet for either generator of numpy's."""
+        """The answers Δ and 0, with a bet for each of numpy's two generators."""
         scale, step = laplace_scale(target), target.sensitivity
         events = tuple(
             Event(
-                f"{step!r} and not 0.0 with noise by {seeding}(s) for an s in {self.seeds}, scale {scale!r}",
+                f"{step!r}, not 0.0, plus a first draw after {seeding}(s) for some s in {self.seeds}, scale {scale!r}",
                 partial(
                     only_from,
                     here=step,
@@ -91,13 +93,13 @@ def recover_seed(
 
     Args:
         answers: the first answers after seeding.
-        truths: what they are answers to, as many.
+        truths: the true answers, one for each.
         scale: of the noise, in the unit of the answers.
         seeds: the candidates.
         draws: the generator and its sampler.
 
     Returns:
-        Those of the candidates with which every answer comes out, to the last bit.
+        The candidates that give every answer to the last bit.
     """
     return [
         seed

@@ -1,18 +1,21 @@
-"""Generator state: noise from a generator that was not made for secrets can be predicted, and so removed.
+"""Generator state: noise from a generator that is not cryptographic can be predicted, and so removed.
 
 numpy's legacy generator, `np.random.*` and `RandomState`, is the Mersenne Twister MT19937, whose outputs are linear
-functions of its state over GF(2). An answer whose truth is known tells its noise, the noise its uniform U up to some
-last bits, and U the leading 27 and 26 bits of two outputs. 624 such answers in a row nearly always determine the state,
-and with it all the noise to come. The adversary of differential privacy knows every record but one, so in a histogram
-it knows every count but one: that is the scenario. The released vector is ε-DP as a whole, since one person is in one
-count only.
+functions of its state over GF(2). An answer whose true value is known gives away its noise; the noise gives away its
+uniform U up to some last bits; and U gives away the leading 27 and 26 bits of two outputs. 624 such answers in a row
+nearly always determine the state, and with it all the noise to come.
 
-The adversary knows ε and the sampler (numpy's Laplace). A negative result shows only that the noise is not a draw of
-this generator, in this order, undisturbed by others; nothing is said of any other generator, and the samplers of C
-libraries and of the Mersenne Twister's other ports take their bits differently. Targets that do not turn a vector of
-counts into one as long get no scenario.
+The adversary of differential privacy knows every record but one, so in a histogram it knows every count but one. That
+is the pair: empty counts, and one person in the last of them. The released vector is ε-DP as a whole, because one
+person is in one count only. The adversary also knows ε and the sampler (numpy's Laplace). It predicts the noise of the
+last count and bets that the count is 1. A target that does not turn a vector of counts into a vector of the same length
+has no scenario.
 
-Source: Garfinkel and Leclerc 2020, 'Randomness Concerns When Deploying Differential Privacy'; the linear algebra is in
+A negative result does not rule out any other generator or sampler, nor this generator if its draws come in another
+order or others draw from it in between. The samplers of C libraries and of other ports of the Mersenne Twister use its
+bits differently.
+
+Source: Garfinkel and Leclerc 2020, 'Randomness Concerns When Deploying Differential Privacy'. The linear algebra is in
 `attacklab.attacks.samplers.mersenne_twister`.
 """
 
@@ -36,27 +39,27 @@ UNIFORM_BITS, FIRST_BITS, SECOND_BITS = 53, 27, 26
 """A uniform of 53 bits is made of the leading 27 and 26 bits of two outputs."""
 
 KNOWN_ANSWERS = 720
-"""What determines the state: 624, and some more for those answers that happen to tell few bits."""
+"""How many answers determine the state: 624, and some more because some answers tell few bits."""
 
 
 @dataclass(frozen=True)
 class GeneratorState:
-    """The attack on a noisy histogram; the target's input is a vector of counts, its output each with Laplace noise.
+    """The attack on a noisy histogram: the input is a vector of counts, the output the same counts with Laplace noise.
 
     Attributes:
-        known: how many counts the adversary knows, beside the one that it is after.
+        known: how many counts the adversary knows, besides the one that it is after.
     """
 
     known: int = KNOWN_ANSWERS
     name: str = "generator_state"
-    flaw: str = "the generator's state follows from known noise, and the noise to come from the state"
+    flaw: str = "known noise determines the generator's state, and the state determines all later noise"
 
     def applies_to(self, target: Target) -> bool:
         """Targets that take a dataset."""
         return target.kind is Kind.DATASET
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """Empty counts, and one person in the last of them, if it is counts that the target takes and gives."""
+        """Empty counts, against one person in the last of them; nothing if the target does not release counts."""
         without = np.zeros(self.known + 1)
         try:
             released = probe(without, 1)
@@ -67,55 +70,56 @@ class GeneratorState:
         person = without.copy()
         person[-1] = 1
         event = Event(
-            f"the last count, less the noise predicted from {self.known} others, is 1",
+            f"the last count, minus the noise predicted from the {self.known} other counts, is 1",
             partial(_is_predicted, counts=person, scale=1 / target.claim.epsilon),
         )
         yield Scenario(NeighbouringPair(person, without, None), (event,))
 
 
 def recover_mt19937(answers: ArrayLike, truths: ArrayLike, *, scale: float) -> np.random.RandomState:
-    """Recover a legacy generator of numpy's from Laplace noise that it made.
+    """Recover one of numpy's legacy generators from Laplace noise that it made.
 
     Args:
-        answers: consecutive answers, shape (m,), each `truth + RandomState.laplace(0, scale)`. 624 to 720 are enough
-            where truths are 0; some 1000 and 1300 where they are 10^3 and 10^6 times the scale and take bits with them.
-        truths: what they are answers to, shape (m,) or one number for all.
+        answers: consecutive answers, shape (m,), each `truth + RandomState.laplace(0, scale)`. 624 to 720 are enough if
+            truths are 0. About 1000 are needed if truths are 10^3 times the scale, and 1300 if they are 10^6 times the
+            scale, because rounding to larger numbers loses bits.
+        truths: the true answers, shape (m,) or one number for all.
         scale: of the noise, in the unit of the answers.
 
     Returns:
-        The generator as it stands after the last of the answers.
+        The generator, in its state after the last answer.
 
     Raises:
-        StateNotFound: the answers are too few to tell the state, or no generator of this kind gave them.
+        StateNotFound: the answers are too few to determine the state, or did not come from a generator of this kind.
     """
     released = np.asarray(answers, dtype=np.float64)
     true = np.broadcast_to(np.asarray(truths, dtype=np.float64), released.shape)
     generator = recover_state(*known_outputs(released, true, scale=scale))
     replayed = true[WORDS // 2 :] + generator.laplace(0.0, scale, len(released) - WORDS // 2)
     if not np.array_equal(replayed, released[WORDS // 2 :]):
-        raise StateNotFound("the state that fits the leading bits does not give the answers")
+        raise StateNotFound("no MT19937 state gives these answers: the one that fits their leading bits does not")
     return generator
 
 
 def known_outputs(answers: Doubles, truths: Doubles, *, scale: float) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """What answers tell of the outputs of a Mersenne Twister that made their noise.
+    """What answers reveal of the outputs of the Mersenne Twister that made their noise.
 
-    numpy computes the noise λ·log(2U) for U < ½ and −λ·log((2.0 − U) − U) else. Inverting that gives U up to an error,
-    and all leading bits are known that no number within the error disagrees on.
+    numpy computes the noise as λ·log(2U) if U < ½ and as −λ·log((2.0 − U) − U) otherwise. Inverting that gives U up to
+    an error; the leading bits on which all numbers within the error agree are known.
 
     Args:
         answers: shape (m,).
-        truths: shape (m,).
+        truths: the true answers, shape (m,).
         scale: λ.
 
     Returns:
-        The outputs, two an answer, and masks of the bits of them that are known, shape (2m,) each.
+        The outputs, two for each answer, and masks of their known bits, shape (2m,) each.
     """
     noise = answers - truths
     depth = np.abs(noise) / scale
     tail = np.exp(-depth) / 2
     centre = np.ldexp(np.where(noise < 0, tail, 1 - tail), UNIFORM_BITS)
-    # Roundings: of the answer, if there was something to add; of noise, logarithm and quotient; of the exponential.
+    # Roundings: of the answer, unless its truth is 0; of the noise, logarithm and quotient; of the exponential.
     relative = (half_ulp(answers) * (truths != 0) + half_ulp(noise)) / scale + 2.0**-UNIFORM_BITS * (4 * depth + 4)
     error = np.ldexp(tail * relative, UNIFORM_BITS) + 1
     last = float((1 << UNIFORM_BITS) - 1)
@@ -134,7 +138,7 @@ def _two_words(uniforms: NDArray[np.int64]) -> NDArray[np.uint32]:
 
 
 def _is_predicted(outputs: Outputs, *, counts: Doubles, scale: float) -> NDArray[np.bool_]:
-    """Recover the state from the first vector's known counts, and follow the generator through all the vectors."""
+    """Recover the state from the known counts of the first vector, then predict the last count of every vector."""
     known = len(counts) - 1
     try:
         generator = recover_mt19937(outputs[0, :known], counts[:known], scale=scale)

@@ -1,14 +1,17 @@
-"""Local-sensitivity leakage: noise scaled to the data tells the size of the data.
+"""Local sensitivity: noise scaled to the dataset tells the size of the dataset.
 
-A mean of n records in [l, u] with noise scaled to its local sensitivity (u − l)/(n + 1) gives n away: the scale of the
-noise can be estimated from a few answers and n read off it. The pair is the worst one: n records at the lower bound
-against n + 1 of them, whose means are equal, so that nothing but the scale differs. The adversary bets on the n that it
-reads. It knows ε, the bounds and the two datasets.
+A mean of n records in [l, u] with noise scaled to its local sensitivity (u − l)/(n + 1) gives n away: a few answers are
+enough to estimate the scale of the noise, and n follows from it. The pair is the worst one: n records at the lower
+bound against n + 1 of them. Their means are equal, so only the scale differs.
 
-For few records one answer is enough: scales that differ by a factor move tail probabilities without limit. For many
-records the ratio of the scales is near 1, and a negative result shows only that n is not read off so few answers.
+The adversary knows ε, the bounds and the two datasets. It bets on the n that it reads off the answers.
 
-Source: Nissim, Raskhodnikova and Smith 2007, section 1; Near and Abuah, 'Programming Differential Privacy', chapter 8.
+A negative result does not rule out that n can be read off more answers. For few records one answer is enough: scales
+that differ by a factor move tail probabilities without limit. For many records the ratio of the scales is near 1, and
+few answers do not tell.
+
+Source: Nissim, Raskhodnikova and Smith 2007, 'Smooth Sensitivity and Sampling in Private Data Analysis', section 1;
+Near and Abuah, 'Programming Differential Privacy', chapter 8.
 """
 
 from __future__ import annotations
@@ -25,7 +28,9 @@ from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Kind, Outputs, Target
 
 TAIL_FACTORS = (1.0, 2.0, 3.0, 4.0, 6.0, 8.0)
-"""How far above the scale between those of the two candidates the estimate must lie; the choosing sample picks one."""
+"""How many times the scale half way between the two candidates' the estimate must exceed; the choosing sample picks
+one.
+"""
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,7 @@ class LocalSensitivity:
 
     Attributes:
         sizes: the numbers n of records that are tried.
-        answers: from how many answers n is estimated.
+        answers: the numbers of answers from which n is estimated.
     """
 
     sizes: tuple[int, ...] = (1, 256)
@@ -53,7 +58,7 @@ class LocalSensitivity:
 
     @staticmethod
     def scenario(target: Target, size: int, answers: int) -> Scenario:
-        """The pair of `size` records against one more, and the bets on what is read off `answers` answers."""
+        """The pair of `size` records against one more, with the bets on what `answers` answers reveal."""
         lower, upper = bounds_of(target)
         epsilon = target.claim.epsilon
         between = (upper - lower) / (epsilon * (size + 1.5))
@@ -70,20 +75,20 @@ class LocalSensitivity:
 
 
 def estimated_scale(answers: NDArray[np.float64], mean: float | NDArray[np.float64]) -> NDArray[np.float64]:
-    """Estimate the scale of Laplace noise: it is its mean absolute deviation.
+    """Estimate the scale of Laplace noise as its mean absolute deviation.
 
     Args:
-        answers: answers to one query, along the last axis where there are several, shape (…, m); or single ones, (n,).
-        mean: the true answer, or a guess at it; a shape that broadcasts to that of `answers`.
+        answers: answers to one query: several in each row, shape (…, m), or single ones, shape (n,).
+        mean: the true answer, or a guess at it; its shape broadcasts to that of `answers`.
 
     Returns:
-        The estimate, one a row; NaN for a row with a failure in it.
+        One estimate for each row; NaN for a row with a failure in it.
     """
     deviations = np.abs(answers - mean)
     return deviations.mean(axis=-1) if deviations.ndim > 1 else deviations
 
 
 def size_of_scale(scale: ArrayLike, lower: float, upper: float, epsilon: float) -> NDArray[np.float64]:
-    """Read the number of records n off the scale (u − l)/((n + 1)·ε) of the noise on their mean."""
+    """The number of records n for which the noise on their mean has the scale (u − l)/((n + 1)·ε)."""
     with np.errstate(divide="ignore"):
         return np.asarray((upper - lower) / (epsilon * np.asarray(scale)) - 1)

@@ -1,17 +1,20 @@
 """Low bits of Gaussian noise: is y − f(D) a value that the sampler, times σ, can produce at all?
 
-The counterpart of `low_bit_laplace`. A sampler of normals maps finitely many uniforms through rounded functions; some
-numbers can be reached from one true answer only, and seeing one of those proves which database it came from.
+This is the counterpart of `low_bit_laplace`. A sampler of normals maps finitely many uniforms through rounded
+functions. Some numbers can be reached from one true answer only, and seeing one of those proves which dataset it came
+from.
 
-The adversary knows σ to the last bit (the textbook's formula, unless the target says another) and, out of the models in
-`gaussian_samplers`, guesses the sampler: the choosing sample picks the model. Where two normals come of the same
-uniforms, as in Box–Muller and the polar method, it sees two answers one after the other, and the claim that it attacks
-is the one composed of two. A negative result shows only that none of these samplers, as this build of numpy, SciPy and
-the C library computes it, adds its normals times this σ to these answers in one rounding each. It says nothing of an
-answer that is rounded afterwards, or of pairs that do not come one after the other.
+The adversary knows σ to the last bit (from the textbook's formula, unless the target states another) and guesses the
+sampler among the models in `samplers.gaussian`; the choosing sample picks the model. In formats of 16 bits (a look at
+some outputs tells) the only model is that of any sampler times σ. If a sampler makes two normals from the same
+uniforms, as Box–Muller and the polar method do, the adversary sees two answers one after the other and attacks the
+claim composed of two.
 
-Where nothing but σ is known of the sampler, the advantage depends on σ's significand: close to a power of two from
-above, products with σ reach almost everything. No more is known in formats of 16 bits (a look at some outputs tells).
+A negative result does not rule out any other sampler, or one of these in another build of numpy, SciPy or the C
+library, or with a different σ or more than one rounding. Nor does it rule out a leak in answers that are rounded
+afterwards, or in pairs of normals that are not released one after the other. If only σ is known, the advantage depends
+on the significand of σ: if σ is just above a power of two, products with σ reach almost every number, and the attack
+sees little.
 
 Source: Jin, McMurtry, Rubinstein and Ohrimenko 2022, 'Are We There Yet? Timing and Floating-Point Attacks on
 Differential Privacy Systems'.
@@ -37,21 +40,21 @@ class LowBitGaussian:
 
     Attributes:
         answers: the two true answers; 0 and the sensitivity by default.
-        sigma: standard deviation of the noise; by default what the target says, or else the textbook's. A claim of
-            δ = 0 has none.
+        sigma: standard deviation of the noise; by default the target's own, or else the textbook's, which a claim with
+            δ = 0 does not have.
     """
 
     answers: tuple[float, float] | None = None
     sigma: float | None = None
     name: str = "low_bit_gaussian"
-    flaw: str = "some numbers can be reached by a Gaussian sampler from one true answer only"
+    flaw: str = "a Gaussian sampler can reach some outputs from one true answer only"
 
     def applies_to(self, target: Target) -> bool:
         """Additive noise only."""
         return target.kind is Kind.NOISE
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """One pair of answers seen once and twice, a bet for every model of either kind; none where σ is not known."""
+        """One pair of answers, seen once and seen twice, with a bet for each model; nothing if σ is not known."""
         if self.sigma is None and target.claim.delta == 0:
             return
         first, second = map(float, self.answers or (0.0, target.sensitivity))
@@ -65,10 +68,10 @@ class LowBitGaussian:
 
 
 def textbook_sigma(claim: PrivacyClaim, sensitivity: float) -> float:
-    """The textbook's standard deviation Δ·√(2·ln(1.25/δ))/ε, rounded as it is written.
+    """The textbook's standard deviation Δ·√(2·ln(1.25/δ))/ε, rounded in the order in which it is written.
 
     Args:
-        claim: ε > 0 and δ > 0.
+        claim: with ε and δ greater than 0.
         sensitivity: Δ.
 
     Source:

@@ -1,16 +1,17 @@
 """Low bits of Laplace noise: is y − f(D) a value that the sampler can produce at all?
 
-Textbook samplers compute f(D) ± λ·log(v) for a v on the grid of multiples of 2^−p, of p significant bits. Only some
-numbers y are such values for f(D), others for f(D′), and many for one of the two only: seeing one of those proves which
-database it came from.
+Textbook samplers compute f(D) ± λ·log(v) for a v on the grid of multiples of 2^−p, where p is the number of significant
+bits. Only some numbers y are such values for f(D), others for f(D′), and many for only one of the two. Seeing one of
+those proves which dataset it came from.
 
-The adversary knows λ (Δ/ε, unless the target says otherwise) and guesses the sampler among the models in
-`samplers.laplace`, which decide whether y is reachable; the choosing sample picks the model. A negative result shows
-only that none of these models fits, or that both answers are so large against λ that all their neighbourhood is
-reachable.
+The adversary knows λ (Δ/ε, unless the target states another) and guesses the sampler among the models in
+`samplers.laplace`, which decide whether y is reachable; the choosing sample picks the model.
 
-For v on all multiples of 2^−p the advantage is about 0.60. The textbook's 1 − 2|U − ½| is always an even multiple,
-which thins the reachable numbers out by half again: there it is about 0.80.
+A negative result does not rule out a sampler that none of these models fits, nor one of them with answers so large
+against λ that every number near them is reachable.
+
+If v is any multiple of 2^−p, the advantage is about 0.60. The textbook's 1 − 2|U − ½| is always an even multiple, which
+halves the numbers that can be reached; then it is about 0.80.
 
 Source: Mironov 2012, 'On Significance of the Least Significant Bits for Differential Privacy', section 4.
 """
@@ -37,14 +38,14 @@ class LowBitLaplace:
 
     answers: tuple[float, float] | None = None
     name: str = "low_bit_laplace"
-    flaw: str = "some numbers can be reached from one true answer only"
+    flaw: str = "a Laplace sampler can reach some outputs from one true answer only"
 
     def applies_to(self, target: Target) -> bool:
         """Additive noise only."""
         return target.kind is Kind.NOISE
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """One pair, a bet for every model."""
+        """One pair, with a bet for each model."""
         first, second = self.answers or (0.0, target.sensitivity)
         released = released_format(probe, first)
         scale = laplace_scale(target)

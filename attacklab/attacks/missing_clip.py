@@ -1,11 +1,14 @@
-"""Missing clip: a record outside the bounds counts as it is, because it is clipped on one side only or not at all.
+"""Missing clip: a record outside the bounds counts at its full value, because it is clipped on one side only or not at
+all.
 
-Records far below the lower bound, or far above the upper one, must count as that bound. All records lie at one bound,
-and one of them is put outside it: to a mechanism that clips, the two databases of this pair are the same. Where the
-claim is for add-remove only, the record outside is one more.
+A record far below the lower bound, or far above the upper one, must count as that bound. In the pair all records lie at
+one bound, and one of them is moved far outside it. To a mechanism that clips, the two datasets are the same. If the
+claim holds for add-remove only, the record outside is added instead of moved.
 
-The adversary knows the bounds; the event is a half-line between the two answers. What a negative result does not show:
-records less than 2^30 widths of the range outside it, and sums clamped to the bounds afterwards.
+The adversary knows the bounds. The event is a half-line: outputs beyond the middle of the two typical answers.
+
+A negative result does not rule out a missing clip for records less than 2^30 widths of the range outside it, nor one
+hidden by a clamp of the answer to the bounds.
 
 Source: Near and Abuah, 'Programming Differential Privacy', chapter 8, whose code clips from above only.
 """
@@ -23,7 +26,7 @@ from attacklab.neighbours import Relation
 from attacklab.targets import Kind, Target
 
 FAR_AWAY = 2.0**30
-"""How many widths of the range a record lies outside it."""
+"""How many widths of the range the record lies outside it."""
 
 
 @dataclass(frozen=True)
@@ -31,19 +34,19 @@ class MissingClip:
     """The attack on records outside the bounds.
 
     Attributes:
-        size: the number of records; propose-test-release answers for many only.
+        size: the number of records; large, because propose-test-release refuses to answer for few.
     """
 
     size: int = 1 << 15
     name: str = "missing_clip"
-    flaw: str = "a record outside the bounds counts as it is"
+    flaw: str = "a record outside the bounds is not clipped"
 
     def applies_to(self, target: Target) -> bool:
         """Sums and means, whose bounds are known."""
         return target.kind in (Kind.SUM, Kind.MEAN)
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """Records at a bound, and one of them far outside."""
+        """Records at a bound, against the same with one record far outside that bound; for each of the two bounds."""
         lower, upper = bounds_of(target)
         for bound, outside in (
             (lower, lower - FAR_AWAY * (upper - lower)),

@@ -1,17 +1,18 @@
-"""Position chunks: sample and aggregate cuts its chunks by position, so that one record less moves all later ones.
+"""Position chunks: sample and aggregate cuts chunks by position, so removing one record changes all chunks after it.
 
-Sample and aggregate scales its noise to one chunk's answer in k. Chunks that are runs of ⌈n/k⌉ positions break that
-twice: without the first record all records move up and every chunk holds others; and from k to k + 1 records the runs
-double in length, so that only ⌈(k + 1)/2⌉ chunks are left and the last one, a single record, weighs twice what the
-noise is scaled to. The first shows where chunks answer with a maximum or the like, the second where they answer with a
-mean. A vector of records names no person: to a mechanism that takes the position in it for the person's identity, the
-first record's absence renames everybody.
+Sample and aggregate scales its noise to a change of one of k chunks' answers. Chunks that are runs of ⌈n/k⌉ positions
+break that in two ways. Without the first record all records move up by one, and every chunk changes. And from k to k +
+1 records the runs double in length: only ⌈(k + 1)/2⌉ chunks are left, and the last one, a single record, weighs twice
+what the noise is scaled to. The first way shows if chunks answer with something like a maximum, the second if they
+answer with a mean. A vector of records carries no names: if a mechanism takes positions for the identities of persons,
+removing the first record renames everybody.
 
-The adversary knows the bounds, ε and k; the event is a half-line between the two answers. What a negative result does
-not show: other numbers of chunks, and other ways of cutting.
+The adversary knows the bounds, ε and k. The event is a half-line: outputs beyond the middle of the two typical answers.
+
+A negative result does not rule out other numbers of chunks, or other ways of cutting.
 
 Source: Near and Abuah, 'Programming Differential Privacy', chapter 8, section on sample and aggregate, whose code cuts
-so; the pairs are ours.
+by position. The pairs are ours.
 """
 
 from __future__ import annotations
@@ -29,18 +30,22 @@ from attacklab.targets import Kind, Target
 
 @dataclass(frozen=True)
 class PositionChunks:
-    """The attack on chunks of positions; `chunks` is their number k."""
+    """The attack on chunks that are cut by position.
+
+    Attributes:
+        chunks: their number k.
+    """
 
     chunks: int = 600
     name: str = "position_chunks"
-    flaw: str = "one record less moves every later record to another chunk"
+    flaw: str = "removing one record changes every later chunk"
 
     def applies_to(self, target: Target) -> bool:
         """Means only."""
         return target.kind is Kind.MEAN
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """Chunks of two equal records, all of which mix without the first; and one record more than chunks."""
+        """Chunks of two equal records, all of which mix without the first record; and one record more than chunks."""
         lower, upper = bounds_of(target)
         blocks = np.tile([lower, lower, upper, upper], self.chunks // 2)
         at_lower = np.full(self.chunks, lower)

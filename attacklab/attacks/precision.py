@@ -1,25 +1,27 @@
-"""Precision: addition rounds to the grid of its larger operand, so that the low bits of y tell f(D) whatever the noise.
+"""Precision: addition rounds to the grid of its larger operand, so low bits of y tell f(D) however large the noise.
 
-y = fl(f(D) + n) for some floating-point number n. With p significant bits and 2^e ≤ |f(D)| < 2^(e+1), y is always a
-multiple of 2^(e−p): if |n| ≥ 2^(e−1), both operands are multiples of it, hence their rounded sum; if not,
-|y| ≥ 2^(e−1), and all such numbers are. From f(D) = 1 in binary64 only multiples of 2^−53 come, from f(D) = 0 any
-number. The event here is the whole set that an answer leaves out, of which that is a part: y with no n at all such that
-fl(f(D) + n) = y. Negative y close to 0, for one, need n < −1 and are multiples of 2^−52.
+The target computes y = fl(f(D) + n) for some floating-point number n. With p significant bits and 2^e ≤ |f(D)| <
+2^(e+1), y is always a multiple of 2^(e−p). If |n| ≥ 2^(e−1), both operands are multiples of it, hence their rounded sum
+is. Otherwise |y| ≥ 2^(e−1), and all numbers of that size are. So in binary64, f(D) = 1 gives only multiples of 2^−53,
+while f(D) = 0 gives any number. The event used here is larger: every y for which no n at all satisfies fl(f(D) + n) =
+y. For example, a negative y close to 0 needs n < −1 and is then a multiple of 2^−52.
 
-Two pairs. The answers 0 and Δ: the advantage is large while Δ is not small against the noise. And, however much noise
-there is, a power of two 2^k and the number next below it: n in (−2^(k+1), −2^k) is a multiple of 2^(k−p+1), so that y
-in (−2^k, 0) is an even multiple of 2^(k−p) from the one and an odd one from the other. That happens with probability
-1/8 for Laplace and 0.16 for Gaussian noise if 2^k is the median of |n|; the adversary takes the power of two nearest to
-an estimate of it.
+There are two pairs. The first is the answers 0 and Δ, where the advantage is large unless Δ is small against the noise.
+The second works however large the noise is: a power of two 2^k and the next number below it. If n lies in (−2^(k+1),
+−2^k), it is a multiple of 2^(k−p+1), so a y in (−2^k, 0) is an even multiple of 2^(k−p) from the one answer and an odd
+multiple from the other. If 2^k is the median of |n|, that happens with probability 1/8 for Laplace and 0.16 for
+Gaussian noise. The adversary takes the power of two nearest to an estimate of the median.
 
-The adversary knows the two answers and the outputs' format (a look at some tells), nothing of the sampler or its scale.
-A negative result shows only that y is not one floating-point sum of these answers and a number of that format, or that
-the numbers left out are too rare to be met: under noise of scale 1, the answers 1000 and 1001 leave out next to nothing
-that comes from the other.
+The adversary knows the two answers and the outputs' format (it looks at some of them), but nothing of the sampler or
+its scale. It bets that y can be reached from one answer and not from the other.
+
+A negative result does not rule out a leak if y is computed in any other way than as one floating-point sum of the
+answer and a number of the outputs' format. Nor does it rule out a leak if the numbers left out are too rare to be seen:
+with noise of scale 1, the answers 1000 and 1001 leave out next to nothing that comes from the other.
 
 Source: Haney, Desfontaines, Hartman, Shrestha and Hay 2022, 'Precision-based attacks and interval refining: how to
-break, then fix, differential privacy on finite computers'. They test for multiples of one power of two, which the set
-here contains; the second pair is not in theirs.
+break, then fix, differential privacy on finite computers'. They test for multiples of one power of two, which is part
+of the event here. The second pair is ours.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Kind, Outputs, Target
 
 PROBED = 1001
-"""Outputs that the median size of the noise is estimated from."""
+"""How many outputs the median size of the noise is estimated from."""
 
 
 @dataclass(frozen=True)
@@ -51,14 +53,14 @@ class Precision:
 
     answers: tuple[float, float] | None = None
     name: str = "precision"
-    flaw: str = "some floats are no sum of a true answer and any number"
+    flaw: str = "some floats cannot be the sum of a true answer and any noise"
 
     def applies_to(self, target: Target) -> bool:
         """Additive noise only."""
         return target.kind is Kind.NOISE
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """The pairs, a bet on either answer of each."""
+        """The pairs, with a bet on each of their two answers."""
         outputs = probe(self.answers[0] if self.answers else 0.0, PROBED)
         released = format_of(outputs)
         for first, second in [self.answers] if self.answers else _pairs(target, outputs, released):
@@ -69,19 +71,19 @@ class Precision:
 
 
 def reachable(outputs: Floats, answer: float, released: Format) -> NDArray[np.bool_]:
-    """Which outputs are the sum of an answer and any number of their format.
+    """Which outputs are the floating-point sum of an answer and some number of their format.
 
-    The real numbers that round to y are an interval around y. If a floating-point number n lies in that interval moved
-    by the answer, so does the floating-point number next above or next below y − answer, whichever is on the same side
-    as n; the rounded y − answer is one of the two.
+    The real numbers that round to y form an interval around y. Move that interval by the answer: if it contains a
+    floating-point number n, it also contains the floating-point number next above or next below y − answer, whichever
+    is on the same side as n. The rounded y − answer is one of these two.
 
     Args:
         outputs: any shape.
-        answer: the true answer, rounded to their format.
-        released: their format.
+        answer: the true answer; it is rounded to the outputs' format.
+        released: the outputs' format.
 
     Returns:
-        A bool an output; exact.
+        A bool for each output; exact.
     """
     with np.errstate(all="ignore"):
         operand = released.rounded(np.array(answer))
@@ -104,6 +106,6 @@ def _pairs(target: Target, outputs: Outputs, released: Format) -> Iterator[tuple
 
 def _bet(here: float, there: float, released: Format) -> Event:
     return Event(
-        f"the sum of {here!r} and some number, but of {there!r} and none",
+        f"y = {here!r} + n in floating point for some n, and y = {there!r} + n for no n",
         partial(only_from, here=here, there=there, reachable=partial(reachable, released=released)),
     )

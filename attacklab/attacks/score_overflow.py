@@ -1,26 +1,28 @@
 """Score overflow: utilities at the end of a number format, where their differences, weights or doubles go wrong.
 
-Four forms, each a pair of neighbours astride the point where the target's arithmetic breaks.
+There are four forms. In each, the two neighbours lie on either side of the point where the target's arithmetic breaks.
 
 - **Weights.** exp(ε·u/(2Δu)) of a large utility overflows to infinity, and the target fails on one neighbour only.
-- **Differences.** In a machine integer u − max u wraps around: in eight bits −65 − 65 is +126, so that the worst
-  outcome becomes the best. The pair is (x, −x) against (x − Δ, −x + Δ), the one that wraps and the one that does not.
+- **Differences.** In a machine integer u − max u wraps around: in eight bits −65 − 65 is +126, so the worst outcome
+  becomes the best. The pair is (x, −x), which wraps, against (x − Δ, −x + Δ), which does not.
 - **Doubles.** Integer utilities above 2^53 are rounded: 2^60 + 128 goes down to 2^60, 2^60 + 129 goes up to 2^60 + 256.
-  The pair is (t + Δ, t) against (t, t + Δ), t half way between two doubles.
-- **Scale.** ε/(2Δu), or the noise of a noisy max, over- or underflows: the pair is the smallest step, (Δ, 0) against
-  (0, Δ), and the target answers it with certainty.
+  The pair is (t + Δ, t) against (t, t + Δ), for a t half way between two doubles.
+- **Scale.** ε/(2Δu), or the noise of a noisy max, overflows or underflows. The pair is the smallest step, (Δ, 0)
+  against (0, Δ), which the target then answers with certainty.
 
-The adversary knows ε and Δu, picks the utilities, and finds the points of the first two forms by looking at outputs
-alone: where two equal outcomes are no longer both drawn without failure, and where the worse of two is drawn more often
-than the better. A target that has no such point is judged where binary64 overflows and where 64-bit integers wrap.
+The adversary knows ε and Δu, picks the utilities, and bets on outcome 0 or on failure. It finds the breaking point of
+the first two forms from outputs alone: where two equal outcomes are no longer both drawn without failure, and where the
+worse of two outcomes is drawn more often than the better. If a target has no such point, the pair is put where binary64
+overflows or where 64-bit integers wrap.
 
-What a negative result does not show. Differences are sought at x = 3·2^j in units of the integer step, and beyond the
-first one that breaks nothing is sought; formats without the values that are tried, or more than two outcomes, may break
-elsewhere. Weights are sought up to 2^14 in the exponent. For ε/Δu below 1/8 the doubles below 2^63 are too near each
-other for certainty.
+A negative result does not rule out breaks elsewhere: differences are tried at x = 3·2^j, in units of the integer step,
+up to the first that breaks, so a format that lacks these values, or more than two outcomes, may break at another point.
+Weights are tried up to an exponent of 2^14. For ε/Δu below 1/8, doubles below 2^63 are too close together to show the
+third form with certainty.
 
-Source: Ilvento 2020, section 2 (weights out of range); Casacuberta et al. 2022 (wrapping integers, casts). The
-searches are ours.
+Source: Ilvento 2020, 'Implementing the Exponential Mechanism with Base-2 Differential Privacy', section 2 (weights out
+of range); Casacuberta, Shoemate, Vadhan and Wagaman 2022, 'Widespread Underestimation of Sensitivity in Differentially
+Private Libraries and How to Fix It' (wrapping integers, casts). The searches are ours.
 """
 
 from __future__ import annotations
@@ -42,13 +44,13 @@ from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Kind, Outputs, Target
 
 HIGHEST_NATS = 2.0**14
-"""How far up weights are looked at, in ε·u/(2Δu): binary64 ends at 709.8, x87 extended precision at 11 356."""
+"""How high to look for overflowing weights, in ε·u/(2Δu): binary64 ends at 709.8, x87 extended precision at 11 356."""
 
 LARGEST_INTEGER = 2**63 - 1
-"""Of the widest machine integers that utilities are given in."""
+"""The largest value of the widest machine integer in which utilities are given."""
 
 EXACT_INTEGERS = 2**53
-"""Up to here every integer is a double."""
+"""Every integer up to this one is a double."""
 
 ROUNDED_NATS = 64.0
 """How far apart, in ε·u/(2Δu), the doubles around an integer utility should be."""
@@ -59,14 +61,14 @@ class ScoreOverflow:
     """The attack."""
 
     name: str = "score_overflow"
-    flaw: str = "utilities, their differences or their weights overflow on one database only"
+    flaw: str = "utilities, their differences or their weights overflow on one dataset only"
 
     def applies_to(self, target: Target) -> bool:
         """Selection targets only."""
         return target.kind is Kind.SELECTION
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """One scenario a form; those on integers need a sensitivity of 1 or more."""
+        """One scenario for each form; the two forms on integers need a sensitivity of at least 1."""
         pairs = [_smallest_step(target), _overflowing_weights(target, probe)]
         if target.sensitivity >= 1:
             pairs += [_wrapping_difference(target, probe), _rounded_integers(target)]
@@ -81,8 +83,8 @@ def _smallest_step(target: Target) -> NeighbouringPair:
 
 
 def _overflowing_weights(target: Target, probe: Probe) -> NeighbouringPair:
-    """Two equal utilities at the height where weights overflow, against two a little lower."""
-    # Small multiples of a power of two are exact, so the pair is neighbouring to the last bit.
+    """Two equal utilities high enough for their weights to overflow, against the same one step lower."""
+    # Small multiples of a power of two are exact, so the utilities differ by exactly one step.
     step = max(power_of_two_within(target.sensitivity) / 4, math.ulp(0.0))
     nats = target.claim.epsilon / 2 * (step / target.sensitivity)
     most = int(min(HIGHEST_NATS / nats, EXACT_INTEGERS, sys.float_info.max / step))
@@ -96,7 +98,7 @@ def _overflowing_weights(target: Target, probe: Probe) -> NeighbouringPair:
 
 
 def _wrapping_difference(target: Target, probe: Probe) -> NeighbouringPair:
-    """The least x for which −x is drawn more often than x, against the integer step before it."""
+    """The least x for which −x is drawn more often than x, against the next lower step."""
     step = math.floor(target.sensitivity)
 
     def opposite(units: int) -> NDArray[np.int64]:
@@ -107,20 +109,20 @@ def _wrapping_difference(target: Target, probe: Probe) -> NeighbouringPair:
         return outputs is not None and _worse_is_favoured(outputs)
 
     units = first(breaks, start=3, most=LARGEST_INTEGER // step) or LARGEST_INTEGER // (2 * step) + 1
-    # `NeighbouringPair.utilities` holds doubles, and these integers may be none.
+    # Not `NeighbouringPair.utilities`, which holds doubles: these integers may not be doubles.
     return NeighbouringPair(opposite(units), opposite(units - 1), None)
 
 
 def _worse_is_favoured(outputs: Outputs) -> bool:
-    """Whether outcome 1 leads by more than 4 standard deviations of a fair coin, of those that are no failures."""
+    """Whether outcome 1 leads by more than 4 standard deviations of a fair coin; failures are left out."""
     drawn = outputs[~failed(outputs)]
     lead = int((drawn == 1).sum()) - int((drawn == 0).sum())
     return lead > 4 * math.sqrt(len(outputs))
 
 
 def _rounded_integers(target: Target) -> NeighbouringPair:
-    """Integers around the middle of two doubles that are many noise scales apart."""
+    """Integers on either side of the middle of two doubles that are many noise scales apart."""
     step = math.floor(target.sensitivity)
     tie = tie_between_floats(BINARY64, 2 * target.sensitivity * ROUNDED_NATS / target.claim.epsilon)
-    # `NeighbouringPair.utilities` holds doubles, and these integers are none.
+    # Not `NeighbouringPair.utilities`, which holds doubles: these integers are not doubles.
     return NeighbouringPair(np.array([tie + step, tie]), np.array([tie, tie + step]), None)

@@ -1,26 +1,29 @@
 """Special values: NaN, infinities, −0.0, subnormals and the largest doubles, in records, answers and utilities.
 
-One NaN among the records passes through `np.clip` and makes the sum NaN in every trial; one infinite utility makes
-every weight NaN. A sensitivity or a bound so small that the scale of the noise rounds to 0 leaves the bare answer, one
-so large that it overflows makes the noise infinite. What a target does with such a value may be anything, failing
-included, provided that it does so on neighbours alike.
+One NaN among the records passes through `np.clip` and makes the sum NaN in every trial. One infinite utility makes
+every weight NaN. If a sensitivity or a bound is so small that the scale of the noise rounds to 0, the bare answer is
+released; if it is so large that the scale overflows, the noise is infinite. A target may do anything with such a value,
+even fail, as long as it does so on both neighbours alike.
 
-Pairs, by kind. **Answers**: finite ones no further apart than the sensitivity: 0 against the sensitivity, 0 against
-the least subnormal, 0.0 against −0.0, and two as large as numbers that resolve the sensitivity can be. They are numbers
-of the outputs' format: rounding others to it is not the target's doing. **Records** of sums and means: all at the bound
-of smaller magnitude (0 where the signs differ), one of them replaced by NaN, ±∞, ±the largest double, the least
-subnormal, −0.0 or the other bound; and all at that one, one replaced by the first. Where the claim is for add-remove
-only, the new record is added instead. Whatever record between the bounds a target makes of it, the sum moves by no more
-than either relation's sensitivity, so that a target that clips, and gives NaN some value of its own, keeps its claim.
-**Utilities**: NaN or ±∞ in one of them.
+The pairs depend on the kind of target.
+
+- **Answers**: finite and no further apart than the sensitivity. 0 against the sensitivity, 0 against the least
+  subnormal, 0.0 against −0.0, and the two largest numbers that still resolve the sensitivity. They are numbers of the
+  outputs' format, because rounding other answers to it is not the target's doing.
+- **Records** of sums and means: all at the bound of smaller magnitude (at 0 if the bounds' signs differ), with one
+  replaced by NaN, ±∞, ± the largest double, the least subnormal, −0.0 or the other bound; and all at the other bound,
+  with one replaced by the first. If the claim holds for add-remove only, the new record is added instead. Whatever
+  record within the bounds a target takes the special value for, the sum moves by no more than the sensitivity under
+  either relation. So a target that clips, and gives NaN some value within the bounds, keeps its claim.
+- **Utilities**: NaN or ±∞ as one of them.
 
 The adversary knows the bounds and the sensitivity. It bets on a failure, on the larger half of the outputs, and on one
-exact output, bit for bit. In selection only on a failure: which outcome a target that defines NaN may favour depends
-on what it takes NaN for, and two utilities so far apart are no neighbours.
+exact output, bit for bit. On selections it bets on a failure only: which outcome a target favours depends on what it
+takes NaN for, and two utilities so far apart are not neighbours.
 
-What a negative result does not show. Parameters are the target's own: only the ε, sensitivity and bounds that it was
-made with are tried. Failures rarer than one in some dozens are not sought, nor those that depend on the number of
-records (`failing_size`).
+A negative result does not rule out other parameters: only the ε, sensitivity and bounds that the target was made with
+are tried. Nor does it rule out failures rarer than one in a few dozen, or failures that depend on the number of records
+(see `failing_size`).
 
 Source: Casacuberta, Shoemate, Vadhan and Wagaman 2022, 'Widespread Underestimation of Sensitivity in Differentially
 Private Libraries and How to Fix It' (sums that overflow); IEEE 754-2019, sections 6 and 7 (infinities, NaN, signs of
@@ -60,14 +63,14 @@ class SpecialValues:
     """The attack."""
 
     name: str = "special_values"
-    flaw: str = "NaN, an infinity or an extreme value makes the target fail or its noise vanish on one database only"
+    flaw: str = "NaN, an infinity or an extreme value makes the target fail or its noise vanish on one dataset only"
 
     def applies_to(self, target: Target) -> bool:
         """Every kind whose inputs are numbers."""
         return target.kind is not Kind.DATASET
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """One scenario a pair."""
+        """One scenario for each pair."""
         for pair in _pairs(target, probe):
             sides = [probed(probe, side) for side in (pair.first, pair.second)]
             bets = () if target.kind is Kind.SELECTION else tuple(_bets_on_values(sides))
@@ -85,7 +88,7 @@ def _pairs(target: Target, probe: Probe) -> Iterator[NeighbouringPair]:
 
 
 def _answers(sensitivity: float, released: Format) -> Iterator[NeighbouringPair]:
-    # Below the largest answer at which the format resolves the sensitivity, its numbers are this power of two apart.
+    # At the largest answer that still resolves the sensitivity, numbers of the format are this power of two apart.
     step = power_of_two_within(sensitivity)
     large = released.at_most(min(2.0**released.significand_bits * step, LARGEST))
     next_below = float(released.next_below(released.rounded(np.array([large])))[0])
@@ -112,7 +115,7 @@ def _with(value: float, records: NDArray[np.float64], relation: Relation | None)
 
 def _utilities() -> Iterator[NeighbouringPair]:
     for value in SPECIAL_UTILITIES:
-        # No sensitivity bounds these: it is the datasets behind them that are neighbours, and only failing is judged.
+        # No sensitivity bounds these: the datasets behind them are the neighbours, and only failing is judged.
         yield NeighbouringPair(np.array([0.0, value]), np.zeros(2), None)
 
 

@@ -1,28 +1,28 @@
-"""Sum sensitivity: sums and means that move further between neighbours than the sensitivity the noise is scaled to.
+"""Sum sensitivity: a sum or mean that moves further between neighbours than the sensitivity its noise is scaled to.
 
-A path of datasets leads from n records at one end of the bounds to n at the other, one record at a time. However the
-sum is rounded, its value is a double, and doubles near it are U apart: if all of the path moves it by U or more, then
-*some single step* moves it by a whole U, though in real arithmetic every step moves it by u − l only. With bounds
-(1, 1 + 2^−48) and 1024 records that is 64 times the sensitivity, in whatever order the records are added. The adversary
-bisects the path for the half with the larger change, looking at noisy outputs alone. Where the bounds are too wide for
-that, it bisects for the change that real arithmetic does not account for: the step at which a machine integer wraps
-around or a double overflows.
+A path of datasets leads from n records at one end of the bounds to n records at the other, replacing one record at a
+time. However the sum is rounded, it is a double, and doubles near it are U apart. If the whole path moves the sum by U
+or more, then *some single step* moves it by at least U, though in real arithmetic every step moves it by only u − l.
+With bounds (1, 1 + 2^−48) and 1024 records, U is 64 times the sensitivity, in whatever order the records are added. The
+adversary bisects the path, each time keeping the half with the larger change, and looks at nothing but noisy outputs.
+If the bounds are too wide for that, it bisects for the change that real arithmetic does not explain: the step at which
+a machine integer wraps around or a double overflows.
 
-Where the claim is for add-remove only, the path adds records at the bound of larger magnitude, one by one: there too a
-machine integer wraps around and a double overflows.
+If the claim holds for add-remove only, the path adds records at the bound of larger magnitude, one at a time. There
+too, a machine integer wraps around and a double overflows.
 
-The adversary knows the bounds and ε. The event is a half-line: beyond the middle of the two answers as they come out.
-A step that replaces a record moves the real sum by no more than either relation's sensitivity, max(|l|, |u|) or u − l,
-and one that adds a record by no more than that of add-remove, so that a target whose computed answer keeps within it
-keeps its claim, with additive noise.
+The adversary knows the bounds and ε. The event is a half-line: outputs beyond the middle of the two typical answers. A
+step that replaces a record moves the real sum by no more than the sensitivity under either relation, max(|l|, |u|) or u
+− l. A step that adds a record moves it by no more than the sensitivity under add-remove. So a target that adds noise
+keeps its claim if its computed answer moves by no more than its sensitivity.
 
-What a negative result does not show. n is bounded: a machine integer that more than 2^14 records at the bounds would be
-needed to fill is not reached. Repeated rounding and reordering are not sought. For doubles under add-remove that loses
-little: rounding moves a sum by at most n²·2^−53·max(|l|, |u|) (Higham 2002, section 4.2), so that two sums of 2^14
-records come 2^−24 of the sensitivity further apart. In binary32 it is not little from a few thousand records on.
+A negative result does not rule out a machine integer that takes more than 2^14 records at the bounds to fill, nor
+repeated rounding or reordering, which are not searched for. For doubles under add-remove the latter matters little:
+rounding moves a sum by at most n²·2^−53·max(|l|, |u|) (Higham 2002, section 4.2), so two sums of 2^14 records move
+apart by at most 2^−24 of the sensitivity more. In binary32 it does matter, from a few thousand records on.
 
 Source: Casacuberta, Shoemate, Vadhan and Wagaman 2022, 'Widespread Underestimation of Sensitivity in Differentially
-Private Libraries and How to Fix It'. They give pairs for given orders of summation; the bisection is not in theirs.
+Private Libraries and How to Fix It', which gives pairs for known orders of summation. The bisection is ours.
 """
 
 from __future__ import annotations
@@ -45,17 +45,21 @@ from attacklab.neighbours import Relation
 from attacklab.targets import Kind, Target
 
 PROBED = 31
-"""Outputs whose median stands for the answer, at every step of the bisection."""
+"""How many outputs are drawn at each step of the bisection; their median stands for the answer."""
 
 MOST_RECORDS = 1 << 14
 
 EXCESS = 64.0
-"""How many noise scales apart the two answers should be, where n can be chosen for that."""
+"""How many noise scales apart the two answers should be, if n can be chosen to make them so."""
 
 
 @dataclass(frozen=True)
 class SumSensitivity:
-    """The attack on sums and means; `most_records` bounds n and is a power of two."""
+    """The attack on sums and means.
+
+    Attributes:
+        most_records: the largest n, a power of two.
+    """
 
     most_records: int = MOST_RECORDS
     name: str = "sum_sensitivity"
@@ -75,7 +79,7 @@ class SumSensitivity:
         else:
             size = self._size(target, near, far)
             path = partial(on_path, near, far, size)
-            # Where doubles at the sum are further apart than a step, a change of any kind is what is looked for.
+            # If doubles near the sum are further apart than a step, any change at all is what we look for.
             rounds_away = math.ulp(size * far) > abs(far - near)
             slope = 0.0 if rounds_away else (far - near) / (size if target.kind is Kind.MEAN else 1)
         step = steepest_step(lambda place: _answer(path(place), probe), size, slope)
@@ -83,7 +87,7 @@ class SumSensitivity:
         yield half_line_scenario(path(step), path(step + 1), relation, probe, probed=PROBED)
 
     def _size(self, target: Target, near: float, far: float) -> int:
-        """The least power of two for which doubles at the sum are far enough apart; the largest where none is."""
+        """The least power of two at which doubles near the sum are far enough apart; the largest one if none is."""
         wanted = EXCESS * abs(far - near) / min(target.claim.epsilon, 1.0)
         size = 2
         while size < self.most_records and not math.ulp(size * far) >= wanted:
@@ -92,7 +96,7 @@ class SumSensitivity:
 
 
 def _answer(records: NDArray[np.float64], probe: Probe) -> float:
-    """The typical answer; 0 where the target fails, as it may on few records."""
+    """The typical answer; 0 if the target fails, as it may on few records."""
     try:
         return typical(probe(records, PROBED))
     except TargetError:
@@ -100,24 +104,24 @@ def _answer(records: NDArray[np.float64], probe: Probe) -> float:
 
 
 def _of_added(far: float, added: int) -> NDArray[np.float64]:
-    """The dataset of one record at the far end, and so many more."""
+    """The dataset of one record at the far end and `added` more."""
     return np.full(1 + added, far)
 
 
 def steepest_step(answer: Callable[[int], float], size: int, slope: float) -> int:
     """Bisect a path for a step that moves the answer more than it should.
 
-    If answers are multiples of U and slope is 0, a step is found that moves by U or more, provided that the ends of
-    the path differ: of two halves at least one has ends that differ. Likewise for answers that differ from those of
-    real arithmetic by multiples of U, where slope is what a step moves those.
+    If answers are multiples of U, `slope` is 0 and the ends of the path differ, the step found moves the answer by U or
+    more: at least one of two halves has ends that differ. The same holds if answers differ from real arithmetic by
+    multiples of U and `slope` is how far each step moves the answer in real arithmetic.
 
     Args:
-        answer: the answer to the path's dataset of that number.
+        answer: `answer(k)`, the answer to dataset k of the path.
         size: the number of steps.
-        slope: how much of each step's move is not counted.
+        slope: how far each step is expected to move the answer; that much of its move is not counted.
 
     Returns:
-        A number k; the step is that from dataset k to dataset k + 1.
+        A number k; the step leads from dataset k to dataset k + 1.
     """
     seen = functools.cache(answer)
     seen(0), seen(size)

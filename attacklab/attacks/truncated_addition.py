@@ -1,14 +1,17 @@
-"""Truncated addition: light weights that are lost when they are added to a heavy one.
+"""Truncated addition: light weights are lost when they are added to a heavy one.
 
-One heavy outcome and many light ones. On one input every light weight is at most half a unit in the last place of the
-running sum and is rounded away, so that no light outcome is ever drawn; on the neighbour each one counts. What is lost
-altogether is about (number of light outcomes)·2^−p of the mass in a format of p bits: plain to see where accelerators
-accumulate in binary16 or bfloat16, and invisible to any sample in binary64, where only an exact law shows the support
-breach. So each shorter format has a scenario of its own, and a negative result says nothing of sums in binary64.
+There is one heavy outcome and many light ones. On one input every light weight is at most half a unit in the last place
+of the running sum and is rounded away, so no light outcome is ever drawn. On the neighbour each light weight counts. In
+a format of p bits, about (number of light outcomes)·2^−p of the mass is lost. That is plain to see where accelerators
+accumulate in binary16 or bfloat16. In binary64 no sample shows it; only an exact law shows the outcomes that cannot be
+reached. So each shorter format has a scenario of its own.
 
-The adversary knows ε, Δu and that the heavy outcome comes first.
+The adversary knows ε, Δu and that the heavy outcome comes first. It bets that a light outcome is drawn.
 
-Source: Ilvento 2020, section 2; the condition, lost in print, is fl(w_heavy + w_light) = w_heavy.
+A negative result does not rule out lost weights in sums in binary64, nor in sums in any other order.
+
+Source: Ilvento 2020, 'Implementing the Exponential Mechanism with Base-2 Differential Privacy', section 2. The
+condition, which is missing in print, is fl(w_heavy + w_light) = w_heavy.
 """
 
 from __future__ import annotations
@@ -30,8 +33,8 @@ class TruncatedAddition:
     """The attack.
 
     Attributes:
-        most_outcomes: bounds the number of light outcomes, and so the cost of a draw.
-        formats: of the sums that are tried.
+        most_outcomes: the largest number of light outcomes, which bounds the cost of a draw.
+        formats: the formats of the sum that are tried.
     """
 
     most_outcomes: int = 1 << 13
@@ -44,14 +47,14 @@ class TruncatedAddition:
         return target.kind is Kind.SELECTION
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - needs no look at outputs
-        """One scenario a format of the accumulator."""
+        """One scenario for each format of the sum."""
         for accumulator in self.formats:
             light_outcomes = min(4 << accumulator.significand_bits, self.most_outcomes)
             yield self.scenario(target, accumulator, light_outcomes)
 
     @staticmethod
     def scenario(target: Target, accumulator: Format, light_outcomes: int) -> Scenario:
-        """The pair astride the point where a sum in the format loses its light terms."""
+        """The pair on either side of the point where a sum in this format loses its light terms."""
         bits = accumulator.significand_bits
         gap = power_of_two_within(target.sensitivity)
         nats = target.claim.epsilon / 2 * (gap / target.sensitivity)

@@ -1,13 +1,15 @@
-"""Zero-rounding: weights that underflow to zero, so that an outcome proves which database it came from.
+"""Zero-rounding: weights underflow to zero, so that an outcome proves which dataset it came from.
 
 An exponential mechanism that evaluates exp(ε·u/(2Δu)) in floating point gives weight 0 to utilities below some
-boundary. The adversary puts the pair astride it: an outcome that is certain on one side is impossible, or one of many,
-on the other.
+boundary. The adversary puts the pair on either side of it: an outcome that is certain on one side is impossible, or one
+of many, on the other.
 
-The adversary knows ε and Δu and picks the utilities. It finds the boundary by looking at the target's outputs for two
-equal utilities: both outcomes are drawn above the boundary, and below it the target fails or always draws the same. A
-negative result says nothing of outcomes lost by other ways than a lower boundary on single utilities; a mechanism that
-subtracts the largest utility first has no such boundary.
+The adversary knows ε and Δu, picks the utilities, and bets on outcome 0. It finds the boundary from the target's
+outputs for two equal utilities: above the boundary both outcomes are drawn; below it the target fails, or always draws
+the same one.
+
+A negative result does not rule out outcomes that are lost in other ways than by a lower boundary on single utilities. A
+mechanism that subtracts the largest utility first has no such boundary.
 
 Source: Ilvento 2020, 'Implementing the Exponential Mechanism with Base-2 Differential Privacy', section 2.
 """
@@ -30,19 +32,23 @@ from attacklab.targets import Kind, Target
 
 @dataclass(frozen=True)
 class ZeroRounding:
-    """The attack; `outcomes` is the size of the larger of its two forms."""
+    """The attack.
+
+    Attributes:
+        outcomes: how many outcomes the larger of its two forms has.
+    """
 
     outcomes: int = 100
     name: str = "zero_rounding"
-    flaw: str = "weights underflow to zero and an outcome becomes a proof"
+    flaw: str = "weights underflow to zero, and an outcome proves which dataset it came from"
 
     def applies_to(self, target: Target) -> bool:
         """Selection targets only."""
         return target.kind is Kind.SELECTION
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """The two-outcome and the many-outcome form, both astride the boundary."""
-        # Multiples of a power of two are exact, so that the pair is neighbouring to the last bit.
+        """The form with two outcomes and the form with many, both on either side of the boundary."""
+        # Multiples of a power of two are exact, so the utilities differ by exactly one gap.
         gap = power_of_two_within(target.sensitivity)
         depth = gap * self._boundary(target, probe, gap) / 4 - gap / 2
         for outcomes in (2, self.outcomes):
@@ -60,7 +66,7 @@ class ZeroRounding:
     def _boundary(self, target: Target, probe: Probe, gap: float) -> int:
         """The smallest depth at which two equal outcomes are not both drawn, in quarters of the gap.
 
-        A target that has none is judged where binary64 would underflow.
+        If the target has no such depth, the one at which binary64 would underflow.
         """
         nats_per_quarter = target.claim.epsilon / 8 * (gap / target.sensitivity)
         deepest = max(1.0, DEEPEST_NATS / nats_per_quarter)

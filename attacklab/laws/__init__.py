@@ -1,10 +1,10 @@
 """Exact output laws of implementations, and what follows from them, in rational numbers.
 
-Three ways to a law. `enumerate_law` runs a sampler that takes its random bits lazily on every sequence of bits;
-`step_law` finds the steps of a naive mechanism that consumes one uniform number; `exhaust` goes through all inputs of
-a small format. A `Law` knows what it does not know: the mass left unresolved bounds every probability from both sides,
-and every figure derived from two laws (`hockey_stick`, `advantage`, `smallest_epsilon`, …) is a pair of certified
-bounds, which meet where the laws are closed. `certify` decides a claim.
+There are three ways to a law. `enumerate_law` runs a sampler, which draws its random bits as it needs them, on every
+sequence of bits. `step_law` finds the steps of a naive mechanism that is a step function of one uniform number.
+`exhaust` tries all inputs of a small format. A `Law` knows what it does not know: the unresolved mass bounds every
+probability from both sides. Every figure derived from two laws (`hockey_stick`, `advantage`, `smallest_epsilon`, …) is
+a pair of certified bounds, which are equal if the laws are closed. `certify` decides a claim.
 
     >>> from fractions import Fraction
     >>> def below_three(bits):
@@ -19,8 +19,8 @@ bounds, which meet where the laws are closed. `certify` decides a claim.
     >>> advantage(law, Law({0: Fraction(1, 2), 1: Fraction(1, 2)})).upper
     mpq(1,3)
 
-Source: exhausting the random bits of a sampler is the Knuth–Yao view of random number generation (Knuth and Yao 1976:
-the tree of bits and its leaves); rejection loops are closed by their geometric series.
+Source: Knuth and Yao 1976, 'The complexity of nonuniform random number generation' (the tree of a sampler's random bits
+and its leaves). Rejection loops are closed by summing their geometric series.
 """
 
 from attacklab.laws.certificates import Certificate, Decision, certify

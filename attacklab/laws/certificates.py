@@ -1,4 +1,4 @@
-"""Whether two laws keep a claim: proved, refuted, or undecided."""
+"""Decide whether two laws keep a claim: proved, refuted, or undecided."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PRECISIONS = (PRECISION, 4 * PRECISION, 16 * PRECISION)
 
 
 class Decision(Enum):
-    """What two laws say of a claim."""
+    """What two laws say about a claim."""
 
     PROVED = "proved"
     REFUTED = "refuted"
@@ -26,16 +26,16 @@ class Decision(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """What two laws say of the claim that they are (ε, δ)-close in both directions.
+    """What two laws say about the claim that they are (ε, δ)-close in both directions.
 
     Args:
         decision: proved if the claim holds wherever the unresolved mass lies, refuted if it fails wherever that lies.
         epsilon: the claimed ε.
         delta: the claimed δ.
-        delta_bounds: the smallest δ at that ε, for the worse direction.
-        epsilon_bounds: the smallest ε at that δ, as floats rounded outwards.
-        event: the outcomes that reach the lower bound of δ, …
-        reverse: … with the laws exchanged if this is true.
+        delta_bounds: bounds on the smallest δ at that ε, for the worse direction.
+        epsilon_bounds: bounds on the smallest ε at that δ, as floats rounded outwards.
+        event: the outcomes that reach the lower bound on δ.
+        reverse: whether they reach it with the two laws exchanged.
         digests: the laws' digests, in order.
     """
 
@@ -52,18 +52,18 @@ class Certificate:
 def certify(epsilon: Any, delta: Any, p: Law, q: Law) -> Certificate:
     """Decide whether `p` and `q` are (ε, δ)-close: P(E) ≤ e^ε·Q(E) + δ and Q(E) ≤ e^ε·P(E) + δ for every event E.
 
-    e^ε is irrational for a rational ε other than 0, so closed laws are decided by enclosing it closely enough: more
-    bits are tried, unless what the laws leave open outweighs them.
+    e^ε is irrational for every rational ε except 0, so it is enclosed between rational bounds. If they are too far
+    apart to decide, more bits are tried, unless the mass that the laws leave unresolved outweighs that.
 
     Args:
-        epsilon: ε, rational or a float (the exact rational that it is), in [0, 2^20].
+        epsilon: ε, rational or a float (taken as the exact rational that it is), in [0, 2^20].
         delta: δ, likewise, in [0, 1].
-        p: the law under one of two neighbouring inputs.
-        q: the law under the other.
+        p: the law for one of two neighbouring inputs.
+        q: the law for the other.
 
     Raises:
         ValueError: ε or δ is out of range.
-        TypeError: an outcome has no form in JSON, so that the laws have no digest.
+        TypeError: an outcome cannot be written as JSON, so the laws have no digest.
     """
     if not 0 <= delta <= 1:
         raise ValueError(f"delta must lie in [0, 1], not {delta}")

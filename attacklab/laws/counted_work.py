@@ -1,4 +1,4 @@
-"""How much work a sampler does for each outcome, while its law is sought."""
+"""Counted work: how many bits or calls a sampler takes for each outcome, counted while its law is sought."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ Counted = Literal["bits", "calls"]
 
 
 class Work:
-    """The work of the runs for one law.
+    """The counted work of the runs for one law.
 
     Args:
         counted: what is counted, in called samplers too.
-        arithmetic: with series of the resolution wanted.
+        arithmetic: multiplies and sums the masses by work, at the resolution wanted.
     """
 
     def __init__(self, counted: Counted, arithmetic: SeriesArithmetic) -> None:
@@ -36,7 +36,7 @@ class Work:
             terms[power + own] = terms.get(power + own, 0) + int(coefficient * numerator // denominator)
 
     def series(self, outcomes: list[Hashable]) -> tuple[Series, ...]:
-        """The masses by work of each of the outcomes, that of rejected rounds included."""
+        """The masses by work of each of the outcomes; the work of rejected rounds is included."""
         found = [Series.of(self._terms[outcome]) for outcome in outcomes]
         if Restarted in self._terms:
             rounds = self._arithmetic.geometric(Series.of(self._terms[Restarted]))

@@ -1,11 +1,12 @@
 """How far two laws lie apart: certified bounds in rational numbers.
 
-A law knows a mass for each outcome and leaves the rest, say u, unresolved: it may lie anywhere, on outcomes not listed
-too. With p, q the known masses, u, v what is unresolved, and c = e^ε, every set E of outcomes has
-p(E) ≤ P(E) ≤ p(E) + u and q(E) ≤ Q(E) ≤ q(E) + v, and all bounds here follow from that. They meet for closed laws.
+A law knows a mass for each outcome and leaves the rest unresolved: it may lie anywhere, even on outcomes that are not
+listed. Let p and q be the known masses, u and v the unresolved ones, and c = e^ε. Then p(E) ≤ P(E) ≤ p(E) + u and q(E)
+≤ Q(E) ≤ q(E) + v for every set E of outcomes, and all bounds here follow from that. For closed laws the lower and the
+upper bound are equal, apart from the enclosure of c.
 
-Sources: Dwork and Roth 2014, section 3.5.1 (privacy loss); Barthe and Olmedo 2013 (hockey-stick divergence as
-(ε, δ)-DP); Dong, Roth and Su 2022, section 2 (trade-off function).
+Source: Dwork and Roth 2014, section 3.5.1 (privacy loss); Barthe and Olmedo 2013 (hockey-stick divergence as (ε,
+δ)-DP); Dong, Roth and Su 2022, section 2 (trade-off function).
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ from attacklab.laws.law import Bounds, Law, total
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """Certified bounds of a divergence, and the event that reaches its lower bound.
+    """Certified bounds on a divergence, and the event that reaches the lower one.
 
     Args:
         lower: a rational number.
         upper: a rational number.
-        event: outcomes; on those the first law's mass is more than e^ε times the second's.
+        event: the outcomes whose mass in the first law is more than e^ε times that in the second.
     """
 
     lower: Any
@@ -40,10 +41,10 @@ def hockey_stick(p: Law, q: Law, epsilon: Any, *, precision: int = PRECISION) ->
     """The hockey-stick divergence max over E of P(E) − e^ε·Q(E): the smallest δ in this direction.
 
     Args:
-        p: the law under one of two neighbouring inputs.
-        q: the law under the other.
-        epsilon: ε, rational or a float (the exact rational that it is), in [0, 2^20].
-        precision: bits with which e^ε is enclosed.
+        p: the law for one of two neighbouring inputs.
+        q: the law for the other.
+        epsilon: ε, rational or a float (taken as the exact rational that it is), in [0, 2^20].
+        precision: the bits of precision to which e^ε is enclosed.
 
     Raises:
         ValueError: ε is out of range.
@@ -58,7 +59,7 @@ def hockey_stick(p: Law, q: Law, epsilon: Any, *, precision: int = PRECISION) ->
 
 
 def smallest_delta(p: Law, q: Law, epsilon: Any, *, precision: int = PRECISION) -> Bounds:
-    """The smallest δ with which the laws are (ε, δ)-close in both directions; arguments as in `hockey_stick`."""
+    """The smallest δ for which the laws are (ε, δ)-close in both directions; arguments as in `hockey_stick`."""
     there = hockey_stick(p, q, epsilon, precision=precision)
     back = hockey_stick(q, p, epsilon, precision=precision)
     return Bounds(max(there.lower, back.lower), max(there.upper, back.upper))
@@ -70,17 +71,17 @@ def advantage(p: Law, q: Law) -> Divergence:
 
 
 def largest_ratio(p: Law, q: Law, delta: Any = 0) -> Bounds:
-    """The largest (P(E) − δ)/Q(E) over all events, or 1: e^ε for the smallest ε of (ε, δ)-DP in this direction.
+    """The largest (P(E) − δ)/Q(E) over all events, at least 1: e^ε for the smallest ε of (ε, δ)-DP in this direction.
 
-    The upper bound is finite only where no more than δ of `p` is unresolved. An event of probability above δ under `p`
-    and none under `q` makes both bounds `math.inf`.
+    The upper bound is finite only if at most δ of `p` is unresolved. If an event has probability more than δ under `p`
+    and none under `q`, both bounds are `math.inf`.
 
     Args:
-        p: the law under one of two neighbouring inputs.
-        q: the law under the other.
-        delta: δ, rational or a float (the exact rational that it is), in [0, 1].
+        p: the law for one of two neighbouring inputs.
+        q: the law for the other.
+        delta: δ, rational or a float (taken as the exact rational that it is), in [0, 1].
     """
-    # P(E) − c·Q(E) is largest for the outcomes of a ratio above c, so no other events have to be looked at.
+    # P(E) − c·Q(E) is largest for the outcomes with a ratio above c, so only such events need to be tried.
     allowed, open_p, open_q = mpq(delta), p.unresolved, q.unresolved
     lower: Any = mpq(1)
     upper: Any = mpq(1) if open_p <= allowed else math.inf
@@ -96,7 +97,7 @@ def largest_ratio(p: Law, q: Law, delta: Any = 0) -> Bounds:
 
 
 def smallest_epsilon(p: Law, q: Law, delta: Any = 0) -> tuple[float, float]:
-    """Bounds, as floats rounded outwards, of the smallest ε for which both directions are (ε, δ)-close."""
+    """Bounds on the smallest ε for which both directions are (ε, δ)-close, as floats rounded outwards."""
     there, back = largest_ratio(p, q, delta), largest_ratio(q, p, delta)
     return log_bounds(Bounds(max(there.lower, back.lower), max(there.upper, back.upper)))
 
@@ -104,8 +105,8 @@ def smallest_epsilon(p: Law, q: Law, delta: Any = 0) -> tuple[float, float]:
 def privacy_loss(p: Law, q: Law) -> Law:
     """The privacy loss random variable, as the law of the likelihood ratio P(o)/Q(o) where o is drawn from `p`.
 
-    Its outcomes are `Bounds` of the ratio (equal ones for closed laws; `math.inf` where Q(o) is or may be 0), whose
-    logarithm is the privacy loss: see `log_bounds`.
+    Its outcomes are `Bounds` on the ratio: equal ones for closed laws, `math.inf` where Q(o) is or may be 0. The
+    logarithm of the ratio is the privacy loss: see `log_bounds`.
     """
 
     def ratio(outcome: Hashable) -> Bounds:
@@ -116,12 +117,12 @@ def privacy_loss(p: Law, q: Law) -> Law:
 
 
 def trade_off(p: Law, q: Law) -> list[tuple[Any, Any]]:
-    """The vertices of the trade-off curve: the smallest type II error for each type I error, H₀ being `p`.
+    """The vertices of the trade-off curve: the smallest type II error for each type I error, if H₀ is `p`.
 
     Returns:
-        Pairs (type I error, type II error) of the Neyman–Pearson tests on the known masses, type I error from 0 to 1;
-        the curve joins them by straight lines. For closed laws it is exact. Otherwise the true curve lies between this
-        one moved down by `q.unresolved` and this one moved right by `p.unresolved`.
+        Pairs (type I error, type II error) of the Neyman–Pearson tests on the known masses, in order of type I error
+        from 0 to 1; the curve joins them by straight lines. For closed laws it is exact. Otherwise the true curve lies
+        between this one moved down by `q.unresolved` and this one moved right by `p.unresolved`.
     """
     vertices = [(mpq(0), mpq(1))]
     slope = math.inf
@@ -152,5 +153,5 @@ def _ratio(numerator: Any, denominator: Any) -> Any:
 
 
 def _by_ratio(p: Law, q: Law) -> list[Hashable]:
-    """The outcomes of `p`, the largest ratio of masses first."""
+    """The outcomes of `p`, in order of p's mass over q's, the largest ratio first."""
     return sorted(p, key=lambda outcome: _ratio(p.mass(outcome), q.mass(outcome)), reverse=True)

@@ -1,4 +1,4 @@
-"""Exponentials, logarithms and ideal laws, enclosed between rational numbers by MPFR's directed roundings."""
+"""Enclose exponentials, logarithms and ideal laws between rational numbers, by MPFR's directed roundings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gmpy2 import mpq
 
 from attacklab.laws.law import Bounds, Law, total
 
-#: Bits of the significand where nobody asks for more.
+#: Bits of the significand by default.
 PRECISION = 256
 
 
@@ -19,17 +19,17 @@ def exp_bounds(exponent: Any, precision: int = PRECISION) -> Bounds:
     """Enclose e^x.
 
     Args:
-        exponent: x, a rational number, of size at most 2^20.
+        exponent: x, a rational number with |x| at most 2^20.
         precision: bits of the significand; the bounds lie a few parts in 2^precision apart.
 
     Returns:
         Rational bounds; both are 1 at x = 0.
 
     Raises:
-        ValueError: x is larger in size than 2^20.
+        ValueError: |x| is more than 2^20.
     """
     if not abs(exponent) <= 1 << 20:
-        raise ValueError(f"the exponent must lie in ±2^20, not {exponent}")
+        raise ValueError(f"the exponent must lie in [-2^20, 2^20], not {exponent}")
     return _enclosed(gmpy2.exp, mpq(exponent), precision)
 
 
@@ -37,7 +37,7 @@ def log_bounds(bounds: Bounds) -> tuple[float, float]:
     """Enclose the natural logarithms of the numbers within `bounds` between floats.
 
     Args:
-        bounds: numbers at least 0, `math.inf` allowed; the logarithm of 0 is `-math.inf`.
+        bounds: numbers at least 0; `math.inf` is allowed. The logarithm of 0 is `-math.inf`.
     """
     lower, upper = bounds
     if lower and lower != math.inf:
@@ -63,18 +63,17 @@ def float_above(number: Any) -> float:
 
 
 def normalised(weights: Mapping[Any, Bounds], *, rest: Any = 0) -> Law:
-    """The law of an ideal mechanism that is given by enclosed weights.
+    """The law of an ideal mechanism, from enclosed weights of its outcomes.
 
     Args:
-        weights: outcome → bounds of its weight, rational and at least 0; not all 0.
-        rest: an upper bound of the weight of all outcomes that are not listed.
+        weights: outcome → bounds on its weight, rational and at least 0; not all 0.
+        rest: an upper bound on the weight of all outcomes that are not listed.
 
     Returns:
-        A law whose masses are lower bounds, of `PRECISION` significant bits; what bounds and rest leave open is
-        unresolved.
+        A law whose masses are lower bounds of `PRECISION` significant bits; the rest is unresolved.
 
     Raises:
-        ValueError: a lower bound is negative or above its upper bound, or no weight is positive.
+        ValueError: a lower bound is less than 0 or above its upper bound, or all weights are 0.
     """
     for outcome, (lower, upper) in weights.items():
         if not 0 <= lower <= upper:
@@ -92,14 +91,14 @@ def normalised(weights: Mapping[Any, Bounds], *, rest: Any = 0) -> Law:
 
 
 def _significant(number: Any) -> Any:
-    """A positive rational number rounded down to `PRECISION` significant bits, unless it is an integer over them."""
+    """A rational number greater than 0, rounded down to `PRECISION` significant bits."""
     exponent = number.denominator.bit_length() - number.numerator.bit_length() + PRECISION
     scale = mpq(2) ** exponent
     return (number * scale) // 1 / scale
 
 
 def _enclosed(function: Callable[[Any], Any], argument: Any, precision: int) -> Bounds:
-    """Enclose an increasing function at a rational number: rounding the argument and the value the same way."""
+    """Enclose an increasing function at a rational number: the argument and the value are rounded the same way."""
     ends = []
     for rounding in (gmpy2.RoundDown, gmpy2.RoundUp):
         with gmpy2.context(precision=precision, round=rounding):

@@ -1,4 +1,4 @@
-"""The output law of a sampler, by running it on every sequence of random bits."""
+"""The output law of a sampler, found by running it on every sequence of random bits."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ from attacklab.laws.series import SeriesArithmetic
 from attacklab.laws.tape import Found, Frontier, Path, PutAside, Restarted, Span, Stop, Tape, after
 from attacklab.laws.uniform import UniformInteger, settled
 
-#: Laws of called samplers are sought this much more closely, so that what they leave open hardly adds to the caller's.
+#: Laws of called samplers are resolved this much more closely, so that they add little to the caller's unresolved mass.
 _CALLED = Fraction(1, 1 << 16)
 
-#: How often the first run of every sampler is repeated, to see whether it does the same again.
+#: How often the first run of every sampler is repeated, to check that it does the same again.
 _REPEATS = 8
 
-#: Of the runs that follow, each whose number is a multiple of this is repeated once.
+#: Later runs are repeated once if their number is a multiple of this.
 _REPEATED = 16
 
-#: After so many rejected rounds the first accepted ones are repeated, to see whether a restart is one.
+#: The first accepted rounds are repeated after this many rejected ones, to check that a restart changes nothing.
 _REJECTED = 16
 
-#: How many accepted rounds are.
+#: How many accepted rounds are repeated so.
 _ACCEPTED = 2
 
-#: Progress is reported after so many runs.
+#: Progress is reported whenever this many runs are done.
 _REPORTED = 1024
 
-#: Masses of a law that does not close are rounded down to the target over this: rationals of any length gain nothing.
+#: Masses of a law that is not closed are rounded down to multiples of the target over this: more digits gain nothing.
 _ROUNDING = 1 << 64
 
-#: Runs that can bring no more than this share of the target are not made.
+#: The search ends when the runs left can resolve no more than this share of the target.
 _IMMATERIAL = 1 / 16
 
 
@@ -55,12 +55,12 @@ class Limits:
     """When an enumeration ends.
 
     Args:
-        unresolved: it ends once no more mass than this is left; 0 to go on until the law is closed. Laws of called
-            samplers are sought 2^16 times as closely.
-        runs: the most runs, those for the laws of called samplers included.
+        unresolved: it ends when no more mass than this is left; 0 to go on until the law is closed. Laws of called
+            samplers are resolved 2^16 times as closely.
+        runs: the most runs, including those for the laws of called samplers.
         draws: the most takes and calls in one run.
-        tapes: the most runs waiting, and the most values that a uniform outcome may have. Above it, the lighter half is
-            given up.
+        tapes: the most waiting runs, and the most values of an outcome that is a uniform integer. If more runs wait,
+            the lighter half of them is given up.
 
     Raises:
         ValueError: `unresolved` is outside [0, 1), or another limit is less than 1.
@@ -84,10 +84,10 @@ class Progress:
     """How far an enumeration has come.
 
     Args:
-        runs: runs so far, those for the laws of called samplers included.
-        laws: laws found so far.
-        tapes: runs waiting, for the law now sought.
-        unresolved: the mass left open, for the law now sought.
+        runs: the runs so far, including those for the laws of called samplers.
+        laws: the laws found so far.
+        tapes: the waiting runs, for the law now sought.
+        unresolved: the mass still unresolved, for the law now sought.
     """
 
     runs: int
@@ -105,20 +105,21 @@ def enumerate_law(
 ) -> Law:
     """Find the law of `sampler(*arguments, bits)`.
 
-    The sampler draws from `bits` alone: `take(k)` and `words(n)` for bits, `call(sampler, *arguments)` for the outcome
-    of another sampler, whose law is then found once, and `restart()` where a rejected round leaves it in the state in
-    which it was called, so that the rounds' geometric series is summed in closed form. Runs are made heaviest first.
+    The sampler must draw from `bits` alone: `take(k)` and `words(n)` give bits; `call(sampler, *arguments)` gives the
+    outcome of another sampler, whose law is then found once. A rejection loop calls `restart()` when a rejected round
+    leaves the sampler in the state in which it was called; the geometric series of the rounds is then summed in closed
+    form. The heaviest runs are made first.
 
-    The integer that `take(k)` gives for k > 1 is decided no further than it is looked at: comparing it with a bound
-    is one fork, so that 53 bits compared with a threshold make two runs, not 2^53.
+    The integer that `take(k)` gives for k > 1 is decided no further than the sampler looks at it. Comparing it with a
+    bound is one fork, so 53 bits compared with a threshold take two runs, not 2^53.
 
     Args:
         sampler: a function of its arguments and of a source of random bits, which comes last.
         arguments: what it is called with.
         limits: when to end; `Limits()` if not given.
-        counted: find the joint law of the output and of the work done for it, as pairs (output, work): the "bits"
-            drawn, or the "calls" made, in rejected rounds and in called samplers too. Here all masses are rounded
-            down (to multiples of 2^−192 if `limits.unresolved` is 0).
+        counted: if given, find the joint law of the output and the counted work, as pairs (output, work): the "bits"
+            drawn or the "calls" made, including those in rejected rounds and in called samplers. All masses are then
+            rounded down (to multiples of 2^−192 if `limits.unresolved` is 0).
         progress: called after every 1024 runs and at the end.
 
     Returns:
@@ -130,11 +131,11 @@ def enumerate_law(
             every sixteenth run once.
         NeverEnds: no run within the limits gave an outcome. (A loop that draws nothing cannot be interrupted here.)
         UnhashableOutcome: an outcome cannot be hashed.
-        MisplacedRestart: a restart was marked by a function entered after the first draw, or the sampler goes on
-            after sixteen of them otherwise than it began.
+        MisplacedRestart: a restart was marked by a function entered after the first draw, or after sixteen restarts the
+            sampler does not go on as it began.
         LawError: the arguments of a call cannot be hashed, or a sampler is called for its own law.
-        SamplerFailed: the sampler raised an exception. Where a failure is an outcome, let the sampler return it.
-        ValueError: `counted` is not one of those.
+        SamplerFailed: the sampler raised an exception. If a failure is one of its outcomes, let the sampler return it.
+        ValueError: `counted` is neither "bits" nor "calls".
     """
     if not callable(sampler):
         raise UsageTypeError(f"sampler must be callable, not a {type(sampler).__name__}")
@@ -162,8 +163,8 @@ class _Explorer:
         found = self.explore(sampler, arguments, mpq(self._limits.unresolved))
         if not found.values:
             raise NeverEnds(
-                f"{_name(sampler)} gave no outcome in {self._runs} runs of at most {self._limits.draws} "
-                "draws; allow more of them, if it ends at all"
+                f"{_name(sampler)} gave no outcome in {self._runs} runs of at most {self._limits.draws} draws; "
+                "check that it ends, and if it does, allow more by Limits(runs=..., draws=...)"
             )
         masses: dict[Hashable, Any] = {}
         for i, (value, share) in enumerate(zip(found.values, found.shares, strict=True)):
@@ -176,7 +177,7 @@ class _Explorer:
         return Law(masses)
 
     def explore(self, sampler: Callable[..., Any], arguments: tuple[Any, ...], target: Any) -> Found:
-        """Find one law, with no more than `target` unresolved where the limits allow."""
+        """Find one law, with at most `target` unresolved if the limits allow."""
         closer = target * _CALLED
         known = self._known.setdefault(closer, {})
 
@@ -186,7 +187,7 @@ class _Explorer:
             if found is None:
                 if key in self._sought:
                     call = f"{_name(called)} is called for its own law, at ({_shown(its_arguments)})"
-                    raise LawError(f"{call}: recurse directly")
+                    raise LawError(f"{call}: recurse by a plain function call instead")
                 self._sought.add(key)
                 found = known[key] = self.explore(called, settled(its_arguments), closer)
                 self._sought.remove(key)
@@ -212,10 +213,13 @@ class _Explorer:
             for _ in range(self._repeats(sampler, outcome)):
                 again = tape(played.path, None)
                 if _run(sampler, arguments, again)[0] != outcome or again.bits != played.bits:
-                    raise NotDeterministic(f"{_name(sampler)} gave something else when run again on the same bits")
+                    raise NotDeterministic(
+                        f"{_name(sampler)} gave another outcome when run again on the same bits; "
+                        "let it draw from `bits` alone"
+                    )
             if self._runs % _REPORTED == 0:
                 self._report(frontier, masses)
-            # No run still to come can resolve more than the heaviest path weighs.
+            # No later run can resolve more than the heaviest path weighs.
             resolvable = frontier.heaviest * (self._limits.runs - self._runs)
             if resolvable <= _IMMATERIAL * float(target) or masses.unresolved <= target:
                 break
@@ -225,13 +229,15 @@ class _Explorer:
                 again = tape(after(_REJECTED, rejected.path, played.path), None, _REJECTED)
                 bits = _REJECTED * rejected.bits + played.bits
                 if not _ends_in(outcome, sampler, arguments, again) or again.bits != bits:
-                    raise MisplacedRestart(f"{_name(sampler)} goes on after a restart otherwise than it began")
+                    raise MisplacedRestart(
+                        f"{_name(sampler)} does not go on after a restart as it began; keep no state between rounds"
+                    )
         if not self._sought:
             self._report(frontier, masses)
         return masses.found(target / _ROUNDING)
 
     def _repeats(self, sampler: Callable[..., Any], outcome: Hashable) -> int:
-        """How often to repeat a run that ended so."""
+        """How often to repeat a run that ended in this outcome."""
         if outcome is PutAside:
             return 0
         if sampler not in self._repeated:
@@ -256,7 +262,7 @@ class _Masses:
 
     @property
     def unresolved(self) -> Any:
-        """The mass still open, once the series of restarts is summed."""
+        """The mass still unresolved, once the series of restarts is summed."""
         return self._left / (1 - self._restarted) if self._restarted < 1 else mpq(1)
 
     def add(self, outcome: Hashable, value: Any, tape: Tape) -> None:
@@ -288,7 +294,7 @@ class _Masses:
 
 
 def _run(sampler: Callable[..., Any], arguments: tuple[Any, ...], tape: Tape) -> tuple[Any, Any]:
-    """Run once: what tells the outcome from others, and the value returned; or how the run stopped, and None."""
+    """Run once. Return what distinguishes the outcome, and the value returned; or how the run stopped, and None."""
     ended: tuple[Any, Any] = (None, None)
     try:
         value = sampler(*arguments, tape)
@@ -312,7 +318,7 @@ def _run(sampler: Callable[..., Any], arguments: tuple[Any, ...], tape: Tape) ->
 
 
 def _ends_in(outcome: Hashable, sampler: Callable[..., Any], arguments: tuple[Any, ...], tape: Tape) -> bool:
-    """Whether a run ends in the outcome expected, and neither too early nor too late."""
+    """Whether a run ends in the expected outcome, neither too early nor too late."""
     try:
         return bool(_run(sampler, arguments, tape)[0] == outcome)
     except NotDeterministic:
@@ -320,19 +326,19 @@ def _ends_in(outcome: Hashable, sampler: Callable[..., Any], arguments: tuple[An
 
 
 def _spelled_out(value: Any, limit: int) -> Iterator[tuple[Hashable, Any]]:
-    """The outcomes that a value stands for, each with its share of it."""
+    """The outcomes that a value stands for, each with its share of the value's mass."""
     if not isinstance(value, Span):
         yield canonical(value), mpq(1)
         return
     size = value.high - value.low
     if size > limit:
-        raise LawError(f"an integer uniform over {size} values is an outcome; the limit is {limit}")
+        raise LawError(f"an outcome is an integer uniform over {size} values; raise Limits(tapes=...), now {limit}")
     for outcome in range(value.low, value.high):
         yield outcome, mpq(1, size)
 
 
 def _argument_key(argument: Any) -> Hashable:
-    """What tells an argument of a called sampler from others: its type as well, as samplers may look at it."""
+    """What distinguishes an argument of a called sampler: its type as well, because samplers may look at it."""
     kind = type(argument)
     if kind is Fraction:
         return kind, argument.as_integer_ratio()  # hashed and compared much faster than a Fraction
@@ -344,7 +350,7 @@ def _argument_key(argument: Any) -> Hashable:
 
 
 def _name(sampler: Callable[..., Any]) -> str:
-    # Not `repr`, which gives memory addresses: the same failure is to have the same message.
+    # Not `repr`, which gives memory addresses: the same failure must have the same message.
     inner = getattr(sampler, "func", sampler)
     return str(getattr(inner, "__qualname__", type(inner).__qualname__))
 

@@ -1,4 +1,4 @@
-"""What can be wrong with a sampler whose law is asked for."""
+"""What can be wrong with a sampler whose law is sought."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from attacklab.errors import TargetError
 
 
 class LawError(TargetError):
-    """A law cannot be found, or is none."""
+    """A law cannot be found, or is not a law."""
 
 
 class MassExceedsOne(LawError):
@@ -14,11 +14,11 @@ class MassExceedsOne(LawError):
 
 
 class UnhashableOutcome(LawError):
-    """A sampler returned an outcome that cannot be told from others by hashing."""
+    """A sampler returned an outcome that cannot be hashed, so it cannot be told from others."""
 
 
 class NotDeterministic(LawError):
-    """A sampler did not do the same twice on the same bits: it reads other randomness, or keeps a state."""
+    """A sampler did not do the same twice on the same bits: it reads other randomness, or keeps state."""
 
 
 class NeverEnds(LawError):
@@ -26,7 +26,7 @@ class NeverEnds(LawError):
 
 
 class MisplacedRestart(LawError):
-    """A restart was marked by a function that is not back in the state in which the sampler was called."""
+    """A restart was marked where the sampler is not back in the state in which it was called."""
 
 
 class SamplerFailed(LawError):

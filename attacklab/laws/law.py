@@ -22,17 +22,18 @@ class Bounds(NamedTuple):
 
 
 class Law:
-    """Outcomes and how much probability each is known to have; what is missing from 1 is *unresolved*.
+    """Outcomes and the probability that each is known to have; what is missing from 1 is *unresolved*.
 
-    The unresolved mass may lie on any outcome, those not listed included, so that the probability of an outcome (or
-    of a set of them) lies between the mass it is known to have and that plus the unresolved mass. A law is *closed*
-    when nothing is unresolved: then every probability is exact. Outcomes without mass are not held.
+    The unresolved mass may lie on any outcome, even one that is not listed. So the probability of an outcome, or of a
+    set of outcomes, lies between its known mass and that plus the unresolved mass. A law is *closed* if nothing is
+    unresolved: then every probability is exact. Outcomes without mass are not kept.
 
     Args:
-        masses: outcome → rational mass, at least 0. Outcomes that are the same (see `outcomes`) are added up.
+        masses: outcome → rational mass, at least 0. The masses of outcomes that are the same (see `outcomes`) are added
+            up.
 
     Raises:
-        LawError: a mass is negative or is no rational number.
+        LawError: a mass is less than 0 or is not a rational number.
         MassExceedsOne: the masses add up to more than 1.
         UnhashableOutcome: an outcome cannot be hashed.
     """
@@ -56,7 +57,7 @@ class Law:
 
     @property
     def masses(self) -> Mapping[Hashable, Any]:
-        """Outcome → the mass it is known to have (`gmpy2.mpq`)."""
+        """Outcome → its known mass (`gmpy2.mpq`)."""
         return MappingProxyType(self._masses)
 
     @property
@@ -79,7 +80,7 @@ class Law:
         return canonical(outcome) in self._masses
 
     def __getitem__(self, outcome: Hashable) -> Bounds:
-        """The probability of one outcome, known to the law or not."""
+        """Bounds on the probability of one outcome, listed or not."""
         mass = self.mass(outcome)
         return Bounds(mass, mass + self._unresolved)
 
@@ -92,11 +93,11 @@ class Law:
         return f"Law({len(self)} outcomes, {float(self._unresolved):.3g} unresolved)"
 
     def mass(self, outcome: Hashable) -> Any:
-        """The mass that one outcome is known to have."""
+        """The known mass of one outcome."""
         return self._masses.get(canonical(outcome), mpq(0))
 
     def probability(self, contains: Callable[[Any], bool]) -> Bounds:
-        """The probability of the event that holds the outcomes for which `contains` is true."""
+        """Bounds on the probability of the event that consists of the outcomes for which `contains` is true."""
         mass = total(mass for outcome, mass in self._masses.items() if contains(outcome))
         return Bounds(mass, mass + self._unresolved)
 
@@ -109,16 +110,16 @@ class Law:
         return Law(masses)
 
     def product(self, other: Law) -> Law:
-        """The law of the pair of two independent outcomes."""
+        """The law of a pair of independent outcomes, one from each law."""
         return Law({(a, b): p * q for a, p in self._masses.items() for b, q in other._masses.items()})
 
     def to_json(self) -> dict[str, Any]:
-        """The law as JSON: pairs of outcome and mass, the mass as "numerator/denominator".
+        """The law as JSON: pairs of outcome and mass, with the mass as "numerator/denominator".
 
-        Pairs are ordered by their outcomes' text, so that equal laws are written equally.
+        Pairs are sorted by their outcomes' text, so equal laws give equal JSON.
 
         Raises:
-            TypeError: an outcome has no form in JSON.
+            TypeError: an outcome cannot be written as JSON.
         """
         pairs = [[encode(outcome), str(mass)] for outcome, mass in self._masses.items()]
         return {"masses": sorted(pairs, key=lambda pair: json.dumps(pair[0]))}
@@ -128,7 +129,7 @@ class Law:
         """The law that `to_json` wrote.
 
         Raises:
-            LawError: it wrote no such record.
+            LawError: `record` is not what `to_json` writes.
         """
         try:
             masses = {decode(form): mpq(mass) for form, mass in record["masses"]}
@@ -139,17 +140,17 @@ class Law:
         return cls(masses)
 
     def digest(self) -> str:
-        """The SHA-256 of the law's JSON, in hexadecimal: equal for equal laws only.
+        """The SHA-256 of the law's JSON, in hexadecimal: equal only for equal laws.
 
         Raises:
-            TypeError: an outcome has no form in JSON.
+            TypeError: an outcome cannot be written as JSON.
         """
         text = json.dumps(self.to_json(), separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
 
 def total(rationals: Iterable[Any]) -> Any:
-    """The sum, two by two: denominators grow on the last few additions only."""
+    """The sum, added up in pairs so that denominators grow only in the last few additions."""
     level = list(rationals)
     while len(level) > 1:
         level = [sum(level[i : i + 2]) for i in range(0, len(level), 2)]

@@ -1,7 +1,7 @@
-"""When two outcomes are the same, and how they are written down.
+"""Which outcomes are the same, and how outcomes are written as JSON.
 
-Outcomes are the same when Python calls them equal, except floats, which are the same when their bits are: the sign of
-a zero and the payload of a NaN are outputs like any other.
+Outcomes are the same if Python calls them equal. The exception is floats, which are the same if their bits are: the
+sign of a zero and the payload of a NaN are outputs like any other.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PLAIN = frozenset({int, bool, str, bytes, Fraction, type(None)})
 
 
 class BitFloat(float):
-    """A float that equals only a float of the same bits; stands for −0.0 and for NaN among outcomes."""
+    """A float that equals only a float with the same bits; stands for −0.0 and for NaN among outcomes."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, float) and _bits(self) == _bits(other)
@@ -40,8 +40,8 @@ def _bits(value: float) -> bytes:
 def canonical(outcome: Any) -> Hashable:
     """The outcome in the form in which a law holds it.
 
-    Numbers of numpy and of gmpy2 become Python's own, −0.0 and NaN become `BitFloat`, tuples and frozen sets are gone
-    through; anything else hashable stays as it is.
+    Numbers of numpy and gmpy2 become Python's own, and −0.0 and NaN become `BitFloat`, in tuples and frozen sets too.
+    Any other hashable outcome stays as it is.
 
     Raises:
         UnhashableOutcome: the outcome cannot be hashed.
@@ -67,16 +67,16 @@ def canonical(outcome: Any) -> Hashable:
         hash(outcome)
     except TypeError as error:
         raise UnhashableOutcome(
-            f"an outcome must be hashable (a number, a string, a tuple of such), not a {type(outcome).__name__}"
+            f"an outcome must be hashable (a number, a string, or a tuple of these), not a {type(outcome).__name__}"
         ) from error
     return outcome  # type: ignore[no-any-return]
 
 
 def encode(outcome: Hashable) -> Any:
-    """The canonical outcome as JSON: equal outcomes, equal forms, so that True, 1 and 1.0 are all the integer 1.
+    """The canonical outcome as JSON. Equal outcomes have equal forms, so True, 1 and 1.0 are all the integer 1.
 
     Raises:
-        TypeError: outcomes of this type have no form in JSON.
+        TypeError: outcomes of this type cannot be written as JSON.
     """
     if outcome is None or isinstance(outcome, str):
         return outcome
@@ -107,7 +107,7 @@ def decode(form: Any) -> Hashable:
     """The outcome that `encode` wrote.
 
     Raises:
-        ValueError: it wrote no such form.
+        ValueError: `form` is not what `encode` writes.
     """
     if form is None or isinstance(form, str):
         return form

@@ -1,8 +1,8 @@
-"""Masses by work done, as power series: the coefficient of z^n is the mass of the runs that did n units of work.
+"""Masses by counted work, as power series: the coefficient of z^n is the mass of the runs that did n units of work.
 
-Work adds up where masses multiply, so a run's series is the product of those of its calls, and the rounds of a
-rejection loop whose rejected rounds have the series R sum up to 1/(1 − R). Coefficients are integers in units of
-2^−bits, rounded down: a series never claims mass that is not there, and what is lost is unresolved.
+Work adds up where masses multiply, so a run's series is the product of the series of its calls. If the rejected rounds
+of a rejection loop have the series R, all its rounds sum up to 1/(1 − R). Coefficients are integers in units of
+2^−bits, rounded down: a series never claims mass that is not there, and what rounding loses is unresolved.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from gmpy2 import mpq, mpz
 
 
 class Series:
-    """A power series of finitely many terms, none negative.
+    """A power series with finitely many terms, none of them negative.
 
     Args:
         start: the power of the first coefficient.
-        coefficients: in units of 2^−bits, for a number of bits that the arithmetic is told.
+        coefficients: in units of 2^−bits, where `bits` is that of the arithmetic.
     """
 
     __slots__ = ("coefficients", "start")
@@ -29,7 +29,7 @@ class Series:
 
     @classmethod
     def of(cls, terms: Mapping[int, int]) -> Series:
-        """The series of the given powers and coefficients."""
+        """The series with the given powers and coefficients."""
         powers = [power for power, coefficient in terms.items() if coefficient]
         if not powers:
             return cls(0, ())
@@ -37,7 +37,7 @@ class Series:
 
     @property
     def terms(self) -> dict[int, int]:
-        """Power → coefficient, where it is not 0."""
+        """Power → coefficient, for the coefficients that are not 0."""
         return {self.start + i: c for i, c in enumerate(self.coefficients) if c}
 
 
@@ -53,11 +53,11 @@ class SeriesArithmetic:
         self.bits = bits
         self._terms = terms
         self.one = Series(0, (1 << bits,))
-        #: Runs with a common beginning have common products: they are kept, told apart by the factors' identity.
+        #: Runs that begin alike share products, so these are cached, by the identity of their factors.
         self.times: Callable[[Series, Series], Series] = lru_cache(maxsize=1 << 14)(self.product)
 
     def masses(self, series: Series) -> Iterator[tuple[int, mpq]]:
-        """Powers and their coefficients as rational numbers."""
+        """The powers, with their coefficients as rational numbers."""
         return ((power, mpq(coefficient, 1 << self.bits)) for power, coefficient in series.terms.items())
 
     def product(self, a: Series, b: Series) -> Series:
@@ -73,7 +73,7 @@ class SeriesArithmetic:
         )
 
     def geometric(self, ratio: Series) -> Series:
-        """The sum 1 + R + R² + …, as far as its coefficients are not 0 and terms are allowed."""
+        """The sum 1 + R + R² + …, until its coefficients are 0 or the number of terms is reached."""
         terms = ratio.terms
         rest = (1 << self.bits) - terms.pop(0, 0)
         coefficients = [(1 << (2 * self.bits)) // rest]

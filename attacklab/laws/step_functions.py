@@ -1,9 +1,9 @@
-"""Laws of naive mechanisms that consume one uniform number.
+"""Laws of step functions: naive mechanisms that are step functions of one uniform number.
 
-`numpy.random.Generator.random`, Python's `random.random` and their like give k·2^−53 with k uniform in [0, 2^53). A
-mechanism that draws one such number is a function of k. If each outcome is reached on one interval of k, as in
-selection by cumulative weights, the intervals' ends are found by bisection and the law is exact: k counts over 2^53.
-That sees what no sample can, such as an outcome that no k reaches.
+`numpy.random.Generator.random`, Python's `random.random` and similar functions give k·2^−53 with k uniform in [0,
+2^53). A mechanism that draws one such number is a function of k. If it is a step function, so that each outcome is
+reached on one interval of k, as in selection by cumulative weights, bisection finds the ends of the intervals and the
+law is exact: counts of k over 2^53. That shows what no sample can, such as an outcome that no k reaches.
 """
 
 from __future__ import annotations
@@ -19,44 +19,44 @@ from attacklab.laws.errors import LawError, NotDeterministic
 from attacklab.laws.law import Law
 from attacklab.laws.outcomes import canonical
 
-#: One outcome an input: an array, or a list where outcomes are no numbers.
+#: One outcome for each input: an array, or a list if outcomes are not numbers.
 Outcomes = NDArray[Any] | list[Any]
 
 _BITS = 53
 
-#: Formats whose outcomes are told apart by their bits, many at once, and the words that hold those bits.
+#: The types whose outcomes are compared by their bits, many at once, and the words that hold those bits.
 _WORDS = {
     np.dtype(np.float64): np.uint64, np.dtype(np.float32): np.uint32, np.dtype(np.float16): np.uint16,
     np.dtype(np.int64): np.uint64, np.dtype(np.int32): np.uint32,
 }  # fmt: skip
 
-#: Grid points tried at first, evenly spaced, and points checked at the end inside the intervals found.
+#: How many evenly spaced points are tried first, and how many points inside the intervals are checked at the end.
 _TRIED = 1 << 12
 _CHECKED = 1 << 14
 
 
 class NotMonotone(LawError):
-    """An outcome is reached on more than one interval of the uniform number."""
+    """A mechanism is not the step function it was taken for: an outcome is reached on more than one interval."""
 
 
 def step_law(outcome: Callable[[NDArray[np.float64]], Outcomes]) -> Law:
-    """Find the law of a step function of one uniform number.
+    """Find the law of a mechanism that is a step function of one uniform number.
 
-    Between two points of equal outcome the function is taken to be constant. That is checked, not proved: an outcome
-    found on two intervals, or another outcome at one of 16 384 points inside the intervals, contradicts it. It holds
-    where the mechanism compares the number with an increasing sequence.
+    Between two points with the same outcome, the function is taken to be constant. That is checked, not proved: an
+    outcome found on two intervals contradicts it, and so does another outcome at one of 16 384 points inside the
+    intervals. It holds if the mechanism compares the number with an increasing sequence.
 
     Args:
-        outcome: the mechanism; takes uniform numbers k·2^−53, shape (n,), and returns as many outcomes, as an array of
+        outcome: the mechanism: takes uniform numbers k·2^−53, shape (n,), and returns n outcomes, as an array of
             numbers or a list. See `one_uniform`.
 
     Returns:
         The law, closed, in multiples of 2^−53.
 
     Raises:
-        NotMonotone: the assumption is contradicted.
-        NotDeterministic: the mechanism gave something else for the same number.
-        LawError: it did not return one outcome a number.
+        NotMonotone: the function is not constant between two points with the same outcome.
+        NotDeterministic: the mechanism gave another outcome for the same number.
+        LawError: the mechanism did not return one outcome for each number.
     """
     size = 1 << _BITS
     known: dict[Hashable, int] = {}
@@ -73,31 +73,39 @@ def step_law(outcome: Callable[[NDArray[np.float64]], Outcomes]) -> Law:
         at_change = np.append(True, changes) | np.append(changes, True)
         points, labels = points[at_change], labels[at_change]
     if np.any(labels_at(points) != labels):
-        raise NotDeterministic("the mechanism gave something else for the same uniform number")
+        raise NotDeterministic(
+            "the mechanism gave another outcome for the same uniform number; let it draw from `rng` alone"
+        )
     is_start = np.append(True, labels[1:] != labels[:-1])
     starts, reached = points[is_start], labels[is_start]
     if np.unique(reached).size < reached.size:
-        raise NotMonotone("an outcome is reached on more than one interval of the uniform number")
+        raise NotMonotone(
+            "not a step function: an outcome is reached on more than one interval of the uniform number; "
+            "use exhaust, on a small format"
+        )
     inside = np.random.default_rng(0).integers(0, size, _CHECKED)
     if np.any(labels_at(inside) != reached[np.searchsorted(starts, inside, side="right") - 1]):
-        raise NotMonotone("the outcome changes and changes back within an interval of the uniform number")
+        raise NotMonotone(
+            "not a step function: the outcome changes and changes back within an interval of the uniform number; "
+            "use exhaust, on a small format"
+        )
     outcomes = list(known)
     counts = np.diff(np.append(starts, size))
     return Law({outcomes[label]: mpq(int(count), size) for label, count in zip(reached, counts, strict=True)})
 
 
 def exhaust(outcome: Callable[[NDArray[Any]], Outcomes], inputs: NDArray[Any]) -> Law:
-    """Find the law of a function of an input that is equally likely to be each of those given.
+    """Find the law of a function of an input that is equally likely to be any of those given.
 
     Args:
-        outcome: takes the inputs, shape (n,), and returns as many outcomes, as an array of numbers or a list.
-        inputs: all of them: of a 16-bit uniform number, say, `numpy.arange(65536) / 65536`.
+        outcome: takes the inputs, shape (n,), and returns n outcomes, as an array of numbers or a list.
+        inputs: all inputs: for a 16-bit uniform number, say, `numpy.arange(65536) / 65536`.
 
     Returns:
         The law, closed, in multiples of 1/n.
 
     Raises:
-        LawError: there are no inputs, or the function did not return one outcome an input.
+        LawError: there are no inputs, or the function did not return one outcome for each input.
     """
     if not len(inputs):
         raise LawError("inputs must not be empty")
@@ -107,9 +115,9 @@ def exhaust(outcome: Callable[[NDArray[Any]], Outcomes], inputs: NDArray[Any]) -
 
 
 def one_uniform(release: Callable[..., Outcomes], data: Any, **parameters: Any) -> Callable[[NDArray[Any]], Outcomes]:
-    """A mechanism `release(data, trials, rng, **parameters)` as a function of the one uniform number a trial it draws.
+    """The mechanism `release(data, trials, rng, **parameters)` as a function of one uniform number for each trial.
 
-    The function raises a `LawError` when the mechanism draws anything but `rng.random(trials)`, once.
+    The function raises a `LawError` if the mechanism draws anything but `rng.random(trials)`, once.
     """
     return lambda uniforms: release(data, len(uniforms), _Given(uniforms), **parameters)
 
@@ -123,7 +131,7 @@ class _Given:
     def random(self, size: int) -> NDArray[np.float64]:
         given, self._uniforms = self._uniforms, None
         if given is None or size != len(given):
-            raise LawError("the mechanism must draw one uniform number a trial, once, by random(trials)")
+            raise LawError("the mechanism must draw one uniform number for each trial, by one call of random(trials)")
         return given
 
     def __getattr__(self, name: str) -> Any:
@@ -131,7 +139,7 @@ class _Given:
 
 
 def _labels(outcomes: Outcomes, count: int, known: dict[Hashable, int]) -> NDArray[np.int64]:
-    """One number an outcome, the same for the same; `known` holds them and grows."""
+    """One number for each outcome, equal for equal outcomes; new outcomes are added to `known`."""
     if len(outcomes) != count:
         raise LawError(f"the mechanism must return {count} outcomes, not {len(outcomes)}")
     if isinstance(outcomes, np.ndarray) and outcomes.dtype in _WORDS:

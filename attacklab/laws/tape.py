@@ -1,11 +1,11 @@
-"""The source of randomness that a sampler is run on when its law is sought.
+"""The source of randomness on which a sampler is run when its law is sought.
 
-A `Tape` answers the draws of one run: as decided, as far as the path that it was given goes, and beyond its end with
-the likeliest branch, leaving the others on the `Frontier` as further paths to run. So each run ends in an outcome, in a
-restart or in a path put aside, and the law needs no more runs than that.
+A `Tape` answers the draws of one run. It repeats the decisions on the path that it was given; beyond the path's end it
+takes the likeliest branch and leaves the other branches on the `Frontier`, as paths to run later. So each run ends in
+an outcome, in a restart or in a path put aside, and the law needs no more runs than that.
 
-It has the interface of a source of random bits (`take`, `words`, `restart`, `call`) and nothing else for a mechanism
-to know it by.
+A `Tape` has the interface of a source of random bits (`take`, `words`, `restart`, `call`) and nothing else by which a
+mechanism could recognise it.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from attacklab.laws.errors import LawError, MisplacedRestart, NotDeterministic
 from attacklab.laws.series import Series
 from attacklab.laws.uniform import UniformInteger
 
-#: A path is put aside when it is this much lighter than the heaviest one waiting. Loops end some time then, and a
-#: sampler that looks at all bits of a word or two still comes to an outcome in every run.
+#: A path is put aside if it is this much lighter than the heaviest one waiting. So loops end at some point, while a
+#: sampler that looks at all bits of a word or two still reaches an outcome in every run.
 _LIGHTER = 2.0**-128
 
-#: The decisions that led somewhere, last first: a linked list whose tails are shared, or None at the root.
+#: A sequence of decisions, last first: a linked list whose tails are shared, or None at the root.
 Path = tuple["Path", int] | None
 
 
@@ -45,15 +45,15 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The law of a sampler as its callers fork on it: heaviest value first.
+    """The law of a sampler in the form in which its callers fork on it: heaviest value first.
 
     A value that is a `Span` stands for every integer in it.
 
     Args:
         values: what the sampler returns.
-        shares: their masses (`gmpy2.mpq`).
-        weights: the same as floats.
-        work: their masses by the work done, where work is counted.
+        shares: the values' masses (`gmpy2.mpq`).
+        weights: the same masses as floats.
+        work: the values' masses by counted work, if work is counted.
     """
 
     values: tuple[Any, ...]
@@ -63,22 +63,22 @@ class Found:
 
 
 class Stop(BaseException):
-    """The end of a run that gives no outcome; no `Exception`, so that mechanisms do not handle it."""
+    """The end of a run without an outcome; not an `Exception`, so that mechanisms do not handle it."""
 
 
 class Restarted(Stop):
-    """The sampler is back where it was called."""
+    """The sampler is back in the state in which it was called."""
 
 
 class PutAside(Stop):
-    """The run goes on later, if at all."""
+    """The run is put aside, to go on later or not at all."""
 
 
 class Frontier:
-    """The paths not run yet, heaviest first.
+    """The paths that are still to run, heaviest first.
 
-    An entry is a fork and one of its branches, and stands for the lighter branches of that fork as well: they follow
-    when it is taken. Above `limit` entries the lighter half is given up.
+    An entry is a fork and one of its branches. It also stands for the lighter branches of that fork: they follow when
+    it is taken. With more than `limit` entries, the lighter half is given up.
     """
 
     def __init__(self, limit: int) -> None:
@@ -91,7 +91,7 @@ class Frontier:
 
     @property
     def heaviest(self) -> float:
-        """The weight of the heaviest path, 0 when there is none."""
+        """The weight of the heaviest path; 0 if there is none."""
         return -self._heap[0][0] if self._heap else 0.0
 
     def push(self, weight: float, fork: Path, branch: int) -> None:
@@ -119,7 +119,7 @@ def _decisions(path: Path) -> list[int]:
 
 
 def after(rounds: int, rejected: Path, accepted: Path) -> Path:
-    """The path of so many rejected rounds and an accepted one."""
+    """The path of `rounds` rejected rounds and an accepted one."""
     path: Path = None
     for decision in _decisions(rejected) * rounds + _decisions(accepted):
         path = (path, decision)
@@ -132,12 +132,12 @@ class Tape:
     It counts the `bits` drawn, and lists the laws that were `called` and the branches taken there.
 
     Args:
-        path: the decisions to repeat; from their end on the likeliest branch is taken.
-        frontier: where the branches not taken go; None to repeat a run, which must then draw as often as it did.
-        find: gives the law of a sampler at given arguments.
+        path: the decisions to repeat; from its end on, the likeliest branch is taken.
+        frontier: where the branches not taken go; None to repeat a run, which must then make the same draws.
+        find: gives the law of a sampler with given arguments.
         limit: the most draws in one run.
         base: the code that runs the sampler: frames above it are the sampler's.
-        rounds: rejected rounds on the path, after which the sampler goes on as it does outside.
+        rounds: the number of rejected rounds on the path, after each of which the sampler goes on as in a real run.
     """
 
     __slots__ = (
@@ -174,17 +174,17 @@ class Tape:
 
     @property
     def coins(self) -> Any:
-        """The probability of what was decided about bits taken and values given by calls (`gmpy2.mpq`)."""
+        """The probability of the decisions about bits taken and about values given by calls (`gmpy2.mpq`)."""
         return self._share / (1 << self._halvings)
 
     @property
     def mass(self) -> Any:
-        """The probability of all that was decided."""
+        """The probability of all decisions."""
         return prod((found.shares[branch] for found, branch in self.called), start=self.coins)
 
     @property
     def draws(self) -> list[int]:
-        """The decisions taken so far."""
+        """The decisions so far."""
         return _decisions(self.path)
 
     def take(self, count: int) -> Any:
@@ -200,7 +200,7 @@ class Tape:
         return UniformInteger(self, 0, 1 << count) if count else 0
 
     def words(self, count: int) -> NDArray[np.uint64]:
-        """Draw words of 64 bits, each of them decided to the last bit."""
+        """Draw words of 64 bits, decided to the last bit."""
         return np.array([int(self.take(64)) for _ in range(count)], dtype=np.uint64)
 
     def call(self, sampler: Callable[..., Any], *arguments: Any) -> Any:
@@ -218,15 +218,15 @@ class Tape:
         return UniformInteger(self, value.low, value.high) if isinstance(value, Span) else value
 
     def restart(self) -> None:
-        """End the round, and mostly the run: the sampler is back in the state in which it was called."""
+        """End the round, and usually the run: the sampler is back in the state in which it was called."""
         if self.stopped is not None:
             raise self.stopped
         frame: FrameType | None = sys._getframe(1)
         if self._callers is not None and not any(frame is caller for caller in self._callers):
             self.stop(
                 MisplacedRestart(
-                    f"{sys._getframe(1).f_code.co_name} marked a restart, but was entered after the first draw: "
-                    "run it by `call`, so that it has a law of its own"
+                    f"{sys._getframe(1).f_code.co_name} marked a restart, but was entered after the first draw; "
+                    "run it by `bits.call`, so that it has a law of its own"
                 )
             )
         if not self._rounds:
@@ -235,17 +235,21 @@ class Tape:
         self._callers = None
 
     def stop(self, reason: BaseException) -> NoReturn:
-        """End the run, whatever the sampler makes of exceptions."""
+        """End the run, even if the sampler handles exceptions."""
         self.stopped = reason
         raise reason
 
     def close(self) -> BaseException | None:
-        """Let nothing more be drawn, and say what stopped the run, if anything did."""
+        """Refuse all further draws, and return what stopped the run, if anything did."""
         self._callers = None
         reason = self.stopped
         if self._at < len(self._decided) and not isinstance(reason, LawError):
-            reason = NotDeterministic("the sampler drew less when run again on the same bits")
-        self.stopped = NotDeterministic("the sampler keeps something that it drew in an earlier run")
+            reason = NotDeterministic(
+                "the sampler drew less when run again on the same bits; let it draw from `bits` alone"
+            )
+        self.stopped = NotDeterministic(
+            "the sampler uses a draw that it kept from an earlier run; draw anew in every run"
+        )
         return reason
 
     def split(self, integer: UniformInteger, cut: int) -> bool:
@@ -258,7 +262,7 @@ class Tape:
         return likely if is_likely else not likely
 
     def _note_draw(self) -> None:
-        """Count a draw, and remember at the first which functions were entered before it."""
+        """Count a draw; at the first one, remember which functions were entered before it."""
         if self.stopped is not None:
             raise self.stopped
         if self._callers is None:
@@ -282,11 +286,17 @@ class Tape:
         if at < len(self._decided):
             branch = self._decided[at]
             if branch >= len(weights):
-                self.stop(NotDeterministic("the sampler drew differently when run again on the same bits"))
+                self.stop(
+                    NotDeterministic(
+                        "the sampler drew differently when run again on the same bits; let it draw from `bits` alone"
+                    )
+                )
             if at + 1 == len(self._decided) and frontier is not None and branch + 1 < len(weights):
                 frontier.push(self._weight * weights[branch + 1], self._fork, branch + 1)
         elif frontier is None:
-            self.stop(NotDeterministic("the sampler drew more when run again on the same bits"))
+            self.stop(
+                NotDeterministic("the sampler drew more when run again on the same bits; let it draw from `bits` alone")
+            )
         else:
             branch = 0
             weight = self._weight * weights[0]

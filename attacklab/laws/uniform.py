@@ -1,4 +1,4 @@
-"""Integers that are random until they are looked at."""
+"""Uniform integers that are decided only when they are looked at, and only as far as needed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gmpy2 import mpq, mpz
 
 
 class Splitter(Protocol):
-    """What decides on which side of a cut a uniform integer lies."""
+    """Decides on which side of a cut a uniform integer lies."""
 
     def split(self, integer: UniformInteger, cut: int) -> bool:
         """Whether `integer` lies below `cut`, which is inside its span."""
@@ -23,8 +23,8 @@ class Splitter(Protocol):
 class UniformInteger:
     """An integer uniform in [low, high), decided no further than it is looked at.
 
-    Comparing it with a number decides that comparison alone: one fork, however wide the span. Used in any other way it
-    is decided to the last value, by halves.
+    Comparing it with a number decides that comparison alone: one fork, however wide the span. Any other use decides it
+    to the last value, by halving the span.
     """
 
     __slots__ = ("high", "low", "tape")
@@ -82,14 +82,14 @@ def _is_finite(number: Any) -> bool:
 
 
 def _exact(number: Any) -> Any:
-    """The number in a type that is rounded up and down exactly: numpy's go through a double on their way."""
+    """The number in a type that is rounded up and down exactly; numpy's types would be rounded through a double."""
     if isinstance(number, numbers.Integral):
         return int(number)
     return Fraction(*number.as_integer_ratio()) if isinstance(number, np.floating) else number
 
 
 def _decided(operation: Callable[..., Any]) -> Callable[..., Any]:
-    """The operation on an int, for a `UniformInteger`."""
+    """The operation on an int, for a `UniformInteger`, which is decided first."""
     return lambda integer, *others: operation(int(integer), *others)
 
 

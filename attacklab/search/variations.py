@@ -1,8 +1,8 @@
-"""Variations of a neighbouring pair: ones that may show a flaw better, and ones that are simpler.
+"""Variations of a neighbouring pair: pairs that may show a flaw better, and simpler pairs.
 
-Both inputs are laid side by side, a column an outcome or a person; columns are taken away, and their numbers moved,
-scaled or cut to fewer bits. What is no neighbouring pair of finite numbers then is dropped. Graphs, and inputs that are
-no vectors of finite numbers, have no variations.
+The two inputs are laid side by side in columns, one for each outcome or person. Columns are removed; their numbers are
+moved, scaled, or cut to fewer bits. A variation that is not a neighbouring pair of finite numbers is dropped. Graphs,
+and inputs that are not vectors of finite numbers, have no variations.
 """
 
 from __future__ import annotations
@@ -17,32 +17,32 @@ from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Target
 
 Column: TypeAlias = tuple[float | None, float | None]
-"""One outcome's utilities, or one person's record, in the first and in the second input; None where it is not there."""
+"""One outcome's utilities, or one person's record, in the first and the second input; None where it is absent."""
 
 KEPT_BITS = (0, 1, 2, 4, 8, 16, 32)
-"""To how many leading bits numbers are cut."""
+"""The numbers of leading bits that numbers are cut to."""
 
 ONE_BY_ONE = 16
-"""Of more columns, no single one is moved further apart."""
+"""With more columns than this, no column is moved apart by itself."""
 
 
 def changed(pair: NeighbouringPair, target: Target) -> Iterator[NeighbouringPair]:
-    """Pairs with larger or smaller numbers, or numbers further apart; with records at the bounds, or more of them.
+    """Pairs whose numbers are larger, smaller or further apart, or that have more records, or records at the bounds.
 
     Args:
-        pair: which.
-        target: whose sensitivity and bounds decide what is a pair.
+        pair: the pair to vary.
+        target: its sensitivity and bounds decide which pairs are neighbours.
     """
     columns = _columns(pair)
     return _rebuilt(pair, _changes(pair, columns, target), target)
 
 
 def simplified(pair: NeighbouringPair, target: Target) -> Iterator[NeighbouringPair]:
-    """Strictly simpler pairs: fewer columns first, then fewer differences and numbers of fewer bits.
+    """Strictly simpler pairs: first with fewer columns, then with fewer differences and with numbers of fewer bits.
 
     Args:
-        pair: which.
-        target: whose sensitivity decides what is a pair.
+        pair: the pair to simplify.
+        target: its sensitivity decides which pairs are neighbours.
     """
     columns = _columns(pair)
     for one in _rebuilt(pair, _simplifications(columns), target):
@@ -51,7 +51,7 @@ def simplified(pair: NeighbouringPair, target: Target) -> Iterator[NeighbouringP
 
 
 def _columns(pair: NeighbouringPair) -> list[Column]:
-    """The two inputs side by side; empty for those that are not changed."""
+    """The two inputs side by side; empty if such inputs have no variations."""
     if pair.relation in (Relation.NODE, Relation.EDGE):
         return []
     first, second = (np.atleast_1d(np.asarray(side)) for side in (pair.first, pair.second))
@@ -68,7 +68,7 @@ def _columns(pair: NeighbouringPair) -> list[Column]:
 
 
 def _rebuilt(pair: NeighbouringPair, versions: Iterable[list[Column]], target: Target) -> Iterator[NeighbouringPair]:
-    """Pairs like this one from other columns, where they are neighbours still."""
+    """The versions of the columns that are still neighbours, as pairs like the given one."""
     for columns in versions:
         if not columns:
             continue
@@ -108,7 +108,7 @@ def _changes(pair: NeighbouringPair, columns: list[Column], target: Target) -> I
 
 
 def _simplifications(columns: list[Column]) -> Iterator[list[Column]]:
-    """Fewer columns first, then simpler numbers: together, and one by one."""
+    """Fewer columns first, then simpler numbers: in all columns together, then in one at a time."""
     length = len(columns)
     step = length // 2
     while step:
@@ -122,7 +122,7 @@ def _simplifications(columns: list[Column]) -> Iterator[list[Column]]:
 
 
 def _simpler(columns: list[Column]) -> Iterator[list[Column]]:
-    """The same columns moved, with fewer bits to each number, and without a difference."""
+    """The same columns shifted so that one number is 0, with fewer bits in each number, and without a difference."""
     numbers = {value for column in columns for value in column if value is not None}
     for origin in sorted(numbers, key=abs, reverse=True):
         yield [_each(column, lambda y: y - origin) for column in columns]  # noqa: B023 - called at once
@@ -142,7 +142,7 @@ def _each(column: Column, change: Callable[[float], float]) -> Column:
 
 
 def _moved(column: Column, change: Callable[[float], float]) -> Column:
-    """Change the first number and keep the distance of the second."""
+    """Change the first number and keep its distance from the second."""
     one, other = column
     return column if one is None or other is None else (change(one), change(one) + (other - one))
 
@@ -153,7 +153,7 @@ def _apart(column: Column, distance: float) -> Column:
 
 
 def _with_bits(value: float, bits: int) -> float:
-    """The number with so many leading bits only; 0 for none."""
+    """The number cut to its leading `bits` bits; 0 if `bits` is 0."""
     if bits == 0 or not math.isfinite(value):
         return 0.0
     significand, power = math.frexp(value)
@@ -161,13 +161,13 @@ def _with_bits(value: float, bits: int) -> float:
 
 
 def _size(columns: list[Column]) -> tuple[int, int, int]:
-    """What shrinks: the number of columns, the differences between the inputs, the bits that their numbers take."""
+    """What simplification reduces: columns, then differences between the inputs, then bits of the numbers."""
     numbers = [value for column in columns for value in column if value is not None]
     return len(columns), sum(one != other for one, other in columns), sum(map(_bits, numbers))
 
 
 def _bits(value: float) -> int:
-    """Significant bits, and those of the exponent's distance from 0; 0 for 0, one more for a negative number."""
+    """Significant bits, plus the exponent's distance from 0, plus 1 for a negative number; 0 for 0."""
     if value == 0:
         return 0
     numerator, denominator = float(value).as_integer_ratio()

@@ -1,16 +1,17 @@
 """Evidence against a claim that may be looked at after every trial: a bet on each pair of outputs.
 
-One trial draws an output from either input of a pair; x and y say whether the event holds them. If the claim is true,
-x − e^ε·y − δ is at most 0 on average, so a gambler who stakes a fixed share of their wealth on it, trial after trial,
-does not get richer on average: their wealth exceeds 1/α at *any* time with probability at most α (Ville's inequality).
-The wealth here is the mean over a grid of shares, because the best one is not known beforehand, and over the event and
-its complement in both directions. The logarithm of that mean is the *evidence*.
+One trial draws an output for each input of a pair; x and y are 1 if the event contains the first and the second output,
+and 0 if not. If the claim is true, x − e^ε·y − δ is at most 0 on average. So a gambler who stakes a fixed share of
+their wealth on it, trial after trial, does not get richer on average, and their wealth exceeds 1/α at *any* time with
+probability at most α (Ville's inequality). The wealth here is the mean over a grid of shares, because the best share is
+not known beforehand, and over the event and its complement in both directions. The logarithm of that mean is the
+*evidence*.
 
-It was chosen by measurement: it decides after 0.5 to 1 times the trials that Clopper–Pearson bounds need whose α is
-spent over the same looks, and after about 1.5 times what a test would need that knew both probabilities.
+This method was chosen by measurement. It decides after 0.5 to 1 times as many trials as Clopper–Pearson bounds that
+spend α over the same looks, and after about 1.5 times as many as a test that knows both probabilities.
 
-Sources: Ville 1939; Waudby-Smith and Ramdas 2024, 'Estimating means of bounded random variables by betting'; for the
-confidence sequence Robbins 1970, 'Statistical methods related to the law of the iterated logarithm'.
+Source: Ville 1939; Waudby-Smith and Ramdas 2024, 'Estimating means of bounded random variables by betting'; for the
+confidence sequence, Robbins 1970, 'Statistical methods related to the law of the iterated logarithm'.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ _HALVINGS = 16
 _SHARES: Final[NDArray[np.float64]] = np.unique(
     np.concatenate([2.0 ** -np.arange(1, _HALVINGS + 1), 1 - 2.0 ** -np.arange(1, _HALVINGS + 1)])
 )
-"""Shares of the largest stake that can't ruin the gambler: small ones for subtle flaws, near 1 for blatant ones."""
+"""Shares of the largest stake that cannot ruin the gambler: small for subtle flaws, near 1 for blatant ones."""
 
 
 def judge(claim: PrivacyClaim, counts: Counts, alpha: float) -> Assessment:
-    """Judge one event, at any number of looks; everything said holds at all of them with probability at least 1 − α.
+    """Judge one event, at any number of looks; all statements hold at all looks with probability at least 1 − α.
 
-    Half of α goes to the evidence, which decides, and half to the bounds that are reported beside it.
+    Half of α goes to the evidence, which decides, and half to the bounds that are reported with it.
 
     Raises:
         ValueError: a count or α is out of range.
@@ -49,9 +50,9 @@ def judge(claim: PrivacyClaim, counts: Counts, alpha: float) -> Assessment:
     enough = math.log(2 / alpha)
     if evidence(claim, counts) < enough:
         return bounds
-    # No gain, as `_growths` divides it, rises with the claimed δ, nor with ε where δ is 0 (where it is not, the loss of
-    # a trial that the event holds neither output of becomes smaller). So neither does the evidence, and the largest
-    # value that is refuted is a lower bound.
+    # As `_growths` scales them, no gain rises with the claimed δ, and none rises with ε if δ is 0. So the evidence does
+    # not rise either, and the largest refuted value is a lower bound. (If δ is not 0, a larger ε makes the loss smaller
+    # in trials where the event contains neither output.)
     delta = _largest(lambda trial: evidence(PrivacyClaim(claim.epsilon, trial), counts) >= enough, claim.delta, 1.0)
     epsilon = claim.epsilon
     if claim.delta == 0 and math.isfinite(bounds.epsilon_lower):
@@ -70,7 +71,7 @@ def evidence(claim: PrivacyClaim, counts: Counts) -> float:
     """Return the logarithm of the gambler's wealth: the claim is refuted at α once it reaches ln(1/α), at any look."""
     first_only, second_only = counts.first - counts.both, counts.second - counts.both
     neither = counts.trials - counts.first - second_only
-    # Columns: trials in which x and y are 1, x only, y only, neither; rows: as `claims.directions`.
+    # Columns: trials in which both x and y are 1, only x, only y, neither; rows: as `claims.directions`.
     tables = np.array(
         [
             [counts.both, first_only, second_only, neither],
@@ -80,13 +81,13 @@ def evidence(claim: PrivacyClaim, counts: Counts) -> float:
         ]
     )
     wealths = tables @ _growths(claim)
-    largest = float(wealths.max())  # taken out so that nothing overflows; by hand, since this runs at every look
+    largest = float(wealths.max())  # factored out so that nothing overflows; by hand, because this runs at every look
     return largest + math.log(float(np.exp(wealths - largest).mean()))
 
 
 @functools.lru_cache(maxsize=1)
 def _growths(claim: PrivacyClaim) -> NDArray[np.float64]:
-    """What each outcome of a trial, a row each, adds to the logarithm of the wealth at each share."""
+    """How much each outcome of a trial (one a row) adds to the logarithm of the wealth at each share (one a column)."""
     # Dividing the gains x − e^ε·y − δ by e^ε + δ, the largest loss, keeps them finite for any ε.
     shrink = math.exp(-claim.epsilon)
     largest_loss = 1 + claim.delta * shrink
@@ -96,9 +97,9 @@ def _growths(claim: PrivacyClaim) -> NDArray[np.float64]:
 
 
 def confidence_sequence(hits: int, trials: int, alpha: float) -> tuple[float, float]:
-    """Bounds on a probability that hold at every look together with probability at least 1 − α.
+    """Bounds on a probability that hold at all looks together with probability at least 1 − α.
 
-    They are the p whose likelihood is not beaten 1/α times by that of the Beta(½, ½) mixture.
+    They enclose the p whose likelihood is more than α times that of the Beta(½, ½) mixture.
 
     Raises:
         ValueError: an argument is out of range.
@@ -114,7 +115,7 @@ def confidence_sequence(hits: int, trials: int, alpha: float) -> tuple[float, fl
         return enough + hits * _softplus(-log_odds) + misses * _softplus(log_odds)
 
     # In log-odds, so that bounds near 0 and 1 have as many good digits as others. The likelihood is at most e^(h·x) and
-    # at most e^(−m·x), which is too little beyond these ends; at the posterior mean it is more than the mixture's.
+    # at most e^(−m·x), which is too small beyond these ends; at the posterior mean it is larger than the mixture's.
     centre = math.log((hits + 0.5) / (misses + 0.5))
     lower = optimize.brentq(beaten, enough / hits - 1, centre) if hits else -math.inf
     upper = optimize.brentq(beaten, centre, 1 - enough / misses) if misses else math.inf
@@ -126,7 +127,7 @@ def _softplus(x: float) -> float:
 
 
 def _largest(holds: Callable[[float], bool], low: float, high: float) -> float:
-    """The largest number in [low, high) for which `holds`, as it does at `low`; to a thousandth of their distance."""
+    """The largest number in [low, high) at which `holds`, which holds at `low`; within (high − low)/1024."""
     tolerance = (high - low) / 1024
     while high - low > tolerance:
         middle = (low + high) / 2

@@ -1,8 +1,8 @@
 """Confidence from counts, for a number of trials fixed beforehand: bounds on P[E] and Q[E], and what they refute.
 
-An event is counted on `trials` outputs of either input. Two Clopper–Pearson intervals, each at α/2, hold P[E] and
-Q[E] together with probability at least 1 − α whatever the laws are; every bound here is read off that box, so all
-of them, for the event and its complement and in both directions, hold at once at the price of one α.
+An event is counted on `trials` outputs of each input. Two Clopper–Pearson intervals, each at α/2, contain P[E] and Q[E]
+together with probability at least 1 − α, whatever the laws are. Every bound here is read off that box. So all of them,
+for the event and its complement and in both directions, hold at once at the price of one α.
 
 Source: Clopper and Pearson 1934.
 """
@@ -28,10 +28,10 @@ class Assessment:
         first: P[E] with bounds.
         second: Q[E] with bounds.
         advantage: P[E] − Q[E] with bounds.
-        excess_lower: a lower bound on the most by which the claim is overstepped (negative where it is not shown to
-            be), over the event and its complement in both directions.
-        epsilon_lower: a lower bound on the real ε at the claimed δ.
-        delta_lower: a lower bound on the real δ at the claimed ε.
+        excess_lower: a lower bound on the largest excess over the claim, of the event and its complement in both
+            directions; not greater than 0 if no excess is shown.
+        epsilon_lower: a lower bound on the true ε at the claimed δ.
+        delta_lower: a lower bound on the true δ at the claimed ε.
         violated: whether the claim is refuted.
     """
 
@@ -45,7 +45,7 @@ class Assessment:
 
 
 def clopper_pearson(hits: ArrayLike, trials: int, alpha: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Bounds on a probability, each of the two wrong with probability at most α/2.
+    """Bounds on a probability, each wrong with probability at most α/2.
 
     Args:
         hits: how often the event happened, any shape.
@@ -68,12 +68,12 @@ def clopper_pearson(hits: ArrayLike, trials: int, alpha: float) -> tuple[NDArray
     with np.errstate(invalid="ignore"):
         lower = np.where(counts == 0, 0.0, special.betaincinv(counts, trials - counts + 1, alpha / 2))
         upper = np.where(counts == trials, 1.0, special.betainccinv(counts + 1, trials - counts, alpha / 2))
-    # For an α below 10^−100 SciPy may give no number; what bounds nothing is always right.
+    # For an α below 10^−100 SciPy may give NaN; the bounds 0 and 1 are always right.
     return np.nan_to_num(lower, nan=0.0), np.nan_to_num(upper, nan=1.0)
 
 
 def assess(claim: PrivacyClaim, counts: Counts, alpha: float) -> Assessment:
-    """Judge one event; all the bounds hold together with probability at least 1 − α.
+    """Judge one event; all bounds hold together with probability at least 1 − α.
 
     Raises:
         ValueError: a count or α is out of range.
@@ -86,10 +86,10 @@ def assess(claim: PrivacyClaim, counts: Counts, alpha: float) -> Assessment:
 def read_off(
     claim: PrivacyClaim, counts: Counts, first: tuple[float, float], second: tuple[float, float]
 ) -> Assessment:
-    """Everything that bounds on P[E] and on Q[E] which hold together imply.
+    """Everything that follows from bounds on P[E] and Q[E] that hold together.
 
     Args:
-        claim: the claim that is judged.
+        claim: the claim to judge.
         counts: what was seen.
         first: the bounds on P[E].
         second: the bounds on Q[E].
@@ -110,10 +110,10 @@ def read_off(
 
 
 def share_of_alpha(alpha: float, parts: int) -> float:
-    """The α of each of `parts` things tested (Bonferroni).
+    """The α of each of `parts` things that are tested (Bonferroni).
 
     Raises:
-        ValueError: α is outside (0, 1) or there are no parts.
+        ValueError: α is outside (0, 1) or `parts` is less than 1.
     """
     if not 0 < alpha < 1:
         raise ValueError(f"alpha must lie in (0, 1), not {alpha}")
@@ -123,7 +123,7 @@ def share_of_alpha(alpha: float, parts: int) -> float:
 
 
 def _log_ratio(at_least: float, at_most: float) -> float:
-    """A lower bound on ε from a probability of at least the first and at most the second number; never negative."""
+    """A lower bound on ε if one probability is at least `at_least` and the other at most `at_most`; never negative."""
     if at_least <= at_most or at_least <= 0:
         return 0.0
     return math.log(at_least / at_most) if at_most > 0 else math.inf

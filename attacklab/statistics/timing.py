@@ -1,15 +1,15 @@
 """Whether measured times of two classes differ: Welch's t-test at many percentile crops.
 
-Times have long tails from interrupts and other processes, which hide a small difference of means. So times above a
-percentile of both classes together are left out, at many percentiles, and the test is made for each of them; its
-p-value is the least of all, times their number.
+Times have long tails, from interrupts and other processes, which hide a small difference of means. So times above a
+percentile of both classes together are left out, at many percentiles, and each crop is tested. The p-value is the
+smallest of all, times their number.
 
-A small p-value says that the time depends on the class, and nothing of ε. A large one says that the means do not
-differ by more than the noise of this machine in so many trials. The classes have to be drawn in turns
-(`observed_work.interleaved`), or whatever slows the machine down between them is found instead.
+A small p-value says that the time depends on the class; it says nothing about ε. A large one says that the means differ
+by no more than the noise of this machine in so many trials. The classes must be drawn in turns
+(`observed_work.interleaved`), or the test finds whatever slowed the machine down in between.
 
-Source: Reparaz, Balasch and Verbauwhede 2017, 'Dude, is my code constant time?', section II (percentile
-cropping, Welch's test). They compare t with 4.5 at each crop; here the p-value pays for all crops.
+Source: Reparaz, Balasch and Verbauwhede 2017, 'Dude, is my code constant time?', section II (percentile cropping,
+Welch's test). They compare t with 4.5 at each crop; here the p-value pays for all crops.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 CROPS = tuple(1 - 0.5 ** (step / 4) for step in range(1, 41))
-"""Percentiles above which times are left out, closer together the higher they are, up to 0.999."""
+"""The percentiles above which times are left out, up to 0.999 and closer together towards the top."""
 
 FEWEST = 30
-"""Times of either class that must be left, for means to be nearly normal."""
+"""How many times of each class must be left for means to be nearly normal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,9 @@ class TimingTest:
     """What the test found.
 
     Attributes:
-        t: Welch's statistic at the crop where it is the most significant; above 0 if the first class takes longer.
+        t: Welch's statistic at the most significant crop; greater than 0 if the first class takes longer.
         crop: the share of both classes' times that was kept there.
-        p_value: two-sided, all crops paid for.
+        p_value: two-sided, corrected for the number of crops.
     """
 
     t: float
@@ -47,7 +47,7 @@ def timing_test(first: ArrayLike, second: ArrayLike) -> TimingTest:
 
     Args:
         first: times of one class, shape (n,), in any unit.
-        second: times of the other, shape (m,), in the same unit.
+        second: times of the other class, shape (m,), in the same unit.
 
     Raises:
         ValueError: a class has fewer than 30 times.
@@ -66,7 +66,7 @@ def timing_test(first: ArrayLike, second: ArrayLike) -> TimingTest:
 
 
 def _welch(one: np.ndarray, other: np.ndarray, crop: float) -> tuple[float, float, float]:
-    """t, the crop, and the p-value of one test; constant times differ with certainty or not at all."""
+    """t, the crop and the p-value of one test; constant times differ with certainty or not at all."""
     if one.var() == 0 and other.var() == 0:
         differs = bool(one[0] != other[0])
         return float(np.sign(one[0] - other[0])) * (np.inf if differs else 0.0), crop, 0.0 if differs else 1.0

@@ -45,7 +45,7 @@ def test_exponentials_vanish_just_beyond_the_underflow_point(form: Format) -> No
 
 
 @pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
-def test_rounding_to_a_format_is_that_of_its_type(form: Format) -> None:
+def test_rounding_to_a_format_is_what_conversion_to_its_type_does(form: Format) -> None:
     patterns = np.random.default_rng(3).integers(0, 1 << 32, 200_000, dtype=np.uint32)
     # The second half lies next to a tie of bfloat16, on it, or beyond it.
     patterns[100_000:] = (patterns[100_000:] & 0xFFFF0000) + patterns[100_000:] % 3 + 0x7FFF
@@ -80,12 +80,12 @@ def test_the_largest_number_at_most_a_double_is_followed_by_a_larger_one(form: F
 
 
 @pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
-def test_the_format_of_outputs_is_told_by_their_type_and_by_their_last_bits(form: Format) -> None:
+def test_the_format_of_outputs_follows_from_their_type_and_their_last_bits(form: Format) -> None:
     numbers = np.random.default_rng(1).normal(size=64).astype(TYPES[form])
     assert format_of(carried(numbers)) == form
 
 
-def test_what_is_no_array_of_floats_is_judged_as_doubles() -> None:
+def test_outputs_that_are_not_an_array_of_floats_are_judged_as_doubles() -> None:
     assert {format_of(np.array([1, 2])).name, format_of(np.array([0.5, None], dtype=object)).name} == {"binary64"}
 
 
@@ -110,7 +110,7 @@ def test_the_power_of_two_within_a_number_is_no_larger_and_more_than_half_of_it(
     assert Fraction(power) <= Fraction(value) < 2 * Fraction(power)
 
 
-def test_half_ulp_of_subnormal_numbers_is_zero_as_their_sums_are_exact() -> None:
+def test_half_ulp_of_subnormal_numbers_is_zero_because_their_sums_are_exact() -> None:
     one, other = 7e-310, 3e-310
     assert Fraction(one) + Fraction(other) == Fraction(one + other)
     assert half_ulp(np.array([one, -other])).tolist() == [0.0, 0.0]
@@ -152,6 +152,6 @@ def test_probe_sees_flush_to_zero_and_every_other_rounding_mode() -> None:
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603 - our own code
     said = run.stdout.splitlines()
     assert said[0] == "fine"
-    assert all("flushed to zero" in line for line in said[1:3])
+    assert all("flushes subnormal numbers to zero" in line for line in said[1:3])
     assert all("does not round to nearest" in line for line in said[3:])
     assert len(said) == 6

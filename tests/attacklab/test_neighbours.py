@@ -104,7 +104,7 @@ def is_pair(first: object, second: object, relation: Relation) -> bool:
     return True
 
 
-def test_records_of_small_alphabets_are_neighbours_exactly_when_one_deletion_or_one_change_leads_across() -> None:
+def test_records_are_neighbours_exactly_when_one_deletion_or_one_change_turns_one_dataset_into_the_other() -> None:
     datasets = [list(one) for size in range(5) for one in itertools.product((0, 1), repeat=size)]
     positives = 0
     for first, second in itertools.product(datasets, repeat=2):
@@ -117,7 +117,7 @@ def test_records_of_small_alphabets_are_neighbours_exactly_when_one_deletion_or_
     assert positives == sum(size * 2**size for size in range(5))
 
 
-def test_records_that_are_nan_are_the_same_and_zeros_of_different_signs_are_not() -> None:
+def test_nan_records_are_equal_and_zeros_of_different_signs_are_not() -> None:
     nan = math.nan
     assert is_pair([nan, 1.0], [nan, 1.0, nan], Relation.ADD_REMOVE)
     assert is_pair([nan, 1.0], [1.0], Relation.ADD_REMOVE)

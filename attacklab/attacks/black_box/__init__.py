@@ -1,4 +1,4 @@
-"""The attack that knows nothing of a target: pairs, events and scores learned from outputs alone."""
+"""The attack that knows nothing of how a target works: it learns pairs, events and scores from outputs alone."""
 
 from attacklab.attacks.black_box.attack import BlackBox
 

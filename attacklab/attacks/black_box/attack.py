@@ -1,14 +1,18 @@
-"""A target that nobody wrote an attack for: try many pairs, learn for each how its outputs differ, bet on that.
+"""A target that nobody wrote an attack for: try many pairs, learn how the outputs of each differ, and bet on that.
 
-Nothing is known of the mechanism but its kind, its claim and the sensitivity or bounds. Outputs for both inputs of each
-candidate pair (see `candidate_pairs`) rank candidate events (see `candidate_events`), and those pairs go on whose
-events most plainly break the claim. All this happens on probes: the referee chooses among the events and judges the
-chosen one on outputs of its own, so that the search costs no more α than the pairs that are kept.
+The adversary knows the target's kind, its claim, and its sensitivity or bounds. It draws outputs for both inputs of
+each candidate pair (see `candidate_pairs`), uses them to rank candidate events (see `candidate_events`), and keeps the
+pairs whose events break the claim most clearly. All this happens on probes. The referee chooses among the events and
+judges the chosen one on outputs of its own, so the search costs no α beyond that of the pairs that are kept.
 
-Where the probes fail, failures and NaN are outputs like any other.
+If the probes fail, failures and NaN are outputs like any other.
 
-What a negative result does not show: pairs of another shape, events that are no interval of one of the scores, and
-events so rare that the probes do not hold them. An attack that knows the sampler (`low_bit_laplace`) sees more.
+A negative result does not rule out pairs of another shape, events that are not an interval of one of the scores, or
+events so rare that the probes do not contain them. An attack that knows the sampler, such as `low_bit_laplace`, sees
+more.
+
+Source: Bichsel, Steffen, Bogunovic and Vechev 2021, 'DP-Sniper: Black-Box Discovery of Differential Privacy Violations
+using Classifiers', for learning events from outputs. The pairs, scores and ranking are ours.
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Failure, Kind, Target
 
 EVENTS = 8
-"""Events of a pair among which the choosing sample picks."""
+"""How many events of a pair the choosing sample picks from."""
 
 SCREENING = 16
 LEAST_LEARNING = 4 * SCREENING
@@ -38,13 +42,13 @@ class BlackBox:
 
     Attributes:
         pairs: the pairs to try; by default those that fit the kind of the target.
-        outcomes: how many utilities a selection is tried with.
-        learning: outputs for either input that the events of a pair are learned from, at least 64; where there are
-            more pairs than are kept, they are compared on a sixteenth of that.
+        outcomes: the numbers of utilities to try on a selection.
+        learning: how many outputs of each input the events of a pair are learned from, at least 64. If there are more
+            pairs than are kept, they are compared on a sixteenth of that.
         kept: how many pairs are judged; α is split over them.
 
     Raises:
-        ValueError: one of them is out of range.
+        ValueError: one of these is out of range.
     """
 
     pairs: tuple[NeighbouringPair, ...] = ()
@@ -52,7 +56,7 @@ class BlackBox:
     learning: int = 1 << 15
     kept: int = 4
     name: str = "black_box"
-    flaw: str = "outputs differ between neighbours in some way that can be learned"
+    flaw: str = "outputs differ between neighbours in a way that can be learned"
 
     def __post_init__(self) -> None:
         if self.learning < LEAST_LEARNING:
@@ -63,14 +67,14 @@ class BlackBox:
             raise UsageError(f"outcomes must be numbers of at least 2, not {self.outcomes}")
 
     def applies_to(self, target: Target) -> bool:
-        """Every target; one that takes anything as its input only where pairs are given."""
+        """Every target; a target of kind DATASET only if pairs are given."""
         return bool(self.pairs) or target.kind is not Kind.DATASET
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """The most promising pairs with the events learned for them.
+        """The most promising pairs, with the events learned for them.
 
         Raises:
-            TargetError: the target fails on both inputs of each of them.
+            TargetError: the target fails on both inputs of every pair.
         """
         pairs = [pair for pair in self.pairs or candidate_pairs(target, probe, self.outcomes) if target.covers(pair)]
         if len(pairs) > self.kept:
@@ -84,7 +88,7 @@ class BlackBox:
 
 
 def _require_output(probe: Probe, pairs: list[NeighbouringPair]) -> None:
-    """Let the target's failure through unless it gives an output for some input."""
+    """Raise the target's failure, unless it gives an output for some input."""
     for pair in pairs:
         for input_ in (pair.first, pair.second):
             with contextlib.suppress(TargetError):
@@ -94,11 +98,11 @@ def _require_output(probe: Probe, pairs: list[NeighbouringPair]) -> None:
 
 
 def _learned(target: Target, probe: Probe, pair: NeighbouringPair, outputs: int) -> tuple[float, Scenario]:
-    """The events for a pair, and how plainly the best of them breaks the claim."""
+    """How clearly the best event for a pair breaks the claim, and the pair with its events."""
     first, second = (sampled(probe, input_, outputs) for input_ in (pair.first, pair.second))
     drawn = min(len(first), len(second))
     candidates = candidate_events(first[:drawn], second[:drawn], target.claim, EVENTS)
     failed = any(isinstance(output, Failure) for side in (first, second) if side.dtype == object for output in side)
     events = tuple(candidate.event for candidate in candidates)
-    # Only where it must be: failures are seen one output at a time, which is slow and keeps no outputs' format.
+    # Only if needed: to see failures, outputs are drawn one at a time, which is slow and loses their format.
     return candidates[0].clarity, Scenario(pair, events, sees_failures=failed)

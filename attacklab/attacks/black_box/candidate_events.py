@@ -1,11 +1,12 @@
 """Candidate events for a target that nobody wrote an attack for: bets on the bits, the size and the kind of an output.
 
-Every candidate is a half-line of a score (see `scores`), or one value of it that is likely. Rules are learned on one
-half of the outputs that are given, and intervals are ranked on the other half. What comes out is a handful of fixed
-events, to be judged on outputs that had no part in it.
+Every candidate is a half-line of a score (see `scores`), or one likely value of it. Rules are learned on one half of
+the given outputs, and intervals are ranked on the other half. The result is a handful of fixed events, to be judged on
+outputs that had no part in choosing them.
 
-Sources: events from the bits of outputs, in another form, in Bichsel, Steffen, Bogunovic and Vechev 2021, 'DP-Sniper:
-Black-Box Discovery of Differential Privacy Violations using Classifiers'; the ranking and the cells are not in theirs.
+Source: Bichsel, Steffen, Bogunovic and Vechev 2021, 'DP-Sniper: Black-Box Discovery of Differential Privacy Violations
+using Classifiers', which also takes events from the bits of outputs, in another form. The ranking and the cells are
+ours.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from attacklab.floats import Doubles
 from attacklab.targets import Outputs
 
 QUANTILES = np.unique(np.concatenate([np.arange(1, 16) / 16, 2.0 ** -np.arange(4, 12), 1 - 2.0 ** -np.arange(4, 12)]))
-"""Where half-lines may end, besides at the largest and least value."""
+"""Where half-lines may end, besides at the largest and the least value."""
 
 LIKELY_VALUES = 16
 """How many of the most frequent values are candidates by themselves."""
@@ -34,30 +35,30 @@ LIKELY_VALUES = 16
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An event and how plainly it showed an excess: in units of the excess's standard error."""
+    """An event, and how clearly it exceeded the claim: the excess in units of its standard error."""
 
     event: Event
     clarity: float
 
 
 def candidate_events(first: Outputs, second: Outputs, claim: PrivacyClaim, most: int) -> list[Candidate]:
-    """The events that tell two samples of outputs apart most plainly, beyond what the claim allows.
+    """The events that tell two samples of outputs apart most clearly, beyond what the claim allows.
 
     Args:
         first: outputs for one input of a pair, at least 4.
-        second: as many outputs for the other.
+        second: the same number of outputs for the other input.
         claim: what is promised of one output.
-        most: how many candidates.
+        most: the largest number of candidates to return.
 
     Returns:
-        The candidates, the plainest first; at least one, and no two from the same score.
+        The candidates, the clearest first: at least one, and no two from the same score.
     """
     half = len(first) // 2
     learning, ranking = (first[:half], second[:half]), (first[half:], second[half:])
     best = [_best_likely_value(learning, ranking, claim), _best_interval(IS_FAILURE, learning, ranking, claim)]
     best += [_best_interval(score, learning, ranking, claim) for score in learned_scores(*learning)]
     found = [candidate for candidate in best if candidate is not None]
-    if not found:  # all outputs are alike: nothing to bet on but that
+    if not found:  # all outputs are alike, and that is all there is to bet on
         return [Candidate(_interval(IS_FAILURE, 0.0, 0.0), -math.inf)]
     return sorted(found, key=lambda candidate: -candidate.clarity)[:most]
 
@@ -70,13 +71,13 @@ def _best_interval(
     if not pooled.size or pooled[0] == pooled[-1]:
         return None
     ends = np.unique(np.quantile(pooled, QUANTILES, method="inverted_cdf"))
-    ends = ends[ends < pooled[-1]]  # a half-line that holds everything is no bet
+    ends = ends[ends < pooled[-1]]  # a half-line that contains everything is not a bet
     lows, highs = np.full(len(ends), -np.inf), ends
     values, frequency = np.unique(pooled, return_counts=True)
     likely = values[np.argsort(-frequency, kind="stable")[:LIKELY_VALUES]]
     likely = likely[np.sort(frequency)[::-1][: len(likely)] > 1]
     lows, highs = np.concatenate([lows, likely]), np.concatenate([highs, likely])
-    sides = [np.sort(score.of(outputs)) for outputs in ranking]  # NaN goes last, beyond every interval
+    sides = [np.sort(score.of(outputs)) for outputs in ranking]  # NaN is sorted last, beyond every interval
     hits = [np.searchsorted(side, highs, "right") - np.searchsorted(side, lows, "left") for side in sides]
     clarity = _clarity(hits[0], hits[1], len(ranking[0]), claim)
     best = int(np.argmax(clarity))
@@ -86,7 +87,7 @@ def _best_interval(
 def _best_likely_value(
     learning: tuple[Outputs, Outputs], ranking: tuple[Outputs, Outputs], claim: PrivacyClaim
 ) -> Candidate | None:
-    """The best bet on one value, of outputs that need not be numbers."""
+    """The best bet on one value of outputs that need not be numbers."""
     if learning[0].dtype != object:
         return None
     seen = [Counter(output for output in outputs if isinstance(output, Hashable)) for outputs in (*learning, *ranking)]
@@ -102,12 +103,14 @@ def _best_likely_value(
 
 
 def _clarity(first: NDArray[np.int64], second: NDArray[np.int64], trials: int, claim: PrivacyClaim) -> Doubles:
-    """The excess over the claim in units of its standard error, the largest of either direction and the complement.
+    """The excess over the claim in units of its standard error: the largest over both directions and the complement.
 
-    One is added to either count of hits and misses, so that no error is 0.
+    One is added to each count of hits and of misses, so that no standard error is 0.
     """
     p, q = (first + 1) / (trials + 2), (second + 1) / (trials + 2)
-    factor = math.exp(min(claim.epsilon, 300.0))  # beyond, only an event that never happens shows anything
+    factor = math.exp(
+        min(claim.epsilon, 300.0)
+    )  # beyond that, only an event that never happens for one input shows anything
     cases: list[Doubles] = [
         (here - factor * there - claim.delta) / np.sqrt((here * (1 - here) + factor**2 * there * (1 - there)) / trials)
         for here, there in directions((p, p), (q, q))

@@ -1,14 +1,15 @@
 """Candidate neighbouring pairs for a target that nobody wrote an attack for, by its kind.
 
-For answers: 0 and Δ, 0 and tiny ones, large ones, and powers of two beside the number next below, all of them numbers
-of the outputs' format: rounding others to it is not the target's doing. For means: records at the bounds, and one more
-there or far outside; where the claim is for substitute only, one is replaced so.
+For answers: 0 and Δ, 0 and tiny numbers, large numbers, and powers of two beside the next number below. All are numbers
+of the outputs' format, because rounding other answers to it is not the target's doing. For means: records at the
+bounds, and one more at a bound or far outside; if the claim holds for substitute only, that record replaces another
+instead.
 
-For sums and utilities: pairs from lines. A line is a family of inputs of which consecutive ones are neighbours: records
-go from one bound to the other one by one; all utilities sink together, all rise together, one rises while the rest sink
-or the other way round. On a line one sample each at 1, 2, 4, 8, … steps shows where the output's law changes by more
-than group privacy allows to so many steps; if that is not chance, some single step among them breaks the claim itself,
-and bisection looks for it. For utilities the line goes on to where e^−x is 0 in any binary format in use.
+For sums and utilities: steps of lines. A line is a family of inputs in which consecutive ones are neighbours. Records
+move from one bound to the other, one by one; all utilities fall together, all rise together, or one rises while the
+rest fall, or the other way round. One sample at each of 1, 2, 4, 8, … steps shows where the output's law changes by
+more than group privacy allows for so many steps. If that is not chance, some single step among them breaks the claim
+itself, and bisection looks for it. For utilities the line extends to where e^−x is 0 in every binary format in use.
 """
 
 from __future__ import annotations
@@ -36,31 +37,31 @@ from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Kind, Target
 
 LINE_OUTPUTS = 64
-"""Outputs drawn at a point of a line."""
+"""How many outputs are drawn at each point of a line."""
 
 BISECTED = 2
 """How many of the intervals of a line are bisected."""
 
 FAR_OUTSIDE = 2.0**20
-"""How many widths of the range a record lies outside it that should count as its bound."""
+"""How many widths of the range a record lies outside it, where it should count as the nearer bound."""
 
 SIZES = (1, 2, 16, 256)
-"""Numbers of records of means."""
+"""The numbers of records of means that are tried."""
 
 PATHS = (1, 16, 1024)
-"""Numbers of records of sums, powers of two; as many steps lead from one bound to the other."""
+"""The numbers of records of sums that are tried, powers of two; a path of n records has n steps from bound to bound."""
 
 
 def candidate_pairs(target: Target, probe: Probe, outcomes: Iterable[int]) -> Iterator[NeighbouringPair]:
     """Pairs to try on a target of any kind but DATASET.
 
     Args:
-        target: whose kind, sensitivity, bounds and claim decide.
-        probe: draws outputs.
-        outcomes: how many utilities there are, for selections.
+        target: its kind, sensitivity, bounds and claim decide which.
+        probe: draws outputs of the target.
+        outcomes: the numbers of utilities to try, for selections.
 
     Returns:
-        The pairs, each a neighbouring one to the last bit.
+        The pairs; each is exactly a neighbouring pair.
     """
     match target.kind:
         case Kind.NOISE:
@@ -72,7 +73,7 @@ def candidate_pairs(target: Target, probe: Probe, outcomes: Iterable[int]) -> It
         case Kind.MEAN:
             return _of_as_many_records(target) if target.relation is Relation.SUBSTITUTE else _of_added_records(target)
         case _:
-            raise ValueError(f"pairs of a {target.kind} target must be given")
+            raise ValueError(f"pairs of a {target.kind} target must be given: pass pairs=... to BlackBox")
 
 
 def _of_answers(target: Target, released: Format) -> Iterator[NeighbouringPair]:
@@ -86,13 +87,13 @@ def _of_answers(target: Target, released: Format) -> Iterator[NeighbouringPair]:
     pairs += [(0.0, released.at_most(tiny)) for tiny in (step * 2.0**-10, step * 2.0**-40, released.least)]
     pairs += [(first, float(released.next_below(released.rounded(np.array([first])))[0])) for first in powers]
     for first, second in pairs:
-        # A format may have no other number so near.
+        # A format may have no other number this near.
         if 0 < abs(first - second) <= step:
             yield NeighbouringPair.answers(first, second, sensitivity=step)
 
 
 def _at_most_above(answer: float, step: float) -> float:
-    """The largest double no further above an answer than a step."""
+    """The largest double that is above an answer by no more than a step."""
     above = answer + step
     return above if Fraction(above) - Fraction(answer) <= Fraction(step) else math.nextafter(above, -math.inf)
 
@@ -118,13 +119,13 @@ def _of_added_records(target: Target) -> Iterator[NeighbouringPair]:
         yield NeighbouringPair.records(records, np.append(records, added), Relation.ADD_REMOVE)
     low, high = bounds_of(target)
     for size in SIZES:
-        # Twos of equal records: with one more in front, every two that are next to each other differ.
+        # Chunks of two equal records: with one more record in front, the two records of every chunk differ.
         twos = np.tile([low, low, high, high], -(-size // 4))[:size]
         yield NeighbouringPair.records(twos, np.concatenate([[high], twos]), Relation.ADD_REMOVE)
 
 
 def _at_bounds(target: Target) -> Iterator[tuple[int, float, float]]:
-    """Numbers of records, the bound at which they all lie, and one record more: at either bound or far outside."""
+    """Numbers of records, the bound at which they all lie, and one other record: at either bound or far outside."""
     low, high = bounds_of(target)
     outside = FAR_OUTSIDE * (high - low)
     others = (low, high, low - outside, high + outside)
@@ -132,14 +133,14 @@ def _at_bounds(target: Target) -> Iterator[tuple[int, float, float]]:
 
 
 def _of_utilities(target: Target, probe: Probe, outcomes: Iterable[int]) -> Iterator[NeighbouringPair]:
-    # Multiples of a power of two are exact, so that consecutive vectors are neighbours to the last bit.
+    # Multiples of a power of two are exact, so consecutive vectors are exactly neighbours.
     gap = power_of_two_within(target.sensitivity)
     nats = target.claim.epsilon / 2 * (gap / target.sensitivity)
     last = 1 << max(1, math.ceil(math.log2(DEEPEST_NATS / nats)))
     for count in outcomes:
         one, all_ = np.zeros(count), np.ones(count)
         one[0] = 1.0
-        # Where all move together, one that is ahead keeps the outcomes from being all alike.
+        # If all move together, one outcome is ahead, so that not all outcomes are alike.
         for start, direction in ((one, -all_), (one, all_), (0 * one, 2 * one - all_), (0 * one, all_ - 2 * one)):
             line = partial(_on_line, gap=gap, start=start, direction=direction)
             steps = _broken_steps(line, last, target.claim, probe)
@@ -173,7 +174,7 @@ def _broken_steps(line: Callable[[int], Any], last: int, claim: PrivacyClaim, pr
 
 
 def _excess(first: NDArray[np.float64], second: NDArray[np.float64], epsilon: float) -> float:
-    """The largest p − e^ε·q over the half-lines and their complements, both ways, p and q the observed rates."""
+    """The largest p − e^ε·q over half-lines and their complements, both ways; p and q are the observed rates."""
     ends_ = np.unique(np.concatenate([first, second]))
     p, q = (np.searchsorted(np.sort(side), ends_, "right") / len(side) for side in (first, second))
     factor = math.exp(min(epsilon, 700.0))

@@ -1,9 +1,9 @@
-"""Scores: numbers read off an output that a bet may rest on, from its bits, its size and whether it is a failure.
+"""Scores: numbers computed from an output for a bet to rest on: from its bits, its size, and whether it is a failure.
 
-Two of them are rules that are learned from outputs of either input: the *cells*, how much likelier an output of the
-same sign, exponent and grid is from one input than from the other; and the *bits*, a linear rule over all bits of the
-output, the ridge regression of which input it came from. Numbers are read as doubles, all but the linear rule's, which
-sees the bits in the format they came in.
+Two of the scores are rules learned from outputs of both inputs. The *cells* say how much likelier an output of the same
+sign, exponent and grid is from one input than from the other. The *bits* are a linear rule over all bits of the output:
+the ridge regression of the input that it came from. Numbers are read as doubles, except for the linear rule, which sees
+their bits in the format in which they came.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from attacklab.floats import Doubles
 from attacklab.targets import Failure, Outputs
 
 FINEST, COARSEST = -1100, 1100
-"""Stand for the exponent of 0 and of what is not finite, and for the grid that 0 lies on."""
+"""The exponent and the grid exponent given to 0 and to values that are not finite."""
 
 FINITE_BITS = 1024
 """Integers of fewer bits are finite as doubles."""
 
 LOW_BITS = 4
-"""How many of the lowest bits of the encoding as a double are candidates one by one."""
+"""How many of the lowest bits of a double's encoding are scores of their own."""
 
 PENALTY = 1.0
-"""Of the ridge regression, in outputs: what a bit weighs that is hardly ever seen."""
+"""The penalty of the ridge regression, in outputs: it limits the weight of bits that are hardly ever seen."""
 
 EVERY_BYTE = np.arange(256, dtype=np.uint8)[:, np.newaxis]
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A number read off each output.
+    """A number computed from each output.
 
     Attributes:
-        description: in words.
-        of: the scores of outputs; NaN where there is none.
+        description: the number in words.
+        of: takes outputs and returns their scores; NaN for an output without one.
     """
 
     description: str
@@ -72,14 +72,14 @@ def grid_exponent(values: Doubles) -> Doubles:
 
 
 def encoded(outputs: Outputs) -> NDArray[np.uint8]:
-    """The bytes of each output as it came, most significant first: shape (n, bytes)."""
+    """The bytes of each output in the format in which it came, most significant first: shape (n, bytes)."""
     values = outputs if outputs.dtype.kind in "iuf" else as_floats(outputs)
     big_endian = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder(">"))
     return big_endian.view(np.uint8).reshape(len(values), -1)
 
 
 def learned_scores(first: Outputs, second: Outputs) -> Iterator[Score]:
-    """Everything that is read off an output, learned on these where it is learned."""
+    """All scores of an output; the rules among them are learned from these outputs."""
     if not all(_are_numbers(outputs) for outputs in (first, second)):
         return
     columns = first[0].size if first.ndim > 1 else 1
@@ -119,7 +119,7 @@ def _bit(values: Doubles, *, place: int) -> Doubles:
 
 
 def _cells(values: Doubles) -> NDArray[np.int64]:
-    """One number for each sign, exponent and grid."""
+    """One number for each combination of sign, exponent and grid."""
     numbers = (exponent(values) - FINEST) * (COARSEST - FINEST + 1) + grid_exponent(values) - FINEST
     return numbers.astype(np.int64) * 2 + np.signbit(values)
 
@@ -148,13 +148,13 @@ def _linear_rule(first: Outputs, second: Outputs) -> Score:
     mean_label = (len(first) - len(second)) / len(bits)
     gram = _ones_in_common(bits) - np.outer(ones, ones) / len(bits) + PENALTY * np.eye(bits.shape[1])
     weights = np.linalg.solve(gram, of_first - of_second - ones * mean_label)
-    # What each value of each byte adds to the score.
+    # How much each value of each byte adds to the score.
     table = (np.unpackbits(EVERY_BYTE, axis=1)[np.newaxis] * weights.reshape(-1, 1, 8)).sum(axis=2)
     return Score("linear rule over all bits", partial(_weighed_bytes, table=table))
 
 
 def _ones_in_common(bits: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """In how many rows any two columns of bits are both 1, counted 64 rows at a time."""
+    """In how many rows each two columns of bits are both 1, counted 64 rows at a time."""
     padded = np.pad(bits, ((0, -len(bits) % 64), (0, 0)))
     columns = np.ascontiguousarray(np.packbits(padded, axis=0).T).view(np.uint64)
     return np.array([np.bitwise_count(columns & column).sum(axis=1, dtype=np.int64) for column in columns])

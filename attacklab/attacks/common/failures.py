@@ -1,11 +1,13 @@
-"""Failures as outputs: an exception, a NaN or a missing output that depends on the database is an event like any other.
+"""Failures as outputs: an exception, a NaN or a missing output that depends on the dataset is an event like any other.
 
-A probe stops at a failure, so whether a pair shows any can be told beforehand; only then are its releases called once a
-trial. An attack whose pairs are there to make a target fail bets on that beside its other bets (`scenario_on`); one
-that looks for something else bets on it instead of them (`despite_failures`, `bet_on_failing`), and where the target
-always fails on both inputs, which tells nothing of which it was given, there is nothing to try. A pair on which
-failures are too rare for the probe ends in an ERROR finding when one turns up. A target that hangs has to be run in a
-process of its own, where the time limit makes an ERROR finding of it.
+A probe stops at a failure, so an attack can tell beforehand whether a pair shows any. Only for such pairs is the
+release called once for each trial. An attack whose pairs are meant to make a target fail bets on failure besides its
+other bets (`scenario_on`). An attack that looks for something else bets on failure instead of them (`despite_failures`,
+`bet_on_failing`). If the target always fails on both inputs, that tells nothing about which of them it was given, and
+there is nothing to try.
+
+If failures are too rare for the probe to see, the first one ends the attack in an ERROR finding. A target that hangs
+must run in a process of its own, where the time limit turns it into an ERROR finding.
 """
 
 from __future__ import annotations
@@ -22,10 +24,10 @@ from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Failure, Outputs
 
 PROBES = 64
-"""Outputs of either input that are looked at: a failure of probability ½ is missed with probability 2^−64."""
+"""How many outputs of each input are looked at: a failure of probability ½ is missed with probability 2^−64."""
 
 ONE_BY_ONE = 256
-"""Outputs that are drawn each by itself where drawing them together fails."""
+"""How many outputs are drawn one at a time, if drawing them together fails."""
 
 
 def failed(outputs: Outputs) -> NDArray[np.bool_]:
@@ -37,7 +39,7 @@ FAILS = Event("the target fails", failed)
 
 
 def probed(probe: Probe, input_: Any) -> Outputs | None:
-    """A few outputs, or None where the target raises or returns NaN."""
+    """A few outputs, or None if the target raises or returns NaN."""
     try:
         return probe(input_, PROBES)
     except TargetError:
@@ -45,12 +47,12 @@ def probed(probe: Probe, input_: Any) -> Outputs | None:
 
 
 def scenario_on(pair: NeighbouringPair, sides: Sequence[Outputs | None], bets: Sequence[Event]) -> Scenario:
-    """A pair with the bets on its outputs, and the bet on a failure where there is one to see or no other bet.
+    """The pair with the given bets, and the bet on failure if a failure was seen or there is no other bet.
 
     Args:
         pair: the two inputs.
-        sides: the probed outputs of either.
-        bets: on what is no failure.
+        sides: the probed outputs of each; None where the target failed.
+        bets: bets on outputs that are not failures.
     """
     stops = any(outputs is None for outputs in sides)
     fails = stops or any(failed(outputs).any() for outputs in sides if outputs is not None)
@@ -59,7 +61,7 @@ def scenario_on(pair: NeighbouringPair, sides: Sequence[Outputs | None], bets: S
 
 
 def despite_failures(scenarios: Sequence[Scenario], probe: Probe) -> Iterator[Scenario]:
-    """The scenarios; where the target fails on their pair, the bet on that, if there is one.
+    """The scenarios; if the target fails on their pair, the bet on failure instead; nothing if it always fails.
 
     Args:
         scenarios: one or more, all on the same pair.
@@ -77,10 +79,10 @@ def despite_failures(scenarios: Sequence[Scenario], probe: Probe) -> Iterator[Sc
 
 
 def bet_on_failing(pair: NeighbouringPair, probe: Probe) -> Scenario:
-    """The bet on a failure, for a pair on which the target was seen to fail.
+    """The bet on failure, for a pair on which the target was seen to fail.
 
     Raises:
-        TargetError: it always fails, on both inputs.
+        TargetError: the target always fails, on both inputs.
     """
     sides = [sampled(probe, input_, PROBES) for input_ in (pair.first, pair.second)]
     if all(isinstance(output, Failure) for outputs in sides for output in outputs):
@@ -89,7 +91,7 @@ def bet_on_failing(pair: NeighbouringPair, probe: Probe) -> Scenario:
 
 
 def sampled(probe: Probe, input_: Any, trials: int) -> Outputs:
-    """Outputs; where the target fails, fewer of them, each drawn by itself, with a `Failure` for each that failed."""
+    """Outputs; if the target fails, fewer of them, drawn one at a time, with a `Failure` for each that failed."""
     try:
         return probe(input_, trials)
     except TargetError:

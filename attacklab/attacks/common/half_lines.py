@@ -1,4 +1,4 @@
-"""Bets on the higher of two answers, for the attacks whose pair moves an answer further than its noise covers."""
+"""Bets on the higher of two answers: shared by the attacks whose pair moves an answer further than its noise covers."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Outputs
 
 PROBED = 501
-"""Outputs whose median stands for the answer."""
+"""How many outputs are drawn of each input; their median stands for the answer."""
 
 
 def half_line_scenario(
     one: NDArray[np.float64], other: NDArray[np.float64], relation: Relation, probe: Probe, *, probed: int = PROBED
 ) -> Scenario:
-    """Bet on which of two databases has the higher answers.
+    """Bet on which of two datasets has the higher answers.
 
     Args:
-        one: the records of one database, shape (n,).
-        other: those of its neighbour.
+        one: the records of one dataset, shape (n,).
+        other: the records of its neighbour.
         relation: what makes them neighbours.
         probe: draws outputs of the target.
-        probed: how many outputs of either the typical answer is taken from.
+        probed: how many outputs of each dataset the typical answer is taken from.
 
     Returns:
-        The pair, the database with the higher answers first, and the half-lines that part the two; where the target
-        fails on one of them, the bet on that.
+        The pair, the dataset with the higher answers first, with the half-lines that separate the two. If the target
+        fails on one of them, the pair with the bet on failure.
 
     Raises:
-        TargetError: it always fails, on both.
+        TargetError: the target always fails, on both datasets.
     """
     try:
         sides = [(typical(probe(records, probed)), records) for records in (one, other)]
@@ -47,16 +47,17 @@ def half_line_scenario(
 
 
 def typical(outputs: Outputs) -> float:
-    """The median output, of those that are no failures; 0 where all are."""
+    """The median of the outputs that are not failures; 0 if all are failures."""
     values = as_floats(outputs)
     values = values[~np.isnan(values)]
     return float(np.quantile(values, 0.5, method="lower")) if values.size else 0.0
 
 
 def half_lines(low: float, high: float) -> tuple[Event, ...]:
-    """The bets on the higher of two answers: outputs beyond the middle between them, it included or not.
+    """The bets on the higher of two answers: outputs beyond the middle between them.
 
-    The middle of equal or adjacent doubles rounds to one of them, that of a number and infinity is infinite.
+    If the middle is not below the higher answer, because the two are equal or adjacent doubles or one is infinite,
+    there are two bets: one that includes the higher answer, and one on outputs beyond the middle.
     """
     middle = low / 2 + high / 2
     below = float(np.nextafter(high, -math.inf))
@@ -65,7 +66,7 @@ def half_lines(low: float, high: float) -> tuple[Event, ...]:
 
 
 def half_line(threshold: float) -> Event:
-    """The bet that the answer exceeds a number; an integer is compared to integer outputs exactly."""
+    """The bet that the answer exceeds a number; integer outputs are compared with an integer exactly."""
     return Event(f"the answer exceeds {threshold!r}", partial(_exceeds, threshold=threshold))
 
 

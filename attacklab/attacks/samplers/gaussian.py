@@ -3,17 +3,17 @@
 A model decides whether y = fl(f(D) + fl(σ·x)) for some x that the sampler returns. It inverts the sampler to a window
 of grid points, wide enough for every rounding on the way, and puts each point through the sampler's own arithmetic.
 
-- Box–Muller and Marsaglia's polar method turn two uniforms into two normals: a pair of outputs leaves about a hundred
-  candidates for the two. One output alone leaves 2^53: hopeless to search, and to distinguish by.
-- The inverse CDF turns one uniform into one normal: about a dozen candidates.
-- numpy's ziggurat returns m·w for one of 2^52 (binary32: 2^23) integers m and one of 256 steps w. To search it is easy,
-  but where |x| > 2^−6 almost every number is a multiple in some layer, and there it distinguishes nothing.
-- Any sampler at all leaves holes in its product with σ: where the significands in [1, 2) of σ and x have a product
-  below 2, neighbouring products are as many ulps apart as the significand of σ says. That needs σ alone, and no search.
+- Box–Muller and Marsaglia's polar method turn two uniforms into two normals. A pair of outputs leaves about a hundred
+  candidates for the uniforms. One output alone leaves 2^53, too many to search and to distinguish anything.
+- The inverse CDF turns one uniform into one normal, which leaves about a dozen candidates.
+- numpy's ziggurat returns m·w for one of 2^52 (binary32: 2^23) integers m and one of 256 steps w. It is easy to search,
+  but if |x| > 2^−6, almost every number is a multiple in some layer, and the model distinguishes nothing.
+- Any sampler at all leaves holes in its product with σ. If the significands of σ and x, in [1, 2), have a product below
+  2, neighbouring products are as many ulps apart as the significand of σ says. That needs σ alone, and no search.
 
 Source: Jin, McMurtry, Rubinstein and Ohrimenko 2022, 'Are We There Yet? Timing and Floating-Point Attacks on
-Differential Privacy Systems', for the idea and the samplers of pairs; the inverse CDF, numpy's ziggurat and the product
-with σ are worked out here.
+Differential Privacy Systems', for the idea and for the samplers that make pairs. The inverse CDF, numpy's ziggurat and
+the product with σ are ours.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ Membership: TypeAlias = Callable[[Floats, float, float], Bools]
 DOUBLE_ROUNDOFF = 2.0**-53
 
 CHUNK = 1 << 9
-"""Rows searched at a time, so that all their grid points stay in the cache."""
+"""How many rows are searched at a time, so that all their grid points stay in the cache."""
 
 LARGE_CHUNK = 1 << 14
-"""Rows at a time where each needs little more memory than itself."""
+"""How many rows are searched at a time, if each needs little more memory than itself."""
 
 PRODUCT_ULPS = 7
-"""How far from (y − f(D))/σ, in ulps, an x with fl(f(D) + fl(σ·x)) = y can be where the sum's rounding is finer."""
+"""How many ulps from (y − f(D))/σ an x with fl(f(D) + fl(σ·x)) = y can be, if the sum's rounding is finer."""
 
 MULTIPLE_REACH = 5
-"""The same in steps of a ziggurat's layer, of which there are at most 2^(p−1) to its edge."""
+"""The same in steps of a ziggurat's layer; a layer has at most 2^(p−1) steps to its edge."""
 
 LAYERS = 256
 
@@ -55,10 +55,10 @@ class SamplerModel:
     """How a sampler of standard normals computes.
 
     Attributes:
-        description: in words.
+        description: the sampler in words.
         answers: how many outputs in a row come from the same uniforms.
-        reachable: `reachable(outputs, answer, sigma)`, which outputs (shape (n,), or (n, 2) for pairs) the sampler can
-            produce, all arithmetic being done in their format.
+        reachable: `reachable(outputs, answer, sigma)` returns which outputs (shape (n,), or (n, 2) for pairs) the
+            sampler can produce if all arithmetic is done in their format.
     """
 
     description: str
@@ -69,7 +69,7 @@ class SamplerModel:
 def _in_chunks(rows: Membership, size: int) -> Membership:
     def reachable(outputs: Floats, answer: float, sigma: float) -> Bools:
         found = np.empty(len(outputs), dtype=bool)
-        # Failures and infinities among the outputs are no numbers that any sampler produces, and nothing to warn of.
+        # No sampler produces the failures and infinities among the outputs; they need no warning.
         with np.errstate(all="ignore"):
             for start in range(0, len(outputs), size):
                 found[start : start + size] = rows(outputs[start : start + size], answer, sigma)
@@ -79,10 +79,11 @@ def _in_chunks(rows: Membership, size: int) -> Membership:
 
 
 def _product(outputs: Floats, answer: float, sigma: float, *, released: Format) -> Bools:
-    """Whether y is the answer plus σ times any number.
+    """Whether y is the answer plus σ times some number.
 
-    x ↦ fl(f(D) + fl(σ·x)) does not decrease, and moves by no more than half an ulp of y and a rounding of σ·x. Where
-    the first is the larger by far, (y − f(D))/σ itself is such an x if there is one; elsewhere it lies within 7 ulps.
+    x ↦ fl(f(D) + fl(σ·x)) never decreases, and differs from f(D) + σ·x by at most half an ulp of y and one rounding of
+    σ·x. If the first of these is far larger, (y − f(D))/σ itself is such an x whenever there is one. If not, any such x
+    lies within 7 ulps of it.
     """
     there, factor = (released.rounded(np.array(value)) for value in (answer, sigma))
 
@@ -128,10 +129,10 @@ def _ziggurat(outputs: Floats, answer: float, sigma: float) -> Bools:
 def ziggurat_steps(dtype: np.dtype[Any]) -> Floats:
     """The steps of the layers of the installed numpy's ziggurat, in ascending order.
 
-    numpy draws one word: 8 bits choose the layer, one the sign, the rest are the multiple m, and m·w is returned unless
-    it is beyond the layer's core. An SFC64 generator in the state (word, 0, 0, 0) gives that word first, and m·w is
-    exact for m a power of two. Deriving the steps instead is no use: numpy's differ from the construction of Marsaglia
-    and Tsang in real arithmetic by up to 60 ulps, so that most of its normals would go unrecognised.
+    numpy draws one word: 8 bits choose the layer, one the sign, and the rest are the multiple m. It returns m·w unless
+    that is beyond the layer's core. An SFC64 generator in the state (word, 0, 0, 0) gives that word first, and m·w is
+    exact if m is a power of two. Deriving the steps instead would not do: numpy's differ from Marsaglia and Tsang's
+    construction in real arithmetic by up to 60 ulps, so most of its normals would not be recognised.
 
     Args:
         dtype: float64 or float32.
@@ -139,7 +140,7 @@ def ziggurat_steps(dtype: np.dtype[Any]) -> Floats:
     Returns:
         Array of 256 steps of that type.
     """
-    # A small multiple lies in the core of every layer but the narrowest; there it passes the sampler's second test.
+    # A small multiple lies in the core of every layer but the narrowest, where it passes the sampler's second test.
     exponent = np.finfo(dtype).nmant // 2
     source = np.random.SFC64(0)
     generator = np.random.Generator(source)
@@ -155,7 +156,7 @@ def ziggurat_steps(dtype: np.dtype[Any]) -> Floats:
 
 
 def _inverse_cdf(outputs: Floats, answer: float, sigma: float) -> Bools:
-    """Whether y is the answer plus σ·Φ⁻¹(v) for a v on the grid, Φ⁻¹ being SciPy's."""
+    """Whether y is the answer plus σ·Φ⁻¹(v) for some v on the grid, with SciPy's Φ⁻¹."""
     grid, noise, error = _noise(outputs, answer, sigma, 4)
     centre = special.ndtr(noise)
     density = np.exp(-noise * noise / 2) / math.sqrt(2 * math.pi)
@@ -167,9 +168,9 @@ def _inverse_cdf(outputs: Floats, answer: float, sigma: float) -> Bools:
 
 
 def _box_muller(log: Callable[[Floats], Floats], outputs: Floats, answer: float, sigma: float) -> Bools:
-    """Whether a pair is the answer plus σ·√(−2·ln v)·(cos 2πU, sin 2πU) for v and U on the grid."""
+    """Whether a pair is the answer plus σ·√(−2·ln v)·(cos 2πU, sin 2πU) for some v and U on the grid."""
     full_turn = outputs.dtype.type(2 * math.pi)
-    # Half ulps: two each of logarithm (halved by the root) and trigonometric function, one each of root and product.
+    # Half ulps: two each for the logarithm (halved by the root) and for sine or cosine, one each for root and product.
     grid, noise, error = _noise(outputs, answer, sigma, 5)
     (x, y), (x_error, y_error) = np.abs(noise).T, error.T
     depth, depth_error = _half_square(noise, error)
@@ -193,10 +194,10 @@ def _box_muller(log: Callable[[Floats], Floats], outputs: Floats, answer: float,
 
 
 def _polar(log: Callable[[Floats], Floats], outputs: Floats, answer: float, sigma: float) -> Bools:
-    """Whether a pair is the answer plus σ·(V₁, V₂)·√(−2·ln S/S) for V₁ and V₂ on the grid and S = V₁² + V₂²."""
+    """Whether a pair is the answer plus σ·(V₁, V₂)·√(−2·ln S/S) for some V₁ and V₂ on the grid, with S = V₁² + V₂²."""
     grid, noise, error = _noise(outputs, answer, sigma, 1)
     depth, depth_error = _half_square(noise, error)
-    # With S as it was computed, |x|² = −2·ln S but for 7 half ulps: 2 of S, 2 of the logarithm, 3 of quotient and root.
+    # With S as computed, |x|² is −2·ln S within 7 half ulps: 2 for S, 2 for the logarithm, 3 for quotient and root.
     depth_error += 7 * grid * depth
     unit = np.sqrt(np.exp(-depth) / (2 * depth))[:, np.newaxis]
     centre = noise * unit
@@ -221,22 +222,22 @@ def _second_first(rows: Membership, outputs: Floats, answer: float, sigma: float
 
 
 def _noise(outputs: Floats, answer: float, sigma: float, half_ulps: int) -> tuple[float, Doubles, Doubles]:
-    """The noise in units of σ, in real arithmetic but for a bounded error.
+    """The noise in units of σ, computed with a bounded error.
 
     Args:
         outputs: any shape.
         answer: the true answer.
         sigma: standard deviation.
-        half_ulps: by how many half ulps the sampler's normal may differ from one of real arithmetic.
+        half_ulps: how many half ulps the sampler's normal may differ from its value in real arithmetic.
 
     Returns:
-        The spacing of uniforms of that format (which is also its unit roundoff), the noise and its greatest error.
+        The spacing of uniforms of that format (which is also its unit roundoff), the noise, and its greatest error.
     """
     grid = float(np.finfo(outputs.dtype).eps) / 2
     true_answer, scale = (float(outputs.dtype.type(value)) for value in (answer, sigma))
     noise = (outputs.astype(np.float64) - true_answer) / scale
     added = np.spacing(np.abs(outputs)).astype(np.float64) / 2 if true_answer else np.zeros(outputs.shape)
-    # Beyond the sampler's own: half an ulp of σ·x, and of the difference and the quotient above.
+    # Besides the sampler's own error: half an ulp of σ·x, and of the difference and the quotient above.
     return grid, noise, added / scale + (half_ulps + 4) * grid * np.abs(noise)
 
 

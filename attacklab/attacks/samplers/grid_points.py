@@ -1,7 +1,7 @@
-"""Searching windows of grid points: the part that is common to inverting samplers of uniforms on a grid.
+"""Search windows of grid points: shared by the models that invert a sampler of uniforms on a grid.
 
-Every row (an output, or a pair) has a window of its own. All their points are listed one after another, so that windows
-of any widths are searched in one go.
+Every row (an output, or a pair of outputs) has a window of its own. The points of all windows are listed one after
+another, so that windows of any widths are searched in one go.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ class GridPoints:
     """The grid points of many windows, one after another.
 
     Attributes:
-        rows: whose each is.
-        values: as multiples of the grid's spacing.
-        counts: how many each row has; where there are too many, one more than allowed, and none of them is listed.
+        rows: the row that each point belongs to.
+        values: the points, as multiples of the grid's spacing.
+        counts: how many points each row has. If there are more than allowed, the count is one more than allowed, and
+            none of them is listed.
     """
 
     rows: Integers
@@ -40,11 +41,11 @@ class GridPoints:
         """The multiples of the spacing from centre − width to centre + width.
 
         Args:
-            centre: one a row; no points where it is NaN.
-            width: one a row.
-            spacing: of the grid.
-            least: the least multiple that the grid has.
-            greatest: the greatest multiple that the grid has.
+            centre: one for each row; NaN gives no points.
+            width: one for each row.
+            spacing: the grid's spacing.
+            least: the least multiple on the grid.
+            greatest: the greatest multiple on the grid.
         """
         low = np.maximum(np.ceil((centre - width) / spacing), least)
         high = np.minimum(np.floor((centre + width) / spacing), greatest)
@@ -53,25 +54,29 @@ class GridPoints:
         return cls(rows, low[rows] + place, counts)
 
     def with_each_of(self, other: GridPoints, wanted: Bools) -> tuple[Integers, Integers]:
-        """Each point with each of the other's points of the same row, for the wanted rows, as two lists of indices."""
+        """Every combination of a point with one of the other's in the same row, for the wanted rows.
+
+        Returns:
+            The index of the point, and the index of the other's point, of each combination.
+        """
         first_of_row = np.searchsorted(other.rows, np.arange(len(other.counts)))
         mine, place = _enumerated(np.where(wanted, other.counts, 0)[self.rows])
         return mine, first_of_row[self.rows][mine] + place
 
 
 def too_many(candidates: Integers) -> Bools:
-    """Which numbers of candidates are not worth a search: one of so many is taken to give the output."""
+    """Which counts are not worth a search: with so many candidates, one is taken to give the output."""
     return np.greater(candidates, MOST_POINTS)
 
 
 def marked(certain: Bools, rows: Integers) -> Bools:
-    """The rows that are certain, and those listed."""
+    """A bool for each row: true if the row is certain or listed."""
     found = certain.copy()
     found[rows] = True
     return found
 
 
 def _enumerated(counts: Integers) -> tuple[Integers, Integers]:
-    """0 … count − 1 for each count: whose it is, and the number."""
+    """0 … count − 1 for each count: which count each number belongs to, and the number."""
     owners = np.repeat(np.arange(len(counts)), counts)
     return owners, np.arange(len(owners)) - (np.cumsum(counts) - counts)[owners]

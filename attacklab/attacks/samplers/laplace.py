@@ -1,10 +1,10 @@
 """Which outputs can a Laplace sampler produce for a true answer? The models behind the attack `low_bit_laplace`.
 
-A textbook sampler computes f(D) ± λ·log(v) for a v on the grid of multiples of 2^−p, of p significant bits. Whether y
-is such a value is decided by inverting the sampler: v ≈ e^(−|y − f|/λ) leaves a handful of grid points, and each is put
-through the sampler's own arithmetic. It matters which logarithm is modelled: numpy's own and the C library's differ in
-the last bit on many inputs. In formats narrower than doubles both are rounded from doubles; where a library's own
-differs, that output goes unrecognised.
+A textbook sampler computes f(D) ± λ·log(v) for a v on the grid of multiples of 2^−p, where p is the number of
+significant bits. To decide whether y is such a value, the sampler is inverted: v ≈ e^(−|y − f|/λ) leaves a handful of
+grid points, and each is put through the sampler's own arithmetic. It matters which logarithm is modelled: numpy's and
+the C library's differ in the last bit on many inputs. In formats narrower than doubles both are rounded from doubles;
+an output for which a library's own logarithm differs from that is not recognised.
 
 Source: Mironov 2012, 'On Significance of the Least Significant Bits for Differential Privacy', section 4.
 """
@@ -25,10 +25,10 @@ from attacklab.floats import BINARY64, Doubles, Floats, Format, half_ulp
 Integers: TypeAlias = NDArray[np.int64]
 
 WIDEST_SEARCH = 24
-"""With more grid points than this that might give y, one of them does."""
+"""If more grid points than this might give y, one of them does."""
 
 CHUNK = 1 << 13
-"""Outputs inverted at a time, so that the work stays in the cache."""
+"""How many outputs are inverted at a time, so that the work stays in the cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +36,10 @@ class SamplerModel:
     """How a sampler computes ±λ·log(v).
 
     Attributes:
-        description: in words.
+        description: the sampler in words.
         log: its logarithm, elementwise.
-        positive: which v·2^p can give noise above zero, elementwise.
-        negative: which v·2^p can give noise below zero.
+        positive: which integers v·2^p can give noise greater than 0, elementwise.
+        negative: which integers v·2^p can give noise less than 0, elementwise.
     """
 
     description: str
@@ -65,7 +65,7 @@ def _three_mod_four(numerators: Integers) -> NDArray[np.bool_]:
 
 
 def _rounded_complement(numerators: Integers) -> NDArray[np.bool_]:
-    """Whether (2.0 − U) − U gives it: 2.0 − U is rounded to even, so of the residues mod 8 only these four come."""
+    """Whether (2.0 − U) − U can be these: 2.0 − U is rounded to even, which leaves four of the residues mod 8."""
     return np.isin(numerators % 8, (0, 1, 4, 7))
 
 
@@ -82,7 +82,7 @@ MODELS = (TEXTBOOK, TEXTBOOK_LIBRARY, SIGNED, NUMPY, JAX)
 
 
 def grid_of(released: Format) -> float:
-    """Uniforms of a format are multiples of 1 over this."""
+    """The number that uniforms of a format are multiples of 1 over."""
     return 2.0**released.significand_bits
 
 
@@ -96,10 +96,10 @@ def reachable(
         answer: the true answer f(D).
         scale: λ of the noise, in the unit of the answer.
         model: how the sampler computes.
-        released: the format in which it does, and that the outputs are numbers of.
+        released: the format in which it computes and in which the outputs are.
 
     Returns:
-        A bool an output, exact up to the (never seen) case of a grid point outside the search window.
+        A bool for each output; exact, unless a grid point lies outside the search window, which was never seen.
     """
     found = np.empty(outputs.shape, dtype=bool)
     for start in range(0, len(outputs), CHUNK):
@@ -118,11 +118,11 @@ def _reachable_chunk(
         noise = outputs - float(there[0])
         depth = np.abs(noise) / float(factor[0])
         centre = np.exp(-depth) * grid
-        # What may lie between the centre and the grid point: the rounding of y and of y − f; of the depth, one unit
-        # in the last place of the logarithm and half of one each of product and quotient; one of the exponential.
+        # The centre may miss the grid point by the rounding of y and of y − f; by that of the depth (one unit in the
+        # last place for the logarithm, half of one each for product and quotient); and by one for the exponential.
         rounding = (half_ulp(outputs, released) + half_ulp(noise, released)) * (answer != 0)
         width = centre * (np.expm1(rounding / scale) + unit_roundoff * (4 * depth + 2))
-        # Not below the first grid point, and nothing to search where an output is a failure.
+        # Start no lower than the first grid point. If an output is a failure, there is nothing to search.
         low = np.maximum(np.ceil(centre - width), 1)
         high = np.minimum(np.floor(centre + width), grid)
     found = high - low > WIDEST_SEARCH
@@ -131,7 +131,7 @@ def _reachable_chunk(
     while open_.size:
         numerators = candidate.astype(np.int64)
         drawn = released.rounded(factor * released.rounded(model.log(candidate / grid)))
-        # Noise that the sum rounds away can have had either sign.
+        # Noise that the sum rounds away may have had either sign.
         above = model.positive(numerators) & (noise[open_] >= 0) & (released.rounded(there - drawn) == outputs[open_])
         below = model.negative(numerators) & (noise[open_] <= 0) & (released.rounded(there + drawn) == outputs[open_])
         hit = above | below

@@ -1,17 +1,17 @@
-"""The state of a Mersenne Twister, MT19937, from parts of its outputs: linear algebra over GF(2).
+"""Recover the state of a Mersenne Twister, MT19937, from parts of its outputs, by linear algebra over GF(2).
 
-Every bit of every output is an exclusive or of bits of the state, so that known bits of outputs are linear equations.
-The unknowns here are the bits of the first 624 outputs that are *not* known. Tempering, which makes an output of a word
-of the state, is a bijection, so those outputs are the state, and only later ones cost an equation a bit. The recurrence
-is the same at every word: it need not be known how many were drawn before the first one seen. Where less than all 32
-bits of an output are known it takes 1247 outputs, however many bits those are: the last bits of output k show only in
-the twist that makes word k + 623.
+Every bit of every output is an exclusive or of bits of the state, so known bits of outputs are linear equations. The
+unknowns here are the bits of the first 624 outputs that are *not* known. Tempering, which turns a word of the state
+into an output, is a bijection, so those outputs are the state, and only later outputs add equations, one for each known
+bit. The recurrence is the same at every word, so it does not matter how many words were drawn before the first output
+seen. If fewer than 32 bits of each output are known, 1247 outputs are needed, however many bits that is: the last bits
+of output k show only in the twist that makes word k + 623.
 
-An affine form in the unknowns is a row of 64-bit words, whose very last bit is its constant. Arrays of forms
-have the shape (words of the generator, 32 bits from the least significant on, row).
+An affine form in the unknowns is a row of 64-bit words, whose very last bit is its constant. Arrays of forms have the
+shape (words of the generator, 32 bits from the least significant on, row).
 
 Source: Matsumoto and Nishimura 1998, 'Mersenne Twister: a 623-dimensionally equidistributed uniform pseudo-random
-number generator'. It is not meant for cryptography, they say in section 1.
+number generator'. Section 1 says that it is not meant for cryptography.
 """
 
 from __future__ import annotations
@@ -29,39 +29,40 @@ Forms = NDArray[np.uint64]
 _CONSTANT = np.uint64(1) << np.uint64(63)
 
 _TIDIED = 512
-"""Equations that hold by those used before are dropped each time so many unknowns are solved for."""
+"""After so many unknowns are solved for, equations that follow from those already used are dropped."""
 
 _TEMPERING = ((-11, 0xFFFFFFFF), (7, 0x9D2C5680), (15, 0xEFC60000), (-18, 0xFFFFFFFF))
-"""Shift to the left, and mask, of each y ← y ⊕ (shifted y & mask)."""
+"""The shift to the left and the mask of each step y ← y ⊕ (shifted y & mask)."""
 
 
 class StateNotFound(ValueError):
-    """The bits that are known are no outputs of the generator, or too few to tell its state."""
+    """The known bits are not outputs of the generator, or are too few to determine its state."""
 
 
 def recover_state(outputs: NDArray[np.uint32], known: NDArray[np.uint32]) -> np.random.RandomState:
     """Recover the generator from consecutive outputs, some of whose bits are known.
 
     Args:
-        outputs: the outputs, more than 624 of them; bits that are not known are ignored.
-        known: which bits of them are known, as masks.
+        outputs: the outputs, more than 624 of them; unknown bits are ignored.
+        known: masks of the bits that are known.
 
     Returns:
         A generator whose first output is the one after the first 624.
 
     Raises:
-        StateNotFound: the outputs are too few to tell the state, or no state of the generator gives the known bits.
+        StateNotFound: the outputs are too few to determine the state, or no state of the generator gives the known
+            bits.
     """
     if len(outputs) <= WORDS:
-        raise StateNotFound(f"more than {WORDS} outputs are needed, not {len(outputs)}")
+        raise StateNotFound(f"more than {WORDS} outputs are needed, not {len(outputs)}; pass more answers")
     values, is_known = _bits(outputs), _bits(known).astype(bool)
     forms, unknowns = _first_outputs(values[:WORDS], is_known[:WORDS])
     later = _tempered(_continued(_untempered(forms), len(outputs))[WORDS:])
     later[..., -1] ^= values[WORDS:] << np.uint64(63)
     solution, free = _solved(later[is_known[WORDS:]], unknowns)
-    # All but one bit of the first word of the state is used for its own output and nothing else.
+    # All but one bit of the first word of the state affect its own output and nothing else.
     if any(column < unknowns - np.count_nonzero(~is_known[0]) for column in free):
-        raise StateNotFound(f"{len(outputs)} outputs with so few bits known do not determine the state")
+        raise StateNotFound(f"the known bits of {len(outputs)} outputs do not determine the state; pass more answers")
     values[:WORDS][~is_known[:WORDS]] = solution
     state = _untempered(values[:WORDS, :, np.newaxis])[..., 0]
     words = (state << np.arange(BITS, dtype=np.uint64)).sum(axis=1, dtype=np.uint64).astype(np.uint32)
@@ -75,13 +76,13 @@ def _bits(words: NDArray[np.uint32]) -> NDArray[np.uint64]:
 
 
 def _first_outputs(values: NDArray[np.uint64], known: NDArray[np.bool_]) -> tuple[Forms, int]:
-    """The first outputs as forms: constants where they are known, an unknown each where they are not."""
+    """The first outputs as forms: a constant for each known bit, an unknown for each other bit."""
     unknowns = int(np.count_nonzero(~known))
     forms = np.zeros((WORDS, BITS, unknowns // 64 + 1), dtype=np.uint64)
     number = _numbers(unknowns)
     word, bit = np.nonzero(~known)
     forms[word, bit, number // 64] = np.uint64(1) << (number % 64).astype(np.uint64)
-    # The last row word has room for 63 unknowns at the most, and the constant is its top bit.
+    # The last word of a row has room for 63 unknowns; its top bit is the constant.
     forms[..., -1] |= np.where(known, values, np.uint64(0)) << np.uint64(63)
     return forms, unknowns
 
@@ -103,7 +104,7 @@ def _tempered(forms: Forms) -> Forms:
 
 
 def _untempered(forms: Forms) -> Forms:
-    """Undo each step: every time it is applied to what is known so far, `shift` more bits come out right."""
+    """Undo each step: each time it is applied to what is known so far, `shift` more bits come out right."""
     for left, mask in reversed(_TEMPERING):
         undone = forms
         for _ in range(BITS // abs(left)):
@@ -115,7 +116,7 @@ def _untempered(forms: Forms) -> Forms:
 def _continued(state: Forms, length: int) -> Forms:
     """Extend the words of the state by the recurrence."""
     words = np.concatenate([state, np.zeros((length - WORDS, *state.shape[1:]), dtype=np.uint64)])
-    # Word k + 624 needs words k, k + 1 and k + 397: so many can be made at a time.
+    # Word k + 624 needs words k, k + 1 and k + 397, so 624 − 397 words can be made at a time.
     block = WORDS - MIDDLE
     twist = [bit for bit in range(BITS) if TWIST >> bit & 1]
     for start in range(0, length - WORDS, block):
@@ -137,7 +138,8 @@ def _solved(equations: Forms, unknowns: int) -> tuple[NDArray[np.uint64], list[i
         unknowns: how many there are.
 
     Returns:
-        A bit an unknown, in their order in the outputs; and the numbers of those that no equation determines.
+        A bit for each unknown, in their order in the outputs; and the numbers of the unknowns that no equation
+        determines.
 
     Raises:
         StateNotFound: there is no solution.
@@ -173,7 +175,7 @@ def _solved(equations: Forms, unknowns: int) -> tuple[NDArray[np.uint64], list[i
 
 
 def _open(equations: Forms, word: int) -> Forms:
-    """The equations that still have an unknown in this word of theirs or a later one; the others must hold."""
+    """The equations that still have an unknown in word `word` or a later one; the others must hold."""
     coefficients = equations[:, word:].copy()
     coefficients[:, -1] &= ~_CONSTANT
     still_open = coefficients.any(axis=1)
@@ -183,5 +185,5 @@ def _open(equations: Forms, word: int) -> Forms:
 
 
 def _numbers(unknowns: int) -> NDArray[np.intp]:
-    """The numbers of the unknowns, those of the first output last, so that others are solved for before them."""
+    """The numbers of the unknowns; those of the first output come last, so that the others are solved for first."""
     return np.arange(unknowns)[::-1]

@@ -1,4 +1,4 @@
-"""Releases, targets and scenarios that the tests of attacks make alike."""
+"""Make releases, targets and scenarios: shared by the tests of attacks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def selection_of(release: Release, epsilon: float, sensitivity: float = 1.0) -> 
 
 
 def scenarios_of(attack: Attack, target: Target) -> list[Scenario]:
-    """What an attack wants judged of a target; every probe of one input sees the same outputs."""
+    """The scenarios that an attack makes for a target; every probe of one input sees the same outputs."""
 
     def probe(input_: Any, trials: int) -> Outputs:
         return target.outputs(input_, trials, np.random.default_rng(5))

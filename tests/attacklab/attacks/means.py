@@ -1,4 +1,4 @@
-"""Means that the tests of attacks share, and how they judge them."""
+"""Means that the tests of attacks share, and a check of the pairs that attacks make for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Double budget: caught at the rates that integration gives; a budget that is halved is not."""
+"""Double budget: caught at the rates that integration gives; a budget that is halved is not accused."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_budget_spent_twice_is_caught_at_the_rates_that_integration_gives() ->
 
 
 @pytest.mark.parametrize("epsilon", [0.25, 0.5, 1.0, 2.0])
-def test_the_window_oversteps_a_claim_of_epsilon_and_keeps_one_of_twice_that(epsilon: float) -> None:
+def test_the_window_breaks_a_claim_of_epsilon_and_keeps_one_of_twice_that(epsilon: float) -> None:
     size = round(2 / epsilon)
     fewer, more = window_probability(size, epsilon), window_probability(size + 1, epsilon)
     assert math.exp(epsilon) < fewer / more < math.exp(2 * epsilon)

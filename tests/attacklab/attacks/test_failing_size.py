@@ -1,4 +1,4 @@
-"""Failing size: the border between the sizes that a target answers for and those that it fails for."""
+"""Failing size: the border between sizes for which a target answers and sizes for which it fails."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_target_that_fails_for_every_size_is_an_error_and_leaks_nothing() -> N
     assert (finding.verdict, finding.reason) == (Verdict.ERROR, "stub raised ZeroDivisionError: too few records")
 
 
-def test_a_target_whose_size_is_public_may_fail_as_it_likes() -> None:
+def test_a_target_whose_size_is_public_is_not_accused_of_failing() -> None:
     (finding,) = judged(mean_that(lambda size: size < 10, relation="substitute"))
     assert finding.verdict is Verdict.NOT_APPLICABLE
 

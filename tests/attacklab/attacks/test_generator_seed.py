@@ -37,7 +37,7 @@ def seeded(make: Callable[[int], Any], answer: float, trials: int, rng: np.rando
 
 
 @pytest.mark.parametrize("make", [np.random.RandomState, np.random.default_rng])
-def test_noise_of_few_seeds_is_caught(make: Callable[[int], Any]) -> None:
+def test_noise_from_few_seeds_is_caught(make: Callable[[int], Any]) -> None:
     target = Target.noise(partial(seeded, make), epsilon=1.0, name="seeded")
     finding = judged(target, GeneratorSeed(range(1000, 3000)))
     assert finding.verdict is Verdict.VIOLATED
@@ -45,7 +45,7 @@ def test_noise_of_few_seeds_is_caught(make: Callable[[int], Any]) -> None:
     assert finding.advantage.estimate == 1
 
 
-def test_noise_of_a_scale_that_the_target_says_is_caught_and_of_one_that_it_does_not_say_is_not() -> None:
+def test_noise_of_a_scale_that_the_target_states_is_caught_and_of_another_scale_is_not() -> None:
     release = partial(seeded, np.random.RandomState)
     said = Target.noise(release, epsilon=0.7, noise_scale=1.0, name="seeded")
     assert judged(said, GeneratorSeed(range(1000, 3000))).verdict is Verdict.VIOLATED
@@ -53,7 +53,7 @@ def test_noise_of_a_scale_that_the_target_says_is_caught_and_of_one_that_it_does
     assert judged(unsaid, GeneratorSeed(range(1000, 3000))).verdict is Verdict.NOT_DETECTED
 
 
-def test_noise_of_other_seeds_and_of_much_entropy_is_not_accused() -> None:
+def test_noise_from_other_seeds_and_from_much_entropy_is_not_accused() -> None:
     target = Target.noise(partial(seeded, np.random.RandomState), epsilon=1.0, name="seeded")
     assert judged(target, GeneratorSeed(range(1000))).verdict is Verdict.NOT_DETECTED
     unpredictable = Target.noise(partial(naive_laplace_numpy, epsilon=1.0), epsilon=1.0, name="unpredictable")

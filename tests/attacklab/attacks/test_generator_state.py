@@ -25,7 +25,7 @@ def words_of(generator: np.random.RandomState, count: int) -> NDArray[np.uint32]
 
 
 @pytest.mark.parametrize("leading", [32, 27, 16])
-def test_leading_bits_of_outputs_from_any_place_determine_all_later_outputs(leading: int) -> None:
+def test_leading_bits_of_outputs_from_any_point_determine_all_later_outputs(leading: int) -> None:
     generator = np.random.RandomState(5)
     words_of(generator, 217)
     count = 2 * WORDS if leading > 16 else 2 * WORDS + 50
@@ -62,13 +62,13 @@ def test_outputs_with_one_wrong_bit_are_refused() -> None:
 
 
 @pytest.mark.parametrize(("truth", "scale"), [(0.0, 1.0), (0.0, 1e-3), (40.0, 2.0), (-1e6, 1.0), (0.1, 1e7)])
-def test_bits_read_off_answers_are_those_that_the_generator_drew(truth: float, scale: float) -> None:
+def test_bits_read_off_answers_are_the_ones_that_the_generator_drew(truth: float, scale: float) -> None:
     uniforms = (np.random.RandomState(9).random_sample(20_000) * 2.0**53).astype(np.int64)
     drawn = np.stack([uniforms >> 26 << 5, (uniforms % 2**26) << 6], axis=1).ravel()
     answers = truth + np.random.RandomState(9).laplace(0.0, scale, 20_000)
     outputs, known = known_outputs(answers, np.full(20_000, truth), scale=scale)
     assert np.array_equal(outputs & known, drawn & known)
-    # Of the 53 bits some 5 are lost to the inversion, and what the answer's own rounding takes.
+    # About 5 of the 53 bits are lost to the inversion, and more to the rounding of the answer.
     lost = 5 + max(0.0, np.log2(abs(truth) / scale + 1e-9) + 1)
     assert np.bitwise_count(known).sum() / 20_000 > 53 - lost
 
@@ -132,7 +132,7 @@ def test_with_too_few_known_counts_nothing_is_predicted() -> None:
     assert judged(histogram(from_legacy), GeneratorState(known=600)).verdict is Verdict.NOT_DETECTED
 
 
-def test_datasets_that_are_no_counts_give_it_nothing_to_try() -> None:
+def test_a_target_that_does_not_release_counts_has_nothing_to_try() -> None:
     def refusing(*_: Any) -> NDArray[np.float64]:
         raise ValueError("not a graph")
 

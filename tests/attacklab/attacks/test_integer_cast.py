@@ -68,7 +68,7 @@ def test_integer_answers_rounded_with_their_noise_leave_the_ideal_advantage() ->
     assert finding.advantage.estimate == pytest.approx((1 - math.exp(-1)) / 2, abs=0.03)
 
 
-def test_integer_noise_in_integers_is_not_accused_and_compared_exactly() -> None:
+def test_integer_noise_is_compared_exactly_and_not_accused() -> None:
     def release(answer: int, trials: int, rng: np.random.Generator) -> NDArray[np.int64]:
         stay = -math.expm1(-1)
         return np.int64(answer) + rng.geometric(stay, trials) - rng.geometric(stay, trials)
@@ -80,7 +80,7 @@ def test_integer_noise_in_integers_is_not_accused_and_compared_exactly() -> None
     assert finding.advantage.estimate == pytest.approx(math.tanh(0.5), abs=0.03)
 
 
-def test_a_target_that_takes_no_integers_so_large_has_nothing_to_try() -> None:
+def test_a_target_that_refuses_integers_this_large_has_nothing_to_try() -> None:
     def release(answer: int, trials: int, rng: np.random.Generator) -> NDArray[np.int64]:
         if answer > 2**40:
             raise OverflowError("too large")

@@ -23,7 +23,7 @@ LOWER, UPPER = -2.0, 6.0
 def with_noise(scale_of: Callable[[int], float]) -> Release:
     def release(records: NDArray[np.float64], trials: int, rng: np.random.Generator, *, epsilon: float) -> object:
         mean = float(np.clip(records, LOWER, UPPER).mean())
-        # A uniform of 62 bits: no low bits of the generator's own Laplace, only its scale is at stake.
+        # A uniform of 62 bits: without the low bits of the generator's own Laplace, only the scale can leak.
         exponential = -np.log((rng.integers(0, 2**62, trials) + 0.5) / 2**62)
         return mean + rng.choice([-1, 1], trials) * exponential * scale_of(len(records)) / epsilon
 
@@ -49,7 +49,7 @@ def test_estimated_size_converges_to_the_true_one(epsilon: float, size: int, ans
     drawn = local_noise(np.full(size, LOWER), rows * answers, rng, epsilon=epsilon).reshape(rows, answers)
     estimates = size_of_scale(estimated_scale(drawn, LOWER), LOWER, UPPER, epsilon)
     assert estimates.shape == (rows,)
-    # The median of many rows is as good as more answers are.
+    # The median of many rows is as good as more answers.
     tolerance = 7 / math.sqrt(rows * answers)
     assert float(np.median(estimates + 1)) == pytest.approx(size + 1, rel=max(tolerance, 0.25 if rows > 1 else 0))
 
@@ -84,7 +84,7 @@ def test_the_textbooks_own_mean_is_caught() -> None:
 
 @pytest.mark.parametrize("epsilon", [0.01, 1.0])
 def test_noise_scaled_to_the_bounds_is_not_accused(epsilon: float) -> None:
-    """Any of the findings is a false alarm with probability at most 1e-6, at this fixed seed."""
+    """Each finding is a false alarm with probability at most 1e-6, at this fixed seed."""
     for finding in judged(global_noise, epsilon):
         assert finding.verdict in (Verdict.NOT_DETECTED, Verdict.INCONCLUSIVE)
 
@@ -102,7 +102,7 @@ def test_advantage_is_the_difference_of_the_tails_of_the_two_scales() -> None:
         and abs(finding.second.estimate - q) < 0.02 * math.sqrt(q)
     ]
     assert len(near) == 1
-    # Of the candidates only tails beyond twice the scale refute ε = 1.
+    # Only tails beyond twice the scale refute ε = 1.
     assert near[0][0] > math.e * near[0][1]
 
 

@@ -120,7 +120,7 @@ def test_the_holes_of_sigma_times_anything_break_samplers_of_16_bits(form: Forma
 
 @pytest.mark.parametrize("form", NARROW, ids=lambda form: form.name)
 def test_an_exact_mechanism_rounded_to_a_narrower_format_is_not_broken(form: Format) -> None:
-    """A verdict of violation would be a false alarm, of probability 1e-9 at the most."""
+    """A verdict of violation would be a false alarm, which has probability at most 1e-9."""
     target = replace(exact_laplace_in(form), claim=PrivacyClaim(1.0, 1e-5))
     for finding in _audited(target).values():
         assert finding.verdict is Verdict.NOT_DETECTED
@@ -146,10 +146,10 @@ def _polar_pairs() -> NDArray[np.float16]:
 
 @pytest.mark.parametrize(("model", "enumerated"), [(BOX_MULLER, _box_muller_pairs), (POLAR, _polar_pairs)])
 @pytest.mark.parametrize(("answer", "sigma"), [(0.0, 1.0), (1.0, 1.39)])
-def test_pairs_reached_are_those_that_all_uniforms_of_binary16_give(
+def test_pairs_reached_are_the_ones_that_all_uniforms_of_binary16_give(
     model: SamplerModel, enumerated: Callable[[], NDArray[np.float16]], answer: float, sigma: float
 ) -> None:
-    """Away from the axes: next to them a window holds so many points that a pair is taken for reached unsearched."""
+    """Away from the axes: next to them a window has too many points to search, and every pair counts as reached."""
 
     def key(pairs: NDArray[np.float16]) -> NDArray[np.uint32]:
         return np.ascontiguousarray(pairs).view(np.uint32).ravel()
@@ -164,7 +164,7 @@ def test_pairs_reached_are_those_that_all_uniforms_of_binary16_give(
 @pytest.mark.parametrize(("dtype", "bits"), [(np.float64, 53), (np.float32, 24)])
 @pytest.mark.parametrize("near", [0.03, 0.4, 0.97])
 @pytest.mark.parametrize("sigma", [1.0, 3.7])
-def test_normals_reached_by_inverse_cdf_are_those_of_all_uniforms_close_by(
+def test_normals_reached_by_inverse_cdf_are_the_ones_that_all_nearby_uniforms_give(
     dtype: Any, bits: int, near: float, sigma: float
 ) -> None:
     uniforms = (np.arange(4_096) + round(near * 2**bits)).astype(np.float64) / 2.0**bits
@@ -190,7 +190,7 @@ def test_the_steps_read_off_numpy_are_those_of_a_ziggurat() -> None:
 
 
 def test_numpy_returns_the_multiple_of_a_step_that_its_word_says() -> None:
-    """One draw of 90 takes another word: 30 of 1000 do with probability below 1e-4, and never for this seed."""
+    """One draw in 90 takes another word: 30 in 1000 do with probability below 1e-4, and never for this seed."""
     steps = ziggurat_steps(np.dtype(np.float64))
     source, replayed = np.random.PCG64(3), np.random.PCG64(3)
     generator = np.random.Generator(source)
@@ -211,12 +211,12 @@ def test_failures_and_infinities_are_reached_by_no_sampler() -> None:
 
 
 @pytest.mark.parametrize("model", SEARCHED)
-def test_an_answer_that_swallows_the_noise_leaves_no_output_out(model: SamplerModel) -> None:
+def test_from_an_answer_that_swallows_the_noise_every_output_is_reached(model: SamplerModel) -> None:
     outputs = 1e15 + np.random.default_rng(1).integers(-40, 40, 200) / 8.0
     assert model.reachable(outputs.reshape(-1, model.answers) if model.answers == 2 else outputs, 1e15, 100.0).all()
 
 
-def test_sigma_may_be_a_number_of_numpy() -> None:
+def test_sigma_may_be_a_numpy_number() -> None:
     target = targets.naive_gaussian_box_muller_binary32()
     findings = audit(target, [LowBitGaussian(sigma=np.float64(targets.sigma_of(1.0)))], trials=4_000)
     assert findings[1].verdict is Verdict.VIOLATED
@@ -242,7 +242,7 @@ def _audited(target: Target, trials: int = 20_000) -> dict[int, Finding]:
 def test_samplers_that_can_be_inverted_are_broken(
     make: Callable[[float], Target], answers: int, advantage: float, epsilon: float
 ) -> None:
-    """The least advantage lies 8 standard deviations under the measured one: it fails by chance below 1e-14."""
+    """The least advantage lies 8 standard deviations below the measured one: a chance failure is below 1e-14."""
     finding = _audited(make(epsilon), trials=4_000)[answers]
     assert finding.verdict is Verdict.VIOLATED
     assert finding.advantage is not None
@@ -263,7 +263,7 @@ def test_the_holes_of_sigma_times_anything_break_the_ziggurat(make: Callable[[fl
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
 def test_the_rounded_ideal_gaussian_is_not_broken(epsilon: float) -> None:
-    """A verdict of violation would be a false alarm, of probability 1e-9 at the most."""
+    """A verdict of violation would be a false alarm, which has probability at most 1e-9."""
     for finding in _audited(targets.exact_rounded_gaussian(epsilon)).values():
         assert finding.verdict is Verdict.NOT_DETECTED
         assert finding.smallest_detectable is not None
@@ -277,16 +277,16 @@ def test_the_choosing_sample_tells_the_polar_method_from_box_muller() -> None:
 
 @pytest.mark.parametrize("epsilon", [0.013, 0.5, 0.99])
 @pytest.mark.parametrize("sensitivity", [1.0, 0.3])
-def test_the_sigma_assumed_is_the_naive_mechanism_s_to_the_last_bit(epsilon: float, sensitivity: float) -> None:
+def test_the_assumed_sigma_is_that_of_the_naive_mechanism_to_the_last_bit(epsilon: float, sensitivity: float) -> None:
     assert textbook_sigma(PrivacyClaim(epsilon, 1e-5), sensitivity) == classical_sigma(epsilon, 1e-5, sensitivity)
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 8.0])
-def test_the_targets_claim_no_more_than_ideal_noise_of_their_sigma_gives(epsilon: float) -> None:
+def test_the_targets_claim_no_more_than_ideal_noise_with_their_sigma_gives(epsilon: float) -> None:
     assert gaussian_delta(epsilon, sigma=targets.sigma_of(epsilon)) <= targets.DELTA
 
 
-def test_a_claim_without_delta_needs_to_be_told_sigma() -> None:
+def test_a_claim_without_delta_has_nothing_to_try_unless_sigma_is_given() -> None:
     def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
         return answer + 5.3 * rng.normal(size=trials)
 
@@ -297,7 +297,7 @@ def test_a_claim_without_delta_needs_to_be_told_sigma() -> None:
     assert findings[0].verdict is Verdict.VIOLATED
 
 
-def test_the_targets_own_noise_scale_takes_the_place_of_the_textbooks() -> None:
+def test_the_targets_own_noise_scale_replaces_the_textbooks() -> None:
     """A false alarm on the wrong σ has probability at most 1e-9."""
 
     def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:

@@ -68,12 +68,12 @@ def image(answer: float, scale: float, model: SamplerModel) -> NDArray[np.float6
         (1e6, 1e6 + 2.0**-33, 1e-11),  # and coarser
     ],
 )
-def test_membership_is_what_enumerating_the_whole_grid_gives(
+def test_membership_agrees_with_enumerating_the_whole_grid(
     model: SamplerModel, here: float, there: float, scale: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(samplers, "grid_of", lambda _: float(SMALL_GRID))
     from_here, from_there = image(here, scale, model), image(there, scale, model)
-    # What it can produce, what the neighbour can, the doubles next to both, and what nobody can.
+    # Outputs that it can produce, that the neighbour can, the doubles next to both, and some that neither can.
     candidates = [from_here, from_there, np.array([here, there])]
     candidates += [np.nextafter(one, towards) for one in (from_here, from_there) for towards in (-math.inf, math.inf)]
     candidates.append(here + scale * np.linspace(-50, 50, 999))
@@ -86,7 +86,7 @@ def test_membership_is_what_enumerating_the_whole_grid_gives(
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.description)
 @pytest.mark.parametrize("form", [BINARY16, BFLOAT16], ids=lambda form: form.name)
 @pytest.mark.parametrize(("answer", "scale"), [(0.0, 1.0), (1.0, 1.0), (3.75, 0.7), (-2.5, 100.0), (1.0, 1e-3)])
-def test_membership_of_every_number_of_16_bits_is_what_enumerating_the_grid_gives(
+def test_membership_of_every_16_bit_number_agrees_with_enumerating_the_grid(
     model: SamplerModel, form: Format, answer: float, scale: float
 ) -> None:
     number = TYPES[form]
@@ -105,7 +105,7 @@ def test_membership_of_every_number_of_16_bits_is_what_enumerating_the_grid_give
 
 
 def jaxs_laplace(form: Format) -> Release:
-    """As `jax.random.laplace` computes it, but for a correctly rounded logarithm."""
+    """As `jax.random.laplace` computes it, except that the logarithm is correctly rounded."""
 
     def release(
         answer: float, trials: int, rng: np.random.Generator, *, epsilon: float, sensitivity: float
@@ -141,7 +141,7 @@ def test_an_exact_mechanism_rounded_to_a_narrower_format_is_not_accused(form: Fo
     assert finding.smallest_detectable is not None
 
 
-def test_membership_of_infinities_and_failures_is_no() -> None:
+def test_infinities_and_failures_are_not_members() -> None:
     outputs = np.array([math.nan, math.inf, -math.inf, 1e308])
     for model in MODELS:
         assert not reachable(outputs, 0.5, 2.0, model).any()
@@ -198,7 +198,7 @@ def test_every_output_of_a_sampler_is_found_reachable(
     assert reachable(outputs, answer, scale, model).all()
 
 
-def test_complement_that_numpy_rounds_leaves_the_four_residues_and_no_other() -> None:
+def test_the_complement_that_numpy_rounds_leaves_exactly_the_four_residues() -> None:
     rng = np.random.default_rng(2)
     edges = np.concatenate([np.arange(2**52, 2**52 + 64), np.arange(2**53 - 64, 2**53)])
     numerators = np.concatenate([rng.integers(2**52, 2**53, 20_000), edges])
@@ -246,7 +246,7 @@ def named(sampler: Callable[..., NDArray[np.float64]]) -> Release:
         (naive_laplace_inverse_cdf, 0.80),
     ],
 )
-def test_advantage_at_epsilon_one_hundredth_is_the_expected_one(release: Release, advantage: float) -> None:
+def test_advantage_at_epsilon_one_hundredth_is_as_expected(release: Release, advantage: float) -> None:
     """With 10 000 trials 0.035 is 7 standard deviations: a false alarm has probability below 1e-11."""
     finding = judged(release, 0.01)
     assert finding.verdict is Verdict.VIOLATED
@@ -293,7 +293,7 @@ def test_integers_and_failures_are_judged_like_any_other_output() -> None:
     assert finding.verdict is Verdict.VIOLATED
 
 
-def test_the_targets_own_noise_scale_takes_the_place_of_the_textbooks() -> None:
+def test_the_targets_own_noise_scale_replaces_the_textbooks() -> None:
     """A false alarm on the wrong λ has probability at most 1e-9."""
     told = Target.noise(partial(naive_laplace_numpy, epsilon=0.1), epsilon=0.2, noise_scale=10.0)
     verdicts = [

@@ -1,4 +1,4 @@
-"""Missing clip: caught on the side where it is missing, and on no other."""
+"""Missing clip: caught on the side where it is missing, and not on the other."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_records_beyond_the_bounds_leave_no_trace_where_they_are_clipped(name: s
         assert abs(finding.advantage.estimate) < 0.1
 
 
-def test_of_a_mirrored_mean_the_upper_clip_is_missing() -> None:
+def test_a_mirrored_mean_is_caught_without_its_upper_clip() -> None:
     assert verdicts(mirrored(), MissingClip()) == [Verdict.NOT_DETECTED, Verdict.VIOLATED]
 
 

@@ -33,7 +33,7 @@ BAND = 0.0104
 
 @pytest.mark.parametrize("form", [BINARY16, BFLOAT16], ids=lambda form: form.name)
 @pytest.mark.parametrize("answer", [0.0, 1.0, 0.9995, -3.0, 1e-7, 6.1e-05, 1000.0, -40000.0])
-def test_reachable_is_what_adding_every_number_of_a_format_reaches(answer: float, form: Format) -> None:
+def test_reachable_agrees_with_adding_every_number_of_a_format(answer: float, form: Format) -> None:
     every = EVERY_PATTERN.view(TYPES[form])
     finite = every[np.isfinite(carried(every))]
     with np.errstate(over="ignore"):
@@ -43,7 +43,7 @@ def test_reachable_is_what_adding_every_number_of_a_format_reaches(answer: float
 
 
 @pytest.mark.parametrize(("dtype", "bits"), [(np.float64, 53), (np.float32, 24), (np.float16, 11)])
-def test_from_one_only_multiples_of_half_an_ulp_come_and_from_zero_everything(dtype: Any, bits: int) -> None:
+def test_one_gives_only_multiples_of_half_an_ulp_and_zero_gives_everything(dtype: Any, bits: int) -> None:
     outputs = np.random.default_rng(3).normal(size=5_000).astype(dtype)
     odd = np.array([Fraction(float(y)) % Fraction(1, 1 << bits) != 0 for y in outputs])
     assert odd.any()
@@ -96,7 +96,7 @@ def test_naive_laplace_tells_0_from_1_as_often_as_the_sum_over_binades_says(
 
 @pytest.mark.parametrize("epsilon", [1e-3, 0.05, 3.0])
 def test_two_answers_one_ulp_apart_are_told_apart_at_any_noise(epsilon: float) -> None:
-    """The least rate below lies BAND under the truth, so that each case fails by chance with probability 1e-9."""
+    """The least rate below lies BAND below the truth, so each case fails by chance with probability 1e-9."""
     *_, finding = _audited(partial(naive_laplace_numpy, epsilon=epsilon), epsilon, Precision())
     assert finding.verdict is Verdict.VIOLATED
     first, second = _answers(finding)
@@ -128,7 +128,7 @@ def test_outputs_of_narrower_formats_are_judged_on_their_own_grid(form: Format) 
 
 @pytest.mark.parametrize("form", NARROW, ids=lambda form: form.name)
 def test_an_exact_mechanism_whose_outputs_are_rounded_to_a_narrower_format_is_not_broken(form: Format) -> None:
-    """A verdict of violation would be a false alarm, of probability 1e-9 at the most."""
+    """A verdict of violation would be a false alarm, which has probability at most 1e-9."""
     findings = audit(exact_laplace_in(form), [Precision()], trials=100_000, alpha=1e-9, seed=4, spend_all=True)
     assert [finding.verdict for finding in findings] == [Verdict.NOT_DETECTED] * 2
 
@@ -141,7 +141,7 @@ def test_a_sensitivity_between_numbers_of_the_format_is_not_exceeded() -> None:
 
 @pytest.mark.parametrize("epsilon", [0.05, 1.0])
 def test_the_rounded_ideal_mechanism_on_a_public_grid_is_not_broken(epsilon: float) -> None:
-    """A verdict of violation would be a false alarm, of probability 1e-9 at the most."""
+    """A verdict of violation would be a false alarm, which has probability at most 1e-9."""
     release = exactly(exact_rounded_laplace_fast, epsilon=Fraction(epsilon), grid=Grid(-20))
     findings = _audited(release, epsilon, Precision(), alpha=1e-9)
     assert [finding.verdict for finding in findings] == [Verdict.NOT_DETECTED] * 2
@@ -149,14 +149,14 @@ def test_the_rounded_ideal_mechanism_on_a_public_grid_is_not_broken(epsilon: flo
 
 
 @pytest.mark.parametrize("noise", [np.zeros, lambda trials: np.full(trials, math.inf)])
-def test_no_second_pair_is_made_where_outputs_have_no_spread(noise: Callable[[int], NDArray[np.float64]]) -> None:
+def test_there_is_no_second_pair_if_outputs_have_no_spread(noise: Callable[[int], NDArray[np.float64]]) -> None:
     def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:  # noqa: ARG001
         return answer + noise(trials)
 
     assert len(_audited(release, 1.0, Precision())) == 1
 
 
-def test_integer_outputs_meet_integer_answers_only() -> None:
+def test_integer_outputs_are_reached_from_integer_answers_only() -> None:
     findings = _audited(lambda answer, trials, rng: int(answer) + rng.integers(-9, 10, trials), 1.0, Precision())
     assert [_answers(finding) for finding in findings] == [(0.0, 1.0)]
 

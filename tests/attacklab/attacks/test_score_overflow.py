@@ -43,7 +43,7 @@ def judged(target: Target, trials: int = 2_000) -> list[Finding]:
 
 @pytest.mark.parametrize("sensitivity", [0.3, 1.0, 3.7, 1e-300])
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 4.0])
-def test_weights_are_broken_astride_the_largest_double(epsilon: float, sensitivity: float) -> None:
+def test_weights_break_on_either_side_of_the_largest_double(epsilon: float, sensitivity: float) -> None:
     pair = scenarios_of(ScoreOverflow(), selection_of(naive_exponential, epsilon, sensitivity))[WEIGHTS].pair
     nats = [epsilon * float(side[0]) / (2 * sensitivity) for side in (pair.first, pair.second)]
     # The sum of the two weights overflows first.
@@ -69,7 +69,7 @@ def test_weights_that_overflow_on_one_neighbour_are_caught_with_certainty(epsilo
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
 @pytest.mark.parametrize("epsilon", [0.05, 1.0])
-def test_differences_are_broken_astride_the_end_of_the_machine_integer(dtype: type, epsilon: float) -> None:
+def test_differences_break_on_either_side_of_the_end_of_the_machine_integer(dtype: type, epsilon: float) -> None:
     pair = scenarios_of(ScoreOverflow(), selection_of(wrapping(dtype), epsilon))[DIFFERENCES].pair
     half_range = -(int(np.iinfo(dtype).min) // 2)
     assert pair.second.tolist() == [half_range, -half_range]

@@ -1,4 +1,4 @@
-"""Special values: what fails or goes silent on one database only is caught, what is total is not."""
+"""Special values: targets that fail or lose their noise on one dataset only are caught; others are not accused."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def naive_sum(lower: float, upper: float, epsilon: float = 1.0) -> Target:
 
 
 @pytest.mark.parametrize(("lower", "upper"), [(0.0, 1.0), (-1.0, 2.0), (3.0, 5.0), (-5.0, -3.0)])
-def test_a_sum_that_one_nan_makes_nan_is_caught_by_its_failing(lower: float, upper: float) -> None:
+def test_a_sum_that_one_nan_makes_nan_is_caught_by_its_failure(lower: float, upper: float) -> None:
     findings = judged(naive_sum(lower, upper))
     assert verdicts(findings)[0] is Verdict.VIOLATED
     assert set(verdicts(findings)[1:]) == {Verdict.NOT_DETECTED}
@@ -52,7 +52,7 @@ def test_a_sum_that_one_nan_makes_nan_is_caught_by_its_failing(lower: float, upp
     assert findings[0].advantage.estimate == 1.0
 
 
-def test_a_sum_that_raises_for_what_is_not_finite_is_caught_on_each_such_record() -> None:
+def test_a_sum_that_raises_for_records_that_are_not_finite_is_caught_on_each_of_them() -> None:
     def release(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
         if not np.isfinite(records).all():
             raise ValueError("records must be finite")
@@ -64,7 +64,7 @@ def test_a_sum_that_raises_for_what_is_not_finite_is_caught_on_each_such_record(
     assert not any(caught[len(SPECIAL_RECORDS) :])
 
 
-def test_a_sum_without_clipping_is_caught_on_what_is_infinite_or_large() -> None:
+def test_a_sum_without_clipping_is_caught_on_infinite_and_large_records() -> None:
     def release(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
         return records.sum() + rng.laplace(0.0, 1.0, trials)
 
@@ -169,6 +169,6 @@ def test_answers_of_a_pair_differ_by_no_more_than_the_sensitivity(sensitivity: f
         assert abs(Fraction(scenario.pair.first) - Fraction(scenario.pair.second)) <= Fraction(sensitivity)
 
 
-def test_applies_to_whatever_takes_numbers() -> None:
+def test_it_applies_to_every_kind_that_takes_numbers() -> None:
     assert not SpecialValues().applies_to(Target.dataset(naive_laplace_numpy, epsilon=1.0))
     assert SpecialValues().applies_to(naive_sum(0.0, 1.0))

@@ -91,7 +91,7 @@ def test_sums_of_machine_integers_are_caught_where_they_wrap_around(dtype: Any, 
     finding = judged(target)
     assert finding.verdict is Verdict.VIOLATED
     assert finding.advantage is not None
-    # Laplace noise of scale upper stays on its side of the middle but with probability e^(−move/(2·upper)).
+    # Laplace noise of scale upper crosses the middle with probability e^(−move/(2·upper)).
     assert finding.advantage.estimate == pytest.approx(1 - math.exp(-move / (2 * upper)), abs=0.02)
 
 
@@ -104,14 +104,14 @@ def added(bounds: tuple[float, float], **rest: Any) -> Target:
     [added((0.0, 100.0), summation=partial(wrapping_sum, dtype=np.int16)), added((-1e306, 1e306))],
     ids=["wraps around", "overflows"],
 )
-def test_where_records_are_added_the_one_that_does_not_fit_is_found(target: Target) -> None:
+def test_if_records_are_added_the_one_that_does_not_fit_is_found(target: Target) -> None:
     finding = judged(target)
     assert finding.verdict is Verdict.VIOLATED
     assert finding.pair is not None
     assert finding.pair["relation"] == "add-remove"
 
 
-def test_where_records_are_added_a_failure_on_few_of_them_is_found() -> None:
+def test_if_records_are_added_a_failure_on_few_of_them_is_found() -> None:
     def release(records: NDArray[np.float64], trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
         return np.mean(records) + rng.laplace(0.0, 100.0 / (len(records) // 37 and len(records)), trials)
 
@@ -121,7 +121,7 @@ def test_where_records_are_added_a_failure_on_few_of_them_is_found() -> None:
     assert [finding.pair[side]["shape"] for side in ("first", "second")] == [[36], [37]]
 
 
-def test_a_sum_that_fails_on_every_database_ends_in_an_error() -> None:
+def test_a_sum_that_fails_on_every_dataset_ends_in_an_error() -> None:
     def release(*_: object) -> NDArray[np.float64]:
         raise OSError("unplugged")
 
@@ -131,7 +131,7 @@ def test_a_sum_that_fails_on_every_database_ends_in_an_error() -> None:
 
 
 @pytest.mark.parametrize("bounds", [(0.0, 100.0), (-100.0, 3.0), NARROW])
-def test_where_records_are_added_a_sum_that_moves_as_declared_is_not_accused(bounds: tuple[float, float]) -> None:
+def test_if_records_are_added_a_sum_that_moves_as_declared_is_not_accused(bounds: tuple[float, float]) -> None:
     """A finding is a false alarm with probability at most 1e-6, at this fixed seed."""
     finding = judged(added(bounds))
     assert finding.verdict is Verdict.NOT_DETECTED

@@ -1,4 +1,4 @@
-"""Truncated addition: light outcomes lost in a short accumulator are caught, and nobody else is accused."""
+"""Truncated addition: light outcomes lost in a short accumulator are caught; sound targets are not accused."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from mechanisms.laplace.naive import naive_two_sided_geometric
 
 RANGE = 7
 ANSWERS = NeighbouringPair(4, 3, None)
-"""Integers, which `NeighbouringPair.answers` would make doubles of."""
+"""Integers; `NeighbouringPair.answers` would turn them into doubles."""
 
 
 def naive(epsilon: float) -> Target:
@@ -40,10 +40,10 @@ def judged(target: Target, trials: int = 5_000) -> Finding:
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
 def test_a_loop_as_long_as_the_noise_is_caught(epsilon: float) -> None:
-    """Output plus draws has the answer's parity, so that all that is missing from 1 is what the probes did not see.
+    """Output plus draws has the answer's parity, so the advantage is 1 less the mass that the probes did not see.
 
-    That is below 0.05 on average; by 0.15 more with probability at most e^(−2000·0.15²) < 1e-19 (McAllester and Ortiz
-    2003, missing mass).
+    That mass is below 0.05 on average, and larger by 0.15 with probability at most e^(−2000·0.15²) < 1e-19 (McAllester
+    and Ortiz 2003, missing mass).
     """
     finding = judged(naive(epsilon))
     assert finding.verdict is Verdict.VIOLATED
@@ -68,7 +68,7 @@ def test_fixed_work_is_not_accused(epsilon: float) -> None:
     assert len(set(works)) == 1
 
 
-def test_work_that_depends_on_the_database_alone_is_caught_by_a_half_line() -> None:
+def test_work_that_depends_on_the_dataset_alone_is_caught_by_a_half_line() -> None:
     def slow(answer: int, trials: int, rng: np.random.Generator) -> np.ndarray:
         return np.array([len(rng.random(int(rng.integers(1, 8)) + 4 * answer)) * 0.0 for _ in range(trials)])
 
@@ -115,5 +115,5 @@ def test_a_target_without_work_is_an_error_and_other_kinds_do_not_apply() -> Non
     plain = Target.dataset(partial(naive_two_sided_geometric, epsilon=1.0), epsilon=1.0)
     (finding,) = audit(plain, [Work(ANSWERS)], trials=100)
     assert finding.verdict is Verdict.ERROR
-    assert "observe it first" in finding.reason
+    assert "does not report the work of its outputs; observe it first" in finding.reason
     assert not Work(ANSWERS).applies_to(Target.noise(naive_two_sided_geometric, epsilon=1.0))

@@ -53,7 +53,7 @@ def weighted(dtype: type, failure: str) -> Release:
         (1.0, math.nextafter(8.0, 0)),
     ],
 )
-def test_pair_lies_astride_the_point_where_weights_vanish_in_the_format(
+def test_the_pair_lies_on_either_side_of_the_point_where_weights_vanish_in_the_format(
     failure: str, dtype: type, underflow_nats: float, epsilon: float, sensitivity: float
 ) -> None:
     target = selection_of(weighted(dtype, failure), epsilon, sensitivity)
@@ -120,7 +120,7 @@ def test_mechanisms_without_a_lower_boundary_are_not_accused(release: Release, e
 
 
 def test_the_ideal_mechanism_shows_its_own_advantage_at_the_boundary() -> None:
-    """Deviates by more than 6 standard deviations, 0.07, with probability below 1e-8."""
+    """A deviation of more than 6 standard deviations, 0.07, has probability below 1e-8."""
     two, _many = judged(ideal_exponential, 1.0)
     assert two.advantage is not None
     assert two.advantage.estimate == pytest.approx(math.tanh(0.25), abs=0.07)

@@ -1,4 +1,4 @@
-"""Joint laws of output and work, against all bit strings, and what an adversary gains who sees the work too."""
+"""Counted work: joint laws of output and work against all bit strings, and what seeing the work gains an adversary."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_the_output_of_a_joint_law_has_the_law_found_without_work(counted: Any) 
 
 
 def test_work_seen_in_samples_agrees_with_the_joint_law() -> None:
-    """Hoeffding's bound for the mean of the bits drawn below 64: a false alarm with probability at most 10^−10."""
+    """By Hoeffding's bound on the mean of the bits drawn below 64, a false alarm has probability at most 10^−10."""
 
     class CountingSeeded(SeededBits):
         drawn = 0
@@ -122,7 +122,7 @@ def fixed_work(answer: int, bits: RandomBits) -> int:
     return next(output for output, end in enumerate(itertools.accumulate(masses)) if drawn < end)
 
 
-def test_a_mechanism_of_fixed_work_leaks_nothing_by_it() -> None:
+def test_a_mechanism_with_fixed_work_does_not_leak_by_it() -> None:
     plain, joint = (
         [enumerate_law(fixed_work, answer, counted=counted) for answer in range(4)] for counted in (None, "bits")
     )

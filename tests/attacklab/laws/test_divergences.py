@@ -53,7 +53,7 @@ def clamped_geometric(answer: int, size: int, ratio: Fraction = Fraction(1, 2)) 
 
 
 def over_events(p: Law, q: Law, epsilon: Any) -> Bounds:
-    """The hockey-stick divergence of closed laws, by going through all events."""
+    """The hockey-stick divergence of closed laws, by trying all events."""
     c = exp_bounds(epsilon, 512)
     outcomes = sorted({*p, *q})
     best = [mpq(0), mpq(0)]
@@ -123,7 +123,7 @@ def test_laws_may_deviate_on_an_outcome_that_neither_lists() -> None:
 
 
 @given(closed_laws, closed_laws)
-def test_the_largest_ratio_is_that_of_one_outcome(p: Law, q: Law) -> None:
+def test_the_largest_ratio_is_reached_by_one_outcome(p: Law, q: Law) -> None:
     expected = max(p.mass(o) / q.mass(o) if q.mass(o) else math.inf for o in p)
     assert largest_ratio(p, q) == (expected, expected)
 
@@ -148,7 +148,7 @@ def test_the_smallest_epsilon_at_a_delta_is_where_that_delta_is_reached() -> Non
 
 
 @given(closed_laws, closed_laws)
-def test_the_privacy_loss_has_the_chances_of_the_first_law_and_means_the_second(p: Law, q: Law) -> None:
+def test_the_privacy_loss_is_weighted_by_the_first_law_and_averages_to_the_second(p: Law, q: Law) -> None:
     loss = privacy_loss(p, q)
     assert loss.closed
     # Under P the mean of Q/P is the mass that Q has where P has some.
@@ -227,7 +227,7 @@ def test_the_base_2_exponential_mechanism_is_proved_at_its_epsilon_and_refuted_j
     assert certify(lower, 0, p, q).decision is Decision.REFUTED
 
 
-def test_discrete_laplace_noise_is_proved_up_to_what_its_law_leaves_open() -> None:
+def test_discrete_laplace_noise_is_proved_up_to_its_unresolved_mass() -> None:
     noise = enumerate_law(discrete_laplace, Fraction(2))
     shifted = noise.map(lambda n: n + 1)
     half = Fraction(1, 2)

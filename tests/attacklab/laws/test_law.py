@@ -58,7 +58,7 @@ def test_what_is_missing_from_one_is_unresolved_and_may_lie_on_any_outcome() -> 
     assert law.probability(lambda outcome: outcome in "ab") == (Fraction(5, 6), 1)
 
 
-def test_outcomes_without_mass_are_not_held() -> None:
+def test_outcomes_without_mass_are_not_kept() -> None:
     assert list(Law({"a": 1, "b": 0})) == ["a"]
 
 
@@ -73,7 +73,7 @@ def test_floats_are_told_apart_by_their_bits() -> None:
     assert Law({0.0: HALF}).map(lambda x: -x).mass(-0.0) == HALF
 
 
-def test_numbers_of_numpy_and_gmpy2_are_pythons() -> None:
+def test_numbers_of_numpy_and_gmpy2_become_pythons_own() -> None:
     law = Law({np.int64(3): Fraction(1, 4), gmpy2.mpq(1, 2): Fraction(1, 4), np.float32(0.25): HALF})
     assert law == Law({3: Fraction(1, 4), HALF: Fraction(1, 4), 0.25: HALF})
     assert {type(outcome) for outcome in law} == {int, Fraction, float}
@@ -85,7 +85,7 @@ def test_masses_above_one_are_refused() -> None:
 
 
 @pytest.mark.parametrize("mass", [-THIRD, math.nan, math.inf, "much", None])
-def test_masses_that_are_no_probabilities_are_refused(mass: object) -> None:
+def test_masses_that_are_not_probabilities_are_refused(mass: object) -> None:
     with pytest.raises(LawError, match="the mass of 'a'"):
         Law({"a": mass})
 
@@ -158,7 +158,7 @@ def test_the_logarithm_lies_within_neighbouring_floats(x: Fraction) -> None:
     assert upper <= math.nextafter(lower, math.inf)
 
 
-def test_logarithms_of_nothing_and_of_infinity_are_infinite() -> None:
+def test_logarithms_of_zero_and_of_infinity_are_infinite() -> None:
     assert log_bounds(Bounds(0, math.inf)) == (-math.inf, math.inf)
     assert log_bounds(Bounds(math.inf, math.inf)) == (math.inf, math.inf)
 
@@ -198,6 +198,6 @@ def test_weight_that_is_not_listed_stays_unresolved() -> None:
 
 
 @pytest.mark.parametrize("weights", [{}, {"a": Bounds(0, 0)}, {"a": Bounds(2, 1)}, {"a": Bounds(-1, 1)}])
-def test_weights_that_are_none_are_refused(weights: dict[str, Bounds]) -> None:
+def test_bad_weights_are_refused(weights: dict[str, Bounds]) -> None:
     with pytest.raises(ValueError, match="weight"):
         normalised(weights)

@@ -1,4 +1,4 @@
-"""Laws of naive mechanisms that consume one uniform number, and of small formats gone through whole."""
+"""Laws of mechanisms that are step functions of one uniform number, and of all inputs of small formats."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_outcomes_can_be_lists_and_floats_are_told_apart_by_their_bits() -> None
 
 
 def test_the_naive_exponential_mechanism_agrees_with_a_walk_over_its_cumulative_weights() -> None:
-    """An outcome's count is the number of k with k·2^−53 below its cumulative share, less that of the one before."""
+    """An outcome's count: how many k have k·2^−53 below its cumulative share, but not below the one before."""
     utilities = [0.0, -1.0, -3.0, -2.0, -10.0]
     law = step_law(one_uniform(naive_exponential, utilities, epsilon=2.0))
     shares = np.cumsum(np.exp(np.array(utilities)))
@@ -62,8 +62,8 @@ def test_the_naive_exponential_mechanism_agrees_with_a_walk_over_its_cumulative_
     }
 
 
-def test_truncated_addition_gives_probability_zero_to_what_should_have_some() -> None:
-    """Thousand light outcomes of ideal probability 10^−18 each cannot be reached, so no finite ε describes the law."""
+def test_truncated_addition_gives_probability_zero_to_outcomes_that_should_have_some() -> None:
+    """A thousand light outcomes of ideal probability 10^−18 each cannot be reached, so no finite ε fits the law."""
     utilities = [0.0] + [-1.0] * 1000
     naive = step_law(one_uniform(naive_exponential, utilities, epsilon=80.0))
     ideal = normalised({o: exp_bounds(40 * Fraction(u)) for o, u in enumerate(utilities)})
@@ -104,7 +104,7 @@ def test_a_mechanism_that_reads_other_randomness_is_refused() -> None:
         step_law(drifting)
 
 
-def test_a_mechanism_must_return_one_outcome_a_number() -> None:
+def test_a_mechanism_must_return_one_outcome_for_each_number() -> None:
     with pytest.raises(LawError, match="outcomes"):
         step_law(lambda u: u[:-1] < 0.5)
 
@@ -125,7 +125,7 @@ def test_a_mechanism_that_draws_anything_but_one_uniform_is_refused(draw: Any) -
         step_law(one_uniform(release, 0.0))
 
 
-def test_a_16_bit_uniform_number_is_gone_through_whole() -> None:
+def test_all_16_bit_uniform_numbers_are_tried() -> None:
     """Inverse transform of a 16-bit uniform in binary16: the holes are the numbers never reached."""
 
     def laplace(u: NDArray[np.float64]) -> NDArray[np.float16]:

@@ -33,7 +33,7 @@ def test_a_refuted_claim_is_an_error_at_its_place_under_the_rule_of_its_attack()
     assert "an even number" in result["message"]["text"]
     rule = run["tool"]["driver"]["rules"][result["ruleIndex"]]
     assert rule["id"] == result["ruleId"] == "precision"
-    assert rule["shortDescription"]["text"] == "some floats are no sum of a true answer and any number"
+    assert rule["shortDescription"]["text"] == "some floats cannot be the sum of a true answer and any noise"
     (location,) = result["locations"]
     assert location["physicalLocation"]["artifactLocation"]["uri"] == "tests/test_noise.py"
     assert location["physicalLocation"]["region"] == {"startLine": 12}

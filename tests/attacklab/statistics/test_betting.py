@@ -37,10 +37,7 @@ BOUNDARIES = [
 def test_nobody_gets_richer_on_average_while_the_claim_is_true(
     claim: PrivacyClaim, q: float, trials: int, swapped: bool, complement: bool, coupled: str
 ) -> None:
-    """The mean of e^evidence over all counts, by their multinomial probabilities, is at most 1.
-
-    However the two outputs of a trial depend on each other.
-    """
+    """The mean of e^evidence over all counts is at most 1, however the two outputs of a trial depend on each other."""
     sides = on_the_boundary(claim, q)
     p, q = sides[::-1] if swapped else sides
     if complement:
@@ -87,7 +84,7 @@ def test_looking_after_every_trial_raises_no_more_false_alarms_than_alpha(
     assert crossing_probability(claim, p, q, 24, alpha) <= alpha
 
 
-def test_what_breaks_the_claim_is_found() -> None:
+def test_an_event_that_breaks_the_claim_is_found() -> None:
     assert crossing_probability(PrivacyClaim(0.1), 0.9, 0.1, 24, 0.05) > 0.9
 
 
@@ -99,7 +96,7 @@ def test_the_evidence_is_the_same_for_the_complement_and_for_the_swapped_pair() 
 
 
 def test_the_evidence_never_grows_with_the_claimed_delta_nor_with_epsilon_where_delta_is_zero() -> None:
-    """What makes the largest refuted δ and ε lower bounds."""
+    """This is why the largest refuted δ and ε are lower bounds."""
     rng = np.random.default_rng(11)
     for _ in range(300):
         both, first_only, second_only, neither = (int(2**exponent) - 1 for exponent in rng.uniform(0, 12, 4))
@@ -185,5 +182,5 @@ def test_what_a_refutation_reports_is_refuted_too(counts: Counts) -> None:
 
 
 def test_a_million_answers_of_a_sampler_with_holes_need_an_epsilon_of_eleven() -> None:
-    """0.8 of the outputs can come from one answer only: the most that 10⁶ pairs show at 95 % is not far above."""
+    """0.8 of the outputs can come from one answer only; 10⁶ pairs cannot show much more than that ε at 95 %."""
     assert judge(PrivacyClaim(1.0), Counts(800_000, 0, 1_000_000), 0.05).epsilon_lower > 11.2

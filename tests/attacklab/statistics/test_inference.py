@@ -39,7 +39,7 @@ def test_each_bound_is_where_the_tail_probability_is_half_of_alpha(trials: int, 
 
 @pytest.mark.parametrize("trials", [1, 5, 30])
 @pytest.mark.parametrize("alpha", [0.2, 0.01, 1e-5])
-def test_interval_covers_every_probability_but_for_alpha(trials: int, alpha: float) -> None:
+def test_an_interval_misses_any_probability_with_probability_at_most_alpha(trials: int, alpha: float) -> None:
     lower, upper = clopper_pearson(np.arange(trials + 1), trials, alpha)
     worst = 0.0
     # Coverage is lowest just outside the bounds themselves.
@@ -99,7 +99,7 @@ def test_a_mechanism_far_beyond_its_claim_is_accused_in_every_direction() -> Non
 
 
 @pytest.mark.parametrize(("p", "q"), [(0.3, 0.3), (0.05, 0.5), (1.0, 0.0), (0.9, 0.97)])
-def test_both_probabilities_lie_in_their_box_but_for_alpha(p: float, q: float) -> None:
+def test_both_probabilities_lie_in_their_box_except_with_probability_alpha(p: float, q: float) -> None:
     missed = table(
         outcomes(TRIALS, PrivacyClaim(1.0), ALPHA),
         TRIALS,

@@ -1,4 +1,4 @@
-"""What an audit says that it can see, against how often it does see it."""
+"""What an audit says it can see, against how often it does see it."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def test_the_smallest_detectable_advantage_is_detected_as_often_as_it_says(
 
 
 @pytest.mark.parametrize(("p", "q"), [(1.0, 0.0), (0.7503, 0.2497), (0.27, 0.0), (0.06, 0.0147)])
-def test_as_many_trials_as_are_said_to_be_needed_are_enough_and_not_far_too_many(p: float, q: float) -> None:
-    """As above; the runs that end after a third of the trials are a test of the other side."""
+def test_the_number_of_trials_said_to_be_needed_is_enough_and_not_far_too_many(p: float, q: float) -> None:
+    """As above; runs that end after a third of the trials test the other side."""
     claim, alpha = PrivacyClaim(1.0), 1e-6
     needed = trials_needed(claim, p, q, alpha)
     assert needed is not None
@@ -59,7 +59,7 @@ def test_as_many_trials_as_are_said_to_be_needed_are_enough_and_not_far_too_many
 
 @pytest.mark.parametrize("claim", [PrivacyClaim(0.1), PrivacyClaim(1.0, 0.05), PrivacyClaim(0.0, 0.3)])
 def test_the_unlucky_number_of_trials_that_hold_both_outputs_is_the_smallest(claim: PrivacyClaim) -> None:
-    """The evidence rises with it; what is said to be detected is still so with the count that a run hardly ever has."""
+    """The evidence rises with that number, so an event said to be detected still is at its unlucky end."""
     shown = [evidence(claim, Counts(70, 20, 100, both)) for both in range(21)]
     assert shown == sorted(shown)
     advantage = smallest_detectable_advantage(claim, 2_000, 1e-6, 0.3)
@@ -88,7 +88,7 @@ def test_an_event_needs_about_as_many_trials_as_its_complement() -> None:
     assert event == pytest.approx(complement, rel=0.1)
 
 
-def test_no_number_of_trials_refutes_what_keeps_the_claim() -> None:
+def test_no_number_of_trials_refutes_an_event_that_keeps_the_claim() -> None:
     assert trials_needed(PrivacyClaim(1.0), 0.5, 0.4, 1e-6) is None
     assert trials_needed(PrivacyClaim(1.0), 0.5, 0.5 / math.e, 1e-6) is None
 

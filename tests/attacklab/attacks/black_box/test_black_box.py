@@ -1,4 +1,4 @@
-"""The black-box attack: what it reads off outputs, what it finds with no hint, and that it spares sound targets."""
+"""The black-box attack: its scores, what it finds with no hint, and that it does not accuse sound targets."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_exponents_and_grids_are_those_of_the_exact_rational(value: float) -> No
     assert size % (2 * grid) != 0
 
 
-def test_what_is_not_finite_has_neither_exponent_nor_grid() -> None:
+def test_values_that_are_not_finite_have_neither_exponent_nor_grid() -> None:
     values = np.array([math.nan, math.inf, -math.inf])
     assert exponent(values).tolist() == [-1100] * 3
     assert grid_exponent(values).tolist() == [1100] * 3
@@ -104,7 +104,7 @@ def test_the_linear_rule_is_the_ridge_regression_over_all_bits() -> None:
     bits = np.array([[int(bit) for bit in f"{value:016b}"] for side in sides for value in side.tolist()])
     labels = np.repeat([1.0, -1.0], [90, 75])
     centred, targets = bits - bits.mean(axis=0), labels - labels.mean()
-    # The same least squares with the penalty as 16 more rows, solved by a route of its own.
+    # The same least squares with the penalty as 16 more rows, solved another way.
     rows = np.vstack([centred, np.eye(16)])
     weights = np.linalg.lstsq(rows, np.concatenate([targets, np.zeros(16)]))[0]
     assert rule.of(np.concatenate(sides)) == pytest.approx(bits @ weights, abs=1e-9)
@@ -166,7 +166,7 @@ def test_outputs_that_are_all_alike_still_give_an_event() -> None:
         Target.noise(partial(naive_laplace_numpy, epsilon=3.0), epsilon=3.0, sensitivity=0.1),
     ],
 )
-def test_candidate_pairs_are_neighbours_to_the_last_bit(target: Target) -> None:
+def test_candidate_pairs_are_exactly_neighbours(target: Target) -> None:
     def probe(_: object, trials: int) -> Outputs:
         return np.random.default_rng(1).integers(0, 2, trials)
 
@@ -241,7 +241,7 @@ def test_a_rounded_sum_that_moves_too_far_is_found_with_no_hint() -> None:
         selection(ideal_exponential),
     ],
 )
-def test_sound_twins_are_left_alone(target: Target) -> None:
+def test_sound_twins_are_not_accused(target: Target) -> None:
     """False alarms: 1e-9 in each audit, by its α."""
     attack = BlackBox(learning=SMALL, outcomes=(2, 17))
     findings = audit(target, [attack], trials=20_000, alpha=1e-9)
@@ -268,7 +268,7 @@ def test_a_target_that_always_raises_is_an_error_and_not_a_negative_result() -> 
     assert "no licence" in finding.reason
 
 
-def test_targets_whose_input_can_be_anything_need_pairs() -> None:
+def test_it_applies_to_targets_that_take_a_dataset_only_with_pairs() -> None:
     target = Target.dataset(noisy_max_with_value, epsilon=EPSILON)
     assert not BlackBox().applies_to(target)
     assert BlackBox(pairs=(ONES_AND_TWOS,)).applies_to(target)
@@ -296,7 +296,7 @@ def test_impossible_settings_are_refused(settings: dict[str, Any], message: str)
         BlackBox(**settings)
 
 
-def test_pairs_of_a_target_of_any_input_cannot_be_made_up() -> None:
+def test_pairs_for_a_target_that_takes_a_dataset_must_be_given() -> None:
     target = Target.dataset(noisy_max_with_value, epsilon=EPSILON)
     with pytest.raises(ValueError, match="must be given"):
         list(candidate_pairs(target, lambda _, trials: np.zeros(trials), (2,)))

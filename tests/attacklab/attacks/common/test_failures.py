@@ -1,4 +1,4 @@
-"""Failures on the pairs of attacks that look for something else: alike on both sides they are nothing to try."""
+"""Failures on the pairs of attacks that look for something else; if they always occur there is nothing to try."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_pair_of_half_lines_that_always_fails_is_an_error() -> None:
     assert (finding.verdict, finding.reason) == (Verdict.ERROR, "stub raised ZeroDivisionError: no")
 
 
-def test_failures_as_frequent_on_either_input_are_bet_on_and_refute_nothing() -> None:
+def test_failures_equally_frequent_on_both_inputs_are_bet_on_and_refute_nothing() -> None:
     """A false alarm has probability at most 1e-6, and the seed is fixed."""
     (finding,) = judged(DoubleBudget(), lambda _records, rng: bool(rng.random() < 0.9))
     assert finding.event == "the target fails"

@@ -1,4 +1,4 @@
-"""Half-lines: the typical answer is one that was given, and two answers are always parted."""
+"""Half-lines: the typical answer is one of the answers, and some half-line separates any two answers."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from attacklab.attacks.common.half_lines import half_lines, typical
 
 
-def test_the_typical_output_is_the_median_of_those_that_are_no_failures() -> None:
+def test_the_typical_output_is_the_median_of_those_that_are_not_failures() -> None:
     assert typical(np.array([None, 5.0, 1.0, None, 2.0], dtype=object)) == 2
     assert typical(np.array([None, None], dtype=object)) == 0
 
 
-def test_half_lines_part_any_two_answers_and_go_both_ways_where_they_are_equal() -> None:
+def test_half_lines_separate_any_two_answers_and_go_both_ways_if_they_are_equal() -> None:
     above = math.nextafter(1.0, 2)
     for low, high in [(1.0, 3.0), (1.0, above), (1.0, math.inf), (-2.0, -1.0)]:
         assert half_lines(low, high)[0].contains(np.array([low, high])).tolist() == [False, True]

@@ -14,7 +14,7 @@ def _by_row(points: GridPoints) -> list[list[float]]:
     return [points.values[points.rows == row].tolist() for row in range(len(points.counts))]
 
 
-def test_each_row_gets_the_multiples_in_its_window_that_the_grid_has() -> None:
+def test_each_row_gets_the_grid_points_in_its_window() -> None:
     centre = np.array([1.0, 0.1, -3.0, 2.6, math.nan, 9.9])
     width = np.array([0.5, 0.1, 0.25, 0.05, 1.0, 5.0])
     points = GridPoints.within(centre, width, 0.25, -12, 39)
@@ -33,7 +33,7 @@ def test_a_window_of_too_many_points_is_not_listed() -> None:
     assert too_many(points.counts).tolist() == [False, True]
 
 
-def test_points_of_the_same_row_are_combined_each_with_each_where_wanted() -> None:
+def test_every_two_points_of_a_wanted_row_are_combined() -> None:
     one = GridPoints.within(np.array([0.0, 5.0, 7.5, 3.0]), np.array([1.0, 0.0, 0.1, 2.0]), 1.0, -99, 99)
     other = GridPoints.within(np.array([4.0, 4.0, 4.0, -4.0]), np.array([0.0, 1.0, 2.0, 1.0]), 1.0, -99, 99)
     wanted = np.array([True, True, True, False])
