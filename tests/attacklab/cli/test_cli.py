@@ -265,8 +265,14 @@ MISTAKES = [
     ("audit some_targets.py:target --sarif -", "--sarif needs the name of a file"),
     ("audit some_targets.py:target --resume .", "cannot write to .: it is a folder"),
     ("prove some_targets.py:target --json .", "cannot write to .: it is a folder"),
-    ("audit some_targets.py:target --scheduler nowhere", "'nowhere' is no address of a Dask scheduler: missing port"),
-    ("audit some_targets.py:target --scheduler http://host:1", "'http://host:1' is no address of a Dask scheduler"),
+    (
+        "audit some_targets.py:target --scheduler nowhere",
+        "'nowhere' is not the address of a Dask scheduler (missing port",
+    ),
+    (
+        "audit some_targets.py:target --scheduler http://host:1",
+        "'http://host:1' is not the address of a Dask scheduler",
+    ),
     ("audit some_targets.py:target --seconds 5", "--seconds and --memory limit another process; they need --isolate"),
     ("audit some_targets.py:target --memory 5", "--seconds and --memory limit another process; they need --isolate"),
     ("audit some_targets.py:target --isolate --seconds nan", "seconds must be finite and greater than 0, not nan"),

@@ -17,9 +17,11 @@ import numpy as np
 import pytest
 
 from attacklab.errors import TargetError
-from attacklab.execution import runners as execution
+from attacklab.execution import processes, runners
 from attacklab.execution.batches import BATCH_OUTPUTS, Bench, Role, Sample
-from attacklab.execution.runners import AHEAD, Here, ProcessWorkers, WhenLong, Workers, processors
+from attacklab.execution.processes import ProcessWorkers, processors
+from attacklab.execution.runners import Here, WhenLong
+from attacklab.execution.workers import AHEAD, Workers
 from attacklab.findings import Finding, Verdict
 from attacklab.loading import load_target
 from attacklab.referee import Advance, audit
@@ -158,8 +160,11 @@ def test_a_target_that_cannot_be_pickled_runs_here_and_that_is_said() -> None:
     assert finding.verdict is not Verdict.ERROR
     assert pids == {os.getpid()}
     assert len(said) == 1
-    assert said[0].startswith("closure exists in this process only, so it runs here")
-    with pytest.warns(UserWarning, match="closure exists in this process only"):
+    assert said[0].startswith("closure cannot be sent to another process (")
+    with pytest.warns(
+        UserWarning,
+        match=r"closure cannot be sent to another process \(.*\), so it runs in this one; to use workers, define",
+    ):
         ProcessWorkers(2).runner(Bench(Target.dataset(release, epsilon=1.0, name="closure"), [], 0))
 
 
@@ -167,7 +172,9 @@ def test_a_target_without_a_seed_is_not_mixed_up_across_processes() -> None:
     target = Target.dataset(own.unseeded, epsilon=1.0)
     outlines = Bench(target, [Bets()], 0).outlines(0)
     sample = Sample(0, 0, outlines[0].digest(), Role.JUDGE, (0,), 1, 10, spend_all=False)
-    with pytest.raises(TargetError, match="unseeded gave other outputs when it was probed again with the same seed"):
+    with pytest.raises(
+        TargetError, match="unseeded gave different outputs when it was probed again with the same seed, so"
+    ):
         list(Here(Bench(target, [Bets()], 0)).counts(sample, sample.batches()))
 
 
@@ -208,7 +215,7 @@ def test_a_process_that_dies_of_a_batch_that_is_not_needed_fails_nothing() -> No
 
 def test_batches_that_are_not_needed_and_do_not_end_hold_nothing_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches of more than 300 trials hang; the evidence decides before the first of them, in either scenario."""
-    monkeypatch.setattr(execution, "STALE_SECONDS", 0.05)
+    monkeypatch.setattr(processes, "STALE_SECONDS", 0.05)
     target = Target.dataset(own.hanging_in_large_batches, epsilon=0.01)
     attacks = [Bets(("plain", "deadly")), Bets(name="second")]
     with ProcessWorkers(2) as workers:
@@ -233,7 +240,9 @@ def test_an_executor_that_is_broken_fails_every_scenario() -> None:
             raise BrokenExecutor("gone")
 
     findings = audit(own.sound, [Bets(), Bets(name="second")], trials=10, where=Workers(Broken(), 1).runner)
-    assert [finding.reason for finding in findings] == ["the workers are gone (BrokenExecutor: gone)"] * 2
+    assert [finding.reason for finding in findings] == [
+        "the workers are gone (BrokenExecutor: gone); start the audit again"
+    ] * 2
 
 
 def test_failures_of_the_target_come_back_as_they_were(pool: ProcessWorkers) -> None:
@@ -257,14 +266,14 @@ def test_a_long_sample_goes_on_in_workers_and_a_short_one_stays_here(monkeypatch
         where = WhenLong(Workers(executor, 2), say=said.append).runner
         return timeless(audit(own.sound, [Bets(("plain", "deadly"))], trials=trials, where=where)), said, executor.ran
 
-    monkeypatch.setattr(execution, "WATCHED_SECONDS", 0.0)
+    monkeypatch.setattr(runners, "WATCHED_SECONDS", 0.0)
     found, said, ran = audited(20_000)
     assert (said, ran) == ([], 0)
     assert found == timeless(audit(own.sound, [Bets(("plain", "deadly"))], trials=20_000))
-    monkeypatch.setattr(execution, "LONG_SECONDS", 0.0)
+    monkeypatch.setattr(runners, "LONG_SECONDS", 0.0)
     found, said, ran = audited(20_000)
     assert len(said) == 1
-    assert said[0].endswith("going on in 2 processes")
+    assert said[0].endswith("continuing in 2 processes")
     assert ran > 0
     assert found == timeless(audit(own.sound, [Bets(("plain", "deadly"))], trials=20_000))
 
