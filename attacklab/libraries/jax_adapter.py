@@ -37,7 +37,7 @@ def _additive(sampler_name: str, dtype_name: str, scale: float) -> Any:
     def release(answer: float, trials: int, rng: np.random.Generator) -> Any:
         value = jax.numpy.asarray(answer, dtype)
         if value.item() != answer:
-            raise ValueError(f"the answer {answer} is no {dtype}")
+            raise ValueError(f"the answer {answer} cannot be represented in {dtype}")
         return np.concatenate([drawn(value, rng) for _ in range(-(-trials // BLOCK))])[:trials]
 
     release(0.0, 1, np.random.default_rng(0))

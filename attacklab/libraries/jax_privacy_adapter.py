@@ -38,7 +38,7 @@ def _privatizer(dtype_name: str, epsilon: float, delta: float) -> dict[str, Any]
     def release(answer: float, trials: int, rng: np.random.Generator) -> Any:
         gradient = jax.numpy.full((BLOCK,), answer, dtype)
         if gradient[0].item() != answer:
-            raise ValueError(f"the answer {answer} is no {dtype}")
+            raise ValueError(f"the answer {answer} cannot be represented in {dtype}")
         return np.concatenate([drawn(gradient, rng) for _ in range(-(-trials // BLOCK))])[:trials]
 
     release(0.0, 1, np.random.default_rng(0))  # compiles

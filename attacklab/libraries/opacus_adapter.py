@@ -57,7 +57,7 @@ def _optimizer(epsilon: float, delta: float, *, secure_mode: bool) -> dict[str, 
         )
         parameter.summed_grad = torch.full((trials,), answer, dtype=torch.float32)
         if parameter.summed_grad[0].item() != answer:
-            raise ValueError(f"the answer {answer} is no {torch.float32}")
+            raise ValueError(f"the answer {answer} cannot be represented in {torch.float32}")
         optimizer.add_noise()
         return parameter.grad.numpy()
 

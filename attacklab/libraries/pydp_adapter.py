@@ -19,7 +19,7 @@ UNSEEDED = True
 def _double(answer: float) -> float:
     """The answer as the double that the mechanism takes; the rounding of an integer to one is not its own."""
     if isinstance(answer, int) and int(float(answer)) != answer:
-        raise ValueError(f"the answer {answer} is no double")
+        raise ValueError(f"the answer {answer} is not a double")
     return float(answer)
 
 

@@ -24,7 +24,7 @@ def _answer(answer: float, dtype: Any) -> Any:
 
     tensor = torch.tensor(answer, dtype=dtype)
     if tensor.item() != answer:
-        raise ValueError(f"the answer {answer} is no {dtype}")
+        raise ValueError(f"the answer {answer} cannot be represented in {dtype}")
     return tensor
 
 

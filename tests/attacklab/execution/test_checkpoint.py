@@ -410,7 +410,7 @@ def test_a_run_whose_disk_is_full_says_so_and_can_be_gone_on_with(path: Path) ->
     again, _, (said,) = audited(path)
     assert again == findings
     assert path.read_bytes() == whole
-    assert said.endswith("and is drawn again")
+    assert said.endswith(" is damaged, so the rest is drawn again")
 
 
 def test_the_end_of_the_workers_is_not_kept_as_a_failure_of_the_target(path: Path) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from attacklab.errors import UsageError
 from attacklab.execution import worker_process
 from attacklab.execution.processes import ProcessWorkers
 from attacklab.execution.workers import Workers
@@ -248,6 +249,6 @@ def test_a_target_that_kills_whoever_waits_for_it_breaks_an_executor_and_that_is
 
 def test_where_there_are_no_process_groups_no_process_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "win32")
-    with ProcessWorkers(1) as workers, pytest.raises(OSError, match="need a POSIX system, not Windows"):
+    with ProcessWorkers(1) as workers, pytest.raises(UsageError, match="need a POSIX system, not Windows"):
         audit(own.sound, [Bets()], trials=100, where=workers.runner)
     assert workers.pids() == []
