@@ -1,4 +1,4 @@
-"""Checkpoints: whenever a run ends, a run that goes on from its file is the run that was never interrupted."""
+"""Checkpoints: wherever a run ends, one that continues from its file equals a run that was never interrupted."""
 
 from __future__ import annotations
 

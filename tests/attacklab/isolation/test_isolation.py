@@ -1,4 +1,4 @@
-"""Targets in another process: what they do to it is told in one line, and nothing of it is left over."""
+"""Targets in another process: whatever they do to it is reported in one line, and no process is left behind."""
 
 from __future__ import annotations
 
