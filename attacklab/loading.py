@@ -130,7 +130,8 @@ def _described(description: dict[str, Any], spec: str, name: str) -> Target:
     """The target that a dict of plain values describes."""
     rest = {key: value for key, value in description.items() if key not in ("kind", "release")}
     if description.get("kind") not in list(Kind) or "release" not in description:
-        raise UsageError(f"{spec} returned a dict that needs a release, and a kind out of {', '.join(Kind)}")
+        told = f"{spec} returned a dict with {', '.join(map(str, description)) or 'no keys'}"
+        raise UsageError(f"{told}; it must have a release, and a kind out of {', '.join(Kind)}")
     return made_target(Kind(description["kind"]), description["release"], name=name, **rest)
 
 

@@ -1,8 +1,8 @@
 """PyTorch's samplers on the CPU, their noise added to an answer of the same format, as training code does it.
 
-PyTorch claims no privacy for them; the claim judged here is that of programs that use them this way. An answer must be a
-number in the format of the sampler: others are refused, because the sampler would not do that rounding. bfloat16 comes
-out as binary32, which holds all its numbers: numpy has no bfloat16.
+PyTorch claims no privacy for them; the claim judged here is that of programs that use them this way. An answer must be
+a number in the format of the sampler: others are refused, because the sampler would not do that rounding. bfloat16
+comes out as binary32, which holds all its numbers: numpy has no bfloat16.
 
 `torch.distributions` draws from PyTorch's global generator, which is seeded before each call; `torch.normal` takes one.
 """

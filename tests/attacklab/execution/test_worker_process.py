@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +18,14 @@ from attacklab.errors import UsageError
 from attacklab.execution import worker_process
 from attacklab.execution.processes import ProcessWorkers
 from attacklab.execution.workers import Workers
-from attacklab.findings import Finding
 from attacklab.referee import audit
 from attacklab.targets import Target
 from tests.attacklab.execution import process_targets as own
 from tests.attacklab.execution.process_targets import Bets, Fails
+from tests.attacklab.execution.shared import timeless
 
 ROOT = str(Path(__file__).parents[3])
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
-
-
-def timeless(findings: list[Finding]) -> list[Finding]:
-    return [replace(finding, seconds=0.0) for finding in findings]
 
 
 def alive(pid: int) -> bool:
