@@ -13,5 +13,5 @@ A backend with a `concurrent.futures.Executor` inherits all of this from `worker
 the constructor and overrides `submit`, `outcome`, `drop` and `close` where its failures look different. `dask.py` is
 the model. The command line chooses a backend in `attacklab/cli`.
 
-Imports in this folder point one way: dask, processes > workers > runners, worker_process > batches.
+Imports in this folder point one way: dask, processes > workers > checkpoint, worker_process > runners > batches.
 """

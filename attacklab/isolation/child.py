@@ -166,7 +166,7 @@ def _loaded(spec: str, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
 
 
 def _from_description(made: Any, name: str) -> Any:
-    """A target as it is; what describes one in a dict of plain values, with the attributes of a target."""
+    """What a function returned, with the attributes of a target: a dict describes one in plain values."""
     if not isinstance(made, dict):
         return made
     needed = {"kind", "release", "epsilon"}

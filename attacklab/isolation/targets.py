@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.claims import PrivacyClaim
-from attacklab.errors import UsageError
+from attacklab.errors import UsageError, UsageTypeError
 from attacklab.isolation.codec import decoded, encoded
 from attacklab.isolation.failures import ChildError, ChildFailure, ReleaseError
 from attacklab.isolation.process import DEFAULT_SECONDS, ChildProcess, Limits
@@ -119,7 +119,7 @@ class ProcessRelease:
                 raise announced_failure(greeting)
             if not {"kind", "version"} <= set(greeting):
                 told = f"{self._command[0]} did not start; is it a Python with numpy installed?"
-                raise ChildError(ChildFailure.GARBAGE, told)
+                raise ChildError(ChildFailure.LOADING, told)
         except BaseException:
             self._close()
             raise
@@ -170,7 +170,7 @@ def isolated(
     named = {} if relation is None else {"relation": Relation(relation)}
     settings = {
         "kind": kind,
-        "parameters": {key: encoded(value) for key, value in given.items()},
+        "parameters": {key: _parameter(key, value) for key, value in given.items()},
         "relation": named.get("relation"),
     }
     adapter = adapter_file(place)
@@ -231,6 +231,13 @@ def external(
         raise UsageError(f"there is no program {name!r}, or it is not executable; check its path and mode")
     target = made_target(kind, release, name=name, epsilon=epsilon, **parameters)
     return replace(target, version=_digest(command))
+
+
+def _parameter(name: str, value: Any) -> Any:
+    try:
+        return encoded(value)
+    except TypeError:
+        raise UsageTypeError(f"{name} must be a number or numbers, not {value!r}") from None
 
 
 def _digest(command: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import pickle
 import platform
@@ -467,6 +468,7 @@ def test_a_target_with_a_claim_of_its_own_is_described_as_in_this_process(
         (f"{MISBEHAVING}:sound", {"epsilon": None}, "needs an epsilon"),
         (f"{MISBEHAVING}:sound", {"bounds": (0.0, 1.0)}, "^a noise target takes no bounds$"),
         (f"{MISBEHAVING}:sound", {"epsilon": -1.0}, "epsilon must be"),
+        (f"{MISBEHAVING}:sound", {"delta": "1e-6"}, "^delta must be a number or numbers, not '1e-6'$"),
         (f"{MISBEHAVING}:sound", {"seconds": 0.0}, "seconds must be finite and greater than 0"),
         (f"{MISBEHAVING}:sound", {"seconds": float("nan")}, "seconds must be finite and greater than 0"),
         (f"{MISBEHAVING}:sound", {"memory_bytes": 1023}, "memory_bytes must be at least 1024, not 1023"),
@@ -544,6 +546,15 @@ def test_a_target_may_have_a_module_of_its_own_with_the_name_of_one_beside_the_c
     file.write_text("import codec\ndef laplace(answer, trials, rng):\n    return [codec.ANSWER] * trials\n")
     monkeypatch.chdir(tmp_path)  # which the child puts first on its path
     assert made(isolated, f"{file}:laplace").outputs(0.0, 2, rng()).tolist() == [7, 7]
+
+
+@pytest.mark.parametrize("name", ["child.py", "codec.py"])
+def test_what_runs_in_other_interpreters_is_python_3_8_and_imports_numpy_alone(name: str) -> None:
+    tree = ast.parse(Path(isolation.__file__).with_name(name).read_text(), feature_version=(3, 8))
+    imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    imported |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    others = {name.partition(".")[0] for name in imported} - sys.stdlib_module_names
+    assert others == ({"numpy", "attacklab"} if name == "child.py" else {"numpy"})  # attacklab for type checkers
 
 
 def test_an_interpreter_without_numpy_is_told(made: Made, tmp_path: Path) -> None:
