@@ -195,7 +195,7 @@ def test_a_librarys_target_runs_in_a_process_of_its_own(attacklab: Any, monkeypa
 
 def test_a_library_that_is_not_installed_is_named(attacklab: Any) -> None:
     status, _, err = attacklab("audit pipelinedp:laplace")
-    told = f"pipeline-dp is not installed in {sys.prefix}; attacklab list tells where it is"
+    told = f"pipeline-dp is not installed in {sys.prefix}; see which environments have it: attacklab list"
     assert (status, err) == (2, f"attacklab: cannot be loaded: {told}\n")
 
 
