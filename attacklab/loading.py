@@ -1,4 +1,4 @@
-"""Loading a target by the name that a command line gives it."""
+"""Loading a target by its name, as the command line writes it."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ def load_target(spec: str, *, kind: Kind | None = None, epsilon: float | None = 
 
     Args:
         spec: `path/to/file.py:name`, `package.module:name` or `library:mechanism`. The name may be a `Target`, a
-            function that makes one or describes it in a dict (called with `epsilon=...` where an ε is given), or, where
-            `kind` is given, a bare release function.
+            function that makes one or describes it in a dict (called with `epsilon=...` if an ε is given), or, with a
+            `kind`, a bare release function.
         kind: the kind of a bare release function.
         epsilon: the claimed ε; needed for a bare release function.
-        **parameters: what else the constructor of that kind takes (delta, sensitivity, bounds, noise_scale, relation).
+        **parameters: other arguments of the constructor of that kind (delta, sensitivity, bounds, noise_scale,
+            relation).
 
     Raises:
-        ValueError: the name cannot be found or is not a target; the message says what to write instead.
+        UsageError: the name cannot be found or is not a target; the message says what to write instead.
     """
     place, name = place_and_name(spec)
     module = _module(adapter_module(place) or place)
@@ -44,10 +45,10 @@ def load_target(spec: str, *, kind: Kind | None = None, epsilon: float | None = 
         hint = f"did you mean {near[0]!r}?" if near else f"targets in it: {', '.join(known) or 'none'}"
         raise UsageError(f"{place} has no {name!r}; {hint}")
     if epsilon is not None:
-        PrivacyClaim(epsilon)  # before it is handed to somebody's code
+        PrivacyClaim(epsilon)  # checked before other people's code sees it
     if kind is not None:
         if epsilon is None:
-            raise UsageError(f"{spec} is taken as a release function, which needs an epsilon")
+            raise UsageError(f"{spec} is taken as a release function, which needs an epsilon; add --epsilon")
         if isinstance(found, Target):
             raise UsageError(f"{spec} is a target with a claim of its own; leave the kind and the parameters out")
         target = made_target(kind, found, epsilon=epsilon, name=name, **parameters)
@@ -65,22 +66,24 @@ def load_target(spec: str, *, kind: Kind | None = None, epsilon: float | None = 
 
 
 def place_and_name(spec: str) -> tuple[str, str]:
-    """The file, module or library of a target's name, and the name in it.
+    """Split a target's name into its file, module or library, and the name in that.
 
     Raises:
-        ValueError: it has not both.
+        UsageError: one of the two is missing.
     """
     place, separator, name = spec.rpartition(":")
     if not separator or not place or not name:
-        raise UsageError(f"target {spec!r} must be written path/file.py:name or package.module:name")
+        raise UsageError(
+            f"target {spec!r} must be written path/file.py:name or package.module:name or library:mechanism"
+        )
     return place, name
 
 
 def made_target(kind: Kind, release: Release, **parameters: Any) -> Target:
-    """The target that the constructor of a kind makes of a release.
+    """Make a target of this kind from a release.
 
     Raises:
-        ValueError: that constructor does not take these parameters, or one is out of range.
+        UsageError: the constructor of this kind does not take these parameters, or one is out of range.
     """
     constructor = getattr(Target, kind.value)
     taken = inspect.signature(constructor).parameters
@@ -95,17 +98,17 @@ def made_target(kind: Kind, release: Release, **parameters: Any) -> Target:
 
 
 def targets_of(place: str) -> dict[str, str]:
-    """The targets that a module holds, each with the first line of its documentation; `place` as before the colon.
+    """The targets in a module, each with the first line of its documentation; `place` is what precedes the colon.
 
     Raises:
-        ValueError: the module cannot be loaded.
+        UsageError: the module cannot be loaded.
     """
     module = _module(place)
     return {name: (inspect.getdoc(getattr(module, name)) or "").partition("\n")[0] for name in _targets_in(module)}
 
 
 def _called(maker: Callable[..., Any], spec: str, epsilon: dict[str, float], parameters: dict[str, Any]) -> Target:
-    needed = f"{spec} is a release function: say its kind (and epsilon), or name a Target"
+    needed = f"{spec} looks like a release function; add --kind and --epsilon, or name a Target"
     try:
         inspect.signature(maker).bind(**epsilon, **parameters)
     except TypeError as error:
@@ -113,7 +116,7 @@ def _called(maker: Callable[..., Any], spec: str, epsilon: dict[str, float], par
     try:
         made = maker(**epsilon, **parameters)
     except ModuleNotFoundError as error:
-        raise UsageError(f"{spec} needs {error.name}, which is not installed here") from error
+        raise UsageError(f"{spec} needs {error.name}, which is not installed in {sys.prefix}; install it") from error
     except (Exception, SystemExit) as error:
         raise UsageError(f"{spec} raised {in_one_line(error)}") from error
     if isinstance(made, dict):
@@ -127,7 +130,8 @@ def _described(description: dict[str, Any], spec: str, name: str) -> Target:
     """The target that a dict of plain values describes."""
     rest = {key: value for key, value in description.items() if key not in ("kind", "release")}
     if description.get("kind") not in list(Kind) or "release" not in description:
-        raise UsageError(f"{spec} returned a dict without a release, or without a kind out of {', '.join(Kind)}")
+        told = f"{spec} returned a dict with {', '.join(map(str, description)) or 'no keys'}"
+        raise UsageError(f"{told}; it must have a release, and a kind out of {', '.join(Kind)}")
     return made_target(Kind(description["kind"]), description["release"], name=name, **rest)
 
 
@@ -135,10 +139,10 @@ def _module(place: str) -> ModuleType:
     if place.endswith(".py"):
         path = Path(place)
         if not path.is_file():
-            raise UsageError(f"there is no file {place}")
+            raise UsageError(f"there is no file {place}; check the path")
         module_spec = importlib.util.spec_from_file_location(path.stem, path)
         if module_spec is None or module_spec.loader is None:
-            raise UsageError(f"{place} is not a Python file")
+            raise UsageError(f"{place} is not a Python file: its name must end in .py")
         module = importlib.util.module_from_spec(module_spec)
         sys.modules.setdefault(path.stem, module)
         try:
@@ -177,7 +181,7 @@ def _version(module: ModuleType) -> str:
         try:
             return f"{distribution} {metadata.version(distribution)}"
         except metadata.PackageNotFoundError as error:
-            raise UsageError(f"{distribution} is not installed in {sys.prefix}") from error
+            raise UsageError(f"{distribution} is not installed in {sys.prefix}; install it") from error
     declared = getattr(module, "__version__", None)
     if declared is not None:
         return str(declared)

@@ -1,11 +1,11 @@
 """Targets whose outputs come with the work that each one took: bits of randomness, or nanoseconds.
 
-An observed target has the claim of the one that it observes, and each of its outputs is a record of two fields, the
-`output` itself, every bit kept, and the `work`. The claim says nothing of work: that a mechanism breaks it together
-with its work is a finding about an adversary who sees both.
+An observed target makes the claim of the target that it observes. Each of its outputs is a record of two fields: the
+`output` itself, with every bit, and the `work`. The claim does not cover work: if outputs and work together break it,
+that is a finding about an adversary who sees both.
 
-Counted work depends on nothing but the seed. Measured time depends on the machine, and drifts: the referee draws one
-side of a pair after the other, so time is to be judged on trials that are interleaved (`interleaved`).
+Counted work depends only on the seed. Measured time depends on the machine, and drifts: the referee draws one side of a
+pair after the other, so judge time on trials that take turns (`interleaved`).
 
 Sources: Jin, McMurtry, Rubinstein and Ohrimenko 2022, 'Are We There Yet? Timing and Floating-Point Attacks on
 Differential Privacy Systems'; Brown 1994, 'Random Number Generation with Arbitrary Strides' (many steps of a linear
@@ -38,7 +38,7 @@ _POOL_BYTES = 128
 
 
 class CountedBits:
-    """A source of random bits that counts those that are taken; it has what a sampler asks of one.
+    """A source of random bits that counts the bits taken; it has the methods that samplers call.
 
     Args:
         rng: where the bits come from.
@@ -50,12 +50,12 @@ class CountedBits:
         self._pool = self._pooled = 0
 
     def take(self, count: int) -> int:
-        """Draw an integer of so many bits.
+        """Draw an integer of `count` bits.
 
         Raises:
-            ValueError: `count` is negative.
+            UsageError: `count` is negative.
         """
-        count = index(count)  # 1 << count overflows for integers of numpy
+        count = index(count)  # 1 << count overflows for numpy integers
         if count < 0:
             raise UsageError(f"count must be at least 0, not {count}")
         self.taken += count
@@ -67,11 +67,11 @@ class CountedBits:
         return drawn
 
     def words(self, count: int) -> NDArray[np.uint64]:
-        """Draw so many words of 64 bits."""
+        """Draw `count` words of 64 bits."""
         return np.array([self.take(_WORD) for _ in range(count)], dtype=np.uint64)
 
     def restart(self) -> None:
-        """A sampler is back in the state in which it was called: of no meaning here."""
+        """Accept a sampler's word that it is back in the state in which it was called; only proofs use it."""
 
     def call(self, sampler: Callable[..., Outcome], *arguments: object) -> Outcome:
         """Run `sampler(*arguments, self)`."""
@@ -82,11 +82,11 @@ def with_bits_taken(target: Target) -> Target:
     """Observe how many random bits the target's sampler takes.
 
     Raises:
-        ValueError: the target has no sampler.
+        UsageError: the target has no sampler.
     """
     sampler = target.sampler
     if sampler is None:
-        raise UsageError(f"{target.name} has no sampler that takes random bits")
+        raise UsageError(f"{target.name} has no sampler that takes random bits; give it one with .exact(sampler)")
 
     def observe(input_: Any, rng: np.random.Generator) -> tuple[Any, int]:
         bits = CountedBits(rng)
@@ -96,7 +96,7 @@ def with_bits_taken(target: Target) -> Target:
 
 
 def with_bits_drawn(target: Target) -> Target:
-    """Observe how many bits the target's release draws from its generator, which is numpy's default one."""
+    """Observe how many bits the target's release draws from its generator, which must be numpy's default."""
 
     def observe(input_: Any, rng: np.random.Generator) -> tuple[Any, int]:
         before = rng.bit_generator.state
@@ -118,21 +118,22 @@ def with_time(target: Target) -> Target:
 
 
 def bits_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> int:
-    """How many bits a PCG64 generator gave between two of its states, fewer than 2^128 words apart.
+    """How many bits a PCG64 generator produced between two of its states, fewer than 2^128 words apart.
 
-    The state is s ← a·s + c mod 2^128, and bit i of the number of steps is the one that sets bit i of s right.
+    A step is s ← a·s + c mod 2^128, so bit i of the number of steps decides whether bit i of s comes out right.
 
     Args:
-        before: `bit_generator.state`, earlier.
-        after: the same, later.
+        before: the earlier `bit_generator.state`.
+        after: the later one.
 
     Raises:
-        ValueError: it is not a state of PCG64, or not of the same generator.
+        UsageError: a state is not one of PCG64, or the states are not of the same generator.
     """
     if before["bit_generator"] != "PCG64" or after["bit_generator"] != "PCG64":
-        raise UsageError(f"bits are counted for PCG64 only, not for {before['bit_generator']}")
+        other = next(state["bit_generator"] for state in (before, after) if state["bit_generator"] != "PCG64")
+        raise UsageError(f"bits are counted for PCG64 only, not for {other}; use numpy.random.default_rng")
     if before["state"]["inc"] != after["state"]["inc"]:
-        raise UsageError("the states must be those of one generator")
+        raise UsageError("before and after must be states of one generator")
     state, goal = before["state"]["state"], after["state"]["state"]
     factor, summand = _MULTIPLIER, before["state"]["inc"]
     words, bit = 0, 1
@@ -143,7 +144,7 @@ def bits_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> int:
         summand = (factor + 1) * summand % _MODULUS
         factor = factor * factor % _MODULUS
         bit <<= 1
-    # Half a word may be left over from either side's last draw of 32 bits.
+    # Either state may hold half a word, left over from a draw of 32 bits.
     halves: int = before["has_uint32"] - after["has_uint32"]
     return _WORD * words + _WORD // 2 * halves
 
@@ -151,15 +152,15 @@ def bits_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> int:
 def interleaved(
     target: Target, pair: NeighbouringPair, trials: int, rng: np.random.Generator
 ) -> tuple[Outputs, Outputs]:
-    """Outputs of a target on both inputs of a pair, in turns, which side goes first being random.
+    """Outputs of a target on both inputs of a pair, drawn in turns; which side goes first is random.
 
-    Whatever slows the machine down then slows both sides down.
+    Whatever slows the machine down then slows down both sides.
 
     Args:
         target: the implementation.
         pair: the inputs.
-        trials: outputs of either.
-        rng: all randomness.
+        trials: the number of outputs for each input.
+        rng: the source of all randomness.
 
     Raises:
         TargetError: the target failed.

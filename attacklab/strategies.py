@@ -1,9 +1,10 @@
 """Hypothesis strategies for what the instrument takes: neighbouring pairs by kind and relation, and their numbers.
 
-Numbers favour what floating point does worst: zeros of both signs, subnormal numbers, powers of two and the doubles
-next to them, the largest and smallest there are. Everything shrinks towards few and simple numbers.
+Numbers favour what floating point handles worst: zeros of both signs, subnormal numbers, powers of two and the doubles
+next to them, and the largest and smallest doubles. Everything shrinks towards few and simple numbers.
 
-They need Hypothesis, which the extra `attacklab[strategies]` installs.
+This module needs Hypothesis, which the extra `attacklab[strategies]` installs; without it, importing it is an
+`ImportError`, as for any module that cannot be imported.
 """
 
 from __future__ import annotations
@@ -31,18 +32,18 @@ T = TypeVar("T")
 
 LARGEST = sys.float_info.max
 SIMPLEST = 16
-"""Whole numbers up to here are what floats shrink to first."""
+"""Floats shrink first to whole numbers up to this size."""
 
 
 def floats(lower: float = -LARGEST, upper: float = LARGEST) -> st.SearchStrategy[float]:
-    """Doubles in [lower, upper], the awkward ones often.
+    """Doubles in [lower, upper], with many awkward ones.
 
     Args:
         lower: the least, finite.
         upper: the largest, finite.
 
     Raises:
-        ValueError: they are not finite, or lower > upper.
+        UsageError: they are not finite, or lower > upper.
     """
     if not (math.isfinite(lower) and math.isfinite(upper) and lower <= upper):
         raise UsageError(f"lower and upper must be finite and lower <= upper, not {lower} and {upper}")
@@ -62,7 +63,7 @@ def utilities(
 
 
 def records(bounds: tuple[float, float], *, least: int = 0, most: int = 32) -> st.SearchStrategy[NDArray[np.float64]]:
-    """Vectors of `least` to `most` records in the bounds, those at the bounds often."""
+    """Vectors of `least` to `most` records within the bounds, many of them at a bound."""
     return _vectors(_record(bounds), least, most)
 
 
@@ -78,7 +79,7 @@ def pairs_of_answers(draw: st.DrawFn, *, sensitivity: float = 1.0) -> Neighbouri
 def pairs_of_utilities(draw: st.DrawFn, *, sensitivity: float = 1.0, most_outcomes: int = 16) -> NeighbouringPair:
     """Two vectors of utilities, no coordinate further apart than the sensitivity, often exactly as far."""
     first = draw(utilities(most_outcomes=most_outcomes))
-    # One move for all is the commonest worst case, and chance would hardly ever come upon it.
+    # The same move for all is the commonest worst case, which chance would hardly ever find.
     together = draw(st.booleans())
     moves = [draw(_move(sensitivity))] * len(first) if together else [draw(_move(sensitivity)) for _ in first]
     second = [_moved(float(utility), move, sensitivity) for utility, move in zip(first, moves, strict=True)]
@@ -89,10 +90,10 @@ def pairs_of_utilities(draw: st.DrawFn, *, sensitivity: float = 1.0, most_outcom
 def pairs_of_records(
     draw: st.DrawFn, bounds: tuple[float, float], relation: Relation, *, least: int = 0, most: int = 32
 ) -> NeighbouringPair:
-    """Two datasets one record apart: one of `least` to `most` records, and one more (add-remove) or one replaced.
+    """Two datasets one record apart: one of `least` to `most` records, and one with a record added or replaced.
 
     Raises:
-        ValueError: the relation is not one of records.
+        UsageError: the relation is neither add-remove nor substitute.
     """
     if relation not in (Relation.ADD_REMOVE, Relation.SUBSTITUTE):
         raise UsageError(f"records are neighbours by add-remove or substitute, not by {relation}")
@@ -115,7 +116,7 @@ def pairs_of_graphs(draw: st.DrawFn, relation: Relation, *, most_nodes: int = 8)
     """Two undirected graphs without loops, one edge or one node (with its edges) apart.
 
     Raises:
-        ValueError: the relation is not one of graphs.
+        UsageError: the relation is neither node nor edge.
     """
     if relation not in (Relation.NODE, Relation.EDGE):
         raise UsageError(f"graphs are neighbours by node or edge, not by {relation}")
@@ -139,11 +140,12 @@ def neighbouring_pairs(target: Target, relation: Relation | None = None) -> st.S
     """Pairs that fit the kind of a target, its sensitivity and its bounds.
 
     Args:
-        target: any but a DATASET target, whose input may be anything.
-        relation: what neighbours are of sums and means; by default that of the claim, add-remove where it names none.
+        target: any target except a DATASET target, whose input may be anything.
+        relation: makes datasets of sums and means neighbours; by default that of the claim, or add-remove if the claim
+            names none.
 
     Raises:
-        ValueError: the target is of kind DATASET.
+        UsageError: the target is of kind DATASET.
     """
     match target.kind:
         case Kind.NOISE:
@@ -155,11 +157,11 @@ def neighbouring_pairs(target: Target, relation: Relation | None = None) -> st.S
             least = int(target.kind is Kind.MEAN)
             return pairs_of_records(target.bounds, relation or target.relation or Relation.ADD_REMOVE, least=least)
         case _:
-            raise UsageError(f"the pairs of a {target.kind} target can be anything: build a strategy from the others")
+            raise UsageError(f"the pairs of a {target.kind} target can be anything; build a strategy from others here")
 
 
 def drawn(strategy: st.SearchStrategy[T], count: int, *, seed: int) -> list[T]:
-    """Draw up to `count` values of a strategy, fewer where it has no more; the same ones for the same seed."""
+    """Draw up to `count` values of a strategy, fewer if it has no more; the same seed draws the same values."""
     found: list[T] = []
 
     @hypothesis.seed(seed)
@@ -192,7 +194,7 @@ def _move(sensitivity: float) -> st.SearchStrategy[float]:
 
 
 def _moved(number: float, move: float, sensitivity: float) -> float:
-    """The sum, or the double next to it where rounding would take the sum too far."""
+    """The sum, or the double next to it if rounding would take the sum too far."""
     there = max(-LARGEST, min(LARGEST, number + move))
     if abs(Fraction(there) - Fraction(number)) > Fraction(sensitivity):
         return math.nextafter(there, number)

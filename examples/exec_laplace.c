@@ -1,10 +1,10 @@
-/* The textbook's Laplace mechanism in C, for `attacklab audit --exec`; see exec_laplace.py beside it, whose outputs it
- * repeats bit for bit, and docs/protocol.md. It answers with binary frames, which are the fastest.
+/* The textbook's Laplace mechanism in C, for `attacklab audit --exec`. Its outputs are those of exec_laplace.py, bit
+ * for bit; docs/protocol.md describes the protocol. It answers with binary frames, the fastest form.
  *
  *     cc -O2 -ffp-contract=off -o exec_laplace exec_laplace.c -lm
  *
- * Requests are lines without spaces inside numbers, so that no JSON library is needed. The machine must be
- * little-endian, since frames are.
+ * The fields of a request are in a fixed order and spacing, so no JSON library is needed. The machine must be
+ * little-endian, because frames are.
  */
 #include <math.h>
 #include <stdint.h>
@@ -42,9 +42,9 @@ int main(void) {
         const char *trials = value_of(line, "\"trials\": ");
         const char *seed = value_of(line, "\"seed\": ");
         if (!strstr(line, "\"kind\": \"noise\"") || !input || !trials || !seed) {
-            puts("{\"error\": \"the Laplace mechanism adds noise; it answers no other requests\"}");
+            puts("{\"error\": \"the Laplace mechanism adds noise; it does not answer other requests\"}");
         } else {
-            /* A float is a string, which strtod reads exactly; an integer it rounds, as a textbook's code does. */
+            /* A float is a string, which strtod reads exactly; it rounds an integer, as a textbook's code does. */
             double answer = strtod(input + (*input == '"'), NULL);
             uint64_t count = strtoull(trials, NULL, 10), state = strtoull(seed, NULL, 10);
             printf("{\"binary\": \"f8\", \"count\": %llu}\n", (unsigned long long)count);

@@ -1,7 +1,7 @@
 """The textbook's Laplace mechanism as a program of its own, for `attacklab audit --exec`.
 
-It reads one JSON request a line and answers with one line, its floats as hex strings (docs/protocol.md). Nothing of
-attacklab is imported: this could be any program. It claims ε = 1 for an answer of sensitivity 1, and its floats break
+It reads one JSON request a line and answers each with one line, floats as hex strings (docs/protocol.md). It imports
+nothing from attacklab: this could be any program. It claims ε = 1 for an answer of sensitivity 1, and its floats break
 that claim (Mironov 2012): which doubles can come out depends on the true answer.
 """
 
@@ -27,7 +27,7 @@ def words(seed: int) -> Iterator[int]:
 
 
 def laplace(answer: float, trials: int, seed: int) -> list[float]:
-    """The answer with Laplace noise: a sign, and the logarithm of a uniform number in (0, 1]."""
+    """The answer plus Laplace noise: a random sign, times the logarithm of a uniform number in (0, 1]."""
     source = words(seed)
     outputs = []
     for _ in range(trials):
@@ -48,7 +48,7 @@ def main() -> None:
             outputs = laplace(answer, request["trials"], request["seed"])
             reply = {"outputs": [output.hex() for output in outputs]}
         else:
-            reply = {"error": f"the Laplace mechanism adds noise; it answers no {request['kind']} requests"}
+            reply = {"error": f"the Laplace mechanism adds noise; it does not answer {request['kind']} requests"}
         print(json.dumps(reply), flush=True)
 
 

@@ -26,7 +26,10 @@ from attacklab.attacks import ATTACKS, ON_REQUEST
 from attacklab.attacks.base import Attack
 from attacklab.errors import ArithmeticModeError, UsageError
 from attacklab.execution.batches import Bench
-from attacklab.execution.runners import DaskWorkers, Here, Load, ProcessWorkers, Runner, WhenLong, processors
+from attacklab.execution.dask import DaskWorkers
+from attacklab.execution.processes import ProcessWorkers, processors
+from attacklab.execution.runners import Here, Runner, WhenLong
+from attacklab.execution.workers import Load
 from attacklab.findings import (
     Finding,
     Verdict,

@@ -1,9 +1,8 @@
-"""What is run, wherever it runs: an attack's scenarios, and the samples drawn for them batch by batch.
+"""What runs, wherever it runs: an attack's scenarios, and the samples drawn for them batch by batch.
 
 All randomness of a batch is derived from the seed, the attack's name, the scenario, the role of the sample, the side of
-the pair and the batch's number, and where a sample is cut into batches depends on its size alone. So a batch has the
-same counts in whichever process it is drawn, and an event leaves its process as counts only: nothing that holds code
-has to travel.
+the pair and the batch's number, and how a sample is cut into batches depends on its size alone. So a batch has the same
+counts in whichever process it is drawn. Only counts of events leave that process: no code has to travel.
 """
 
 from __future__ import annotations
@@ -33,12 +32,12 @@ BATCH_OUTPUTS = 1 << 16
 """Outputs drawn at a time: large enough to hide the cost of a call, small enough that memory stays constant."""
 
 KEPT_BYTES = 1 << 24
-"""The C library of Linux gives freed blocks back to the system, and their pages cost more than the outputs in them: a
-fast release takes four times as long. It keeps blocks up to the largest one that was ever freed."""
+"""The C library of Linux returns freed blocks to the system, and new pages cost more than the outputs in them: a fast
+release takes four times as long. It keeps blocks up to the size of the largest one that was ever freed."""
 
 FIRST_LOOK = 64
 GROWTH = 1.25
-"""The evidence is looked at after so many trials, and then each time that their number has grown by this factor."""
+"""The evidence is looked at after `FIRST_LOOK` trials, and then each time their number has grown by this factor."""
 
 
 class Role(enum.IntEnum):
@@ -70,7 +69,7 @@ class Outline:
         return cls(described_pair(scenario.pair), descriptions, scenario.answers)
 
     def digest(self) -> str:
-        """What tells this scenario from another one."""
+        """A text that tells this scenario from any other."""
         return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -79,9 +78,9 @@ class Batch:
     """A part of a sample.
 
     Attributes:
-        number: which one, from 0.
+        number: its place in the sample, from 0.
         rows: its trials.
-        done: the sample's trials up to its end.
+        done: the sample's trials up to the end of this batch.
         looked_at: whether the evidence is looked at after it.
     """
 
@@ -93,16 +92,16 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Trials to be drawn for one role in one scenario.
+    """Trials to draw for one role in one scenario.
 
     Attributes:
         attack: the attack's place among those that run.
         scenario: the scenario's place among those of the attack.
         outline: the digest of the scenario's outline.
         role: what it is for.
-        events: the places of the events that are counted.
-        answers: outputs of either input a trial.
-        trials: how many at the most.
+        events: the places of the events to count.
+        answers: outputs of each input in one trial.
+        trials: the most to draw.
         spend_all: whether the evidence is looked at after the last trial only.
     """
 
@@ -130,10 +129,10 @@ class Sample:
 
 @contextlib.contextmanager
 def _naming(attack: Attack) -> Iterator[None]:
-    """Have what an attack's own code raises say which attack, and where in it."""
+    """Turn whatever an attack's own code raises into an error that names the attack and the line."""
     try:
         yield
-    except TargetError:
+    except (TargetError, AttackError):
         raise
     except Exception as error:
         *_, last = traceback.extract_tb(error.__traceback__)
@@ -145,7 +144,7 @@ def applies(attack: Attack, target: Target) -> bool:
     """Whether an attack applies to a target.
 
     Raises:
-        AttackError: the attack cannot say.
+        AttackError: the attack raised an exception.
     """
     with _naming(attack):
         return attack.applies_to(target)
@@ -155,22 +154,23 @@ class Bench:
     """A target, attacks and a seed: all that scenarios and counts derive from.
 
     Args:
-        target: the implementation; nothing but this class runs its release.
-        attacks: the attacks, named by their places from here on.
-        seed: what all randomness is derived from.
+        target: the implementation; only this class runs its release.
+        attacks: the attacks, known by their places from here on.
+        seed: the source of all randomness.
     """
 
     def __init__(self, target: Target, attacks: Sequence[Attack], seed: int) -> None:
-        np.empty(KEPT_BYTES, dtype=np.uint8)  # freed at once: see there
+        np.empty(KEPT_BYTES, dtype=np.uint8)  # freed at once, for the reason given there
         self.target, self.attacks, self.seed = target, tuple(attacks), seed
         self._scenarios: dict[int, tuple[Scenario, ...]] = {}
         self._digests: dict[int, tuple[str, ...]] = {}
 
     def outlines(self, attack: int) -> tuple[Outline, ...]:
-        """The scenarios of an attack on pairs that the claim covers, found anew.
+        """Find the scenarios of an attack on pairs that the claim covers.
 
         Raises:
-            TargetError: the target failed while it was probed, or the attack did.
+            TargetError: the target failed while it was probed.
+            AttackError: the attack failed.
         """
         probe = prober(self.target, self.seed, self.attacks[attack].name)
         with _naming(self.attacks[attack]):
@@ -185,26 +185,27 @@ class Bench:
         """Draw one batch and count each event of the sample in it.
 
         Raises:
-            TargetError: the target failed, or its scenarios are others here than where the sample was planned, or an
-                event gave no decision a trial.
+            TargetError: the target failed, or its scenarios differ from those for which the sample was planned.
+            AttackError: an event did not give one decision a trial.
         """
         if sample.attack not in self._scenarios:
             self.outlines(sample.attack)
         if self._digests[sample.attack][sample.scenario : sample.scenario + 1] != (sample.outline,):
             raise TargetError(
-                f"{self.target.name} gave other outputs when it was probed again with the same seed, so that "
-                f"{self.attacks[sample.attack].name} takes another pair: it can be audited in one process and in one "
-                "go only"
+                f"{self.target.name} gave different outputs when it was probed again with the same seed, so "
+                f"{self.attacks[sample.attack].name} chose another pair; draw all randomness from the given generator, "
+                "or audit it in one process and without a checkpoint"
             )
         scenario = self._scenarios[sample.attack][sample.scenario]
         events = [scenario.events[place] for place in sample.events]
         with _naming(self.attacks[sample.attack]):
             drawn = self._outputs(scenario, sample, batch)
-            inside = [[_inside(event, outputs) for event in events] for outputs in drawn]
+            name = self.attacks[sample.attack].name
+            inside = [[_inside(name, event, outputs) for event in events] for outputs in drawn]
         return tuple(Counts.of(*sides) for sides in zip(*inside, strict=True))
 
     def _outputs(self, scenario: Scenario, sample: Sample, batch: Batch) -> Iterator[Outputs]:
-        """Outputs for the first and for the second input, a row a trial."""
+        """Outputs for the first and for the second input, one row a trial."""
         for side, input_ in enumerate((scenario.pair.first, scenario.pair.second)):
             outputs = self.target.outputs(
                 input_,
@@ -238,9 +239,9 @@ def _rng(seed: int, name: str, number: int, role: Role, side: int, batch: int) -
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
 
 
-def _inside(event: Event, outputs: Outputs) -> NDArray[np.bool_]:
+def _inside(attack: str, event: Event, outputs: Outputs) -> NDArray[np.bool_]:
     inside: Any = event.contains(outputs)
     if isinstance(inside, np.ndarray) and inside.shape == (len(outputs),) and inside.dtype == np.bool_:
         return inside
     gave = f"{inside.dtype}{inside.shape}" if isinstance(inside, np.ndarray) else described(inside)
-    raise TypeError(f"event {event.description!r} gave {gave}, not one bool a trial")
+    raise AttackError(f"attack {attack}: event {event.description!r} gave {gave}, not one bool a trial")

@@ -1,10 +1,10 @@
-"""Checkpoints: what an audit has drawn, in a file of lines that only grows, from which it goes on after any end.
+"""Checkpoints: what an audit has drawn, in a file of lines that only grows, from which it continues however it ended.
 
-The first line says which run the file belongs to; every other holds one result. The order of the results depends on
-nothing but the run, so a run that is started again reads them back as it would have drawn them, in constant memory, and
-the file is the same whatever the number of workers. Each line is a JSON array of a checksum and its content; the
-checksum covers those before it too, so that no line can be lost, moved or altered unseen. From the first line that is
-damaged, such as the last one of a process that was killed, results are drawn again.
+The first line says which run the file belongs to; every other line holds one result. The order of the results depends
+only on the run, so a run that is started again reads them back in the order in which it would have drawn them, in
+constant memory, and the file is the same whatever the number of workers. Each line is a JSON array of a checksum and
+its content; the checksum covers the earlier lines too, so that no line can be lost, moved or altered unseen. From the
+first damaged line on, such as the last line of a process that was killed, results are drawn again.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class Checkpoint:
     """The file of one run; made if it does not exist.
 
     Args:
-        path: where.
-        run: whatever the results depend on, as JSON values.
-        say: is told, in one line, what was found in it.
+        path: the file.
+        run: everything that the results depend on, as JSON values.
+        say: is told, in one line, what was found in the file.
 
     Raises:
-        ValueError: the file is something else, belongs to another run, or another process is writing it.
+        UsageError: the file is not a checkpoint, belongs to another run, or another process is writing it.
         OSError: it cannot be read or written.
     """
 
@@ -57,8 +57,8 @@ class Checkpoint:
                 self._file.truncate(end)
             self._left = found
             if found or damaged:
-                lost = f"; what follows is damaged in line {found + 2} and is drawn again" if damaged else ""
-                say(f"{path}: going on after {found} results{lost}")
+                lost = f"; line {found + 2} is damaged, so the rest is drawn again" if damaged else ""
+                say(f"{path}: continuing after {found} results{lost}")
             self._file.seek(first)
         except BaseException:
             self._file.close()
@@ -71,31 +71,36 @@ class Checkpoint:
         self._file.close()
 
     def recalled(self, key: list[Any]) -> Any:
-        """The result kept under this key, or None where the file ends here.
+        """The result kept under this key, or None if the file ends here.
 
         Raises:
-            ValueError: another result stands here.
+            UsageError: the next result is another one, or the file was altered while it was read.
         """
         if not self._left:
             return None
         self._left -= 1
-        self._last, content = _read(self._last, self._file.readline())
+        try:
+            self._last, content = _read(self._last, self._file.readline())
+        except ValueError:
+            raise UsageError(f"{self._path} was altered while this run read it; start the run again") from None
         entry = json.loads(content)
         if entry["key"] != key:
-            raise UsageError(f"{self._path} has the result of {entry['key']} where this run needs that of {key}")
+            raise UsageError(
+                f"{self._path} has the result of {entry['key']} where this run needs that of {key}; choose another file"
+            )
         return entry["result"]
 
     def keep(self, key: list[Any], result: Any) -> None:
-        """Append a result; it stays should this process be killed.
+        """Append a result; it is kept even if this process is killed.
 
         Raises:
-            OSError: it cannot be written; what is there of it will be taken for damage.
+            OSError: it cannot be written; a part of it will be taken for damage.
         """
         line, self._last = _line(self._last, json.dumps({"key": key, "result": result}))
         self._append(line)
 
     def _append(self, line: bytes) -> None:
-        """Write past the buffer, in which a line that could not be written would be left."""
+        """Write past the buffer, which would keep a line that could not be written."""
         left = memoryview(line)
         try:
             while left:
@@ -110,10 +115,10 @@ class Checkpoint:
             try:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
-                raise UsageError(f"{self._path} is being written by another run") from error
+                raise UsageError(f"another run is writing {self._path}; wait for it, or choose another file") from error
 
     def _begin(self, first: bytes) -> None:
-        """Write the first line where there is none, or only a part of it, as a process leaves it that was killed."""
+        """Write the first line if there is none, or only the part of it that a killed process has left."""
         self._file.seek(0)
         there = self._file.readline()
         if len(there) < len(first) and first.startswith(there):
@@ -122,14 +127,14 @@ class Checkpoint:
         self._file.seek(0)
 
     def _require_run(self, header: Mapping[str, Any]) -> str:
-        """The checksum of the first line, if that is the line of this run."""
+        """The checksum of the first line, which must be that of this run."""
         try:
             checksum, content = _read("", self._file.readline())
             there = json.loads(content)
             if there["schema"] != SCHEMA:
                 raise ValueError
         except (ValueError, TypeError, KeyError):
-            raise UsageError(f"{self._path} is no checkpoint of an audit ({SCHEMA})") from None
+            raise UsageError(f"{self._path} is not a checkpoint of an audit ({SCHEMA}); choose another file") from None
         ours, theirs = header["run"], there["run"]
         other = [
             f"{name} {theirs.get(name)!r} there, {ours.get(name)!r} here"
@@ -137,7 +142,7 @@ class Checkpoint:
             if theirs.get(name) != ours.get(name)
         ]
         if other:
-            raise UsageError(f"{self._path} belongs to another run: {'; '.join(other)}")
+            raise UsageError(f"{self._path} belongs to another run ({'; '.join(other)}); choose another file")
         return checksum
 
     def _intact(self, checksum: str) -> tuple[int, int, bool]:
@@ -153,7 +158,7 @@ class Checkpoint:
 
 
 class Recorded:
-    """A runner whose results are kept, failures of the target included, and those kept before not run again."""
+    """A runner that keeps its results, failures of the target included, and does not run again what was kept."""
 
     def __init__(self, runner: Runner, checkpoint: Checkpoint) -> None:
         self._runner, self._checkpoint = runner, checkpoint
@@ -231,5 +236,5 @@ def _read(before: str, line: bytes) -> tuple[str, str]:
     content = line[CHECKSUM_DIGITS + 5 : -2].decode()
     intact, checksum = _line(before, content)
     if line != intact:
-        raise UsageError("a damaged line")
+        raise ValueError("a damaged line")
     return checksum, content

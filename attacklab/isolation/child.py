@@ -1,10 +1,10 @@
 """The child's side of an isolated Python target: loads it, then answers requests until its input ends.
 
-Run by its path, `python child.py TARGET SETTINGS`, in an interpreter that may have nothing but numpy installed: hence
-one file that imports nothing of the package, in Python that older interpreters still read. It speaks the protocol of
-docs/protocol.md, after one line of greeting that describes what was loaded. Besides, it looks for two faults that make
-findings meaningless and that only the process itself can see: an arithmetic that is no longer IEEE 754's, and a target
-that seeds the global random state with the same seed at every call, so that its outputs repeat.
+Run by its path, `python child.py TARGET SETTINGS`, in an interpreter that may have nothing but numpy installed. So it
+imports nothing of the package, loads `codec.py` from the file beside it, and keeps to what Python 3.8 can read. It
+first writes one line of greeting, which describes what was loaded, and then follows docs/protocol.md. It also looks for
+two faults that make findings meaningless and that only this process can see: arithmetic that does not follow IEEE 754,
+and a target that seeds the global random state alike at every call, so that its outputs repeat.
 """
 
 from __future__ import annotations
@@ -19,58 +19,44 @@ import os
 import random
 import sys
 from types import ModuleType, SimpleNamespace
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-import numpy as np
+try:
+    import numpy as np
+except ImportError:
+    sys.exit(f"{sys.executable} has no numpy, which targets in it need; install it there")
 
-BINARY_CODES = ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")
-"""numpy's codes of the numbers that a binary frame can hold, little-endian."""
+HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
 
 LOADING = "cannot be loaded"
 
 
 class _Fault(Exception):
-    """A failure together with the protocol's word for its kind."""
+    """A failure, with the protocol's word for its kind."""
 
     def __init__(self, failure: str, message: str) -> None:
         super().__init__(message)
         self.failure = failure
 
 
-def encoded(value: Any) -> Any:
-    """A value as plain JSON, every float as its hex string; numpy arrays and tuples become lists.
-
-    Raises:
-        TypeError: it holds something else than numbers, booleans, None and sequences of them, or floats wider than
-            binary64.
-    """
-    if value is None or isinstance(value, (bool, int)):
-        return value
-    if isinstance(value, (float, np.float32, np.float16)):
-        return float(value).hex()
-    if isinstance(value, (np.integer, np.bool_)):
-        return value.item()
-    if isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.dtype.itemsize > 8:
-        raise TypeError(f"values of type {value.dtype} cannot be sent")
-    if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
-        return encoded(value.tolist())
-    if isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.dtype == object):
-        return [encoded(item) for item in value]
-    kind = value.dtype if isinstance(value, np.ndarray) else type(value).__name__
-    raise TypeError(f"values of type {kind} cannot be sent")
+def _from_file(path: str, name: str) -> tuple[ModuleType, Any]:
+    """A module that a file defines, not yet executed, and the loader that executes it."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise _Fault(LOADING, f"{path} is not a Python file; its name must end in .py")
+    return importlib.util.module_from_spec(spec), spec.loader
 
 
-def decoded(value: Any) -> Any:
-    """What `encoded` made of a value, its floats back to their bits; no text but the lab's own is read so."""
-    if isinstance(value, str):
-        return float.fromhex(value)
-    if isinstance(value, list):
-        return [decoded(item) for item in value]
-    return value
+if TYPE_CHECKING:
+    from attacklab.isolation import codec
+else:
+    # Under no name in `sys.modules`: there a target could find it, or take it for a module of its own.
+    codec, _loader = _from_file(os.path.join(HERE, "codec.py"), "attacklab_codec")  # noqa: PTH118
+    _loader.exec_module(codec)
 
 
 def arithmetic_fault() -> str | None:
-    """How this process fails to compute as IEEE 754 says, or None; the operands are variables, so nothing is folded."""
+    """How this process departs from IEEE 754, or None; the operands are variables, so that nothing is folded."""
     least_normal, one, half_ulp, least_subnormal = 2.0**-1022, 1.0, 2.0**-53, 5e-324
     if least_normal * 0.5 == 0 or least_subnormal * one == 0 or least_subnormal + least_subnormal == least_subnormal:
         return "subnormal numbers are flushed to zero"
@@ -83,9 +69,8 @@ def arithmetic_fault() -> str | None:
 def main() -> None:
     """Load the target that the command line names, greet, and answer every request."""
     spec, settings = sys.argv[1], json.loads(sys.argv[2])
-    here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
-    # The target must not find the modules beside this script under their short names.
-    sys.path[:] = [os.getcwd(), *(place for place in sys.path if os.path.abspath(place) != here)]  # noqa: PTH100, PTH109
+    # The target must not find the modules beside this file under their short names.
+    sys.path[:] = [os.getcwd(), *(place for place in sys.path if os.path.abspath(place) != HERE)]  # noqa: PTH100, PTH109
     requests, answers = _private_streams()
     try:
         release, greeting = _loaded(spec, settings)
@@ -99,7 +84,7 @@ def main() -> None:
         request = json.loads(line)
         if isinstance(request["input"], dict):
             code, shape = request["input"]["binary"], request["input"]["shape"]
-            request["frame"] = requests.read(math.prod(shape) * int(code[1:]))
+            request["frame"] = requests.read(codec.frame_size(code, math.prod(shape)))
         try:
             if not probed:
                 _require_no_seeding(release, request)
@@ -115,7 +100,7 @@ def main() -> None:
 
 
 def _private_streams() -> tuple[BinaryIO, BinaryIO]:
-    """Keep the pipes of the protocol to ourselves: the target reads an empty input and prints to standard error."""
+    """Keep the pipes of the protocol private: the target reads an empty input and prints to standard error."""
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -135,24 +120,24 @@ def _loaded(spec: str, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     module = _module(place)
     found: Any = getattr(module, name, None)
     if found is None:
-        raise _Fault(LOADING, f"{place} has no {name!r}")
+        raise _Fault(LOADING, f"{place} has no {name!r}; check the name")
     version = _version(module)
     if settings["kind"] is not None:
         if hasattr(found, "release"):
             raise _Fault(LOADING, f"{spec} is a target with a claim of its own; leave the kind and the parameters out")
         if not callable(found):
-            raise _Fault(LOADING, f"{spec} is a {type(found).__name__}, not a release function")
+            raise _Fault(LOADING, f"{spec} is of type {type(found).__name__}, not a release function")
         return found, {"kind": settings["kind"], "version": version}
     parameters = {
-        key: tuple(decoded(value)) if isinstance(value, list) else decoded(value)
+        key: tuple(codec.decoded(value)) if isinstance(value, list) else codec.decoded(value)
         for key, value in settings["parameters"].items()
     }
     if settings["relation"] is not None:
         parameters["relation"] = settings["relation"]
-    needed = f"{spec} is a release function: say its kind (and epsilon), or name a Target"
+    needed = f"{spec} looks like a release function; add --kind and --epsilon, or name a Target"
     if not hasattr(found, "release"):
         if not callable(found):
-            raise _Fault(LOADING, f"{spec} is neither a Target nor a function")
+            raise _Fault(LOADING, f"{spec} is of type {type(found).__name__}, neither a Target nor a function")
         try:
             inspect.signature(found).bind(**parameters)
         except TypeError as error:
@@ -169,7 +154,7 @@ def _loaded(spec: str, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         "name": found.name,
         "relation": found.relation,
         "target": {
-            key: encoded(value)
+            key: codec.encoded(value)
             for key, value in {
                 **claim,
                 "sensitivity": found.sensitivity,
@@ -181,15 +166,15 @@ def _loaded(spec: str, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
 
 
 def _from_description(made: Any, name: str) -> Any:
-    """What a function made: a target, or a dict that describes one in plain values."""
+    """What a function returned, with the attributes of a target: a dict describes one in plain values."""
     if not isinstance(made, dict):
         return made
     needed = {"kind", "release", "epsilon"}
     allowed = needed | {"delta", "sensitivity", "bounds", "noise_scale", "relation"}
     if not needed <= set(made) <= allowed:
-        raise _Fault(
-            LOADING, f"{name} returned a dict with {sorted(made)}; {sorted(needed)} of {sorted(allowed)} are needed"
-        )
+        told = f"{name} returned a dict with {', '.join(map(str, made)) or 'no keys'}; it must have "
+        optional = ", ".join(sorted(allowed - needed))
+        raise _Fault(LOADING, f"{told}{', '.join(sorted(needed))}, and may have {optional}")
     return SimpleNamespace(
         kind=made["kind"],
         name=name,
@@ -207,19 +192,16 @@ def _module(place: str) -> ModuleType:
     if not place.endswith(".py"):
         return importlib.import_module(place)
     stem = os.path.splitext(os.path.basename(place))[0]  # noqa: PTH119, PTH122
-    spec = importlib.util.spec_from_file_location(stem, place)
-    if spec is None or spec.loader is None:
-        raise _Fault(LOADING, f"{place} is not a Python file")
-    module = importlib.util.module_from_spec(spec)
+    module, loader = _from_file(place, stem)
     sys.modules.setdefault(stem, module)
-    spec.loader.exec_module(module)
+    loader.exec_module(module)
     return module
 
 
 def _version(module: ModuleType) -> str:
     distribution = getattr(module, "DISTRIBUTION", None)
     if distribution is not None:
-        from importlib import metadata  # here, because the oldest interpreters that can be targets have none
+        from importlib import metadata  # here, since only targets that name a distribution need it
 
         try:
             return f"{distribution} {metadata.version(distribution)}"
@@ -235,7 +217,7 @@ def _version(module: ModuleType) -> str:
 
 
 def _outputs(release: Any, request: dict[str, Any], seed: int, trials: int) -> Any:
-    """One call, the global generators seeded too, so that a target that draws from them can be replayed."""
+    """Call the release once; the global generators are seeded too, so that a target that draws from them replays."""
     fault = arithmetic_fault()
     if fault is not None:
         raise _Fault("arithmetic mode", f"{fault} before a call")
@@ -250,33 +232,33 @@ def _outputs(release: Any, request: dict[str, Any], seed: int, trials: int) -> A
 
 
 def _input(request: dict[str, Any]) -> Any:
-    """A copy of the input, which the target may work on in place."""
+    """A copy of the input, which the target may alter in place."""
     if "frame" in request:
-        described = request["input"]
-        return np.frombuffer(request["frame"], dtype="<" + described["binary"]).reshape(described["shape"]).copy()
-    input_ = decoded(request["input"])
+        code, shape = request["input"]["binary"], request["input"]["shape"]
+        return codec.unframed(request["frame"], code, math.prod(shape)).reshape(shape).copy()
+    input_ = codec.decoded(request["input"])
     return np.array(input_, dtype=request["dtype"])[()] if "dtype" in request else input_
 
 
 def _require_no_seeding(release: Any, request: dict[str, Any]) -> None:
-    """Two calls from different global states must not end in the same one, as they do where the target seeds it."""
+    """Refuse a target that seeds a global generator: two calls from different states then end in the same state."""
     states = []
     for seed in (request["seed"], request["seed"] ^ 1):
         _outputs(release, request, seed, 1)
         states.append((("random", random.getstate()), ("numpy.random", repr(np.random.get_state(legacy=False)))))
     for (module, first), (_, second) in zip(*states):  # noqa: B905 - strict= is not known to older interpreters
         if first == second:
-            raise _Fault("global seed", f"every call seeds the global state of {module} alike, so its outputs repeat")
+            told = f"every call seeds the global state of {module} alike, so its outputs repeat; seed it only once"
+            raise _Fault("global seed", told)
 
 
 def _answer(outputs: Any) -> tuple[dict[str, Any], bytes]:
     if not isinstance(outputs, (list, np.ndarray)) or (isinstance(outputs, np.ndarray) and outputs.ndim == 0):
         raise _Fault("garbage", f"it returned {type(outputs).__name__}, not an array or a list of outputs")
-    if isinstance(outputs, np.ndarray) and outputs.ndim == 1 and outputs.dtype.str[1:] in BINARY_CODES:
-        little = np.ascontiguousarray(outputs, dtype=outputs.dtype.newbyteorder("<"))
-        return {"binary": outputs.dtype.str[1:], "count": len(outputs)}, little.tobytes()
+    if isinstance(outputs, np.ndarray) and outputs.ndim == 1 and codec.binary_code(outputs) is not None:
+        return {"binary": codec.binary_code(outputs), "count": len(outputs)}, codec.framed(outputs)
     try:
-        return {"outputs": encoded(outputs)}, b""
+        return {"outputs": codec.encoded(outputs)}, b""
     except TypeError as error:
         raise _Fault("garbage", f"its outputs: {error}") from error
 

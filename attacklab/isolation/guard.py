@@ -1,9 +1,9 @@
-"""A command of which nothing is left over, however it or this process ends.
+"""A command that leaves no process behind, however it or this process ends.
 
-It leads a process group of its own, which is killed whole. Should this process be killed itself, a guard in that group,
-which waits for the end of a pipe that this process holds open, kills the group, whatever the command is doing; it is
-there before the command starts. This contains faults; it is no sandbox for code that means harm, which could leave its
-group.
+The command leads a process group of its own, which is killed as a whole. If this process is itself killed, a guard in
+that group kills the group, whatever the command is doing: it waits for the end of a pipe that this process holds open,
+and it is there before the command starts. This contains faults. It is not a sandbox for hostile code, which could leave
+its group.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import sys
 import weakref
 from collections.abc import Sequence
 from typing import IO
+
+from attacklab.errors import UsageError
 
 _LAUNCHER = """
 ((read -r _ </dev/fd/"$1"; kill -s KILL -- -$$) >/dev/null 2>&1 &)
@@ -32,18 +34,19 @@ class GuardedProcess:
 
     Args:
         command: the program and its arguments; no shell reads it.
-        stdin: as `subprocess.Popen` takes it.
+        stdin: as for `subprocess.Popen`.
         stdout: likewise.
-        stderr: likewise; that of this process by default.
+        stderr: likewise; by default that of this process.
         memory_bytes: the address space that it may use, in effect a multiple of 1024; None for no limit.
 
     Attributes:
         process: the command; its id is also that of the group.
-        owner: the process that started it; a fork of that one must not use it.
-        close: kills the group, waits for the command and closes its pipes; so does the end of this object.
+        owner: the id of the process that started it; a fork of that process must not use it.
+        close: kills the group, waits for the command and closes its pipes; also called when this object is freed.
 
     Raises:
-        OSError: this system has no process groups, or starts no more processes.
+        UsageError: this system has no process groups.
+        OSError: the system did not start the process.
     """
 
     def __init__(
@@ -78,13 +81,13 @@ class GuardedProcess:
 
 
 def require_process_groups() -> None:
-    """Refuse a system on which nothing here works.
+    """Refuse a system without process groups, on which nothing here works.
 
     Raises:
-        OSError: it has no process groups.
+        UsageError: it has none.
     """
     if sys.platform == "win32":
-        raise OSError("targets in another process need a POSIX system, not Windows")
+        raise UsageError("targets in another process need a POSIX system, not Windows; use Linux, macOS or WSL")
 
 
 def signal_name(number: int) -> str:

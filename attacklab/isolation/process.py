@@ -1,4 +1,4 @@
-"""A child process that answers lines: each answer is waited for so long, and a process that gives none is judged."""
+"""A child process that answers requests: waits for each answer up to a limit, and says why there was none."""
 
 from __future__ import annotations
 
@@ -17,23 +17,24 @@ from typing import Any
 from numpy.typing import NDArray
 
 from attacklab.errors import UsageError
+from attacklab.isolation.failures import ChildError, ChildFailure
 from attacklab.isolation.guard import GuardedProcess, require_process_groups, signal_name
-from attacklab.isolation.wire import LONGEST_LINE, ChildError, ChildFailure, Frame, read_answer
+from attacklab.isolation.wire import LONGEST_LINE, Frame, read_answer
 
 CHUNK = 1 << 16
-"""Bytes read at a time, as many as a pipe usually holds."""
+"""Bytes read at a time: as many as a pipe usually holds."""
 
 KEPT_ERROR_TEXT = 4096
-"""Bytes of standard error that are kept for messages, the last ones."""
+"""The last bytes of standard error, kept for messages."""
 
 DEFAULT_SECONDS = 60.0
-"""The longest wait for one answer, unless told otherwise."""
+"""The default timeout of one request, in seconds."""
 
 IDLE_WINDOW = 0.2
-"""Seconds for which a process that is late is watched, to tell a hang from a computation."""
+"""How long a late process is watched, in seconds, to tell a hang from a computation."""
 
 IDLE_SHARE = 0.02
-"""A late process that uses less of one processor hangs."""
+"""A late process that uses a smaller share of one processor hangs."""
 
 ENDING_SECONDS = 0.5
 """How long a process that closed its output may take to end."""
@@ -44,12 +45,11 @@ class Limits:
     """What a child process may use.
 
     Args:
-        seconds: the longest wait for one answer.
+        seconds: the timeout of one request.
         memory_bytes: its address space, in effect a multiple of 1024; None for no limit.
 
     Raises:
-        ValueError: one of them is out of range.
-        OSError: this system has no process groups or cannot limit memory.
+        UsageError: one of them is out of range, or this system has no process groups or cannot limit memory.
     """
 
     seconds: float = DEFAULT_SECONDS
@@ -63,15 +63,15 @@ class Limits:
             if self.memory_bytes < 1024:
                 raise UsageError(f"memory_bytes must be at least 1024, not {self.memory_bytes}")
             if sys.platform != "linux":
-                raise OSError(f"a memory limit needs Linux, not {sys.platform}")
+                raise UsageError(f"a memory limit needs Linux, not {sys.platform}; leave --memory out")
 
 
 class ChildProcess:
     """A running child process; after a `ChildError` it must be closed, since its pipes may hold half an answer.
 
     Attributes:
-        pid: of the process, and of its process group.
-        owner: the process that started it; a fork of that one must not use it.
+        pid: the id of the process, and of its process group.
+        owner: the id of the process that started it; a fork of that process must not use it.
     """
 
     def __init__(self, command: Sequence[str], limits: Limits) -> None:
@@ -103,7 +103,7 @@ class ChildProcess:
         """The next line that the process writes, without the newline.
 
         Raises:
-            ChildError: there is none within `seconds`, or none that ends.
+            ChildError: no whole line came within `seconds`.
         """
         return self._line(seconds, time.monotonic() + seconds)
 
@@ -116,7 +116,7 @@ class ChildProcess:
 
         Raises:
             ChildError: the process did not answer as the protocol says; the message says how.
-            ReleaseError: the answer is that the release failed.
+            ReleaseError: the answer says that the release failed.
         """
         seconds = self._limits.seconds
         deadline = time.monotonic() + seconds
@@ -145,7 +145,9 @@ class ChildProcess:
             if self._answer.find(b"\n", start) >= 0:
                 return True
             if searched > LONGEST_LINE:
-                raise ChildError(ChildFailure.GARBAGE, f"a line of more than {LONGEST_LINE} bytes")
+                raise ChildError(
+                    ChildFailure.GARBAGE, f"it wrote a line of more than {LONGEST_LINE} bytes; use a binary frame"
+                )
             return False
 
         self._wait(complete, seconds, deadline)
@@ -161,14 +163,14 @@ class ChildProcess:
             if left <= 0:
                 raise self._late(seconds)
             for key, _ in self._selector.select(left):
-                key.data(self)  # a bound method would make a cycle, which only the collector could end
+                key.data(self)  # a bound method would make a cycle, which only the garbage collector could free
 
     def _write_request(self) -> None:
         try:
             self._request = self._request[os.write(self._stdin, self._request) :]
         except BlockingIOError:
             return
-        except BrokenPipeError:  # it ended, or reads no more: what it still writes will tell
+        except BrokenPipeError:  # it ended, or reads no more: what it still writes will say why
             self._request = self._request[:0]
         if not self._request:
             self._selector.unregister(self._stdin)
@@ -216,7 +218,7 @@ class ChildProcess:
 
 
 def _processor_seconds(group: int) -> float:
-    """Processor time used so far by the running processes of a group, and by those that they waited for."""
+    """Processor time used so far by the running processes of a group, and by children that they waited for."""
     ticks = 0
     for status in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):  # it ended meanwhile

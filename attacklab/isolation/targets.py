@@ -1,8 +1,8 @@
 """Targets that run in another process: a Python one in a child interpreter, or any program that speaks the protocol.
 
-What such a target does to its process (it crashes, hangs, uses up memory, switches the floating-point mode) stays
-there and is reported as the target's failure; the next request starts a new process. Each request carries a seed drawn
-from the generator that the referee hands to the release, so that findings are reproducible.
+Whatever such a target does to its process (crash, hang, use up memory, switch the floating-point mode) stays there and
+is reported as the target's failure; the next request starts a new process. Each request carries a seed drawn from the
+generator that the referee passes to the release, so findings are reproducible.
 """
 
 from __future__ import annotations
@@ -23,24 +23,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.claims import PrivacyClaim
-from attacklab.errors import UsageError
-from attacklab.isolation import child
+from attacklab.errors import UsageError, UsageTypeError
+from attacklab.isolation.codec import decoded, encoded
+from attacklab.isolation.failures import ChildError, ChildFailure, ReleaseError
 from attacklab.isolation.process import DEFAULT_SECONDS, ChildProcess, Limits
-from attacklab.isolation.wire import (
-    ChildError,
-    ChildFailure,
-    ReleaseError,
-    announced_failure,
-    read_object,
-    request_line,
-)
+from attacklab.isolation.wire import announced_failure, read_object, request_line
 from attacklab.libraries import adapter_file, library, near_library
 from attacklab.loading import made_target, place_and_name
 from attacklab.neighbours import Relation
 from attacklab.targets import Kind, Target, as_bounds
 
 STARTING_SECONDS = 60.0
-"""How long an interpreter may take to start and to import a target with all its libraries, at the least."""
+"""An interpreter may take at least this long to start and to import a target with all its libraries."""
+
+CHILD = str(Path(__file__).with_name("child.py"))
+"""The program that runs a Python target; the interpreter that runs it need not have this package."""
 
 
 class ProcessRelease:
@@ -51,8 +48,8 @@ class ProcessRelease:
     Args:
         command: the program and its arguments.
         limits: what the process may use.
-        kind: what the inputs are; None for a program that first writes a line of greeting which says it, as
-            `attacklab.isolation.child` does.
+        kind: what the inputs are; None for a program that starts with a line of greeting which says so, as `child.py`
+            does.
     """
 
     def __init__(self, command: Sequence[str], limits: Limits, kind: Kind | None) -> None:
@@ -69,7 +66,7 @@ class ProcessRelease:
 
         Raises:
             ChildError: the process failed; the message says how.
-            ReleaseError: the release failed; the process goes on.
+            ReleaseError: the release failed; the process keeps running.
             TargetError: the input cannot be sent with every bit kept.
         """
         seed = int(rng.integers(1 << 63))
@@ -85,7 +82,7 @@ class ProcessRelease:
                 raise
 
     def greeting(self) -> dict[str, Any]:
-        """What the process says of itself when it starts; starts it.
+        """The line with which the process starts, as an object; starts the process.
 
         Raises:
             ChildError: it could not be started.
@@ -101,7 +98,7 @@ class ProcessRelease:
 
     @property
     def pid(self) -> int | None:
-        """The process's id, which is also that of its group; None where none is running."""
+        """The id of the process, which is also that of its group; None if it is not running."""
         return None if self._running is None else self._running.pid
 
     def _started(self) -> ChildProcess:
@@ -113,11 +110,16 @@ class ProcessRelease:
 
     def _read_greeting(self, process: ChildProcess) -> dict[str, Any]:
         try:
-            greeting = read_object(process.line(max(self._limits.seconds, STARTING_SECONDS)))
+            line = process.line(max(self._limits.seconds, STARTING_SECONDS))
+            try:
+                greeting = read_object(line)
+            except ChildError:
+                greeting = {}
             if "error" in greeting:
                 raise announced_failure(greeting)
             if not {"kind", "version"} <= set(greeting):
-                raise ChildError(ChildFailure.GARBAGE, f"{self._command[0]} is no Python that runs {child.__file__}")
+                told = f"{self._command[0]} did not start; is it a Python with numpy installed?"
+                raise ChildError(ChildFailure.LOADING, told)
         except BaseException:
             self._close()
             raise
@@ -146,47 +148,46 @@ def isolated(
         spec: `path/to/file.py:name`, `package.module:name` or `library:mechanism`, as for `load_target`.
         kind: the kind of a bare release function.
         epsilon: the claimed ε; needed for a bare release function.
-        relation: of the datasets that the claim calls neighbours, as the constructors of targets take it.
-        python: the interpreter, which needs numpy and what the target itself imports.
-        seconds: the longest wait for the outputs of one call.
+        relation: makes two datasets neighbours under the claim, as for the constructors of targets.
+        python: the interpreter, which needs numpy and whatever the target imports.
+        seconds: the timeout of one call.
         memory_bytes: the address space that the child may use; None for no limit.
-        **parameters: what else the constructor of that kind takes (delta, sensitivity, bounds, noise_scale).
+        **parameters: other arguments of the constructor of that kind (delta, sensitivity, bounds, noise_scale).
 
     Raises:
-        ValueError: a parameter is out of range, or the target cannot be loaded; the message says why.
-        OSError: this system cannot isolate it so.
+        UsageError: a parameter is out of range, the target cannot be loaded, or this system cannot isolate it; the
+            message says why.
+        OSError: the system did not start the process.
     """
     place, name = place_and_name(spec)
     if place.endswith(".py") and not Path(place).is_file():
-        raise UsageError(f"there is no file {place}")
+        raise UsageError(f"there is no file {place}; check the path")
     if shutil.which(python) is None:
-        raise UsageError(f"there is no program {python!r}")
+        raise UsageError(f"there is no program {python!r}; give the path of a Python interpreter")
     if kind is not None and epsilon is None:
-        raise UsageError(f"{spec} is taken as a release function, which needs an epsilon")
-    said = {**parameters, **({} if epsilon is None else {"epsilon": epsilon})}
+        raise UsageError(f"{spec} is taken as a release function, which needs an epsilon; add --epsilon")
+    given = {**parameters, **({} if epsilon is None else {"epsilon": epsilon})}
     named = {} if relation is None else {"relation": Relation(relation)}
     settings = {
         "kind": kind,
-        "parameters": {key: child.encoded(value) for key, value in said.items()},
+        "parameters": {key: _parameter(key, value) for key, value in given.items()},
         "relation": named.get("relation"),
     }
     adapter = adapter_file(place)
     if adapter and name not in library(place).mechanisms:
         raise UsageError(f"{place} has no {name!r}; there are {', '.join(library(place).mechanisms)}")
     loaded = f"{adapter}:{name}" if adapter else spec
-    release = ProcessRelease(
-        (python, child.__file__, loaded, json.dumps(settings)), Limits(seconds, memory_bytes), kind=None
-    )
+    release = ProcessRelease((python, CHILD, loaded, json.dumps(settings)), Limits(seconds, memory_bytes), kind=None)
     try:
         greeting = release.greeting()
     except (ChildError, ReleaseError) as error:
         hint = "" if adapter else near_library(place)
         if adapter and python == sys.executable and library(place).installed is None:
-            hint = "; attacklab list tells where it is"
+            hint = "; see which environments have it: attacklab list"
         raise UsageError(str(error).replace(loaded, spec) + hint) from error
     if kind is not None:
-        return replace(made_target(kind, release, name=name, **said, **named), version=greeting["version"])
-    found = {key: child.decoded(value) for key, value in greeting["target"].items()}
+        return replace(made_target(kind, release, name=name, **given, **named), version=greeting["version"])
+    found = {key: decoded(value) for key, value in greeting["target"].items()}
     return Target(
         name=spec if adapter else greeting["name"],
         kind=Kind(greeting["kind"]),
@@ -215,24 +216,32 @@ def external(
         command: the program and its arguments; no shell reads it.
         kind: what the inputs are.
         epsilon: the claimed ε.
-        seconds: the longest wait for the answer to one request.
+        seconds: the timeout of one request.
         memory_bytes: the address space that the program may use; None for no limit.
-        **parameters: what else the constructor of that kind takes (delta, sensitivity, bounds, noise_scale, relation).
+        **parameters: other arguments of the constructor of that kind (delta, sensitivity, bounds, noise_scale,
+            relation).
 
     Raises:
-        ValueError: there is no such program, or a parameter is out of range.
-        OSError: this system cannot isolate it so.
+        UsageError: there is no such program, a parameter is out of range, or this system cannot isolate it.
+        OSError: the system did not start the process.
     """
     release = ProcessRelease(command, Limits(seconds, memory_bytes), kind)
     name = " ".join(shlex.join(command).split())
     if not command or shutil.which(command[0]) is None:
-        raise UsageError(f"there is no program {name!r}, or it is not executable")
+        raise UsageError(f"there is no program {name!r}, or it is not executable; check its path and mode")
     target = made_target(kind, release, name=name, epsilon=epsilon, **parameters)
     return replace(target, version=_digest(command))
 
 
+def _parameter(name: str, value: Any) -> Any:
+    try:
+        return encoded(value)
+    except TypeError:
+        raise UsageTypeError(f"{name} must be a number or numbers, not {value!r}") from None
+
+
 def _digest(command: Sequence[str]) -> str:
-    """One digest of all files that a command names: the program, and a script that it runs."""
+    """One digest of all files that a command names: the program, and any script that it runs."""
     digest = hashlib.sha256()
     for word in (shutil.which(command[0]) or command[0], *command[1:]):
         if Path(word).is_file():

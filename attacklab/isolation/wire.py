@@ -1,17 +1,16 @@
-"""The protocol between the lab and a target in another process: the lab's side, which trusts no byte of an answer.
+"""The protocol between the lab and a target in another process: the lab's side, which does not trust the answers.
 
 A request is one line of JSON, `{"kind": ..., "input": ..., "trials": n, "seed": s}`, with every float as its hex string
-and a field `dtype` where the input is a numpy array. An answer is one line, `{"outputs": [...]}` with one output a
+and a field `dtype` if the input is a numpy array. An answer is one line, `{"outputs": [...]}` with one output a
 trial (a hex string, an integer, null for a failure), or `{"binary": "f8", "count": n}` followed by n little-endian
 numbers, or `{"error": "...", "failure": "..."}`. docs/protocol.md describes it for authors of programs.
 
 Decimal text would round, so there is none: a number with a decimal point is refused, and so is a hex string that is
-no binary64 number.
+not a binary64 number.
 """
 
 from __future__ import annotations
 
-import enum
 import json
 import re
 from dataclasses import dataclass
@@ -21,60 +20,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.errors import TargetError
-from attacklab.isolation.child import BINARY_CODES, encoded
+from attacklab.isolation.codec import BINARY_CODES, binary_code, encoded, frame_size, framed, unframed
+from attacklab.isolation.failures import ChildError, ChildFailure, ReleaseError
 
 LONGEST_LINE = 1 << 28
-"""Bytes of an answer's line at the most; longer outputs go into a binary frame."""
+"""The most bytes in the line of an answer; longer outputs go into a binary frame."""
 
 _HEX_FLOAT = re.compile(r"[+-]?0x([01])\.?([0-9a-f]{0,13})p([+-]?[0-9]{1,4})", re.IGNORECASE | re.ASCII)
 _NOT_FINITE = re.compile(r"[+-]?(inf|infinity|nan(\(\w*\))?)", re.IGNORECASE | re.ASCII)
 
 
-class ChildFailure(enum.StrEnum):
-    """What can go wrong with a process."""
-
-    LOADING = "cannot be loaded"
-    """The Python target could not be imported, or is none."""
-    CRASH = "crash"
-    """The process ended without an answer."""
-    TIME_LIMIT = "time limit"
-    """No answer in time from a process that was still computing."""
-    HANG = "hang"
-    """No answer in time from a process that was idle."""
-    MEMORY_LIMIT = "memory limit"
-    """The process asked for more memory than it may have."""
-    GARBAGE = "garbage"
-    """The answer is not one of the protocol's."""
-    COUNT = "wrong number of outputs"
-    """Too many or too few."""
-    ARITHMETIC = "arithmetic mode"
-    """The process flushes subnormal numbers to zero or does not round to nearest."""
-    GLOBAL_SEED = "global seed"
-    """The target seeds the global random state, so that its outputs repeat."""
-
-
-class ReleaseError(Exception):
-    """The release in the other process raised an exception, or the program answered that it failed.
-
-    An adversary may see such a failure, and the process goes on: it is an answer, unlike a `ChildError`.
-    """
-
-
-class ChildError(TargetError):
-    """The process failed, so that there is no answer.
-
-    Attributes:
-        failure: in which way.
-    """
-
-    def __init__(self, failure: ChildFailure, message: str) -> None:
-        super().__init__(f"{failure}: {message}")
-        self.failure = failure
-
-
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A binary frame that an answer's line announces: `count` little-endian numbers of numpy's type `code`."""
+    """A binary frame that the line of an answer announces: `count` little-endian numbers of numpy's type `code`."""
 
     code: str
     count: int
@@ -82,11 +40,12 @@ class Frame:
     @property
     def size(self) -> int:
         """Its length in bytes."""
-        return self.count * int(self.code[1:])
+        return frame_size(self.code, self.count)
 
     def outputs(self, content: bytearray) -> NDArray[Any]:
-        """The numbers that `content` begins with, every bit kept; they share its memory."""
-        return np.frombuffer(content, dtype=f"<{self.code}", count=self.count)
+        """The numbers at the start of `content`, with every bit; they share its memory."""
+        numbers: NDArray[Any] = unframed(content, self.code, self.count)
+        return numbers
 
 
 def request_line(kind: str, input_: Any, trials: int, seed: int, *, arrays_in_binary: bool = False) -> bytes:
@@ -97,17 +56,16 @@ def request_line(kind: str, input_: Any, trials: int, seed: int, *, arrays_in_bi
         input_: a number, a numpy array of numbers, or sequences of numbers, booleans and None.
         trials: how many outputs.
         seed: an integer in [0, 2^63) from which the program derives all its randomness.
-        arrays_in_binary: whether an input that is an array is only described in the line, and its numbers follow in a
-            frame, as `attacklab.isolation.child` can read them.
+        arrays_in_binary: whether the line only describes an input that is an array, and its numbers follow in a
+            frame; `child.py` reads such frames.
 
     Raises:
         TargetError: the input holds something that JSON cannot carry with every bit kept.
     """
     request = {"kind": str(kind), "input": input_, "trials": trials, "seed": seed}
-    if arrays_in_binary and isinstance(input_, np.ndarray) and input_.dtype.str[1:] in BINARY_CODES:
-        code = input_.dtype.str[1:]
+    if arrays_in_binary and isinstance(input_, np.ndarray) and (code := binary_code(input_)):
         request["input"] = {"binary": code, "shape": input_.shape}
-        return json.dumps(request).encode() + b"\n" + input_.astype(f"<{code}").tobytes()
+        return json.dumps(request).encode() + b"\n" + framed(input_)
     try:
         request["input"] = encoded(input_)
     except TypeError as error:
@@ -125,10 +83,10 @@ def read_answer(line: bytes, trials: int) -> NDArray[Any] | list[Any] | Frame:
         trials: how many outputs were asked for.
 
     Returns:
-        The outputs, an array where they are of one type and a list otherwise; or the frame that follows.
+        The outputs, an array if they are of one type and a list otherwise; or the frame that follows.
 
     Raises:
-        ChildError: it is not an answer to this request, or says that the process failed; the message says how.
+        ChildError: it does not answer this request, or says that the process failed; the message says how.
         ReleaseError: it says that the release failed.
     """
     answer = read_object(line)
@@ -142,7 +100,7 @@ def read_answer(line: bytes, trials: int) -> NDArray[Any] | list[Any] | Frame:
         _require_count(answer["count"], trials)
         return Frame(answer["binary"], trials)
     if set(answer) != {"outputs"} or not isinstance(answer["outputs"], list):
-        raise ChildError(ChildFailure.GARBAGE, f"an answer holds outputs, or binary and count, not {_short(line)}")
+        raise ChildError(ChildFailure.GARBAGE, f"an answer must hold outputs, or binary and count, not {_short(line)}")
     _require_count(len(answer["outputs"]), trials)
     return _as_array([_number(item, trial) for trial, item in enumerate(answer["outputs"])])
 
@@ -165,7 +123,7 @@ def read_object(line: bytes) -> dict[str, Any]:
 
 
 def announced_failure(answer: dict[str, Any]) -> ChildError | ReleaseError:
-    """The failure that an answer announces: of the process where it says which, and of the release otherwise."""
+    """The failure that an answer announces: the process failed if it says how, and otherwise the release."""
     message = " ".join(str(answer["error"]).split())
     if "failure" not in answer:
         return ReleaseError(message)
@@ -175,7 +133,7 @@ def announced_failure(answer: dict[str, Any]) -> ChildError | ReleaseError:
 
 
 def _refused(text: str) -> float:
-    raise ChildError(ChildFailure.GARBAGE, f"{text} is no exact number: floats must be hex strings, such as '0x1.8p+1'")
+    raise ChildError(ChildFailure.GARBAGE, f"{text} is not exact: write floats as hex strings, such as '0x1.8p+1'")
 
 
 def _require_count(count: int, trials: int) -> None:
@@ -194,27 +152,28 @@ def _number(item: Any, trial: int) -> Any:
     if match is None:
         if _NOT_FINITE.fullmatch(item):
             return float(item.partition("(")[0])
-        raise ChildError(ChildFailure.GARBAGE, f"the output of trial {trial} is no hex float: {item[:40]!r}")
+        raise ChildError(ChildFailure.GARBAGE, f"the output of trial {trial} is not a hex float: {item[:40]!r}")
     leading, digits, exponent = match.groups()
+    wider = f"the output of trial {trial} is not a binary64 number: {item}"
     below_least = -(int(exponent) - 4 * len(digits) + 1074)
     if below_least > 0 and int(leading + digits, 16) & ((1 << below_least) - 1):
-        raise ChildError(ChildFailure.GARBAGE, f"the output of trial {trial} is no binary64 number: {item}")
+        raise ChildError(ChildFailure.GARBAGE, wider)
     try:
         return float.fromhex(item)
     except OverflowError:
-        raise ChildError(ChildFailure.GARBAGE, f"the output of trial {trial} is no binary64 number: {item}") from None
+        raise ChildError(ChildFailure.GARBAGE, wider) from None
 
 
 def _as_array(values: list[Any]) -> NDArray[Any] | list[Any]:
     types = _types(values)
     if types >= {int, float}:
-        raise ChildError(ChildFailure.GARBAGE, "outputs mix integers and floats")
+        raise ChildError(ChildFailure.GARBAGE, "outputs mix integers and floats; write all as floats")
     if len(types) != 1 or type(None) in types:
         return values
     try:
         return np.array(values, dtype={float: np.float64, int: np.int64, bool: np.bool_}[types.pop()])
     except OverflowError:
-        raise ChildError(ChildFailure.GARBAGE, "an integer does not fit in 64 bits") from None
+        raise ChildError(ChildFailure.GARBAGE, "an integer among the outputs does not fit in 64 bits") from None
     except ValueError:  # rows of different lengths
         return values
 

@@ -1,14 +1,17 @@
 """Real DP libraries as targets, one file a library.
 
-An adapter is a plain file: it imports nothing of this package, and its library only inside functions, so that it can be
-read where the library is absent and be run where nothing but numpy and the library is installed. In it are
+An adapter is a plain file: it imports nothing of this package, and its library only inside functions, so it can be read
+where the library is not installed, and runs where only numpy and the library are. It defines
 
-- `DISTRIBUTION`: the name that its package is installed by;
+- `DISTRIBUTION`: the name under which pip installs the library;
 - `UNSEEDED`: whether it draws from the operating system, so that no seed replays its outputs;
-- `VERSIONS`, where mechanisms differ by version: a specifier (PEP 440) of the versions that a mechanism is in;
+- `VERSIONS`, if mechanisms differ by version: for each mechanism, a specifier (PEP 440) of the versions that have it;
 - `MECHANISMS`: functions of keyword arguments (`epsilon`, `delta`, `bounds`). Each returns a dict: `kind`, `release`,
-  and what else the constructor of that kind of `Target` takes. A sum or a mean says its `relation`: substitute where
-  the number of records is public, add-remove where it is not.
+  and any other arguments of the constructor of that kind of `Target`. A sum or a mean states its `relation`: substitute
+  if the number of records is public, add-remove if it is not.
+
+`ValueError` from an adapter's release means that the mechanism does not take this answer; the lab reports it as the
+target's failure.
 """
 
 from __future__ import annotations
@@ -33,14 +36,14 @@ NAMES = (
 
 @dataclass(frozen=True)
 class Library:
-    """What is known of a library without importing it.
+    """What is known about a library without importing it.
 
     Attributes:
-        name: before the colon of its targets.
-        distribution: the name that its package is installed by.
+        name: what precedes the colon in the names of its targets.
+        distribution: the name under which pip installs it.
         unseeded: whether no seed replays its outputs.
         mechanisms: each mechanism's name with the first line of its documentation.
-        versions: of the mechanisms that not every version has, a specifier of those that have it.
+        versions: for each mechanism that not every version has, a specifier of the versions that have it.
     """
 
     name: str
@@ -51,7 +54,7 @@ class Library:
 
     @property
     def installed(self) -> str | None:
-        """The version that this interpreter has, or None."""
+        """The version installed in this interpreter, or None."""
         try:
             return metadata.version(self.distribution)
         except metadata.PackageNotFoundError:
@@ -63,23 +66,23 @@ class Library:
 
 
 def adapter_module(place: str) -> str | None:
-    """The module that holds a library's targets, by what stands before the colon; None where that is no library."""
+    """The module with a library's targets, by what precedes the colon; None if that is not a library."""
     return f"{__name__}.{place}_adapter" if place in NAMES else None
 
 
 def adapter_file(place: str) -> str | None:
-    """The same as a file, for another interpreter."""
+    """The same module as a file, for another interpreter."""
     return str(Path(__file__).with_name(f"{place}_adapter.py")) if place in NAMES else None
 
 
 def library_of(spec: str) -> Library | None:
-    """The library of a target's name `library:mechanism`, or None where it is none."""
+    """The library in a target's name `library:mechanism`, or None if the name is of another form."""
     place, separator, _ = spec.rpartition(":")
     return library(place) if separator and place in NAMES else None
 
 
 def near_library(place: str) -> str:
-    """What to add to the message that there is no module of this name: the library that may have been meant."""
+    """The end of a message that there is no module of this name: the library that was probably meant."""
     near = difflib.get_close_matches(place, NAMES, n=1, cutoff=0.8)
     return f"; did you mean the library {near[0]!r}?" if near else ""
 
@@ -88,7 +91,7 @@ def library(name: str) -> Library:
     """Describe a library.
 
     Raises:
-        ValueError: there is no adapter of this name.
+        UsageError: there is no adapter of this name.
     """
     module_name = adapter_module(name)
     if module_name is None:

@@ -1,9 +1,9 @@
 """IBM's diffprivlib: mechanisms of `diffprivlib.mechanisms`, and sums and means of `diffprivlib.tools`.
 
-Unless they are told otherwise, the mechanisms draw from `secrets.SystemRandom` or from a numpy generator that it seeds,
-the tools from numpy's global state; told otherwise, some of them sample differently, and versions before 0.6 cannot be
-told. So nothing is told to them, and what they draw from is seeded: the code under attack is the one that runs by
-default, in every version.
+By default the mechanisms draw from `secrets.SystemRandom` or from a numpy generator that it seeds, and the tools from
+numpy's global state. Given a seed, some of them sample differently, and versions before 0.6 take none. So they get no
+seed, and the sources that they draw from are seeded instead: the code under attack is what runs by default, in every
+version.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ VERSIONS = {"snapping": ">=0.5"}
 
 @contextmanager
 def drawing_from(rng: np.random.Generator) -> Iterator[None]:
-    """While it lasts, the operating system's bytes and numpy's global state come from a generator."""
+    """A context in which the operating system's bytes and numpy's global state come from a generator."""
     state = np.random.get_state(legacy=False)
     np.random.seed(rng.integers(1 << 32, size=4))
     try:
@@ -34,7 +34,7 @@ def drawing_from(rng: np.random.Generator) -> Iterator[None]:
 
 
 def _additive(name: str, epsilon: float, *, is_integer: bool = False, **parameters: Any) -> dict[str, Any]:
-    """A mechanism `name` of sensitivity 1; `randomise` takes any real number, unless it is one over the integers."""
+    """The mechanism `name` at sensitivity 1; `randomise` takes any real number, except in one over the integers."""
     from diffprivlib import mechanisms
 
     def release(answer: float, trials: int, rng: np.random.Generator) -> Any:
@@ -47,22 +47,22 @@ def _additive(name: str, epsilon: float, *, is_integer: bool = False, **paramete
 
 
 def laplace(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`Laplace`: floating-point noise of four uniforms, of one before version 0.5."""
+    """`Laplace`: floating-point noise from four uniforms, or from one before version 0.5."""
     return _additive("Laplace", epsilon)
 
 
 def laplace_bounded_domain(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`LaplaceBoundedDomain`, answers and outputs in [−1024, 1024]."""
+    """`LaplaceBoundedDomain`, with answers and outputs in [−1024, 1024]."""
     return _additive("LaplaceBoundedDomain", epsilon, lower=-1024.0, upper=1024.0)
 
 
 def laplace_bounded_noise(*, epsilon: float = 1.0, delta: float = 1e-3) -> dict[str, Any]:
-    """`LaplaceBoundedNoise`, which spends δ on noise that has an end."""
+    """`LaplaceBoundedNoise`, which spends δ on bounded noise."""
     return _additive("LaplaceBoundedNoise", epsilon, delta=delta)
 
 
 def snapping(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`Snapping`, answers clamped to [−1024, 1024] and outputs rounded to a grid as coarse as the noise."""
+    """`Snapping`, with answers clamped to [−1024, 1024] and outputs rounded to a grid as coarse as the noise."""
     return _additive("Snapping", epsilon, lower=-1024.0, upper=1024.0)
 
 
@@ -72,22 +72,22 @@ def staircase(*, epsilon: float = 1.0) -> dict[str, Any]:
 
 
 def gaussian(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
-    """`Gaussian`, the textbook's scale, for ε up to 1."""
+    """`Gaussian`, at the textbook's scale, for ε up to 1."""
     return _additive("Gaussian", epsilon, delta=delta)
 
 
 def gaussian_analytic(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
-    """`GaussianAnalytic`, the least scale that the claim allows."""
+    """`GaussianAnalytic`, at the least scale that the claim allows."""
     return _additive("GaussianAnalytic", epsilon, delta=delta)
 
 
 def gaussian_discrete(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
-    """`GaussianDiscrete`, over the integers; a fraction of the answer is cut off."""
+    """`GaussianDiscrete`, over the integers; it cuts off a fraction of the answer."""
     return _additive("GaussianDiscrete", epsilon, is_integer=True, delta=delta)
 
 
 def geometric(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`Geometric`, over the integers; a fraction of the answer is cut off."""
+    """`Geometric`, over the integers; it cuts off a fraction of the answer."""
     return _additive("Geometric", epsilon, is_integer=True)
 
 
@@ -124,12 +124,12 @@ def _tool(kind: str, epsilon: float, bounds: tuple[float, float]) -> dict[str, A
 
 
 def sum(*, epsilon: float = 1.0, bounds: tuple[float, float] = (0.0, 1.0)) -> dict[str, Any]:  # noqa: A001
-    """`tools.sum`, the number of records being public."""
+    """`tools.sum`, where the number of records is public."""
     return _tool("sum", epsilon, bounds)
 
 
 def mean(*, epsilon: float = 1.0, bounds: tuple[float, float] = (0.0, 1.0)) -> dict[str, Any]:
-    """`tools.mean`, the number of records being public."""
+    """`tools.mean`, where the number of records is public."""
     return _tool("mean", epsilon, bounds)
 
 

@@ -1,6 +1,6 @@
-"""Environments of pinned packages, one a version of a library, so that versions are audited side by side.
+"""Environments of pinned packages, one for each version of a library, so that versions are audited side by side.
 
-Beside a checkout, `environments/LIBRARY-VERSION.txt` pins what `make libraries` installs into
+In a checkout, `environments/LIBRARY-VERSION.txt` pins what `make libraries` installs into
 `.environments/LIBRARY-VERSION/`. The name of such an environment stands for its interpreter.
 """
 
@@ -22,9 +22,9 @@ class Environment:
     """An environment that can be built.
 
     Attributes:
-        name: of the file that pins it, without its ending.
-        library: whose targets it is for.
-        version: of the library.
+        name: the name of the file that pins it, without its ending.
+        library: the library that it is for.
+        version: the version of that library.
         python: its interpreter.
         is_missing: whether it has not been built.
     """
@@ -42,7 +42,7 @@ class Environment:
 
 
 def environments(root: Path) -> list[Environment]:
-    """All environments of the checkout at `root`, by library and version; none where there is no checkout."""
+    """All environments of the checkout at `root`, by library and version; none if there is no checkout."""
     found = []
     for pinned in (root / PINNED).glob("*-*.txt"):
         folder = root / BUILT / pinned.stem
@@ -56,18 +56,18 @@ def interpreter(name: str, root: Path) -> str:
     """The Python that `--in-env` names.
 
     Args:
-        name: of an environment, or a path to an interpreter.
+        name: the name of an environment, or a path to an interpreter.
         root: the checkout.
 
     Raises:
-        ValueError: it is neither, or the environment has not been built.
+        UsageError: it is neither, or the environment has not been built.
     """
     known = {environment.name: environment for environment in environments(root)}
     if name in known:
         if known[name].is_missing:
-            raise UsageError(f"environment {name} has not been built: {known[name].build}")
+            raise UsageError(f"environment {name} has not been built; build it: {known[name].build}")
         return str(known[name].python)
     if "/" in name and shutil.which(name) is not None:
         return name
-    names = ", ".join(known) or "none in this folder, which is no checkout of the lab"
-    raise UsageError(f"no environment {name!r} and no path to a Python; environments: {names}")
+    names = ", ".join(known) or "none in this folder, which is not a checkout of the lab"
+    raise UsageError(f"{name!r} is neither an environment nor a path to a Python; environments: {names}")

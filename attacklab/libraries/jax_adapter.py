@@ -1,10 +1,10 @@
 """JAX's samplers on the CPU, their noise added to an answer of the same format, as training code does it.
 
-JAX claims no privacy for them; the claim judged here is that of the programs that use them so. A format's answers are
-that format's numbers: others are refused, for rounding them is not the sampler's. bfloat16 comes out as binary32, which
-holds all its numbers: numpy has no bfloat16.
+JAX claims no privacy for them; the claim judged here is that of programs that use them this way. An answer must be a
+number in the format of the sampler: others are refused, because the sampler would not do that rounding. bfloat16 comes
+out as binary32, which holds all its numbers: numpy has no bfloat16.
 
-JAX compiles for every shape. So noise is drawn in blocks of one shape, and once before any is asked for.
+JAX compiles for every shape, so noise is drawn in blocks of one shape, and one block is drawn in advance.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _additive(sampler_name: str, dtype_name: str, scale: float) -> Any:
     def release(answer: float, trials: int, rng: np.random.Generator) -> Any:
         value = jax.numpy.asarray(answer, dtype)
         if value.item() != answer:
-            raise ValueError(f"the answer {answer} is no {dtype}")
+            raise ValueError(f"the answer {answer} cannot be represented in {dtype}")
         return np.concatenate([drawn(value, rng) for _ in range(-(-trials // BLOCK))])[:trials]
 
     release(0.0, 1, np.random.default_rng(0))

@@ -4,7 +4,7 @@ An answer is one coordinate of that sum, and a trial is one coordinate. Gradient
 the sensitivity of the sum. The scale of the noise is the textbook's √(2·ln(1.25/δ))/ε, for ε up to 1. Answers that the
 gradient's format lacks are refused. bfloat16 comes out as binary32, which holds all its numbers: numpy has no bfloat16.
 
-Every block of outputs has a key of its own, whose 64 bits are drawn from `rng`.
+Every block of outputs has its own key, whose 64 bits are drawn from `rng`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ DISTRIBUTION = "jax-privacy"
 UNSEEDED = False
 
 BLOCK = 1 << 13
-"""Coordinates of a gradient. JAX compiles for every shape, so there is one."""
+"""Coordinates of a gradient. JAX compiles for every shape, so there is only one."""
 
 
 def _privatizer(dtype_name: str, epsilon: float, delta: float) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def _privatizer(dtype_name: str, epsilon: float, delta: float) -> dict[str, Any]
     def release(answer: float, trials: int, rng: np.random.Generator) -> Any:
         gradient = jax.numpy.full((BLOCK,), answer, dtype)
         if gradient[0].item() != answer:
-            raise ValueError(f"the answer {answer} is no {dtype}")
+            raise ValueError(f"the answer {answer} cannot be represented in {dtype}")
         return np.concatenate([drawn(gradient, rng) for _ in range(-(-trials // BLOCK))])[:trials]
 
     release(0.0, 1, np.random.default_rng(0))  # compiles

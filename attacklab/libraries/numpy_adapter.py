@@ -1,6 +1,6 @@
-"""numpy's own samplers, as the textbooks' code uses them: noise is drawn in floating point and added to the answer.
+"""numpy's own samplers, as textbook code uses them: noise is drawn in floating point and added to the answer.
 
-numpy claims no privacy for them; the claim judged here is that of the programs that use them so.
+numpy claims no privacy for them; the claim judged here is that of programs that use them this way.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def laplace(*, epsilon: float = 1.0) -> dict[str, Any]:
 
 
 def laplace_legacy(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`RandomState.laplace` added to the answer, its bits from the generator that it is given."""
+    """`RandomState.laplace` added to the answer, with bits from the given generator."""
 
     def release(answer: float, trials: int, rng: np.random.Generator) -> Any:
         return answer + np.random.RandomState(rng.bit_generator).laplace(0.0, 1 / epsilon, trials)
@@ -32,7 +32,7 @@ def laplace_legacy(*, epsilon: float = 1.0) -> dict[str, Any]:
 
 
 def gaussian(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
-    """`Generator.normal` added to the answer, of the textbook's scale √(2·ln(1.25/δ))/ε, for ε up to 1."""
+    """`Generator.normal` added to the answer, at the textbook's scale √(2·ln(1.25/δ))/ε, for ε up to 1."""
     scale = float(np.sqrt(2 * np.log(1.25 / delta))) / epsilon
     return {
         "kind": "noise",
@@ -43,7 +43,7 @@ def gaussian(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
 
 
 def exponential(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`Generator.choice` with probabilities from `exp`, the largest utility subtracted first."""
+    """`Generator.choice` with probabilities from `exp`, after subtracting the largest utility."""
 
     def release(utilities: Any, trials: int, rng: np.random.Generator) -> Any:
         weights = np.exp(epsilon / 2 * (utilities - np.max(utilities)))

@@ -24,7 +24,7 @@ UNSEEDED = False
 
 
 def noise_multiplier(epsilon: float, delta: float) -> float:
-    """The least noise multiplier that the claim allows, enlarged by more than its rounding to binary32 takes away."""
+    """The least noise multiplier that the claim allows, enlarged by more than rounding to binary32 can lose."""
     from scipy.optimize import brentq
     from scipy.special import log_ndtr, ndtr
 
@@ -57,7 +57,7 @@ def _optimizer(epsilon: float, delta: float, *, secure_mode: bool) -> dict[str, 
         )
         parameter.summed_grad = torch.full((trials,), answer, dtype=torch.float32)
         if parameter.summed_grad[0].item() != answer:
-            raise ValueError(f"the answer {answer} is no {torch.float32}")
+            raise ValueError(f"the answer {answer} cannot be represented in {torch.float32}")
         optimizer.add_noise()
         return parameter.grad.numpy()
 

@@ -1,10 +1,10 @@
 """OpenDP: measurements of the Rust library behind its Python interface, scaled as its own privacy maps say.
 
-Scales are searched for such that the map declares no more than the claim. Answers and utilities are stated to be free
-of NaN, as the interface asks; sums and means impute NaN, clamp, and take the number of records as public: neighbours
+Each scale is the least at which the map declares no more than the claim. Answers and utilities are declared free of
+NaN, as the interface requires; sums and means impute NaN, clamp, and take the number of records as public: neighbours
 differ in one record, at symmetric distance 2. The library draws from the operating system and cannot be seeded.
 
-Version 0.4 is here for its Laplace noise over floats, which was another code, in the module `opendp.meas`.
+Version 0.4 is here for its Laplace noise over floats, which other code in the module `opendp.meas` computed.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ def _prelude() -> Any:
 
 
 def _member(type_: type, answer: float) -> Any:
-    """The answer as a member of the measurement's domain; the rounding of an integer to a double is not its own."""
+    """The answer as a member of the measurement's domain, which does not itself round integers to doubles."""
     if type_ is int:
         return math.floor(answer)
     if isinstance(answer, int) and int(float(answer)) != answer:
-        raise ValueError(f"the answer {answer} is no double")
+        raise ValueError(f"the answer {answer} is not a double")
     return float(answer)
 
 
 def _per_coordinate(type_: type, measurement: Any) -> Any:
-    """A release that has one vector of equal answers noised: every coordinate has noise of its own."""
+    """A release that adds noise to a vector of equal answers: every coordinate gets its own noise."""
 
     def release(answer: float, trials: int, rng: np.random.Generator) -> Any:  # noqa: ARG001 - cannot be seeded
         return np.array(measurement([_member(type_, answer)] * trials))
@@ -47,7 +47,7 @@ def _per_coordinate(type_: type, measurement: Any) -> Any:
 
 
 def _base_laplace(epsilon: float) -> dict[str, Any]:
-    """`make_base_laplace` of version 0.4, at the least scale from 1/ε on whose map declares no more than ε."""
+    """`make_base_laplace` of version 0.4, at the least scale from 1/ε upwards whose map declares at most ε."""
     from opendp import meas, mod
 
     mod.enable_features("contrib", "floating-point")
@@ -70,14 +70,14 @@ def _laplace(type_: type, epsilon: float) -> dict[str, Any]:
 
 
 def laplace(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`make_laplace` over floats, `make_base_laplace` in version 0.4."""
+    """`make_laplace` over floats; `make_base_laplace` in version 0.4."""
     if find_spec("opendp.meas") is not None:
         return _base_laplace(epsilon)
     return _laplace(float, epsilon)
 
 
 def laplace_integer(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`make_laplace` over integers; a fraction of the answer is cut off."""
+    """`make_laplace` over integers; it cuts off a fraction of the answer."""
     return _laplace(int, epsilon)
 
 
@@ -104,12 +104,12 @@ def gaussian(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
 
 
 def gaussian_integer(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
-    """`make_gaussian` over integers; a fraction of the answer is cut off."""
+    """`make_gaussian` over integers; it cuts off a fraction of the answer."""
     return _gaussian(int, epsilon, delta)
 
 
 def noisy_max(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`make_noisy_max`, by permute-and-flip's exponential noise, over integers or floats as the utilities are."""
+    """`make_noisy_max`, with the exponential noise of permute-and-flip, over integers or floats like the utilities."""
     dp = _prelude()
 
     def measurement(type_: type) -> Any:
@@ -150,12 +150,12 @@ def _aggregate(kind: str, epsilon: float, bounds: tuple[float, float]) -> dict[s
 
 
 def sum(*, epsilon: float = 1.0, bounds: tuple[float, float] = (0.0, 1.0)) -> dict[str, Any]:  # noqa: A001
-    """`then_sum` of floats with Laplace noise, to the sensitivity that its map declares."""
+    """`then_sum` of floats with Laplace noise, for the sensitivity that its map declares."""
     return _aggregate("sum", epsilon, bounds)
 
 
 def mean(*, epsilon: float = 1.0, bounds: tuple[float, float] = (0.0, 1.0)) -> dict[str, Any]:
-    """`then_mean` of floats with Laplace noise, to the sensitivity that its map declares."""
+    """`then_mean` of floats with Laplace noise, for the sensitivity that its map declares."""
     return _aggregate("mean", epsilon, bounds)
 
 

@@ -1,6 +1,6 @@
-"""PipelineDP: the mechanisms by which it adds noise to what it has aggregated.
+"""PipelineDP: the mechanisms with which it adds noise to aggregates.
 
-They rest on the C++ library that PyDP wraps, draw from the operating system and cannot be seeded.
+They use the C++ library that PyDP wraps, draw from the operating system and cannot be seeded.
 """
 
 from __future__ import annotations

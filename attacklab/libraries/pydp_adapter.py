@@ -17,9 +17,9 @@ UNSEEDED = True
 
 
 def _double(answer: float) -> float:
-    """The answer as the double that the mechanism takes; the rounding of an integer to one is not its own."""
+    """The answer as the double that the mechanism takes; the mechanism does not itself round integers."""
     if isinstance(answer, int) and int(float(answer)) != answer:
-        raise ValueError(f"the answer {answer} is no double")
+        raise ValueError(f"the answer {answer} is not a double")
     return float(answer)
 
 
@@ -39,7 +39,7 @@ def laplace(*, epsilon: float = 1.0) -> dict[str, Any]:
 
 
 def laplace_integer(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`LaplaceMechanism` over integers; a fraction of the answer is cut off."""
+    """`LaplaceMechanism` over integers; it cuts off a fraction of the answer."""
     from pydp.algorithms.numerical_mechanisms import LaplaceMechanism
 
     return {"kind": "noise", "release": _additive(LaplaceMechanism(epsilon, 1.0), math.floor), "epsilon": epsilon}

@@ -1,6 +1,6 @@
-"""SciPy's samplers, as the textbooks' code uses them: noise is drawn in floating point and added to the answer.
+"""SciPy's samplers, as textbook code uses them: noise is drawn in floating point and added to the answer.
 
-SciPy claims no privacy for them; the claim judged here is that of the programs that use them so.
+SciPy claims no privacy for them; the claim judged here is that of programs that use them this way.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def laplace_inverse_cdf(*, epsilon: float = 1.0) -> dict[str, Any]:
     from scipy import stats
 
     def release(answer: float, trials: int, rng: np.random.Generator) -> Any:
-        # A uniform of 0 would be infinite noise; such an answer is drawn with probability 2^-53.
+        # A uniform of 0 gives infinite noise; it is drawn with probability 2^-53.
         return answer + stats.laplace.ppf(rng.random(trials), scale=1 / epsilon)
 
     return {"kind": "noise", "release": release, "epsilon": epsilon}

@@ -1,7 +1,7 @@
-"""SmartNoise SQL: the mechanisms by which it adds noise to counts and sums.
+"""SmartNoise SQL: the mechanisms with which it adds noise to counts and sums.
 
-They are OpenDP's, at the scale that its map declares for a clamped sum of floats. The answer is handed over as it is:
-what becomes of it is the library's doing. It draws from the operating system and cannot be seeded.
+They are OpenDP's, at the scale that its map declares for a clamped sum of floats. The answer is passed unaltered:
+whatever happens to it is the library's doing. The library draws from the operating system and cannot be seeded.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _additive(name: str, epsilon: float, delta: float = 0.0) -> dict[str, Any]:
 
 
 def laplace(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`Laplace`, over floats; it answers counts and sums of integers too, from version 1.0.3."""
+    """`Laplace`, over floats; from version 1.0.3 also for counts and sums of integers."""
     return _additive("Laplace", epsilon)
 
 

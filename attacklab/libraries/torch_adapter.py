@@ -1,8 +1,8 @@
 """PyTorch's samplers on the CPU, their noise added to an answer of the same format, as training code does it.
 
-PyTorch claims no privacy for them; the claim judged here is that of the programs that use them so. A format's answers
-are that format's numbers: others are refused, for rounding them is not the sampler's. bfloat16 comes out as binary32,
-which holds all its numbers: numpy has no bfloat16.
+PyTorch claims no privacy for them; the claim judged here is that of programs that use them this way. An answer must be
+a number in the format of the sampler: others are refused, because the sampler would not do that rounding. bfloat16
+comes out as binary32, which holds all its numbers: numpy has no bfloat16.
 
 `torch.distributions` draws from PyTorch's global generator, which is seeded before each call; `torch.normal` takes one.
 """
@@ -24,7 +24,7 @@ def _answer(answer: float, dtype: Any) -> Any:
 
     tensor = torch.tensor(answer, dtype=dtype)
     if tensor.item() != answer:
-        raise ValueError(f"the answer {answer} is no {dtype}")
+        raise ValueError(f"the answer {answer} cannot be represented in {dtype}")
     return tensor
 
 

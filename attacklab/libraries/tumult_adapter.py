@@ -1,8 +1,8 @@
 """Tumult Core (`tmlt.core`): its measurements that add noise to a number.
 
 They take scales as exact numbers and draw from the processor's or the operating system's generator, which cannot be
-seeded. Laplace noise is drawn by inverting the distribution in interval arithmetic until one double is left, Gaussian
-noise likewise; noise over the integers is exact.
+seeded. Laplace and Gaussian noise are drawn by inverting the distribution in interval arithmetic until only one double
+is left; noise over the integers is exact.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ UNSEEDED = True
 
 
 def _double(answer: float) -> float:
-    """The answer as the double that the measurement takes; the rounding of an integer to one is not its own."""
+    """The answer as the double that the measurement takes; the measurement does not itself round integers."""
     if isinstance(answer, int) and int(float(answer)) != answer:
-        raise ValueError(f"the answer {answer} is no double")
+        raise ValueError(f"the answer {answer} is not a double")
     return float(answer)
 
 
@@ -64,7 +64,7 @@ def laplace(*, epsilon: float = 1.0) -> dict[str, Any]:
 
 
 def geometric(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`AddGeometricNoise`, over the integers; a fraction of the answer is cut off."""
+    """`AddGeometricNoise`, over the integers; it cuts off a fraction of the answer."""
     from tmlt.core.measurements.noise_mechanisms import AddGeometricNoise
 
     measurement = AddGeometricNoise(_scale(epsilon))
@@ -83,7 +83,7 @@ def gaussian(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
 
 
 def gaussian_discrete(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
-    """`AddDiscreteGaussianNoise`, over the integers; a fraction of the answer is cut off."""
+    """`AddDiscreteGaussianNoise`, over the integers; it cuts off a fraction of the answer."""
     from tmlt.core.measurements.noise_mechanisms import AddDiscreteGaussianNoise
 
     measurement = AddDiscreteGaussianNoise(_exact(_variance(epsilon, delta), is_rounded_up=True))

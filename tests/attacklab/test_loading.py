@@ -91,8 +91,8 @@ def test_targets_of_a_module_come_with_their_first_line(place: str) -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("", "must be written path/file.py:name or package.module:name"),
-        ("nowhere", "must be written path/file.py:name or package.module:name"),
+        ("", "must be written path/file.py:name or package.module:name or library:mechanism"),
+        ("nowhere", "must be written path/file.py:name or package.module:name or library:mechanism"),
         (":target", "must be written"),
         ("{place}:", "must be written"),
         ("/no/such/file.py:target", "there is no file /no/such/file.py"),
@@ -101,12 +101,12 @@ def test_targets_of_a_module_come_with_their_first_line(place: str) -> None:
         ("{place}:targt", "has no 'targt'; did you mean 'target'?"),
         ("{place}:zzz", "has no 'zzz'; targets in it: failing, made, noisy, nothing, target"),
         ("{place}:number", "is an int, neither a Target nor a function"),
-        ("{place}:noisy", "is a release function: say its kind"),
-        ("{place}:nothing", r"is a release function: say its kind .* \(it returned an int\)"),
+        ("{place}:noisy", "looks like a release function; add --kind and --epsilon, or name a Target"),
+        ("{place}:nothing", r"looks like a release function; add --kind and --epsilon, .* \(it returned an int\)"),
         ("{place}:failing", "raised KeyError: 'two"),
     ],
 )
-def test_a_name_that_is_no_target_is_told_in_one_line(spec: str, message: str, place: str) -> None:
+def test_a_name_that_is_not_a_target_is_told_in_one_line(spec: str, message: str, place: str) -> None:
     with pytest.raises(ValueError, match=message) as raised:
         load_target(spec.replace("{place}", place))
     assert "\n" not in str(raised.value)
@@ -154,7 +154,9 @@ def test_parameters_that_do_not_fit_are_named(place: str) -> None:
 def test_a_file_that_names_a_distribution_which_is_not_installed_is_told_in_one_line(tmp_path: Path) -> None:
     file = tmp_path / "adapter.py"
     file.write_text(f"{SOURCE}DISTRIBUTION = 'no-such-distribution'\n")
-    with pytest.raises(ValueError, match=f"^no-such-distribution is not installed in {re.escape(sys.prefix)}$"):
+    with pytest.raises(
+        ValueError, match=f"^no-such-distribution is not installed in {re.escape(sys.prefix)}; install it$"
+    ):
         load_target(f"{file}:made")
 
 

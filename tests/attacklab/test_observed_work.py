@@ -51,7 +51,7 @@ def test_other_generators_are_refused() -> None:
 
 
 def test_counted_bits_are_fair_and_add_up() -> None:
-    """Of 64 000 fair bits fewer than 31 000 or more than 33 000 are set with probability below 1e-14."""
+    """Among 64 000 fair bits, fewer than 31 000 or more than 33 000 are set with probability below 1e-14."""
     bits = CountedBits(np.random.default_rng(3))
     drawn = [bits.take(count) for count in range(1, 64)] + [bits.take(0)]
     assert bits.taken == sum(range(1, 64))

@@ -346,7 +346,7 @@ def test_an_event_that_does_not_decide_every_trial_is_a_mistake_of_the_attack(de
         target_of(randomized_response(2.0)), [Bets((Scenario(PAIR, (Event("wrong", decides),)),))], trials=10
     )
     assert finding.verdict is Verdict.ERROR
-    assert f"attack bets raised TypeError: event 'wrong' gave {gave}, not one bool a trial" in finding.reason
+    assert f"attack bets: event 'wrong' gave {gave}, not one bool a trial" in finding.reason
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import pytest
 
 from attacklab.attacks import Precision
 from attacklab.findings import Verdict, read_record
-from attacklab.isolation import ProcessRelease
+from attacklab.isolation.targets import ProcessRelease
 from attacklab.reporting.figures import Panel
 from experiments import expected_failures, libraries
 from experiments.expected_failures import ExpectedFailure, Status, expected, status

@@ -195,7 +195,7 @@ def test_a_librarys_target_runs_in_a_process_of_its_own(attacklab: Any, monkeypa
 
 def test_a_library_that_is_not_installed_is_named(attacklab: Any) -> None:
     status, _, err = attacklab("audit pipelinedp:laplace")
-    told = f"pipeline-dp is not installed in {sys.prefix}; attacklab list tells where it is"
+    told = f"pipeline-dp is not installed in {sys.prefix}; see which environments have it: attacklab list"
     assert (status, err) == (2, f"attacklab: cannot be loaded: {told}\n")
 
 
@@ -249,9 +249,12 @@ MISTAKES = [
     ),
     ("audit some_targets.py:sound --kind noise --epsilon 1 --relation substitute", "a noise target takes no relation"),
     ("audit numpy:laplacian", "numpy has no 'laplacian'; there are laplace, laplace_legacy, gaussian, exponential"),
-    ("audit numpy:laplace --lower 0 --upper 1", "cannot be loaded: numpy:laplace is a release function: say its kind"),
+    (
+        "audit numpy:laplace --lower 0 --upper 1",
+        "cannot be loaded: numpy:laplace looks like a release function; add --kind",
+    ),
     ("audit some_targets.py:target --epsilon 1", "leave the parameters out"),
-    ("audit some_targets.py:sound", "say its kind"),
+    ("audit some_targets.py:sound", "looks like a release function; add --kind and --epsilon, or name a Target"),
     ("audit some_targets.py:apart", "further apart than the sensitivity 1.0"),
     ("audit some_targets.py:targt", "has no 'targt'"),
     ("audit nowhere.py:target", "there is no file nowhere.py"),
@@ -265,8 +268,14 @@ MISTAKES = [
     ("audit some_targets.py:target --sarif -", "--sarif needs the name of a file"),
     ("audit some_targets.py:target --resume .", "cannot write to .: it is a folder"),
     ("prove some_targets.py:target --json .", "cannot write to .: it is a folder"),
-    ("audit some_targets.py:target --scheduler nowhere", "'nowhere' is no address of a Dask scheduler: missing port"),
-    ("audit some_targets.py:target --scheduler http://host:1", "'http://host:1' is no address of a Dask scheduler"),
+    (
+        "audit some_targets.py:target --scheduler nowhere",
+        "'nowhere' is not the address of a Dask scheduler (missing port",
+    ),
+    (
+        "audit some_targets.py:target --scheduler http://host:1",
+        "'http://host:1' is not the address of a Dask scheduler",
+    ),
     ("audit some_targets.py:target --seconds 5", "--seconds and --memory limit another process; they need --isolate"),
     ("audit some_targets.py:target --memory 5", "--seconds and --memory limit another process; they need --isolate"),
     ("audit some_targets.py:target --isolate --seconds nan", "seconds must be finite and greater than 0, not nan"),

@@ -56,8 +56,11 @@ def test_a_library_is_given_the_trials_that_its_speed_allows_and_says_how_many(a
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("audit numpy:laplace --in-env opendp-0.16.0", "has not been built: make .environments/opendp-0.16.0/.ready"),
-        ("audit numpy:laplace --in-env nowhere", "no environment 'nowhere' and no path to a Python"),
+        (
+            "audit numpy:laplace --in-env opendp-0.16.0",
+            "has not been built; build it: make .environments/opendp-0.16.0/.ready",
+        ),
+        ("audit numpy:laplace --in-env nowhere", "'nowhere' is neither an environment nor a path to a Python"),
         ("audit numpy:laplace --resume kept", "--resume of a library's target needs --trials"),
         ("audit --exec cat --kind noise --epsilon 1 --in-env /bin/sh", "leave --in-env out"),
     ],

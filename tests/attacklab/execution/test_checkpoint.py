@@ -1,4 +1,4 @@
-"""Checkpoints: whenever a run ends, a run that goes on from its file is the run that was never interrupted."""
+"""Checkpoints: wherever a run ends, one that continues from its file equals a run that was never interrupted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from attacklab.execution.checkpoint import SCHEMA, Checkpoint
-from attacklab.execution.runners import Workers
+from attacklab.execution.workers import Workers
 from attacklab.findings import Finding, Verdict
 from attacklab.referee import audit
 from attacklab.targets import Target
@@ -79,7 +79,7 @@ def test_a_run_goes_on_from_every_line_and_from_the_middle_of_every_line(path: P
     # Only what is missing is drawn: two calls a batch, besides the probes of attacks that still have batches to come.
     assert drawn[0] == calls
     assert drawn[-1] == 2 + 1
-    assert audited(path)[1:] == (0, [f"{path}: going on after {len(lines) - 1} results"])
+    assert audited(path)[1:] == (0, [f"{path}: continuing after {len(lines) - 1} results"])
 
 
 def test_the_file_is_the_same_whatever_the_number_of_workers(path: Path) -> None:
@@ -129,7 +129,7 @@ def test_what_follows_damage_is_drawn_again(path: Path, damage: str) -> None:
     assert again == findings
     assert path.read_bytes() == whole
     assert said == (
-        f"{path}: going on after {middle - 1} results; what follows is damaged in line {middle + 1} and is drawn again"
+        f"{path}: continuing after {middle - 1} results; line {middle + 1} is damaged, so the rest is drawn again"
     )
 
 
@@ -147,7 +147,7 @@ def test_what_follows_damage_is_drawn_again(path: Path, damage: str) -> None:
 def test_a_file_of_another_run_is_refused_and_left_alone(path: Path, settings: dict[str, Any], difference: str) -> None:
     audited(path)
     content = path.read_bytes()
-    with pytest.raises(ValueError, match="belongs to another run: ") as raised:
+    with pytest.raises(ValueError, match=r"belongs to another run \(.*\); choose another file") as raised:
         audited(path, **settings)
     assert difference in str(raised.value)
     assert "\n" not in str(raised.value)
@@ -158,19 +158,19 @@ def test_a_file_of_another_version_of_the_target_or_of_numpy_is_refused(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     audit(replace(own.sound, version="1"), ATTACKS, trials=10, checkpoint=path)
-    with pytest.raises(ValueError, match="another run: target_version '1' there, '2' here"):
+    with pytest.raises(ValueError, match=r"another run \(target_version '1' there, '2' here\)"):
         audit(replace(own.sound, version="2"), ATTACKS, trials=10, checkpoint=path)
     monkeypatch.setattr("attacklab.referee.environment", lambda: {"numpy": "1.0"})
-    with pytest.raises(ValueError, match=r"another run: .*numpy '[0-9.]+' there, '1.0' here"):
+    with pytest.raises(ValueError, match=r"another run \(.*numpy '[0-9.]+' there, '1.0' here"):
         audit(replace(own.sound, version="1"), ATTACKS, trials=10, checkpoint=path)
 
 
 @pytest.mark.parametrize(
     "content", [b"something else\n", b"\n", b"\xff\xfe\0", b"[1, 2]\n", b'["0123456789abcdef", {"schema": "x"}]\n']
 )
-def test_a_file_that_is_no_checkpoint_is_refused_and_left_alone(path: Path, content: bytes) -> None:
+def test_a_file_that_is_not_a_checkpoint_is_refused_and_left_alone(path: Path, content: bytes) -> None:
     path.write_bytes(content)
-    with pytest.raises(ValueError, match="is no checkpoint of an audit"):
+    with pytest.raises(ValueError, match="is not a checkpoint of an audit"):
         audited(path)
     assert path.read_bytes() == content
 
@@ -186,7 +186,7 @@ def test_two_runs_cannot_write_the_same_file(path: Path) -> None:
     said = list[str]()
     with Checkpoint(path, RUN, said.append) as one:
         one.keep([1], "a")
-        with pytest.raises(ValueError, match="is being written by another run"):
+        with pytest.raises(ValueError, match="another run is writing"):
             Checkpoint(path, RUN, said.append)
     with Checkpoint(path, RUN, said.append) as again:
         assert again.recalled([1]) == "a"
@@ -242,7 +242,7 @@ def test_an_interrupted_run_keeps_what_it_has_drawn(path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         audited(path, interrupted)
     findings, left, (said,) = audited(path)
-    assert said.startswith(f"{path}: going on after ")
+    assert said.startswith(f"{path}: continuing after ")
     assert findings == audited(None)[0]
     assert 0 < left < audited(None)[1]
 
@@ -358,7 +358,7 @@ def test_ctrl_c_leaves_a_run_that_the_printed_line_goes_on_with(command_line: Co
     again = command_line.start(line.replace("--workers 2", "--workers 1"))
     out, err = again.communicate(timeout=60)
     assert again.returncode == 0
-    assert err.startswith("attacklab: run.jsonl: going on after ")
+    assert err.startswith("attacklab: run.jsonl: continuing after ")
     assert "low_bit_laplace" in out
 
 
@@ -379,7 +379,7 @@ def test_of_two_runs_that_begin_the_same_file_at_once_one_writes_it(path: Path) 
 
     class Slow(Checkpoint):
         def _begin(self, first: bytes) -> None:
-            with pytest.raises(ValueError, match="is being written by another run"):
+            with pytest.raises(ValueError, match="another run is writing"):
                 Checkpoint(path, {**RUN, "seed": 4}, lambda _: None)
             content.append(path.read_bytes())
             super()._begin(first)
@@ -410,7 +410,7 @@ def test_a_run_whose_disk_is_full_says_so_and_can_be_gone_on_with(path: Path) ->
     again, _, (said,) = audited(path)
     assert again == findings
     assert path.read_bytes() == whole
-    assert said.endswith("and is drawn again")
+    assert said.endswith(" is damaged, so the rest is drawn again")
 
 
 def test_the_end_of_the_workers_is_not_kept_as_a_failure_of_the_target(path: Path) -> None:

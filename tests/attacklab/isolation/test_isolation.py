@@ -1,10 +1,12 @@
-"""Targets in another process: what they do to it is told in one line, and nothing of it is left over."""
+"""Targets in another process: whatever they do to it is reported in one line, and no process is left behind."""
 
 from __future__ import annotations
 
+import ast
 import os
 import pickle
 import platform
+import re
 import select
 import shutil
 import signal
@@ -20,13 +22,13 @@ import numpy as np
 import pytest
 
 from attacklab.attacks import ATTACKS
-from attacklab.errors import TargetError
+from attacklab.errors import TargetError, UsageError
 from attacklab.findings import Verdict
 from attacklab.floats import require_ieee_arithmetic
 from attacklab.isolation import external, isolated
 from attacklab.isolation import targets as isolation
+from attacklab.isolation.failures import ChildError, ChildFailure, ReleaseError
 from attacklab.isolation.targets import ProcessRelease
-from attacklab.isolation.wire import ChildError, ChildFailure, ReleaseError
 from attacklab.loading import load_target
 from attacklab.referee import audit
 from attacklab.targets import Kind, Target
@@ -309,7 +311,8 @@ def test_a_crash_is_told_even_if_another_process_keeps_its_output_open(shell: Ma
 
 def test_a_flood_without_a_line_is_cut_off(shell: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("attacklab.isolation.process.LONGEST_LINE", 1 << 20)
-    assert str(failure_of(shell("read -r r; cat /dev/zero"))) == "garbage: a line of more than 1048576 bytes"
+    told = "garbage: it wrote a line of more than 1048576 bytes; use a binary frame"
+    assert str(failure_of(shell("read -r r; cat /dev/zero"))) == told
 
 
 def test_large_requests_and_answers_do_not_block_each_other(made: Made) -> None:
@@ -456,11 +459,16 @@ def test_a_target_with_a_claim_of_its_own_is_described_as_in_this_process(
         ("nonsense", {}, "must be written path/file.py:name"),
         ("no/such/file.py:f", {}, "there is no file no/such/file.py"),
         (f"{MISBEHAVING}:absent", {}, "has no 'absent'"),
-        (f"{MISBEHAVING}:FE_UPWARD", {}, "is a int, not a release function"),
-        (f"{MISBEHAVING}:sound", {"kind": None}, "is a release function: say its kind"),
+        (f"{MISBEHAVING}:FE_UPWARD", {}, "is of type int, not a release function"),
+        (
+            f"{MISBEHAVING}:sound",
+            {"kind": None},
+            "looks like a release function; add --kind and --epsilon, or name a Target",
+        ),
         (f"{MISBEHAVING}:sound", {"epsilon": None}, "needs an epsilon"),
         (f"{MISBEHAVING}:sound", {"bounds": (0.0, 1.0)}, "^a noise target takes no bounds$"),
         (f"{MISBEHAVING}:sound", {"epsilon": -1.0}, "epsilon must be"),
+        (f"{MISBEHAVING}:sound", {"delta": "1e-6"}, "^delta must be a number or numbers, not '1e-6'$"),
         (f"{MISBEHAVING}:sound", {"seconds": 0.0}, "seconds must be finite and greater than 0"),
         (f"{MISBEHAVING}:sound", {"seconds": float("nan")}, "seconds must be finite and greater than 0"),
         (f"{MISBEHAVING}:sound", {"memory_bytes": 1023}, "memory_bytes must be at least 1024, not 1023"),
@@ -484,12 +492,13 @@ def test_a_target_whose_import_hangs_is_told(made: Made, tmp_path: Path, monkeyp
         made(isolated, f"{file}:laplace", seconds=0.1)
 
 
-def test_an_interpreter_that_is_none_is_told(made: Made, tmp_path: Path) -> None:
+def test_an_interpreter_that_does_not_start_is_told(made: Made, tmp_path: Path) -> None:
     for number, line in enumerate(("hello", "{}", '{"error": "no luck"}')):
         python = tmp_path / f"python{number}"
         python.write_text(f"#!/bin/sh\necho '{line}'\n")
         python.chmod(0o755)
-        with pytest.raises(ValueError, match=r"garbage: |no luck"):
+        told = "no luck" if number == 2 else f"{python} did not start; is it a Python with numpy installed?"
+        with pytest.raises(UsageError, match=re.escape(told)):
             made(isolated, f"{MISBEHAVING}:sound", python=str(python))
 
 
@@ -501,10 +510,10 @@ def test_a_program_that_does_not_exist_is_told(made: Made) -> None:
 
 def test_where_a_facility_is_missing_nothing_is_run_without_it(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
-    with pytest.raises(OSError, match="a memory limit needs Linux, not darwin"):
+    with pytest.raises(UsageError, match="a memory limit needs Linux, not darwin; leave --memory out"):
         made(external, ["true"], memory_bytes=MEMORY)
     monkeypatch.setattr(sys, "platform", "win32")
-    with pytest.raises(OSError, match="need a POSIX system, not Windows"):
+    with pytest.raises(UsageError, match="need a POSIX system, not Windows"):
         made(external, ["sh"])
 
 
@@ -517,6 +526,43 @@ def test_the_child_needs_numpy_alone_and_sees_none_of_the_modules_beside_it(made
         "def count(answer, trials, rng):\n    return [len(lab) + len(found)] * trials\n"
     )
     assert made(isolated, f"{file}:count").outputs(0.0, 1, rng()).tolist() == [0]
+
+
+@pytest.mark.parametrize("name", sorted(file.stem for file in Path(isolation.__file__).parent.glob("[!_]*.py")))
+def test_a_target_that_imports_a_module_beside_the_child_by_its_short_name_does_not_find_it(
+    made: Made, tmp_path: Path, name: str
+) -> None:
+    file = tmp_path / "importing.py"
+    file.write_text(f"import {name}\ndef laplace(answer, trials, rng):\n    return [answer] * trials\n")
+    with pytest.raises(UsageError, match=f"ModuleNotFoundError: No module named '{name}'"):
+        made(isolated, f"{file}:laplace")
+
+
+def test_a_target_may_have_a_module_of_its_own_with_the_name_of_one_beside_the_child(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "codec.py").write_text("ANSWER = 7\n")
+    file = tmp_path / "importing.py"
+    file.write_text("import codec\ndef laplace(answer, trials, rng):\n    return [codec.ANSWER] * trials\n")
+    monkeypatch.chdir(tmp_path)  # which the child puts first on its path
+    assert made(isolated, f"{file}:laplace").outputs(0.0, 2, rng()).tolist() == [7, 7]
+
+
+@pytest.mark.parametrize("name", ["child.py", "codec.py"])
+def test_what_runs_in_other_interpreters_is_python_3_8_and_imports_numpy_alone(name: str) -> None:
+    tree = ast.parse(Path(isolation.__file__).with_name(name).read_text(), feature_version=(3, 8))
+    imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    imported |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    others = {name.partition(".")[0] for name in imported} - sys.stdlib_module_names
+    assert others == ({"numpy", "attacklab"} if name == "child.py" else {"numpy"})  # attacklab for type checkers
+
+
+def test_an_interpreter_without_numpy_is_told(made: Made, tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} -S -E "$@"\n')  # without site-packages
+    python.chmod(0o755)
+    with pytest.raises(UsageError, match="has no numpy, which targets in it need; install it there"):
+        made(isolated, f"{MISBEHAVING}:sound", python=str(python))
 
 
 @pytest.fixture(scope="module")

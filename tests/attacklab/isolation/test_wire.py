@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attacklab.errors import TargetError
-from attacklab.isolation.wire import ChildError, ChildFailure, Frame, ReleaseError, read_answer, request_line
+from attacklab.isolation.failures import ChildError, ChildFailure, ReleaseError
+from attacklab.isolation.wire import Frame, read_answer, request_line
 
 NASTY = [5e-324, -5e-324, 0.0, -0.0, 2.0**-1022, 1.7976931348623157e308, 0.1, math.inf, -math.inf]
 
@@ -121,10 +122,10 @@ def test_the_hex_floats_of_c_libraries_are_read(text: str, value: float) -> None
         "٣",
     ],
 )
-def test_text_that_is_no_binary64_number_is_refused(text: str) -> None:
+def test_text_that_is_not_a_binary64_number_is_refused(text: str) -> None:
     error = refusal(answer(["0x1p+0", text]), 2)
     assert error.failure is ChildFailure.GARBAGE
-    assert "the output of trial 1 is no" in str(error)
+    assert "the output of trial 1 is not a " in str(error)
 
 
 def test_integers_and_booleans_come_as_arrays_of_their_own_type() -> None:
@@ -152,23 +153,23 @@ def test_rows_of_equal_length_come_as_a_matrix() -> None:
         (b"\xff\xfe", "not a line of JSON"),
         ("[" * 100_000, "not a line of JSON"),
         ("[1]", "not a JSON object"),
-        ("{}", "an answer holds outputs, or binary and count"),
-        ('{"outputs": "0x1p0"}', "an answer holds outputs"),
-        ('{"outputs": [1], "more": 1}', "an answer holds outputs"),
-        ('{"outputs": [0.5]}', "0.5 is no exact number: floats must be hex strings"),
-        ('{"outputs": [1e3]}', "1e3 is no exact number"),
-        ('{"outputs": [Infinity]}', "Infinity is no exact number"),
-        ('{"outputs": [NaN]}', "NaN is no exact number"),
+        ("{}", "an answer must hold outputs, or binary and count"),
+        ('{"outputs": "0x1p0"}', "an answer must hold outputs"),
+        ('{"outputs": [1], "more": 1}', "an answer must hold outputs"),
+        ('{"outputs": [0.5]}', "0.5 is not exact: write floats as hex strings"),
+        ('{"outputs": [1e3]}', "1e3 is not exact"),
+        ('{"outputs": [Infinity]}', "Infinity is not exact"),
+        ('{"outputs": [NaN]}', "NaN is not exact"),
         ('{"outputs": [{"a": 1}]}', "the output of trial 0 is an object"),
         ('{"outputs": [9223372036854775808]}', "does not fit in 64 bits"),
-        ('{"binary": "f8"}', "an answer holds outputs, or binary and count"),
+        ('{"binary": "f8"}', "an answer must hold outputs, or binary and count"),
         ('{"binary": "f16", "count": 1}', "binary must be one of f2, f4, f8"),
         ('{"binary": ["f8"], "count": 1}', "binary must be one of"),
         ('{"binary": "f8", "count": true}', "count must be an integer"),
-        ('{"error": 3}', "an answer holds outputs"),
+        ('{"error": 3}', "an answer must hold outputs"),
     ],
 )
-def test_what_is_no_answer_is_called_garbage(line: bytes | str, message: str) -> None:
+def test_what_is_not_an_answer_is_called_garbage(line: bytes | str, message: str) -> None:
     error = refusal(line)
     assert error.failure is ChildFailure.GARBAGE
     assert str(error).startswith("garbage: ")

@@ -46,7 +46,9 @@ def test_a_path_to_an_interpreter_stands_for_itself(root: Path) -> None:
 
 
 def test_what_has_not_been_built_is_refused_with_the_command_that_builds_it(root: Path) -> None:
-    with pytest.raises(ValueError, match=r"fast-noise-1\.2 has not been built: make \.environments/fast-noise-1\.2"):
+    with pytest.raises(
+        ValueError, match=r"fast-noise-1\.2 has not been built; build it: make \.environments/fast-noise-1\.2"
+    ):
         interpreter("fast-noise-1.2", root)
 
 

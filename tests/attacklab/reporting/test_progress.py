@@ -14,6 +14,7 @@ import pytest
 from rich.console import Console
 
 from attacklab import cli
+from attacklab.execution import processes
 from attacklab.execution import runners as execution
 from attacklab.referee import Advance
 from attacklab.reporting import progress
@@ -128,12 +129,12 @@ def test_a_long_audit_takes_to_processes_and_says_so_on_standard_error_only(
     monkeypatch.setattr(execution, "WATCHED_SECONDS", 0.0)
     monkeypatch.setattr(execution, "LONG_SECONDS", 0.0)
     monkeypatch.setattr(cli, "processors", lambda: 2)
-    monkeypatch.setattr(execution, "processors", lambda: 2)
+    monkeypatch.setattr(processes, "processors", lambda: 2)
     monkeypatch.setattr(progress, "LINE_SECONDS", 0.0)
     _, there, err = attacklab(line)
     assert timeless(there) == timeless(here)
-    assert err.count("a second here leave up to") == 1
-    assert "going on in 2 processes" in err
+    assert err.count("trials a second this sample takes up to") == 1
+    assert "continuing in 2 processes" in err
     assert "low_bit_laplace 1/1, judging (about " in err
 
 
@@ -142,19 +143,19 @@ def test_a_run_is_resumed_and_another_one_refused(attacklab: Any, tmp_path: Path
     assert (first[0], first[2]) == (1, "")
     status, _, err = attacklab(f"{LINE} --resume run.jsonl --json second.json")
     assert status == 1
-    assert err.startswith("attacklab: run.jsonl: going on after ")
+    assert err.startswith("attacklab: run.jsonl: continuing after ")
     texts = [(tmp_path / name).read_text() for name in ("first.json", "second.json")]
     assert timeless(texts[0]) == timeless(texts[1])
     status, out, err = attacklab(f"{LINE} --resume run.jsonl --seed 1")
     assert (status, out) == (2, "")
-    assert err == "attacklab: run.jsonl belongs to another run: seed 0 there, 1 here\n"
+    assert err == "attacklab: run.jsonl belongs to another run (seed 0 there, 1 here); choose another file\n"
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ("--workers 2 --scheduler tcp://127.0.0.1:1", "--workers and --scheduler exclude each other"),
-        ("--resume some.py", "some.py is no checkpoint of an audit"),
+        ("--resume some.py", "some.py is not a checkpoint of an audit"),
         ("--resume .", "cannot write to .: it is a folder"),
         ("--workers 0", "greater than or equal to 1"),
     ],

@@ -9,26 +9,23 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from attacklab.execution import worker
-from attacklab.execution.runners import ProcessWorkers, Workers
-from attacklab.findings import Finding
+from attacklab.errors import UsageError
+from attacklab.execution import worker_process
+from attacklab.execution.processes import ProcessWorkers
+from attacklab.execution.workers import Workers
 from attacklab.referee import audit
 from attacklab.targets import Target
 from tests.attacklab.execution import process_targets as own
 from tests.attacklab.execution.process_targets import Bets, Fails
+from tests.attacklab.execution.shared import timeless
 
 ROOT = str(Path(__file__).parents[3])
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
-
-
-def timeless(findings: list[Finding]) -> list[Finding]:
-    return [replace(finding, seconds=0.0) for finding in findings]
 
 
 def alive(pid: int) -> bool:
@@ -39,7 +36,7 @@ def alive(pid: int) -> bool:
 
 
 def names(folder: Path | str) -> list[str]:
-    """Of its entries that are called by numbers, such as processes and descriptors."""
+    """The entries whose names are numbers, such as processes and descriptors."""
     return [entry.name for entry in Path(folder).iterdir() if entry.name.isdecimal()]
 
 
@@ -92,7 +89,7 @@ def test_a_process_that_lets_no_thread_run_does_not_outlive_one_that_is_killed(
     script: Callable[..., subprocess.Popen[str]], tmp_path: Path
 ) -> None:
     text = """
-from attacklab.execution.runners import ProcessWorkers
+from attacklab.execution.processes import ProcessWorkers
 from attacklab.referee import audit
 from attacklab.targets import Target
 from tests.attacklab.execution.process_targets import Bets, holding
@@ -133,7 +130,7 @@ def test_no_process_and_no_descriptor_is_left_when_the_workers_are_closed() -> N
 
 @LINUX
 def test_a_death_shows_even_if_a_fork_keeps_everything_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(worker_process, "LOOK_SECONDS", 0.05)
     with ProcessWorkers(1) as workers:
         _, deadly = audit(
             Target.dataset(own.forking, epsilon=1.0), [Bets(("plain", "deadly"))], trials=1_000, where=workers.runner
@@ -144,7 +141,7 @@ def test_a_death_shows_even_if_a_fork_keeps_everything_open(monkeypatch: pytest.
 def test_a_process_that_is_not_needed_for_a_while_ends_and_another_one_goes_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(worker, "IDLE_SECONDS", 0.0)
+    monkeypatch.setattr(worker_process, "IDLE_SECONDS", 0.0)
     here = timeless(audit(own.sound, [Bets()], trials=300))
     with ProcessWorkers(1) as workers:
         found = audit(own.sound, [Bets()], trials=300, where=workers.runner)
@@ -165,7 +162,7 @@ def test_what_goes_wrong_in_a_worker_is_raised_here_and_tells_where_it_was() -> 
         """No other process can find it."""
 
     for error, kind in ((ZeroDivisionError("a mistake"), ZeroDivisionError), (Unknown("parts"), RuntimeError)):
-        raised = worker._portable(error)
+        raised = worker_process._portable(error)
         assert type(raised) is kind
         assert str(error) in str(raised)
         assert raised.__notes__[0].startswith("In a worker process:\n")
@@ -173,7 +170,7 @@ def test_what_goes_wrong_in_a_worker_is_raised_here_and_tells_where_it_was() -> 
 
 def test_what_a_target_prints_goes_to_standard_error(script: Callable[..., subprocess.Popen[str]]) -> None:
     text = """
-from attacklab.execution.runners import ProcessWorkers
+from attacklab.execution.processes import ProcessWorkers
 from attacklab.referee import audit
 from attacklab.targets import Target
 from tests.attacklab.execution.process_targets import Bets, printing
@@ -189,7 +186,7 @@ if __name__ == "__main__":
 
 
 PROGRAM = """
-from attacklab.execution.runners import ProcessWorkers
+from attacklab.execution.processes import ProcessWorkers
 from attacklab.referee import audit
 from attacklab.targets import Target
 from tests.attacklab.execution.process_targets import Bets
@@ -216,7 +213,8 @@ def test_a_program_that_would_start_processes_without_end_is_told_how_to_start_t
 ) -> None:
     out, err = script(PROGRAM + "main()\n").communicate(timeout=60)
     assert out == "error release: a worker process exited with status 1\n"
-    assert "RuntimeError: a program that starts processes does so under: if __name__ == '__main__'" in err
+    assert "UsageError: importing this program starts worker processes, so each of them would start more; " in err
+    assert "put what it runs under: if __name__ == '__main__':" in err
 
 
 @LINUX
@@ -246,6 +244,6 @@ def test_a_target_that_kills_whoever_waits_for_it_breaks_an_executor_and_that_is
 
 def test_where_there_are_no_process_groups_no_process_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "win32")
-    with ProcessWorkers(1) as workers, pytest.raises(OSError, match="need a POSIX system, not Windows"):
+    with ProcessWorkers(1) as workers, pytest.raises(UsageError, match="need a POSIX system, not Windows"):
         audit(own.sound, [Bets()], trials=100, where=workers.runner)
     assert workers.pids() == []

@@ -1,7 +1,7 @@
-"""A worker process: it runs batches, one at a time, so that whoever makes it die is known.
+"""A worker process: it runs one batch at a time, so that it is known which batch killed it.
 
-The target runs in it and nothing else does: a thread of this process, or of a worker of any executor on any machine,
-waits for its answers. It loads the target and finds the scenarios once. What the target prints goes to standard error.
+Only the target runs in it: a thread of this process, or of a worker of any executor on any machine, waits for its
+answers. It loads the target and finds the scenarios once. What the target prints goes to standard error.
 """
 
 from __future__ import annotations
@@ -29,33 +29,33 @@ from attacklab.targets import in_one_line
 Call: TypeAlias = Callable[[Bench], Any]
 
 ATTEMPTS = 2
-"""A batch whose process dies is run again once: a process may be killed for reasons of its own."""
+"""A batch whose process dies is tried once more: the process may have been killed for another reason."""
 
 IDLE_SECONDS = 60.0
-"""A process that nobody asks anything for so long ends, since whoever needed it may be another machine's process."""
+"""A process that gets no request for so long ends: the process that needed it may have been on another machine."""
 
 LOOK_SECONDS = 1.0
-"""How often a process is looked at whose answer does not come: one that it started may keep its pipe open."""
+"""How often a process that does not answer is checked: a process that it started may keep its pipe open."""
 
 ENDING_SECONDS = 5.0
 """How long a process that closed its end of the pipe may take to end."""
 
-_PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from attacklab.execution.worker import serve; serve()"
+_PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from attacklab.execution.worker_process import serve; serve()"
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A `TargetError` on its way back: its own class may not survive being pickled."""
+    """A `TargetError` on its way back: a subclass might not survive pickling."""
 
     message: str
 
 
 @dataclass(frozen=True, slots=True)
 class Died:
-    """A worker process died of a batch.
+    """The worker process died while it ran a batch.
 
     Attributes:
-        how: in words.
+        how: how it died, in words.
     """
 
     how: str
@@ -68,19 +68,22 @@ class _Raised:
 
 @dataclass(frozen=True, slots=True)
 class _Left:
-    """What a process says instead of an answer that ended because it was idle."""
+    """The answer of a process that ended because it was idle."""
 
 
 class WorkerProcess:
     """A running worker process; one that died or was interrupted must be closed.
 
     Raises:
-        RuntimeError: this is a worker process itself, which imports the program that started it.
+        UsageError: this is itself a worker process, importing the program that started it.
     """
 
     def __init__(self) -> None:
         if _importing:
-            raise RuntimeError("a program that starts processes does so under: if __name__ == '__main__'")
+            raise UsageError(
+                "importing this program starts worker processes, so each of them would start more; "
+                "put what it runs under: if __name__ == '__main__':"
+            )
         theirs_to_read, self._requests = Pipe(duplex=False)
         self._answers, theirs_to_write = Pipe(duplex=False)
         with theirs_to_read, theirs_to_write:
@@ -93,7 +96,7 @@ class WorkerProcess:
         self._prepared = False
 
     def ask(self, job: bytes, call: Call) -> Any:
-        """What the bench of this job answers to this call; `Failed`, `Died` or `_Left` if it does not."""
+        """Have the bench of this job answer a call; the answer is `Failed`, `Died` or `_Left` if it could not."""
         try:
             self._send((job, call))
             while not self._answers.poll(LOOK_SECONDS):
@@ -112,7 +115,7 @@ class WorkerProcess:
                 self._prepared = True
             self._requests.send(request)
         except BrokenPipeError:
-            pass  # it ended: what it said before will tell
+            pass  # it ended; its last words will say why
 
     def _ending(self) -> str:
         try:
@@ -123,7 +126,7 @@ class WorkerProcess:
 
 
 class WorkerProcesses:
-    """Worker processes, started when needed and kept for the next batch, as many as threads ask at once."""
+    """Worker processes, started when needed and kept for the next batch: one for each thread that asks at a time."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -139,7 +142,7 @@ class WorkerProcesses:
 
         Raises:
             CancelledError: the processes have been closed.
-            Exception: what else was raised there.
+            Exception: whatever was raised there, other than a `TargetError`.
         """
         answer: Any = _Left()
         attempts = 0
@@ -151,12 +154,12 @@ class WorkerProcesses:
         return answer
 
     def pids(self) -> list[int]:
-        """The ids of the processes that run."""
+        """The ids of the running processes."""
         with self._lock:
             return [process.pid for process in self._running]
 
     def close(self) -> None:
-        """Kill them, whatever they do, for good."""
+        """Kill all of them for good, whatever they are doing."""
         with self._lock:
             self._closed = True
             for process in self._running:
@@ -195,15 +198,15 @@ class WorkerProcesses:
 
 
 def run_in_worker_process(job: bytes, call: Call) -> Any:
-    """As `WorkerProcesses.run`, in those that the calling process keeps."""
+    """As `WorkerProcesses.run`, in processes that the calling process keeps."""
     return _kept.run(job, call)
 
 
 def serve() -> None:
-    """Answer the requests that come through standard input, until there are no more; what a worker process does."""
+    """Answer the requests that arrive on standard input until there are no more: the main loop of a worker process."""
     global _importing
     with Connection(os.dup(0), writable=False) as requests, Connection(os.dup(1), readable=False) as answers:
-        with open(os.devnull, "rb") as nothing:  # noqa: PTH123 - of `Path` nothing else is needed
+        with open(os.devnull, "rb") as nothing:  # noqa: PTH123 - nothing else of `Path` is needed
             os.dup2(nothing.fileno(), 0)
         os.dup2(2, 1)
         try:
@@ -215,7 +218,7 @@ def serve() -> None:
                 answers.send(_answer(*requests.recv()))
             answers.send(_Left())
         except (EOFError, BrokenPipeError):
-            pass  # nobody asks any more
+            pass  # nobody is asking any more
 
 
 def _answer(job: bytes, call: Call) -> Any:
@@ -248,7 +251,10 @@ def _bench(job: bytes) -> Bench:
     except Exception as error:
         raise UsageError(f"a worker cannot load the target: {in_one_line(error)}") from error
     if target.version != version:
-        raise UsageError(f"a worker has version {target.version} of {target.name}, not {version}")
+        raise UsageError(
+            f"a worker has version {target.version} of {target.name}, not {version}; "
+            "give every worker the same files, and start again"
+        )
     return Bench(target, attacks, seed)
 
 
@@ -258,7 +264,7 @@ def _forget() -> None:
 
 
 _importing = False
-"""Whether this is a worker process that imports the program that started it."""
+"""Whether this is a worker process, importing the program that started it."""
 
 _kept = WorkerProcesses()
 if sys.platform != "win32":
