@@ -128,7 +128,9 @@ def _described(description: dict[str, Any], spec: str, name: str) -> Target:
     rest = {key: value for key, value in description.items() if key not in ("kind", "release")}
     if description.get("kind") not in list(Kind) or "release" not in description:
         raise UsageError(f"{spec} returned a dict without a release, or without a kind out of {', '.join(Kind)}")
-    return made_target(Kind(description["kind"]), description["release"], name=name, **rest)
+    if not all(isinstance(key, str) for key in rest):
+        raise UsageError(f"{spec} returned a dict with keys that are not strings; name its entries by strings")
+    return made_target(Kind(description["kind"]), description["release"], **{"name": name, **rest})
 
 
 def _module(place: str) -> ModuleType:

@@ -300,7 +300,7 @@ def _run(sampler: Callable[..., Any], arguments: tuple[Any, ...], tape: Tape) ->
     except UnhashableOutcome:
         if tape.stopped is None:
             raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if tape.stopped is None:
             raise SamplerFailed(f"{_name(sampler)} raised {error!r} on the draws {tape.draws}") from error
     reason = tape.close()
@@ -326,7 +326,8 @@ def _spelled_out(value: Any, limit: int) -> Iterator[tuple[Hashable, Any]]:
         return
     size = value.high - value.low
     if size > limit:
-        raise LawError(f"an integer uniform over {size} values is an outcome; the limit is {limit}")
+        shown = size if size.bit_length() <= 64 else f"2^{size.bit_length() - 1} or more"
+        raise LawError(f"an integer uniform over {shown} values is an outcome; the limit is {limit}")
     for outcome in range(value.low, value.high):
         yield outcome, mpq(1, size)
 
