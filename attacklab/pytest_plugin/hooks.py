@@ -1,8 +1,9 @@
 """The pytest plugin for authors of DP libraries: the fixture `dp_audit`, which fails a test whose target leaks.
 
-A run has one α. It is split evenly, at collection, over the tests that take the fixture, so that neither their order nor
-the number of xdist workers changes a verdict. A test passes only if every attack that ran had enough trials to refute
-the claim and did not refute it; errors and too few trials fail it. Nothing heavy is imported before the first audit.
+A run has one α. It is split evenly, at collection, over the tests that take the fixture, so that neither their order
+nor the number of xdist workers changes a verdict. A test passes only if every attack that ran had enough trials to
+refute the claim and did not refute it; errors and too few trials fail it. Nothing heavy is imported before the first
+audit.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ def _require_writable(run: _Run) -> None:
 
             try:
                 require_writable(path)
-            except ValueError as error:
+            except UsageError as error:
                 raise pytest.UsageError(f"{option}: {error}") from error
 
 
@@ -147,9 +148,7 @@ def _audited(
 ) -> list[Finding]:
     __tracebackhide__ = True
     if _AUDITED in item.stash:
-        raise RuntimeError(
-            f"{FIXTURE} was called twice, but audits one target per test; parametrise the test to audit several"
-        )
+        raise RuntimeError(f"{FIXTURE} audits one target per test; parametrise the test to audit several")
     from attacklab.pytest_plugin.report import AuditedTest
     from attacklab.reporting.sarif import Place
     from attacklab.timed_audit import paced_audit
@@ -203,9 +202,7 @@ def _claimed(item: pytest.Item, target: Target | Release) -> Target:
     if not callable(target):
         raise UsageTypeError(f"{FIXTURE} takes a Target or a release function, not {target!r}")
     if "epsilon" not in said:
-        raise UsageTypeError(
-            f"{FIXTURE} got a release function without a claim; mark the test {CLAIM}(epsilon=...), or pass a Target"
-        )
+        raise UsageTypeError(f"a release function needs a claim; mark the test {CLAIM}(epsilon=...), or pass a Target")
     return replace(made_target(Kind(said.pop("kind", Kind.NOISE)), target, **said), relation=relation)
 
 
@@ -215,9 +212,7 @@ def _registered(names: Sequence[str]) -> tuple[Attack, ...]:
     known = {attack.name: attack for attack in ATTACKS}
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise pytest.UsageError(
-            f"--dp-attacks: there is no attack {', '.join(unknown)}; choose from {', '.join(known)}"
-        )
+        raise pytest.UsageError(f"--dp-attacks: unknown {', '.join(unknown)}; choose from {', '.join(known)}")
     return tuple(known[name] for name in dict.fromkeys(names)) if names else ATTACKS
 
 

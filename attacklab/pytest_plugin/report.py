@@ -77,7 +77,10 @@ class AuditedTest:
             return f"ε ≥ {lower_text(max(bounds))} by {attacks}" if bounds else f"by {attacks}"
         if self.verdict is Verdict.NOT_DETECTED:
             shown = [one.smallest_detectable for one in worst if one.smallest_detectable is not None]
-            return f"advantages from {min(shown):.2g} (best event) to {max(shown):.2g} (worst) would show: {attacks}"
+            return (
+                f"advantages of {min(shown):.2g} (best event) to {max(shown):.2g} (worst event) would have been detected "
+                f"by {attacks}"
+            )
         return worst[0].reason if worst else "none of the attacks could decide anything"
 
     def to_text(self) -> str:

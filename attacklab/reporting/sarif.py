@@ -1,8 +1,8 @@
 """Findings as a SARIF log, which code-scanning pages show beside the source.
 
-A refuted claim is a result. A claim left undecided (by an error, or by too few trials) is a notification of the tool, and
-a run with an error is recorded as unsuccessful, so that its log does not read as a clean one. NOT_DETECTED findings are
-left out: SARIF's word for them would be 'pass', and no claim passes on samples alone.
+A refuted claim is a result. A claim left undecided (by an error, or by too few trials) is a notification of the tool,
+and a run with an error is recorded as unsuccessful, so that its log does not read as a clean one. NOT_DETECTED findings
+are left out: SARIF's word for them would be 'pass', and no claim passes on samples alone.
 
 Source: OASIS, 'Static Analysis Results Interchange Format (SARIF) Version 2.1.0', sections 3.13 to 3.58.
 """
