@@ -78,8 +78,8 @@ class AuditedTest:
         if self.verdict is Verdict.NOT_DETECTED:
             shown = [one.smallest_detectable for one in worst if one.smallest_detectable is not None]
             return (
-                f"advantages of {min(shown):.2g} (best event) to {max(shown):.2g} (worst event) would have been detected "
-                f"by {attacks}"
+                f"advantages of {min(shown):.2g} (best event) to {max(shown):.2g} (worst event) would have been "
+                f"detected by {attacks}"
             )
         return worst[0].reason if worst else "none of the attacks could decide anything"
 

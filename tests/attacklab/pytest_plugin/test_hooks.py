@@ -86,7 +86,8 @@ def test_a_sound_mechanism_passes_and_the_summary_states_the_power(pytester: pyt
         [
             "*= differential-privacy audits =*",
             "test * verdict * trials * what is known",
-            "test_it.py::test_it[[]sound[]] * not detected * 3000 * advantages of 0.* would have been detected by *precision*",
+            "test_it.py::test_it[[]sound[]] * not detected * 3000 * advantages of 0.* (best event) to 0.* "
+            "would have been detected by *precision*",
             "α = 1e-06 for the run; nothing detected is not a proof",
         ]
     )
@@ -271,7 +272,8 @@ def test_a_relation_keeps_the_pairs_to_it(pytester: pytest.Pytester, relation: s
     [
         (
             "epsilom=1.0",
-            "dp_claim takes only the keyword arguments epsilon, delta, sensitivity, bounds, kind, relation; remove epsilom",
+            "dp_claim takes only the keyword arguments epsilon, delta, sensitivity, bounds, kind, relation; "
+            "remove epsilom",
         ),
         ("1.0", "dp_claim takes only the keyword arguments *; remove 1.0"),
     ],
