@@ -189,7 +189,7 @@ class Finding:
                 if data.get(name) is not None:
                     values[name] = Estimate(**data[name])
             return cls(**values)
-        except (TypeError, KeyError) as error:
+        except (TypeError, KeyError, ValueError) as error:
             raise UsageError(f"not a finding: {error}") from error
 
 

@@ -132,7 +132,9 @@ def _described(description: dict[str, Any], spec: str, name: str) -> Target:
     if description.get("kind") not in list(Kind) or "release" not in description:
         told = f"{spec} returned a dict with {', '.join(map(str, description)) or 'no keys'}"
         raise UsageError(f"{told}; it must have a release, and a kind out of {', '.join(Kind)}")
-    return made_target(Kind(description["kind"]), description["release"], name=name, **rest)
+    if not all(isinstance(key, str) for key in rest):
+        raise UsageError(f"{spec} returned a dict with keys that are not strings; name its entries by strings")
+    return made_target(Kind(description["kind"]), description["release"], **{"name": name, **rest})
 
 
 def _module(place: str) -> ModuleType:

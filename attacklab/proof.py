@@ -31,6 +31,9 @@ LIMITS = Limits(unresolved=Fraction(1, 1 << 62))
 CLOSING_RUNS = 512
 """How many runs are spent on seeing whether a law closes."""
 
+MOST_EPSILON = 1 << 20
+"""The largest ε for which e^ε is enclosed."""
+
 METHOD = "exact_law"
 """What stands in a finding where an attack's name would."""
 
@@ -85,11 +88,13 @@ def prove(
         PROVED, VIOLATED, or INCONCLUSIVE where the limits left too much of a law open.
 
     Raises:
-        ValueError: the target has no sampler, or claims nothing of such a pair.
+        ValueError: the target has no sampler, claims nothing of such a pair, or claims an ε above 2^20.
         LawError: the sampler cannot be enumerated; the message says why.
     """
     if not target.covers(pair):
         raise UsageError(f"{target.name} claims for {target.relation} neighbours, nothing of a pair by {pair.relation}")
+    if target.claim.epsilon > MOST_EPSILON:
+        raise UsageError(f"a claim must have an epsilon of at most 2^20 to be proved, not {target.claim.epsilon}")
     started = time.perf_counter()
     first, second = laws_of(target, pair, limits=limits, progress=progress)
     claim = target.claim

@@ -11,6 +11,7 @@ import enum
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -100,6 +101,10 @@ class Target:
             raise UsageTypeError(f"release must be callable as release(input, trials, rng), not {self.release!r}")
         if self.claim.epsilon <= 0:
             raise UsageError(f"epsilon must be greater than 0, not {self.claim.epsilon}")
+        scale = 1.0 if self.noise_scale is None else self.noise_scale
+        for name, value in (("sensitivity", self.sensitivity), ("noise_scale", scale)):
+            if not isinstance(value, Real) or isinstance(value, bool):
+                raise UsageTypeError(f"{name} must be a number, not {value!r}")
         if not (math.isfinite(self.sensitivity) and self.sensitivity > 0):
             raise UsageError(f"sensitivity must be finite and greater than 0, not {self.sensitivity}")
         if self.bounds is not None and not (

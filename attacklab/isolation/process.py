@@ -27,6 +27,9 @@ CHUNK = 1 << 16
 KEPT_ERROR_TEXT = 4096
 """The last bytes of standard error, kept for messages."""
 
+LONGEST_SECONDS = 1e6
+"""The longest timeout: a selector cannot wait for 2^31 ms."""
+
 DEFAULT_SECONDS = 60.0
 """The default timeout of one request, in seconds."""
 
@@ -58,6 +61,8 @@ class Limits:
     def __post_init__(self) -> None:
         if not (math.isfinite(self.seconds) and self.seconds > 0):
             raise UsageError(f"seconds must be finite and greater than 0, not {self.seconds}")
+        if self.seconds > LONGEST_SECONDS:
+            raise UsageError(f"seconds must be at most {LONGEST_SECONDS:g}, not {self.seconds}")
         require_process_groups()
         if self.memory_bytes is not None:
             if self.memory_bytes < 1024:

@@ -45,6 +45,7 @@ from attacklab.laws.errors import (
     NotDeterministic,
     SamplerFailed,
     UnhashableOutcome,
+    UnwritableOutcome,
 )
 from attacklab.laws.law import Bounds, Law
 from attacklab.laws.step_functions import NotMonotone, exhaust, one_uniform, step_law
@@ -65,6 +66,7 @@ __all__ = [
     "Progress",
     "SamplerFailed",
     "UnhashableOutcome",
+    "UnwritableOutcome",
     "advantage",
     "certify",
     "deviation",

@@ -63,7 +63,7 @@ def certify(epsilon: Any, delta: Any, p: Law, q: Law) -> Certificate:
 
     Raises:
         ValueError: ε or δ is out of range.
-        TypeError: an outcome cannot be written as JSON, so the laws have no digest.
+        UnwritableOutcome: an outcome cannot be written as JSON, so the laws have no digest.
     """
     if not 0 <= delta <= 1:
         raise ValueError(f"delta must lie in [0, 1], not {delta}")

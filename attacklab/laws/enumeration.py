@@ -306,7 +306,7 @@ def _run(sampler: Callable[..., Any], arguments: tuple[Any, ...], tape: Tape) ->
     except UnhashableOutcome:
         if tape.stopped is None:
             raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if tape.stopped is None:
             raise SamplerFailed(f"{_name(sampler)} raised {error!r} on the draws {tape.draws}") from error
     reason = tape.close()
@@ -332,7 +332,8 @@ def _spelled_out(value: Any, limit: int) -> Iterator[tuple[Hashable, Any]]:
         return
     size = value.high - value.low
     if size > limit:
-        raise LawError(f"an outcome is an integer uniform over {size} values; raise Limits(tapes=...), now {limit}")
+        shown = size if size.bit_length() <= 64 else f"2^{size.bit_length() - 1} or more"
+        raise LawError(f"an outcome is an integer uniform over {shown} values; raise Limits(tapes=...), now {limit}")
     for outcome in range(value.low, value.high):
         yield outcome, mpq(1, size)
 

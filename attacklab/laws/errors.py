@@ -17,6 +17,10 @@ class UnhashableOutcome(LawError):
     """A sampler returned an outcome that cannot be hashed, so it cannot be told from others."""
 
 
+class UnwritableOutcome(LawError, TypeError):
+    """A sampler returned an outcome that has no form in JSON, so that its law has no digest."""
+
+
 class NotDeterministic(LawError):
     """A sampler did not do the same twice on the same bits: it reads other randomness, or keeps state."""
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from attacklab.laws.errors import UnhashableOutcome
+from attacklab.laws.errors import UnhashableOutcome, UnwritableOutcome
 
 _PLAIN = frozenset({int, bool, str, bytes, Fraction, type(None)})
 
@@ -76,7 +76,7 @@ def encode(outcome: Hashable) -> Any:
     """The canonical outcome as JSON. Equal outcomes have equal forms, so True, 1 and 1.0 are all the integer 1.
 
     Raises:
-        TypeError: outcomes of this type cannot be written as JSON.
+        UnwritableOutcome: outcomes of this type, or integers of so many digits, cannot be written as JSON.
     """
     if outcome is None or isinstance(outcome, str):
         return outcome
@@ -90,17 +90,23 @@ def encode(outcome: Hashable) -> Any:
         return {"tuple": [encode(part) for part in outcome]}
     if isinstance(outcome, frozenset):
         return {"set": sorted((encode(part) for part in outcome), key=repr)}
-    raise TypeError(f"an outcome of type {type(outcome).__name__} cannot be written as JSON")
+    raise UnwritableOutcome(f"an outcome of type {type(outcome).__name__} cannot be written as JSON")
 
 
 def _encode_number(value: float | Fraction) -> dict[str, str]:
     if isinstance(value, float) and math.isinf(value):
         return {"float": value.hex()}
     exact = Fraction(value)
+    try:
+        text = str(exact)
+    except ValueError as error:  # the interpreter's limit on digits
+        raise UnwritableOutcome(
+            f"an outcome of {exact.numerator.bit_length()} bits cannot be written as JSON"
+        ) from error
     if exact.denominator == 1:
-        return {"int": str(exact)}
+        return {"int": text}
     is_float = isinstance(value, float) or (abs(exact) < 1 << 1023 and Fraction(float(exact)) == exact)
-    return {"float": float(exact).hex()} if is_float else {"fraction": str(exact)}
+    return {"float": float(exact).hex()} if is_float else {"fraction": text}
 
 
 def decode(form: Any) -> Hashable:

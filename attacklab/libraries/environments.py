@@ -10,7 +10,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from packaging.version import Version
+from packaging.version import InvalidVersion, Version
 
 from attacklab.errors import UsageError
 
@@ -47,6 +47,10 @@ def environments(root: Path) -> list[Environment]:
     for pinned in (root / PINNED).glob("*-*.txt"):
         folder = root / BUILT / pinned.stem
         library, _, version = pinned.stem.rpartition("-")
+        try:
+            Version(version)
+        except InvalidVersion:  # many folders have this name, and files of other kinds in them
+            continue
         is_missing = not (folder / ".ready").is_file()
         found.append(Environment(pinned.stem, library, version, folder / "bin" / "python", is_missing=is_missing))
     return sorted(found, key=lambda environment: (environment.library, Version(environment.version)))

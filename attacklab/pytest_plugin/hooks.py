@@ -1,8 +1,9 @@
 """The pytest plugin for authors of DP libraries: the fixture `dp_audit`, which fails a test whose target leaks.
 
-One α a run, split evenly at collection over the tests that take the fixture, so that neither their order nor the number
-of xdist workers changes a verdict. A test passes only if every attack that ran had the trials to refute the claim and
-did not: an error and too few trials fail it. Nothing heavy is imported before the first audit.
+A run has one α. It is split evenly, at collection, over the tests that take the fixture, so that neither their order
+nor the number of xdist workers changes a verdict. A test passes only if every attack that ran had enough trials to
+refute the claim and did not refute it; errors and too few trials fail it. Nothing heavy is imported before the first
+audit.
 """
 
 from __future__ import annotations
@@ -31,29 +32,29 @@ CLAIM_ARGUMENTS = ("epsilon", "delta", "sensitivity", "bounds", "kind", "relatio
 
 
 class DpAudit(Protocol):
-    """What the fixture gives."""
+    """The function that the fixture `dp_audit` gives a test."""
 
     def __call__(self, target: Target | Release, *, attacks: Sequence[Attack] | None = None) -> list[Finding]:
-        """Audit a target, and fail the test unless nothing was detected.
+        """Audit a target; fail the test unless nothing was detected.
 
         Args:
-            target: a `Target`, or a release function whose claim stands in the marker `dp_claim`.
-            attacks: attacks of one's own; by default the registered ones, or those named by --dp-attacks.
+            target: a `Target`, or a release function whose claim is in the marker `dp_claim`.
+            attacks: your own attacks; by default the registered ones, or those named by --dp-attacks.
 
         Returns:
-            The findings, where the test may go on.
+            The findings, if the test did not fail.
 
         Raises:
             TypeError: `target` is neither, or the marker and the target contradict each other.
-            ValueError: the claim is out of range, or there are no attacks.
-            RuntimeError: the test has audited a target before.
+            ValueError: the claim is out of range, or `attacks` is empty.
+            RuntimeError: the test has already audited a target.
         """
         ...
 
 
 @dataclass
 class _Run:
-    """The settings of a run, and what was audited in it."""
+    """The settings of a run, and the tests that audited a target in it."""
 
     alpha: float
     trials: int | None
@@ -66,7 +67,7 @@ class _Run:
     tests: dict[str, AuditedTest] = field(default_factory=dict)
 
     def in_order(self) -> list[AuditedTest]:
-        """Of names, which no number of workers changes."""
+        """By name, so that the number of workers does not matter."""
         return [self.tests[test] for test in sorted(self.tests)]
 
     def replay(self, test: str, alpha: float, trials: int, attack: str | None) -> str:
@@ -80,19 +81,19 @@ _AUDITED = pytest.StashKey["AuditedTest"]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the options, each as an ini setting of the same name too."""
+    """Declare each option, and the ini setting of the same name."""
     group = parser.getgroup("attacklab", "differential-privacy audits")
     for option in OPTIONS:
         group.addoption(option.flag, dest=option.name, type=option.parse, metavar=option.metavar, help=option.help)
-        parser.addini(option.name, f"Default of {option.flag}.")
+        parser.addini(option.name, f"{option.help} (same as {option.flag})")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Read the options."""
     config.addinivalue_line(
         "markers",
-        f"{CLAIM}({', '.join(f'{name}=' for name in CLAIM_ARGUMENTS)}): what a release function that {FIXTURE} is "
-        "called with claims; relation alone may stand beside a Target.",
+        f"{CLAIM}({', '.join(f'{name}=' for name in CLAIM_ARGUMENTS)}): the claim of the release function that "
+        f"{FIXTURE} is called with; for a Target, only relation may be given.",
     )
     run = _Run(**{option.name.removeprefix("dp_"): option.value(config) for option in OPTIONS})
     if _here_is_told(config):
@@ -109,35 +110,35 @@ def _require_writable(run: _Run) -> None:
 
             try:
                 require_writable(path)
-            except ValueError as error:
+            except UsageError as error:
                 raise pytest.UsageError(f"{option}: {error}") from error
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Count the tests that α is split over, now that it is known which will run."""
+    """Count the tests that α is split over: those selected to run that take the fixture."""
     audits = (item.nodeid for item in session.items if FIXTURE in getattr(item, "fixturenames", ()))
     session.config.stash[_RUN].audits = frozenset(audits)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Check markers while their module is collected, so that xdist too reports a wrong one."""
+    """Check markers while their module is collected, so that a wrong one is reported under xdist too."""
     for marker in metafunc.definition.iter_markers(CLAIM):
         unknown = [name for name in marker.kwargs if name not in CLAIM_ARGUMENTS]
         if unknown or marker.args:
             raise pytest.Collector.CollectError(
-                f"{metafunc.definition.nodeid}: {CLAIM} takes {', '.join(CLAIM_ARGUMENTS)}, all by name; not "
-                + ", ".join([*unknown, *map(repr, marker.args)])
+                f"{metafunc.definition.nodeid}: {CLAIM} takes only the keyword arguments {', '.join(CLAIM_ARGUMENTS)}; "
+                f"remove {', '.join([*unknown, *map(repr, marker.args)])}"
             )
 
 
 @pytest.fixture
 def dp_audit(request: pytest.FixtureRequest) -> DpAudit:
-    """Audit a target against the lab's attacks; the test fails unless nothing was detected."""
+    """Audit a target with the lab's attacks; the test fails unless nothing was detected."""
     item: pytest.Item = request.node
     run = item.config.stash[_RUN]
     if item.nodeid not in run.audits:
-        raise RuntimeError(f"take {FIXTURE} as an argument: α is split beforehand over the tests that do")
-    if _AUDITED in item.stash:  # of an earlier run of the same test
+        raise RuntimeError(f"make {FIXTURE} an argument of the test: α is split beforehand over the tests that take it")
+    if _AUDITED in item.stash:  # from an earlier run of the same test
         del item.stash[_AUDITED]
     return functools.partial(_audited, item, run)
 
@@ -147,7 +148,7 @@ def _audited(
 ) -> list[Finding]:
     __tracebackhide__ = True
     if _AUDITED in item.stash:
-        raise RuntimeError(f"{FIXTURE} audits one target a test; parametrise the test to audit several")
+        raise RuntimeError(f"{FIXTURE} audits one target per test; parametrise the test to audit several")
     from attacklab.pytest_plugin.report import AuditedTest
     from attacklab.reporting.sarif import Place
     from attacklab.timed_audit import paced_audit
@@ -155,14 +156,14 @@ def _audited(
     claimed = _claimed(item, target)
     chosen = _registered(run.attacks) if attacks is None else tuple(attacks)
     if not chosen:
-        raise UsageError(f"{FIXTURE} was given no attacks")
+        raise UsageError(f"{FIXTURE} was given no attacks; leave attacks= out to run the registered ones")
     alpha = run.alpha / len(run.audits)
     audited = paced_audit(
         claimed, chosen, seconds=run.seconds, trials=run.trials, alpha=alpha, seed=run.seed, until_refuted=True
     )
     findings: list[Finding] = []
     for one in audited:
-        # Attacks of the test's own all run again: the command line knows only the registered ones.
+        # The command line knows only the registered attacks; where a test brings its own, all of them run again.
         again = (one.alpha, one.trials, one.attack.name) if attacks is None else (alpha, one.trials, None)
         replay = run.replay(item.nodeid, *again)
         findings += [replace(finding, replay=replay) for finding in one.findings]
@@ -194,14 +195,14 @@ def _claimed(item: pytest.Item, target: Target | Release) -> Target:
     relation = said.pop("relation", None)
     if isinstance(target, Target):
         if said:
-            raise UsageTypeError(f"{CLAIM} gives {', '.join(said)}, and {target.name} has a claim of its own")
+            raise UsageTypeError(f"{CLAIM} gives {', '.join(said)}, but {target.name} has its own claim; leave one out")
         if relation is not None and target.relation not in (None, relation):
-            raise UsageTypeError(f"{CLAIM} gives {relation}, and {target.name} claims for {target.relation} neighbours")
+            raise UsageTypeError(f"{CLAIM} gives {relation}, but {target.name} claims for {target.relation} neighbours")
         return target if relation is None else replace(target, relation=relation)
     if not callable(target):
         raise UsageTypeError(f"{FIXTURE} takes a Target or a release function, not {target!r}")
     if "epsilon" not in said:
-        raise UsageTypeError(f"{FIXTURE} takes a Target, or a release function in a test marked {CLAIM}(epsilon=...)")
+        raise UsageTypeError(f"a release function needs a claim; mark the test {CLAIM}(epsilon=...), or pass a Target")
     return replace(made_target(Kind(said.pop("kind", Kind.NOISE)), target, **said), relation=relation)
 
 
@@ -211,7 +212,7 @@ def _registered(names: Sequence[str]) -> tuple[Attack, ...]:
     known = {attack.name: attack for attack in ATTACKS}
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise pytest.UsageError(f"--dp-attacks: no attack {', '.join(unknown)}; there are {', '.join(known)}")
+        raise pytest.UsageError(f"--dp-attacks: unknown {', '.join(unknown)}; choose from {', '.join(known)}")
     return tuple(known[name] for name in dict.fromkeys(names)) if names else ATTACKS
 
 
@@ -219,10 +220,10 @@ def _registered(names: Sequence[str]) -> tuple[Attack, ...]:
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Let the findings travel with the report, to the process that writes files and summary."""
+    """Attach the findings to the report, which takes them to the process that writes the files and the summary."""
     report = yield
     if _AUDITED in item.stash:  # in whichever phase: another fixture may have audited
-        report.dp_audited = item.stash[_AUDITED].to_text()  # type: ignore[attr-defined] # xdist carries plain ones
+        report.dp_audited = item.stash[_AUDITED].to_text()  # type: ignore[attr-defined] # xdist carries plain attributes
     return report
 
 
@@ -231,7 +232,7 @@ def _here_is_told(config: pytest.Config) -> bool:
 
 
 class _Collector:
-    """Gathers what the reports of all workers carry."""
+    """Gathers the findings from the reports of all workers."""
 
     def __init__(self, run: _Run) -> None:
         self._run = run
@@ -245,7 +246,7 @@ class _Collector:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Gather findings in the process that the workers, if any, report to."""
+    """Gather findings in the main process, which xdist workers report to."""
     if _here_is_told(session.config):
         session.config.pluginmanager.register(_Collector(session.config.stash[_RUN]), "attacklab-collector")
 
@@ -264,7 +265,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say of every audited test what is known now."""
+    """Print what is known of every audited test."""
     tests = config.stash[_RUN].in_order()
     if not tests:
         return

@@ -16,7 +16,15 @@ Parsed = TypeVar("Parsed")
 
 @dataclass(frozen=True)
 class Option:
-    """An option, which is an ini setting as well."""
+    """An option of pytest, and the ini setting of the same name.
+
+    Attributes:
+        name: the name of the ini setting; the option's has dashes for underscores.
+        parse: reads the value from text, or raises `argparse.ArgumentTypeError`.
+        default: the value where neither is given.
+        metavar: what stands for the value in the help.
+        help: one line: what it sets, in which unit, and the default.
+    """
 
     name: str
     parse: Callable[[str], Any]
@@ -26,14 +34,14 @@ class Option:
 
     @property
     def flag(self) -> str:
-        """How it is written on the command line."""
+        """The option as it is written on the command line."""
         return "--" + self.name.replace("_", "-")
 
     def value(self, config: pytest.Config) -> Any:
-        """What was given on the command line, else in the ini file, else the default.
+        """The value given on the command line, or else in the ini file, or else the default.
 
         Raises:
-            pytest.UsageError: what the ini file says is out of range.
+            pytest.UsageError: the value in the ini file is out of range.
         """
         given = config.getoption(self.name)
         written = config.getini(self.name)
@@ -68,30 +76,30 @@ OPTIONS = (
         _within(float, lambda value: 0 < value < 1, "a number between 0 and 1"),
         1e-6,
         "P",
-        "Probability of any false alarm in the whole run; 1e-6 by default.",
+        "Probability of a false alarm in the whole run [default: 1e-6]",
     ),
     Option(
         "dp_trials",
         _within(int, lambda value: value >= 1, "a whole number of at least 1"),
         None,
         "N",
-        "Most outputs of either input to judge an event on; by default as many as fit in --dp-seconds.",
+        "Largest number of outputs of each input to judge an event on [default: as many as fit in --dp-seconds]",
     ),
     Option(
         "dp_seconds",
         _within(float, lambda value: 0 < value < math.inf, "a number greater than 0"),
         3.0,
         "S",
-        "About how long an audit may take, unless --dp-trials is given; 3 by default.",
+        "Approximate length of each audit, in seconds; --dp-trials overrides it [default: 3]",
     ),
     Option(
         "dp_seed",
         _within(int, lambda value: value >= 0, "a whole number of at least 0"),
         0,
         "N",
-        "What all randomness of the audits is derived from; 0 by default.",
+        "Seed of all randomness in the audits [default: 0]",
     ),
-    Option("dp_attacks", _names, (), "NAMES", "Only these attacks, separated by commas; all by default."),
-    Option("dp_json", Path, None, "PATH", "Write all findings to this file."),
-    Option("dp_sarif", Path, None, "PATH", "Write refuted claims to this file, as SARIF for code-scanning pages."),
+    Option("dp_attacks", _names, (), "NAMES", "Run only these attacks, separated by commas [default: all]"),
+    Option("dp_json", Path, None, "PATH", "Write all findings to this file, as JSON"),
+    Option("dp_sarif", Path, None, "PATH", "Write refuted claims to this file, as SARIF 2.1.0 for code-scanning pages"),
 )

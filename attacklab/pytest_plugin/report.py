@@ -1,4 +1,4 @@
-"""What an audited test says: its verdict, why it failed, one line of the summary, and the files made of all tests."""
+"""An audited test: its verdict, why it failed, its line in the summary, and the files made from all tests."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class AuditedTest:
 
     Attributes:
         test: its node id.
-        place: where it stands.
-        alpha: its part of the run's α.
-        trials: the most outputs of either input on which an event of any attack was to be judged.
-        seed: what all randomness was derived from.
-        findings: what was found.
+        place: its file and line.
+        alpha: its share of the run's α.
+        trials: the largest number of outputs of each input that an event was to be judged on, over all attacks.
+        seed: the seed of all randomness.
+        findings: one or more for each attack that ran.
     """
 
     test: str
@@ -33,7 +33,7 @@ class AuditedTest:
 
     @property
     def verdict(self) -> Verdict:
-        """The worst of its findings; inconclusive if there is none that says anything of the claim."""
+        """The worst verdict of its findings; inconclusive if none of them says anything about the claim."""
         verdict = next((finding.verdict for finding in decisive(self.findings)), Verdict.NOT_APPLICABLE)
         return Verdict.INCONCLUSIVE if verdict is Verdict.NOT_APPLICABLE else verdict
 
@@ -51,17 +51,17 @@ class AuditedTest:
         return self.verdict is not Verdict.NOT_DETECTED
 
     def failure(self) -> str:
-        """The message that it fails with."""
+        """The message that the test fails with."""
         worst = self._worst()
         target = self.findings[0].target
         if not worst:
-            lines = [f"{target}: inconclusive: no attack that ran could decide anything of this target"]
+            lines = [f"{target}: inconclusive: none of the attacks that ran could decide anything about this target"]
             return "\n".join(lines + [f"  {finding.attack}: {finding.reason}" for finding in self.findings])
         claim = self.findings[0].claim
         said = {
             Verdict.VIOLATED: f"does not keep its claim (ε = {claim.epsilon!r}, δ = {claim.delta!r})",
             Verdict.ERROR: "could not be audited: it failed",
-            Verdict.INCONCLUSIVE: "was given too few trials to decide: raise --dp-seconds or --dp-trials",
+            Verdict.INCONCLUSIVE: "had too few trials to decide: raise --dp-seconds or --dp-trials",
         }[self.verdict]
         lines = [f"{target} {said}"]
         for finding in worst:
@@ -69,7 +69,7 @@ class AuditedTest:
         return "\n".join([*lines, "", *(f"replay: {line}" for line in dict.fromkeys(one.replay for one in worst))])
 
     def summary(self) -> str:
-        """What is known now, in one line."""
+        """What is known of the target, in one line."""
         worst = self._worst()
         attacks = ", ".join(dict.fromkeys(finding.attack for finding in worst))
         if self.verdict is Verdict.VIOLATED:
@@ -77,25 +77,28 @@ class AuditedTest:
             return f"ε ≥ {lower_text(max(bounds))} by {attacks}" if bounds else f"by {attacks}"
         if self.verdict is Verdict.NOT_DETECTED:
             shown = [one.smallest_detectable for one in worst if one.smallest_detectable is not None]
-            return f"advantages from {min(shown):.2g} (best event) to {max(shown):.2g} (worst) would show: {attacks}"
-        return worst[0].reason if worst else "no attack could decide anything"
+            return (
+                f"advantages of {min(shown):.2g} (best event) to {max(shown):.2g} (worst event) would have been "
+                f"detected by {attacks}"
+            )
+        return worst[0].reason if worst else "none of the attacks could decide anything"
 
     def to_text(self) -> str:
-        """Itself as text that travels between processes."""
+        """The test as text, to be sent between processes."""
         data: dict[str, Any] = {name: getattr(self, name) for name in ("test", "alpha", "trials", "seed")}
         data |= {"place": asdict(self.place), "findings": [finding.to_json() for finding in self.findings]}
         return json.dumps(data)
 
     @classmethod
     def from_text(cls, text: str) -> AuditedTest:
-        """What `to_text` gave."""
+        """Read the text that `to_text` wrote."""
         data = json.loads(text)
         findings = tuple(Finding.from_json(finding) for finding in data.pop("findings"))
         return cls(place=Place(**data.pop("place")), findings=findings, **data)
 
 
 def record_of(tests: Sequence[AuditedTest]) -> dict[str, Any]:
-    """The record of all findings, and which of them are whose."""
+    """The record of all findings, with the numbers of those that belong to each test."""
     findings = [finding for test in tests for finding in test.findings]
     listed, before = [], 0
     for test in tests:
@@ -134,7 +137,7 @@ def _details(finding: Finding) -> list[str]:
 
 
 def _shown(described: dict[str, Any]) -> str:
-    """An input of a pair as `described_pair` gives it."""
+    """Text for an input of a pair, from the form that `described_pair` gives it."""
     if "readable" not in described:
         return f"{described['dtype']} of shape {described['shape']}, sha256 {described['sha256']}"
     text = ", ".join(described["readable"])

@@ -1,4 +1,4 @@
-"""How far an audit is: a bar on a terminal, now and then a line elsewhere; always on standard error."""
+"""Progress of an audit on standard error: a bar on a terminal, elsewhere a line every few seconds."""
 
 from __future__ import annotations
 
@@ -16,12 +16,19 @@ from attacklab.referee import Advance
 Report: TypeAlias = Callable[[Advance], None]
 
 LINE_SECONDS = 10.0
-"""Between two lines, and before the first: a short audit says nothing."""
+"""Time between two lines, and before the first, so that a short audit prints none."""
 
 
 @contextlib.contextmanager
 def progress(console: Console) -> Iterator[Report]:
-    """Something to report advances to while the context lasts."""
+    """Show progress while the context lasts.
+
+    Args:
+        console: where to show it.
+
+    Yields:
+        A function to be called with every advance of the audit.
+    """
     if console.is_terminal:
         columns = (TextColumn("{task.description}"), BarColumn(), _Rate(), TimeRemainingColumn())
         with Progress(*columns, console=console, transient=True) as bars:
@@ -36,7 +43,7 @@ class _Bar:
         self._shown = ""
 
     def __call__(self, at: Advance) -> None:
-        if _sample(at) != self._shown:  # the rate and the time left are those of one sample
+        if _sample(at) != self._shown:  # rate and time left belong to one sample
             for task in self._bars.task_ids:
                 self._bars.remove_task(task)
             self._shown = _sample(at)
@@ -57,7 +64,7 @@ class _Lines:
 
     def __call__(self, at: Advance) -> None:
         now = time.monotonic()
-        # What a checkpoint holds is read, not drawn, and must not count: the rate is that since the last line.
+        # Results read from a checkpoint were not drawn now, so the rate counts only what came since the last line.
         if self._before is None or _sample(at) != _sample(self._before):
             self._before, self._since = at, now
         if now - self._told < LINE_SECONDS:

@@ -1,8 +1,8 @@
 """Findings as a SARIF log, which code-scanning pages show beside the source.
 
-A refuted claim is a result. What could not be decided (an error, too few trials) is a notification of the tool, and a
-run with an error is recorded as unsuccessful, so that no such log reads as a clean one. What was not detected appears
-nowhere: SARIF's word for it would be 'pass', and nothing passes on samples.
+A refuted claim is a result. A claim left undecided (by an error, or by too few trials) is a notification of the tool,
+and a run with an error is recorded as unsuccessful, so that its log does not read as a clean one. NOT_DETECTED findings
+are left out: SARIF's word for them would be 'pass', and no claim passes on samples alone.
 
 Source: OASIS, 'Static Analysis Results Interchange Format (SARIF) Version 2.1.0', sections 3.13 to 3.58.
 """
@@ -24,16 +24,16 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 VERSION = "2.1.0"
 
 LEVELS = {Verdict.ERROR: "error", Verdict.INCONCLUSIVE: "warning"}
-"""Of a notification, for verdicts that say nothing of the claim."""
+"""Levels of notifications, by verdict: those that say nothing about the claim."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where in the source a finding is shown.
+    """The place in the source where a finding is shown.
 
     Attributes:
-        path: of the file, relative to the repository's root, with forward slashes.
-        line: from 1.
+        path: path of the file, relative to the repository's root, with forward slashes.
+        line: line number, from 1.
     """
 
     path: str
@@ -44,10 +44,10 @@ def sarif_log(findings: Sequence[tuple[Finding, Place | None]]) -> dict[str, Any
     """A SARIF 2.1.0 log of one run.
 
     Args:
-        findings: each with the place where it belongs, or None where there is no source file.
+        findings: pairs of a finding and its place in the source, None where it has no source file.
 
     Returns:
-        Plain JSON values; `findings.to_text` makes the file's text of them.
+        Plain JSON values; `findings.to_text` turns them into the text of the file.
     """
     violated = [(finding, place) for finding, place in findings if finding.verdict is Verdict.VIOLATED]
     undecided = [(finding, place) for finding, place in findings if finding.verdict in LEVELS]
@@ -114,6 +114,6 @@ def _locations(finding: Finding, place: Place | None) -> list[dict[str, Any]]:
 
 
 def _fingerprint(finding: Finding) -> str:
-    """What stays the same from run to run while the flaw is there: not its counts."""
+    """A digest that stays the same from run to run as long as the flaw is there; counts do not enter it."""
     identity = json.dumps([finding.target, finding.attack, finding.pair], sort_keys=True)
     return hashlib.sha256(identity.encode()).hexdigest()

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from attacklab.claims import PrivacyClaim, directions
+from attacklab.errors import UsageError
 from attacklab.findings import Counts, Estimate
 
 
@@ -116,7 +117,7 @@ def share_of_alpha(alpha: float, parts: int) -> float:
         ValueError: α is outside (0, 1) or `parts` is less than 1.
     """
     if not 0 < alpha < 1:
-        raise ValueError(f"alpha must lie in (0, 1), not {alpha}")
+        raise UsageError(f"alpha must lie in (0, 1), not {alpha}")
     if parts < 1:
         raise ValueError(f"parts must be at least 1, not {parts}")
     return alpha / parts

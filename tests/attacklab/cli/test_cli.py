@@ -14,6 +14,8 @@ import pytest
 
 from attacklab import cli
 from attacklab.attacks import ATTACKS
+from attacklab.cli import audit, target_options
+from attacklab.errors import ArithmeticModeError, LabFault, TargetError, UsageError, UsageTypeError
 from attacklab.findings import Finding, Verdict, read_record
 
 TARGETS = '''
@@ -59,7 +61,23 @@ def apart(epsilon: float = 1.0):
 def unclipped(records, trials, rng):
     return np.mean(records) + rng.laplace(0.0, 1 / len(records), trials)
 
+def described(**rest):
+    return {"kind": "noise", "release": sound, "epsilon": 1.0, **rest}
+
+def worded():
+    return described(sensitivity="wide")
+
+def scaled():
+    return described(noise_scale="wide")
+
+def numbered():
+    return {**described(), 3: 4}
+
+def renamed():
+    return described(name="a name of its own")
+
 target = Target.noise(sound, epsilon=1.0)
+vast = Target.noise(sound, epsilon=2.0**21).exact(lambda answer, bits: bits.take(1))
 '''
 
 EXPERIMENT = """
@@ -125,9 +143,9 @@ def test_a_refuted_claim_is_shown_with_its_advantage_and_the_line_that_replays_i
     _status, out, err = attacklab(f"audit some_targets.py:leaking {NOISE} --seed 5")
     assert err == ""
     assert "violated" in out
-    assert re.search(r"low_bit_laplace +violated +0\.[5-9]\d+ +0\.4621 ", out)
+    assert re.search(r"(?m)^low_bit_laplace +violated +0\.[5-9]\d+ +0\.4621$", out)
     assert "replay: attacklab audit some_targets.py:leaking --kind noise --epsilon 1.0 --attack low_bit_laplace " in out
-    assert "do not apply to this kind of target: zero_rounding" in out
+    assert "do not apply to this target: zero_rounding" in out
 
 
 def test_json_on_standard_output_is_a_valid_record_and_nothing_else(attacklab: Any) -> None:
@@ -184,7 +202,7 @@ def test_a_librarys_target_runs_in_a_process_of_its_own(attacklab: Any, monkeypa
     def here(*_: Any, **__: Any) -> None:
         raise AssertionError("it was loaded in this process")
 
-    monkeypatch.setattr(cli, "load_target", here)
+    monkeypatch.setattr(target_options, "load_target", here)
     line = "audit numpy:laplace --seconds 30 --attack precision --trials 2000 --json -"
     status, out, err = attacklab(line)
     assert (status, err) == (1, "")
@@ -211,14 +229,57 @@ while read -r request; do echo '{"error": "out of paper"}'; done
     assert "attacklab audit --exec ./answer --kind noise --epsilon 1.0 --attack" in finding["replay"]
 
 
-def test_a_fault_of_the_lab_is_not_taken_for_a_refuted_claim(attacklab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", [AssertionError, ValueError, TypeError, KeyError, TargetError, LabFault])
+def test_a_bug_ends_in_a_traceback_and_is_not_taken_for_a_refuted_claim(
+    kind: type[Exception], attacklab: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def faulty(*_: Any, **__: Any) -> None:
-        raise AssertionError("this cannot be")
+        raise kind("this cannot be")
 
-    monkeypatch.setattr(cli, "audit", faulty)
+    monkeypatch.setattr(audit, "audit", faulty)
     status, _, err = attacklab(f"audit some_targets.py:sound {NOISE}")
     assert status == 2
-    assert err.endswith("AssertionError: this cannot be\n")
+    assert err.startswith("Traceback (most recent call last):\n")
+    assert re.search(rf"(?m)^(attacklab\.errors\.)?{kind.__name__}: '?this cannot be'?$", err)
+
+
+@pytest.mark.parametrize("kind", [UsageError, UsageTypeError, ArithmeticModeError])
+def test_a_users_mistake_is_one_line_without_a_traceback(
+    kind: type[Exception], attacklab: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def mistaken(*_: Any, **__: Any) -> None:
+        raise kind("say it\nin another way")
+
+    monkeypatch.setattr(audit, "audit", mistaken)
+    assert attacklab(f"audit some_targets.py:sound {NOISE}") == (2, "", "attacklab: say it in another way\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (OSError(28, "No space left on device", "out.json"), "out.json: No space left on device"),
+        (OSError("targets in another process need a POSIX system"), "targets in another process need a POSIX system"),
+    ],
+)
+def test_a_failure_of_the_system_is_told_with_its_file(
+    error: OSError, told: str, attacklab: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: Any, **__: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(audit, "audit", failing)
+    assert attacklab(f"audit some_targets.py:sound {NOISE}") == (2, "", f"attacklab: {told}\n")
+
+
+def test_a_file_that_cannot_be_read_is_named(attacklab: Any, folder: Path) -> None:
+    (folder / "experiments" / "odd.py").mkdir(parents=True)
+    told = f"attacklab: {folder / 'experiments' / 'odd.py'}: Is a directory\n"
+    assert attacklab("run") == (2, "", told)
+
+
+def test_a_dict_that_names_its_target_keeps_that_name(attacklab: Any) -> None:
+    _, out, _ = attacklab("audit some_targets.py:renamed --trials 100 --attack precision --json -")
+    assert {finding["target"] for finding in json.loads(out)["findings"]} == {"a name of its own"}
 
 
 MISTAKES = [
@@ -261,8 +322,8 @@ MISTAKES = [
     ("audit target", "must be written path/file.py:name or package.module:name"),
     ("audit some_targets.py:target --alpha 0", "alpha must lie in (0, 1), not 0.0"),
     ("audit some_targets.py:target --alpha nan", "alpha must lie in (0, 1), not nan"),
-    ("audit some_targets.py:target --attack low_bit", "no attack 'low_bit'; did you mean 'low_bit_laplace'?"),
-    ("audit some_targets.py:target --attack xyzzy", "no attack 'xyzzy'; there are zero_rounding, "),
+    ("audit some_targets.py:target --attack low_bit", "there is no attack 'low_bit'; did you mean 'low_bit_laplace'?"),
+    ("audit some_targets.py:target --attack xyzzy", "there is no attack 'xyzzy'; choose from zero_rounding, "),
     ("audit some_targets.py:target --json some_targets.py/out.json", "cannot write to some_targets.py"),
     ("audit some_targets.py:target --json .", "cannot write to .: it is a folder"),
     ("audit some_targets.py:target --sarif -", "--sarif needs the name of a file"),
@@ -276,10 +337,26 @@ MISTAKES = [
         "audit some_targets.py:target --scheduler http://host:1",
         "'http://host:1' is not the address of a Dask scheduler",
     ),
-    ("audit some_targets.py:target --seconds 5", "--seconds and --memory limit another process; they need --isolate"),
-    ("audit some_targets.py:target --memory 5", "--seconds and --memory limit another process; they need --isolate"),
+    (
+        "audit some_targets.py:target --seconds 5",
+        "--seconds and --memory limit another process; add --isolate",
+    ),
+    (
+        "audit some_targets.py:target --memory 5",
+        "--seconds and --memory limit another process; add --isolate",
+    ),
     ("audit some_targets.py:target --isolate --seconds nan", "seconds must be finite and greater than 0, not nan"),
+    ("audit some_targets.py:target --isolate --seconds 1e300", "seconds must be at most 1e+06, not 1e+300"),
+    ("audit some_targets.py:worded", "sensitivity must be a number, not 'wide'"),
+    ("audit some_targets.py:scaled", "noise_scale must be a number, not 'wide'"),
+    ("audit some_targets.py:numbered", "returned a dict with keys that are not strings"),
+    ("audit some_targets.py:target --workers 2 --scheduler tcp://h:1", "exclude each other; leave one out"),
     ("audit some_targets.py:targt --isolate", "has no 'targt'"),
+    ("prove some_targets.py:vast", "epsilon of at most 2^20 to be proved, not 2097152.0"),
+    ("prove some_targets.py:target", "sound takes no random bits, so its law cannot be found"),
+    ("prove some_targets.py:vast --first 1", "--first and --second go together"),
+    ("prove some_targets.py:vast --first 1,2 --second 1,3", "a noise target takes one number each"),
+    ("prove some_targets.py:vast --first one --second 1", "numbers separated by commas, not 'one'"),
     ("audit nowhere.py:target --isolate", "there is no file nowhere.py"),
     ("audit --exec nowhere --kind noise --epsilon 1", "there is no program 'nowhere'"),
     ("audit --exec ./notes.txt --kind noise --epsilon 1", "'./notes.txt', or it is not executable"),
@@ -337,10 +414,13 @@ def test_a_target_that_misbehaves_ends_in_error_findings_and_status_two(
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (f"audit some_targets.py:sound {NOISE} --attack zero_rounding", "applies to this noise target\n"),
+        (
+            f"audit some_targets.py:sound {NOISE} --attack zero_rounding",
+            "applies to this noise target; leave --attack out to run every attack that applies\n",
+        ),
         (
             "audit some_targets.py:sound --kind dataset --epsilon 1",
-            "applies to this dataset target; BlackBox(pairs=...), from Python, tries pairs of your own\n",
+            "applies to this dataset target; from Python, BlackBox(pairs=...) tries pairs of your own\n",
         ),
     ],
 )
@@ -376,7 +456,7 @@ def test_list_outside_a_checkout_shows_the_attacks_and_runs_nobodys_scripts(atta
     assert (status, err) == (0, "")
     for attack in ATTACKS:
         assert attack.name in out
-    assert "a checkout of the lab, which this folder is not" in out
+    assert "This folder is not a checkout of the lab" in out
 
 
 @pytest.fixture
@@ -414,7 +494,7 @@ def test_list_in_a_checkout_shows_experiments_and_targets(attacklab: Any) -> Non
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("run low_bit", "no experiment 'low_bit'; did you mean 'low_bits'?"),
+        ("run low_bit", "there is no experiment 'low_bit'; did you mean 'low_bits'?"),
         ("run --quick --output experiments/low_bits.py", "cannot write to experiments/low_bits.py"),
     ],
 )

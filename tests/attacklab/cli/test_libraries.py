@@ -17,6 +17,7 @@ from attacklab import cli
 def attacklab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
     (tmp_path / "environments").mkdir()
     (tmp_path / "environments" / "opendp-0.16.0.txt").touch()
+    (tmp_path / "environments" / "read-me.txt").touch()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
 
@@ -34,7 +35,8 @@ def test_libraries_are_listed_with_where_they_are_and_how_to_build_those_that_ar
     status, out, _err = attacklab("list")
     assert status == 0
     assert f"here, {np.__version__}" in out
-    assert "environment opendp-0.16.0 is not built: make .environments/opendp-0.16.0/.ready" in out
+    assert "environment opendp-0.16.0 is not built; build it with: make .environments/opendp-0.16.0/.ready" in out
+    assert "read-me" not in out
 
 
 def test_a_mechanism_in_another_interpreter_is_audited_and_replayed_there(attacklab: Any) -> None:

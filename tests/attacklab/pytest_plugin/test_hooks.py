@@ -86,7 +86,8 @@ def test_a_sound_mechanism_passes_and_the_summary_states_the_power(pytester: pyt
         [
             "*= differential-privacy audits =*",
             "test * verdict * trials * what is known",
-            "test_it.py::test_it[[]sound[]] * not detected * 3000 * advantages from 0.* would show: *precision*",
+            "test_it.py::test_it[[]sound[]] * not detected * 3000 * advantages of 0.* (best event) to 0.* "
+            "would have been detected by *precision*",
             "α = 1e-06 for the run; nothing detected is not a proof",
         ]
     )
@@ -190,9 +191,17 @@ def test_junit_properties_say_what_was_found(pytester: pytest.Pytester) -> None:
     [
         ("dp_audit(Target.noise(sound, epsilon=1.0))", ["--dp-trials=2"], "*too few trials*raise --dp-seconds*"),
         ("dp_audit(Target.noise(broken_down, epsilon=1.0))", [FEW], "*RuntimeError: no entropy left*"),
-        ("dp_audit(Target.dataset(sound, epsilon=1.0))", [FEW], "*inconclusive: no attack that ran could decide*"),
-        ("dp_audit(Target.noise(sound, epsilon=1.0), attacks=[])", [FEW], "*UsageError*no attacks*"),
-        ("dp_audit(sound)", [FEW], "*TypeError*marked dp_claim(epsilon=...)*"),
+        (
+            "dp_audit(Target.dataset(sound, epsilon=1.0))",
+            [FEW],
+            "*inconclusive: none of the attacks that ran could decide*",
+        ),
+        (
+            "dp_audit(Target.noise(sound, epsilon=1.0), attacks=[])",
+            [FEW],
+            "*UsageError*given no attacks; leave attacks= out*",
+        ),
+        ("dp_audit(sound)", [FEW], "*TypeError*needs a claim; mark the test dp_claim(epsilon=...), or pass a Target*"),
         ("dp_audit(3)", [FEW], "*TypeError*a Target or a release function, not 3*"),
     ],
 )
@@ -212,14 +221,14 @@ def test_a_second_audit_in_one_test_is_refused(pytester: pytest.Pytester) -> Non
     )
     result = pytester.runpytest_inprocess(FEW)
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*dp_audit audits one target a test; parametrise*"])
+    result.stdout.fnmatch_lines(["*dp_audit audits one target per test; parametrise*"])
 
 
 def test_a_fixture_that_alpha_was_not_split_for_is_refused(pytester: pytest.Pytester) -> None:
     written(pytester, "def test_it(request):\n    request.getfixturevalue('dp_audit')\n")
     result = pytester.runpytest_inprocess(FEW)
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*take dp_audit as an argument*"])
+    result.stdout.fnmatch_lines(["*make dp_audit an argument of the test*"])
 
 
 def test_an_audit_in_a_fixture_counts_like_one_in_a_test(pytester: pytest.Pytester) -> None:
@@ -261,8 +270,12 @@ def test_a_relation_keeps_the_pairs_to_it(pytester: pytest.Pytester, relation: s
 @pytest.mark.parametrize(
     ("marker", "message"),
     [
-        ("epsilom=1.0", "dp_claim takes epsilon, delta, sensitivity, bounds, kind, relation, all by name; not epsilom"),
-        ("1.0", "dp_claim takes *, all by name; not 1.0"),
+        (
+            "epsilom=1.0",
+            "dp_claim takes only the keyword arguments epsilon, delta, sensitivity, bounds, kind, relation; "
+            "remove epsilom",
+        ),
+        ("1.0", "dp_claim takes only the keyword arguments *; remove 1.0"),
     ],
 )
 @pytest.mark.parametrize("workers", [[], ["-n", "1"]])
@@ -278,7 +291,11 @@ def test_a_wrong_marker_stops_the_collection(
 @pytest.mark.parametrize(
     ("marker", "target", "message"),
     [
-        ("epsilon=1.0", "Target.noise(sound, epsilon=1.0)", "*TypeError*gives epsilon*has a claim of its own*"),
+        (
+            "epsilon=1.0",
+            "Target.noise(sound, epsilon=1.0)",
+            "*TypeError*gives epsilon*, but sound has its own claim; leave one out*",
+        ),
         ("epsilon=-1.0", "sound", "*UsageError*"),
         ("epsilon=1.0, kind='sum'", "sound", "*UsageError*bounds*"),
         ("epsilon=1.0, kind='summ'", "sound", "*kind must be one of noise, selection, *, not 'summ'*"),
@@ -287,7 +304,7 @@ def test_a_wrong_marker_stops_the_collection(
         (
             "relation='substitute'",
             "Target.dataset(sound, epsilon=1.0, relation='add-remove')",
-            "*TypeError*gives substitute, and sound claims for add-remove neighbours*",
+            "*TypeError*gives substitute, but sound claims for add-remove neighbours*",
         ),
     ],
 )
@@ -308,7 +325,7 @@ def test_a_claim_that_contradicts_itself_fails_the_test(
         ("--dp-trials=many", "--dp-trials: must be a whole number of at least 1, not 'many'"),
         ("--dp-seconds=nan", "--dp-seconds: must be a number greater than 0, not 'nan'"),
         ("--dp-seed=-1", "--dp-seed: must be a whole number of at least 0, not '-1'"),
-        ("--dp-attacks=precise", "--dp-attacks: no attack precise; there are *"),
+        ("--dp-attacks=precise", "--dp-attacks: unknown precise; choose from *"),
         ("--dp-json=.", "--dp-json: cannot write to .: it is a folder"),
         ("--dp-sarif=/dev/null/log.sarif", "--dp-sarif: cannot write to /dev/null: "),
     ],

@@ -77,7 +77,9 @@ def test_the_summary_states_the_largest_bound_and_the_power() -> None:
     weaker = finding(Verdict.VIOLATED, epsilon_lower=1.5, attack="other")
     assert audited(weaker, REFUTED).summary() == "ε ≥ 2.5 by other, violated"
     blunter = finding(Verdict.NOT_DETECTED, smallest_detectable=0.5)
-    assert audited(QUIET, blunter).summary().startswith("advantages from 0.12 (best event) to 0.5 (worst) would show")
+    assert audited(QUIET, blunter).summary() == (
+        "advantages of 0.12 (best event) to 0.5 (worst event) would have been detected by not_detected"
+    )
     assert audited(QUIET, FAILED).summary() == "because it is error"
 
 

@@ -14,6 +14,7 @@ import pytest
 from rich.console import Console
 
 from attacklab import cli
+from attacklab.cli import audit, where
 from attacklab.execution import processes
 from attacklab.execution import runners as execution
 from attacklab.referee import Advance
@@ -128,7 +129,7 @@ def test_a_long_audit_takes_to_processes_and_says_so_on_standard_error_only(
     assert err == ""
     monkeypatch.setattr(execution, "WATCHED_SECONDS", 0.0)
     monkeypatch.setattr(execution, "LONG_SECONDS", 0.0)
-    monkeypatch.setattr(cli, "processors", lambda: 2)
+    monkeypatch.setattr(where, "processors", lambda: 2)
     monkeypatch.setattr(processes, "processors", lambda: 2)
     monkeypatch.setattr(progress, "LINE_SECONDS", 0.0)
     _, there, err = attacklab(line)
@@ -172,5 +173,5 @@ def test_an_interrupted_run_without_a_file_says_what_was_missing(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "audit", interrupted)
-    assert attacklab(LINE) == (130, "", "attacklab: interrupted; only a run with --resume can be gone on with\n")
+    monkeypatch.setattr(audit, "audit", interrupted)
+    assert attacklab(LINE) == (130, "", "attacklab: interrupted, nothing was saved; use --resume FILE next time\n")

@@ -1,0 +1,118 @@
+"""`attacklab audit`: attacks against one target."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+
+from attacklab.attacks import ATTACKS, ON_REQUEST
+from attacklab.attacks.base import Attack
+from attacklab.cli import options
+from attacklab.cli.messages import by_name, say
+from attacklab.cli.output import Files, status_of
+from attacklab.cli.status import Status
+from attacklab.cli.target_options import TargetOptions
+from attacklab.cli.where import runners
+from attacklab.errors import UsageError
+from attacklab.findings import Verdict, require_writable
+from attacklab.referee import DEFAULT_ALPHA, DEFAULT_TRIALS, audit
+from attacklab.reporting.progress import progress
+from attacklab.targets import Kind
+from attacklab.timed_audit import paced_audit
+
+
+def command(
+    target: options.AuditTarget = None,
+    attack: options.Attacks = None,
+    program: options.Exec = None,
+    isolate: options.Isolate = False,
+    in_env: options.InEnv = None,
+    seconds: options.Seconds = None,
+    memory: options.Memory = None,
+    kind: options.Kind = None,
+    epsilon: options.Epsilon = None,
+    delta: options.Delta = None,
+    sensitivity: options.Sensitivity = None,
+    lower: options.Lower = None,
+    upper: options.Upper = None,
+    relation: options.Relation = None,
+    trials: options.Trials = None,
+    alpha: options.Alpha = DEFAULT_ALPHA,
+    seed: options.Seed = 0,
+    spend_all: options.SpendAll = False,
+    workers: options.Workers = None,
+    scheduler: options.Scheduler = None,
+    resume: options.Resume = None,
+    json: options.Json = None,
+    sarif: options.Sarif = None,
+) -> None:
+    """Run every attack that applies against a target."""
+    asked = TargetOptions(
+        target=target,
+        program=program,
+        isolate=isolate,
+        in_env=in_env,
+        seconds=seconds,
+        memory=memory,
+        kind=kind,
+        epsilon=epsilon,
+        delta=delta,
+        sensitivity=sensitivity,
+        lower=lower,
+        upper=upper,
+        relation=relation,
+    )
+    chosen, files = _attacks(attack), Files(json, sarif)
+    if asked.library is not None and trials is None and resume is not None:
+        raise UsageError("--resume of a library's target needs --trials, so that both runs are alike; add it")
+    loaded = asked.load()
+    files.require_writable()
+    if resume is not None:
+        require_writable(resume)
+    settings: dict[str, Any] = {"alpha": alpha, "seed": seed, "spend_all": spend_all, "spec": asked.spec(), "say": say}
+    with (
+        _interruptible(resume),
+        runners(workers, scheduler, asked.elsewhere().load, asked.library) as where,
+        progress(Console(stderr=True)) as report,
+    ):
+        settings |= {"where": where, "report": report}
+        if asked.library is not None and trials is None:
+            paced = paced_audit(loaded, chosen, **settings)
+            findings = [finding for one in paced for finding in one.findings]
+        else:
+            findings = audit(loaded, chosen, trials=trials or DEFAULT_TRIALS, checkpoint=resume, **settings)
+    files.write(findings, asked.place)
+    if all(finding.verdict is Verdict.NOT_APPLICABLE for finding in findings):
+        say(f"nothing was tested: none of these attacks applies to this {loaded.kind} target; {_instead(loaded.kind)}")
+    raise typer.Exit(status_of(findings))
+
+
+def _attacks(names: Sequence[str] | None) -> list[Attack]:
+    known: dict[str, Attack] = {attack.name: attack for attack in (*ATTACKS, *ON_REQUEST)}
+    return [by_name(name, known, "attack") for name in dict.fromkeys(names or [attack.name for attack in ATTACKS])]
+
+
+@contextlib.contextmanager
+def _interruptible(resume: Path | None) -> Iterator[None]:
+    """Say what Ctrl-C has left, and end."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if resume is None:
+            say("interrupted, nothing was saved; use --resume FILE next time")
+        else:
+            say(f"interrupted; continue with: {shlex.join(['attacklab', *sys.argv[1:]])}")
+        raise typer.Exit(Status.INTERRUPTED) from None
+
+
+def _instead(kind: Kind) -> str:
+    if kind is Kind.DATASET:
+        return "from Python, BlackBox(pairs=...) tries pairs of your own"
+    return "leave --attack out to run every attack that applies"

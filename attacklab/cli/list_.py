@@ -1,0 +1,69 @@
+"""`attacklab list`: what there is to run, attack and load."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.table import Table
+
+from attacklab.attacks import ATTACKS, ON_REQUEST
+from attacklab.cli.output import console
+from attacklab.libraries import NAMES, Library, library
+from attacklab.libraries.environments import Environment, environments
+from attacklab.loading import targets_of
+from attacklab.reporting.experiment import FOLDER, load_experiments
+
+
+def command() -> None:
+    """List attacks, libraries, experiments and targets."""
+    out, known = console(), environments(Path.cwd())
+    out.print(_attacks())
+    out.print(_libraries(known))
+    for environment in known:
+        if environment.is_missing:
+            out.print(f"environment {environment.name} is not built; build it with: {environment.build}")
+    if any(Path(FOLDER).glob("targets*")):
+        out.print(_experiments())
+        out.print(_targets(f"{FOLDER}.targets"))
+    else:
+        out.print("\nThis folder is not a checkout of the lab; in one, experiments and targets are listed too.")
+
+
+def _table(title: str, *columns: str) -> Table:
+    return Table(*columns, title=title, title_justify="left", box=None)
+
+
+def _attacks() -> Table:
+    table = _table("Attacks", "attack", "looks for")
+    for attack in ATTACKS:
+        table.add_row(attack.name, attack.flaw)
+    for attack in ON_REQUEST:
+        table.add_row(attack.name, f"{attack.flaw} (runs only when named by --attack)")
+    return table
+
+
+def _libraries(known: list[Environment]) -> Table:
+    table = _table("\nLibraries, named LIBRARY:MECHANISM", "library", "where", "mechanisms")
+    for described in map(library, NAMES):
+        table.add_row(described.name, _where(described, known), ", ".join(described.mechanisms))
+    return table
+
+
+def _where(described: Library, known: list[Environment]) -> str:
+    places = [f"here, {described.installed}"] if described.installed else []
+    places += [f"--in-env {one.name}" for one in known if one.library == described.name and not one.is_missing]
+    return "; ".join(places) or f"pip install {described.distribution}"
+
+
+def _experiments() -> Table:
+    table = _table("\nExperiments", "experiment", "question")
+    for experiment in load_experiments(Path.cwd()).values():
+        table.add_row(experiment.name, experiment.question)
+    return table
+
+
+def _targets(module: str) -> Table:
+    table = _table(f"\nTargets, named {module}:TARGET", "target", "what it is")
+    for name, summary in targets_of(module).items():
+        table.add_row(name, summary)
+    return table

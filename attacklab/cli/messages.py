@@ -1,0 +1,36 @@
+"""Lines on standard error, and the choice of a thing by its name."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import TypeVar
+
+import typer
+
+from attacklab.errors import UsageError
+
+Named = TypeVar("Named")
+
+
+def say(line: str) -> None:
+    """Print one line on standard error."""
+    typer.echo(f"attacklab: {' '.join(line.splitlines())}", err=True)
+
+
+def by_name(name: str, known: Mapping[str, Named], what: str) -> Named:
+    """Look a thing up by the name that the user gave.
+
+    Args:
+        name: what the user wrote.
+        known: everything there is, by name.
+        what: what the thing is called in the message, such as "attack".
+
+    Raises:
+        UsageError: nothing has that name; the message suggests a similar one, or lists them all.
+    """
+    if name in known:
+        return known[name]
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(known)}"
+    raise UsageError(f"there is no {what} {name!r}; {hint}")

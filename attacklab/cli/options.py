@@ -1,0 +1,104 @@
+"""The arguments and options of the commands, each declared once.
+
+A command names its parameters as their options are named (`spend_all` for `--spend-all`) and takes their types from
+here. Each help text says what the option sets, in which unit, and what holds without it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+from typer import Argument, Option
+
+from attacklab.neighbours import Relation as _Relation
+from attacklab.referee import DEFAULT_TRIALS
+from attacklab.targets import Kind as _Kind
+
+# What is attacked or proved
+AuditTarget: TypeAlias = Annotated[
+    str | None,
+    Argument(help="path/file.py:name, package.module:name or library:mechanism; leave it out with --exec"),
+]
+ProveTarget: TypeAlias = Annotated[
+    str, Argument(help="path/file.py:name or package.module:name of a target that has a sampler")
+]
+Attacks: TypeAlias = Annotated[list[str] | None, Option(help="Run only this attack; repeatable [default: all]")]
+
+# How the target is loaded
+Exec: TypeAlias = Annotated[
+    str | None, Option("--exec", metavar="COMMAND", help="Audit this program, which answers requests on its input")
+]
+Isolate: TypeAlias = Annotated[
+    bool, Option("--isolate", help="Run TARGET in a process of its own; a library's target always runs so")
+]
+InEnv: TypeAlias = Annotated[
+    str | None,
+    Option("--in-env", metavar="NAME", help="Run TARGET in this environment, or with the Python at this path"),
+]
+Seconds: TypeAlias = Annotated[
+    float | None, Option(help="Timeout of a request to the target's process, in seconds [default: 60]")
+]
+Memory: TypeAlias = Annotated[
+    int | None, Option(min=1, help="Address space of the target's process, in MiB [default: no limit]")
+]
+
+# What the target claims
+Kind: TypeAlias = Annotated[
+    _Kind | None, Option(help="Kind of target, where TARGET is a release function without a claim")
+]
+Epsilon: TypeAlias = Annotated[float | None, Option(help="Claimed ε [default: what TARGET claims]")]
+Delta: TypeAlias = Annotated[float | None, Option(help="Claimed δ [default: 0]")]
+Sensitivity: TypeAlias = Annotated[
+    float | None, Option(help="Sensitivity of the answer or of the utilities [default: 1]")
+]
+Lower: TypeAlias = Annotated[float | None, Option(help="Lower bound of a record; needed for sum and mean")]
+Upper: TypeAlias = Annotated[float | None, Option(help="Upper bound of a record; needed for sum and mean")]
+Relation: TypeAlias = Annotated[
+    _Relation | None, Option(help="Relation that makes two datasets neighbours [default: any]")
+]
+
+# How it is judged
+Trials: TypeAlias = Annotated[
+    int | None,
+    Option(
+        min=1,
+        help="Largest number of outputs of each input to judge an event on "
+        f"[default: {DEFAULT_TRIALS}; for a library, as many as its speed allows]",
+    ),
+]
+Alpha: TypeAlias = Annotated[float, Option(help="Probability of a false alarm in the whole run")]
+Seed: TypeAlias = Annotated[int, Option(min=0, help="Seed of all randomness")]
+SpendAll: TypeAlias = Annotated[
+    bool, Option("--spend-all", help="Draw all trials, even after the claim is refuted, for closer bounds")
+]
+Runs: TypeAlias = Annotated[int, Option(min=1, help="Largest number of runs of the sampler for each law")]
+First: TypeAlias = Annotated[
+    str | None, Option(help="One input of the pair: numbers separated by commas [default: a pair made for the kind]")
+]
+Second: TypeAlias = Annotated[str | None, Option(help="The other input of the pair; goes with --first")]
+
+# Where it runs
+Workers: TypeAlias = Annotated[
+    int | None,
+    Option(
+        min=1,
+        help="Number of processes that draw outputs; 1 draws in this process "
+        "[default: 1, then one per processor once a sample takes long]",
+    ),
+]
+Scheduler: TypeAlias = Annotated[
+    str | None,
+    Option(metavar="ADDRESS", help="Draw outputs in the workers of this Dask scheduler, such as tcp://host:8786"),
+]
+Resume: TypeAlias = Annotated[
+    Path | None,
+    Option(metavar="FILE", help="Keep results in this file; if it holds results of this same run, continue after them"),
+]
+
+# What is run and written
+Experiments: TypeAlias = Annotated[list[str] | None, Argument(help="Names of experiments [default: all]")]
+Quick: TypeAlias = Annotated[bool, Option("--quick", help="Draw a rough picture, in under a minute")]
+Output: TypeAlias = Annotated[Path, Option(help="Folder for pages, data and figures")]
+Json: TypeAlias = Annotated[str | None, Option(help="Write the findings to this file, or to standard output for -")]
+Sarif: TypeAlias = Annotated[Path | None, Option(help="Write refuted claims to this file, as SARIF 2.1.0")]

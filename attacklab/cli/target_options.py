@@ -1,0 +1,133 @@
+"""What the options say of the target: how it is loaded, what it claims, and the words that repeat this."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from attacklab.errors import UsageError
+from attacklab.isolation import external, isolated
+from attacklab.libraries import Library, library_of
+from attacklab.libraries.environments import interpreter
+from attacklab.loading import load_target
+from attacklab.neighbours import Relation
+from attacklab.reporting.sarif import Place
+from attacklab.targets import Kind, Target
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetOptions:
+    """The options that say what the target is; the attributes are the values of the options of these names.
+
+    Can be pickled, so that workers load the target themselves.
+    """
+
+    target: str | None
+    program: str | None
+    isolate: bool
+    in_env: str | None
+    seconds: float | None
+    memory: int | None
+    kind: Kind | None
+    epsilon: float | None
+    delta: float | None
+    sensitivity: float | None
+    lower: float | None
+    upper: float | None
+    relation: Relation | None
+
+    @property
+    def library(self) -> Library | None:
+        """The library that the target belongs to, if it belongs to one."""
+        return None if self.target is None else library_of(self.target)
+
+    @property
+    def place(self) -> Place | None:
+        """The source file of the target, where its name says one."""
+        file = (self.target or "").rpartition(":")[0]
+        return Place(Path(file).as_posix()) if file.endswith(".py") else None
+
+    def load(self) -> Target:
+        """Load the target.
+
+        Raises:
+            UsageError: the options contradict each other, or the target cannot be loaded.
+            OSError: this system cannot run it in another process.
+        """
+        if (self.target is None) == (self.program is None):
+            raise typer.BadParameter("name a target, or a program after --exec", param_hint="TARGET")
+        claimed, limits = self._claimed(), self._limits()
+        if self.program is not None:
+            return external(self._words(self.program), **claimed, **limits)
+        name = str(self.target)
+        if self.in_env is not None:
+            return isolated(name, python=interpreter(self.in_env, Path.cwd()), **claimed, **limits)
+        if self.isolate or self.library is not None:
+            return isolated(name, **claimed, **limits)
+        if limits:
+            raise UsageError(
+                "--seconds and --memory limit another process; add --isolate or --in-env, or leave them out"
+            )
+        return load_target(name, **claimed)
+
+    def elsewhere(self) -> TargetOptions:
+        """The same target for a process that works in another folder."""
+        target, python = self.target, self.in_env
+        if target is not None:
+            file, separator, name = target.rpartition(":")
+            target = f"{Path(file).resolve()}{separator}{name}" if Path(file).is_file() else target
+        if python is not None:  # absolute, not resolved: a link to an interpreter tells it where its packages are
+            python = str(Path(interpreter(python, Path.cwd())).absolute())
+        return replace(self, target=target, in_env=python)
+
+    def spec(self) -> str:
+        """The words of a command line that load this target again."""
+        options: dict[str, object] = {
+            "--exec": self.program,
+            "--isolate": self.isolate or None,
+            "--in-env": self.in_env,
+        }
+        options |= {"--seconds": self.seconds, "--memory": self.memory, "--kind": self.kind}
+        options |= {"--epsilon": self.epsilon, "--delta": self.delta, "--sensitivity": self.sensitivity}
+        options |= {"--lower": self.lower, "--upper": self.upper, "--relation": self.relation}
+        return spec_of(self.target, options)
+
+    def _claimed(self) -> dict[str, Any]:
+        if (self.lower is None) != (self.upper is None):
+            raise UsageError("--lower and --upper go together; give both or neither")
+        bounds = None if self.lower is None else (self.lower, self.upper)
+        said = {"delta": self.delta, "sensitivity": self.sensitivity, "relation": self.relation, "bounds": bounds}
+        return {name: value for name, value in said.items() if value is not None} | {
+            "kind": self.kind,
+            "epsilon": self.epsilon,
+        }
+
+    def _limits(self) -> dict[str, Any]:
+        limits = {"seconds": self.seconds, "memory_bytes": None if self.memory is None else self.memory << 20}
+        return {name: value for name, value in limits.items() if value is not None}
+
+    def _words(self, command: str) -> list[str]:
+        if self.isolate:
+            raise UsageError("a program after --exec always runs in a process of its own; leave --isolate out")
+        if self.in_env is not None:
+            raise UsageError("a program after --exec does not run in a Python environment; leave --in-env out")
+        if self.kind is None or self.epsilon is None:
+            raise UsageError("a program after --exec needs --kind and --epsilon; add both")
+        try:
+            return shlex.split(command)
+        except ValueError as error:
+            raise UsageError(f"--exec {command}: {str(error).lower()}; quote it as a shell would") from error
+
+
+def spec_of(target: str | None, options: Mapping[str, object]) -> str:
+    """A target's name and those options that have a value, as words of a command line."""
+    words = [] if target is None else [shlex.quote(target)]
+    for option, value in options.items():
+        if value is not None:
+            words += [option] if value is True else [option, shlex.quote(str(value))]
+    return " ".join(words)

@@ -1,0 +1,72 @@
+"""The commands: declared once, imported when used, and ending in a status that says what happened."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from attacklab.cli import COMMANDS, Command, options
+
+ROOT = Path(__file__).parents[3]
+MAIN = [sys.executable, "-c", "from attacklab.cli import main; main()"]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_the_summary_of_a_command_is_the_first_line_of_its_help(command: Command) -> None:
+    module = importlib.import_module(f"attacklab.cli.{command.module}")
+    assert (inspect.getdoc(module.command) or "").splitlines()[0] == command.summary
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_every_parameter_of_a_command_is_declared_among_the_options(command: Command) -> None:
+    module = importlib.import_module(f"attacklab.cli.{command.module}")
+    for parameter in inspect.signature(module.command).parameters.values():
+        place, _, name = str(parameter.annotation).partition(".")
+        assert place == "options"
+        assert hasattr(options, name)
+
+
+def test_the_help_imports_no_command_and_nothing_that_computes() -> None:
+    heavy = ("numpy", "scipy", "gmpy2", "rich", "matplotlib", "distributed", "attacklab.cli.audit", "attacklab.referee")
+    code = f"""
+import sys
+from attacklab.cli import main
+sys.argv = ["attacklab", "--help"]
+try:
+    main()
+finally:
+    print([name for name in {heavy} if name in sys.modules], file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)  # noqa: S603 - our own code
+    assert done.returncode == 0
+    assert "audit" in done.stdout
+    assert done.stderr.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", ["matplotlib", "distributed", "experiments"])
+def test_an_audit_does_not_import_what_only_others_need(name: str) -> None:
+    code = f"import sys, attacklab.cli.audit, attacklab.cli.prove; print({name!r} in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)  # noqa: S603 - our own code
+    assert done.stdout.strip() == "False"
+
+
+def test_a_mistyped_command_is_told_with_the_one_that_was_meant() -> None:
+    done = subprocess.run([*MAIN, "audti"], capture_output=True, text=True, cwd=ROOT, check=False)  # noqa: S603 - our own code
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "No such command 'audti'. Did you mean 'audit'?" in done.stderr
+
+
+def test_output_that_nobody_reads_does_not_end_in_the_status_of_a_refuted_claim(tmp_path: Path) -> None:
+    with subprocess.Popen(  # noqa: S603 - our own code
+        [*MAIN, "list"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        err = process.stderr.read()
+    assert (process.returncode, err) == (2, b"")

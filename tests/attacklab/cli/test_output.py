@@ -1,0 +1,86 @@
+"""Findings on standard output: figures in one line, words below, at any width; and the status they end in."""
+
+from __future__ import annotations
+
+import pytest
+
+from attacklab.claims import PrivacyClaim
+from attacklab.cli.output import show, status_of
+from attacklab.cli.status import Status
+from attacklab.findings import Estimate, Finding, Verdict
+
+REASON = "P[E] in [0.522, 0.988] and Q[E] in [0, 0.218] need ε ≥ 1.16, whatever the auxiliary knowledge [of anyone] is"
+
+
+def finding(verdict: Verdict, **rest: object) -> Finding:
+    common: dict[str, object] = {"target": "noisy", "target_version": "1", "attack": "bits", "verdict": verdict}
+    common |= {"reason": REASON, "claim": PrivacyClaim(1.0), "replay": "attacklab audit x.py:noisy"}
+    return Finding(**{**common, **rest})  # type: ignore[arg-type]
+
+
+VIOLATED = finding(Verdict.VIOLATED, event="an even number", advantage=Estimate(-0.25, -0.5, -0.125), ceiling=0.4621)
+QUIET = finding(Verdict.NOT_DETECTED, attack="longer_name", advantage=Estimate(0.0, -0.1, 0.1), ceiling=0.4621)
+FAILED = finding(Verdict.ERROR, attack="failing", reason="it raised ValueError")
+ELSEWHERE = finding(Verdict.NOT_APPLICABLE, attack="cast")
+
+
+def shown(capsys: pytest.CaptureFixture[str], *findings: Finding) -> list[str]:
+    show(findings)
+    return capsys.readouterr().out.splitlines()
+
+
+def test_figures_stand_in_one_line_and_words_below_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert shown(capsys, VIOLATED, QUIET, FAILED, ELSEWHERE) == [
+        "attack       verdict       advantage  allowed",
+        "bits         violated        -0.2500   0.4621",
+        "    event: an even number",
+        f"    {REASON}",
+        "longer_name  not detected     0.0000   0.4621",
+        f"    {REASON}",
+        "failing      error",
+        "    it raised ValueError",
+        "do not apply to this target: cast",
+        "replay: attacklab audit x.py:noisy",
+    ]
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_words_are_wrapped_at_the_width_of_the_terminal_and_none_is_lost(
+    width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    lines = shown(capsys, VIOLATED)[3:-1]
+    assert all(line.startswith("    ") and len(line) <= width for line in lines)
+    assert " ".join(line.strip() for line in lines) == REASON
+    assert (len(lines) == 1) is (width >= 4 + len(REASON))
+
+
+def test_a_line_that_replays_a_finding_is_never_wrapped(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    replay = f"attacklab audit {'deep/' * 30}x.py:noisy"
+    assert shown(capsys, finding(Verdict.VIOLATED, replay=replay))[-1] == f"replay: {replay}"
+
+
+def test_nothing_but_what_does_not_apply_has_no_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert shown(capsys, ELSEWHERE) == ["do not apply to this target: cast"]
+
+
+@pytest.mark.parametrize(
+    ("findings", "status"),
+    [
+        ((VIOLATED, QUIET, ELSEWHERE), Status.REFUTED),
+        ((VIOLATED, FAILED), Status.FAILED),
+        ((QUIET, ELSEWHERE), Status.OK),
+        ((finding(Verdict.PROVED),), Status.OK),
+        ((ELSEWHERE, ELSEWHERE), Status.FAILED),
+    ],
+)
+def test_the_status_tells_refuted_from_failed_and_both_from_neither(
+    findings: tuple[Finding, ...], status: Status
+) -> None:
+    assert status_of(findings) is status
