@@ -33,16 +33,6 @@ def run(tree: Path, *command: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def copied(tree: Path) -> Path:
-    """A copy of what git would commit, without the reports, which nothing here reads."""
-    listed = ("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", ".", ":!reports")
-    for name in run(ROOT, *listed).stdout.split("\0"):
-        if name and (ROOT / name).is_file():
-            (tree / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, tree / name)
-    return tree
-
-
 def inserted_before(text: str, names: str, new: str) -> str:
     """The text with a line in front of the first of those lines that comes after it in the alphabet."""
     after = next(found for found in re.finditer(names, text, flags=re.MULTILINE) if found[0] > new)
@@ -62,7 +52,9 @@ def register(tree: Path) -> None:
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The project as a newcomer has it who has saved both examples and registered the attack."""
-    tree = copied(tmp_path_factory.mktemp("tree"))
+    made = [line.rstrip("/") for line in (ROOT / ".gitignore").read_text("utf-8").splitlines()]
+    tree = tmp_path_factory.mktemp("newcomer") / "tree"
+    shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(".git", "reports", *made))
     (tree / ATTACK).write_text(printed(ATTACK.name), "utf-8")
     (tree / TEST).write_text(printed(TEST.name), "utf-8")
     register(tree)
@@ -71,7 +63,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_examples_pass_make_check_as_printed(tree: Path) -> None:
     if (ROOT / MYPY_CACHE).is_dir():  # this only saves time: mypy compares the contents of every file with its cache
-        shutil.copytree(ROOT / MYPY_CACHE, tree / MYPY_CACHE, dirs_exist_ok=True)
+        shutil.copytree(ROOT / MYPY_CACHE, tree / MYPY_CACHE)
     tools = Path(sys.executable).parent
     done = run(tree, "make", "--old-file=.venv/.ready", "check", f"BIN={tools}")  # it builds no environment of its own
     assert done.returncode == 0, done.stdout + done.stderr
