@@ -44,7 +44,7 @@ def register(tree: Path) -> None:
     text = (tree / REGISTRY).read_text("utf-8")
     text = inserted_before(text, r"^from attacklab\.attacks\..*$", "from attacklab.attacks.fraction import Fraction")
     text = inserted_before(text, r'^    "[A-Z][a-z]\w*",$', '    "Fraction",')
-    text, times = re.subn(r"(?m)^(ATTACKS: .*\(\n)", r"\1    Fraction(),\n", text)
+    text, times = re.subn(r"(?m)^(ATTACKS: .*\(\n(?:    .*\n)*)\)", r"\1    Fraction(),\n)", text)
     assert times == 1
     (tree / REGISTRY).write_text(text, "utf-8")
 
