@@ -3,32 +3,32 @@ VENV := .venv
 READY := $(VENV)/.ready
 BIN := $(VENV)/bin
 
-.PHONY: lab quick test test-all check libraries clean
+.PHONY: lab quick test test-all check libraries clean help
 
 lab: $(READY)  ## run every experiment; figures and data go to reports/
 	$(BIN)/attacklab run
 
-quick: $(READY)  ## the same with small budgets, into reports-quick/
+quick: $(READY)  ## the same with small budgets, in about a minute, into reports-quick/
 	$(BIN)/attacklab run --quick --output reports-quick
 
-test: $(READY)  ## the default tests, under three minutes
+test: $(READY)  ## run the default tests, in under three minutes
 	$(BIN)/pytest
 
-test-all: $(READY)  ## every test, the slow ones included
+test-all: $(READY)  ## run every test, the slow ones included
 	$(BIN)/pytest -m ""
 
-check: $(READY)  ## what CI checks besides the tests
+check: $(READY)  ## lint, formatting, types and layers: what CI checks besides the tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 PINNED := $(patsubst environments/%.txt,.environments/%/.ready,$(wildcard environments/*.txt))
-# The scikit-learn that diffprivlib 0.4 imports has wheels for no newer interpreter.
+# diffprivlib 0.4 imports a scikit-learn that has no wheels for newer interpreters.
 OLDER := .environments/diffprivlib-0.4.1/.ready
 $(OLDER): PYTHON = python3.10
 
-libraries: $(filter-out $(OLDER),$(PINNED))  ## real DP libraries to audit
+libraries: $(filter-out $(OLDER),$(PINNED))  ## build the environments of real DP libraries, in some eight minutes
 
 .environments/%/.ready: environments/%.txt
 	$(PYTHON) -m venv --clear $(@D)
@@ -42,5 +42,9 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
-clean:  ## remove what the other commands made, reports/ excepted
+clean:  ## remove what the other commands made, except reports/
 	rm -rf $(VENV) .environments reports-quick .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+
+help:  ## list these commands
+	@sed -n 's/^\([a-z-]*\):.*  ## \(.*\)/make \1 \2/p' $(firstword $(MAKEFILE_LIST)) | \
+	  while read -r make name summary; do printf '%s %-10s %s\n' "$$make" "$$name" "$$summary"; done

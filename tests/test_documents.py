@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import fnmatch
 import json
 import re
+import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from attacklab.claims import PrivacyClaim
+from attacklab.findings import Verdict
+from attacklab.loading import targets_of
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
+TASKS = ROOT / "docs" / "contributing.md"
 MECHANISMS = sorted(ROOT.glob("mechanisms/*/README.md"))
 DOCUMENTS = sorted(
     path
@@ -65,6 +71,64 @@ def test_every_link_between_documents_leads_somewhere(document: Path) -> None:
         assert linked.exists(), link
         if heading:
             assert heading in _anchors(linked), link
+
+
+@pytest.mark.parametrize(
+    "document",
+    [path for path in DOCUMENTS if path.name != "CHANGELOG.md"],
+    ids=lambda path: str(path.relative_to(ROOT)),
+)
+def test_every_file_and_folder_that_a_document_names_is_there(document: Path) -> None:
+    """Except those that a how-to tells the reader to make, which its own code blocks or capitals show."""
+    text = document.read_text("utf-8")
+    made = set(re.findall(r"<!-- (\w+\.py) -->", text))
+    for name in re.findall(rf"`((?:{'|'.join(_folders())})/[\w./-]*)`", _prose(document)):
+        if Path(name).name not in made and not re.search(r"[A-Z]{4}", Path(name).stem):
+            assert (ROOT / name).exists(), name
+
+
+def test_the_readme_has_a_row_for_every_folder_and_every_verdict() -> None:
+    text = README.read_text("utf-8")
+    assert set(re.findall(r"(?m)^\| `(\w+)/` \|", text)) == set(_folders())
+    (table,) = re.findall(r"\| verdict \| meaning \|\n\|---\|---\|\n((?:\|.*\n)+)", text)
+    assert set(re.findall(r"(?m)^\| ([\w ]+) \|", table)) == set(Verdict)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_target_of_the_lab_that_a_document_names_is_there(document: Path) -> None:
+    named = set(re.findall(r"experiments\.targets:([a-z]\w*)", document.read_text("utf-8")))
+    assert named <= set(targets_of("experiments.targets"))
+
+
+def test_make_help_lists_every_command() -> None:
+    (phony,) = re.findall(r"(?m)^\.PHONY: (.*)$", (ROOT / "Makefile").read_text("utf-8"))
+    done = subprocess.run(["make", "-s", "help"], cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S607
+    assert {line.split()[1] for line in done.stdout.splitlines()} == set(phony.split())
+
+
+def test_the_page_for_contributors_shows_the_layers_that_are_checked() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]
+    (layers,) = [contract["layers"] for contract in settings["contracts"] if contract["type"] == "layers"]
+    _, _, shown = TASKS.read_text("utf-8").partition("## Which imports are allowed")
+    assert re.findall(r"(?m)^    (.+)$", shown) == layers
+
+
+def test_each_task_of_a_contributor_names_one_folder() -> None:
+    text = TASKS.read_text("utf-8")
+    tasks = re.findall(r"(?m)^\| \[(.*)\]\(#(.*)\) \| `(.*)/` \|$", text)
+    assert len(tasks) == 4
+    for _, heading, folder in tasks:
+        assert heading in _anchors(TASKS)
+        title = heading.replace("-", " ")
+        (section,) = re.findall(rf"(?ims)^## {title}$(.*?)^## ", text)
+        assert re.findall(r"(?m)^Folder: `(.*)/`\.$", section) == [folder]
+
+
+def _folders() -> list[str]:
+    """The folders at the top that are neither hidden nor made by a tool."""
+    made = [line.rstrip("/") for line in (ROOT / ".gitignore").read_text("utf-8").splitlines()]
+    found = (path.name for path in ROOT.iterdir() if path.is_dir() and not path.name.startswith("."))
+    return sorted(name for name in found if not any(fnmatch.fnmatch(name, pattern) for pattern in made))
 
 
 def _prose(document: Path) -> str:
