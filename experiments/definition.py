@@ -20,7 +20,7 @@ from attacklab.laws import Bounds, Law, Limits, enumerate_law, largest_ratio, lo
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments.bounds import as_floats, middle
-from mechanisms.exponential.base_two import BaseTwoEta
+from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.gaussian.exact import discrete_gaussian
 from mechanisms.gaussian.privacy import discrete_gaussian_delta
 from mechanisms.laplace.exact import discrete_laplace

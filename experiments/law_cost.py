@@ -13,8 +13,8 @@ from typing import Any
 from attacklab.laws import Law, Limits, Progress, enumerate_law
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
+from mechanisms.exponential.base2.weighted_sampling import IntegerWeights, sample_by_bisection
 from mechanisms.exponential.base_e import exact_exponential_base_e
-from mechanisms.exponential.weighted_sampling import IntegerWeights, sample_by_bisection
 from mechanisms.gaussian.exact import discrete_gaussian
 from mechanisms.laplace.exact import discrete_laplace
 from mechanisms.randomness import RandomBits

@@ -23,7 +23,7 @@ from attacklab.statistics.timing import timing_test
 from attacklab.targets import Outputs, Target
 from experiments.curves import advantage_of, advantage_series, ceiling_series, claimed_epsilon, finding_at, findings_of
 from experiments.targets.making import exact_by_reference
-from mechanisms.exponential.base_two import BaseTwoEta
+from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.laplace.fixed_work import exact_fixed_work_geometric
 from mechanisms.laplace.naive import naive_two_sided_geometric
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from attacklab.laws import Law, enumerate_law, smallest_epsilon, step_law
 from experiments.adult import ages
 from experiments.targets import means
-from mechanisms.exponential.base_two import BaseTwoEta
+from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.utilities import round_at_random
 from mechanisms.local_sensitivity.constants import tail_threshold
 from mechanisms.local_sensitivity.domain import Domain

@@ -19,9 +19,9 @@ from gmpy2 import mpq
 
 from attacklab.laws.enclosures import exp_bounds, log_bounds, normalised
 from attacklab.laws.law import Bounds
+from mechanisms.exponential.base2.eta import BaseTwoEta
+from mechanisms.exponential.base2.precision import empirical_precision
 from mechanisms.exponential.base_e import enclose_scaled_exp, exact_exponential_base_e
-from mechanisms.exponential.base_two import BaseTwoEta
-from mechanisms.exponential.precision import empirical_precision
 from mechanisms.gaussian.discrete_fast import exact_discrete_gaussian_fast
 from mechanisms.gaussian.law import discrete_tails, normal_tail
 from mechanisms.gaussian.privacy import discrete_gaussian_delta, gaussian_delta

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from attacklab.targets import Target
 from experiments.targets.making import GRID, exact_by_both_paths, exact_by_reference, exactly, noise
-from mechanisms.exponential.base_two import BaseTwoEta
-from mechanisms.exponential.exact import exact_laplace_on_grid as laplace_on_grid_reference
+from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.grid import Grid
 from mechanisms.laplace import naive as naive_laplace_family
 from mechanisms.laplace.exact import exact_discrete_laplace as discrete_laplace_reference
+from mechanisms.laplace.exact_on_grid import exact_laplace_on_grid as laplace_on_grid_reference
 from mechanisms.laplace.fixed_work import exact_fixed_work_geometric as fixed_work_reference
 from mechanisms.laplace.inversion import exact_discrete_laplace_fast
 from mechanisms.laplace.randomized_response import exact_randomized_response as randomized_response_reference

@@ -13,11 +13,11 @@ import numpy as np
 from attacklab.targets import Target
 from experiments.targets.making import exact_by_both_paths, exact_by_reference, selection
 from mechanisms.exponential import naive as naive_exponential_family
+from mechanisms.exponential.base2.eta import BaseTwoEta
+from mechanisms.exponential.base2.weighted_sampling import IntegerWeights, Weights, sample_by_rejection
 from mechanisms.exponential.base_e import exact_exponential_base_e
-from mechanisms.exponential.base_two import BaseTwoEta
-from mechanisms.exponential.exact import exact_exponential as exact_exponential_base_two
+from mechanisms.exponential.exact_base2 import exact_exponential_base2 as exponential_base2_reference
 from mechanisms.exponential.levels import exact_exponential_fast
-from mechanisms.exponential.weighted_sampling import IntegerWeights, Weights, sample_by_rejection
 from mechanisms.noisy_max import exact as exact_noisy_max
 from mechanisms.noisy_max import naive as naive_noisy_max
 from mechanisms.randomness import RandomBits
@@ -67,7 +67,7 @@ def exact_exponential(epsilon: float = 1.0) -> Target:
 def exact_exponential_base2(epsilon: float = 1.0) -> Target:
     """Exponential mechanism in base 2, exact, bit by bit; its ε is rounded down."""
     eta = BaseTwoEta.from_epsilon(epsilon, y=16)
-    mechanism = partial(exact_exponential_base_two, eta=eta, utility_range=UTILITY_RANGE, sampler=_by_rejection)
+    mechanism = partial(exponential_base2_reference, eta=eta, utility_range=UTILITY_RANGE, sampler=_by_rejection)
     return exact_by_reference(Target.selection, mechanism, epsilon=epsilon, name="exact_exponential_base2")
 
 

@@ -14,7 +14,7 @@ from attacklab.neighbours import NeighbouringPair
 from attacklab.observed_work import with_bits_drawn, with_bits_taken
 from attacklab.referee import audit
 from attacklab.targets import Target
-from mechanisms.exponential.base_two import BaseTwoEta
+from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.laplace.fixed_work import exact_fixed_work_geometric
 from mechanisms.laplace.naive import naive_two_sided_geometric
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from attacklab.laws import advantage, enumerate_law
-from mechanisms.exponential.base_two import BaseTwoEta
+from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.laplace.fixed_work import FixedWorkNoise, exact_fixed_work_geometric
 from mechanisms.randomness import RandomBits, SeededBits, TapedBits
 

@@ -16,14 +16,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from gmpy2 import mpq, mpz
+from gmpy2 import mpz
 
 from mechanisms.coins import uniform_below
-from mechanisms.exponential.base_two import BaseTwoEta
-from mechanisms.exponential.precision import finest_bit, worst_case_precision
-from mechanisms.exponential.utilities import Utilities, UtilityScale, clamp, round_at_random
-from mechanisms.exponential.weighted_sampling import Sampler, sample_by_bisection
-from mechanisms.parameters import exact_rational, positive_integer, positive_rational
+from mechanisms.exponential.base2.eta import BaseTwoEta
+from mechanisms.exponential.base2.precision import finest_bit, worst_case_precision
+from mechanisms.exponential.base2.weighted_sampling import Sampler, sample_by_bisection
+from mechanisms.exponential.utilities import Utilities, UtilityScale, round_at_random
 from mechanisms.randomness import RandomBits
 
 LARGEST_PRECISION = 1 << 30
@@ -75,7 +74,7 @@ class LevelWeights:
         return whole << step * (self.spread - self.levels[-1])
 
 
-def exact_exponential(
+def exact_exponential_base2(
     utilities: Utilities,
     bits: RandomBits,
     *,
@@ -120,44 +119,3 @@ def exact_exponential(
     weights = LevelWeights(eta, scale.spread, levels, tuple(len(members[level]) for level in levels))
     chosen = members[levels[bits.call(sampler, weights)]]
     return chosen[bits.call(uniform_below, len(chosen))]
-
-
-def exact_laplace_on_grid(
-    answer: float | Fraction,
-    bits: RandomBits,
-    *,
-    eta: BaseTwoEta,
-    lower: float | Fraction,
-    spacing: float | Fraction,
-    points: int,
-    sensitivity: float | Fraction = 1,
-) -> Fraction:
-    """Release an answer with Laplace noise on a finite public grid: the exponential mechanism with utility −|f − o|.
-
-    The probability of o is in proportion to 2^(−η·|f − o|/Δf) and the base-2 loss is 2η. Textbooks write the utility
-    as −2·|f − o|, whose sensitivity is 2Δf: the same mechanism. They then divide by Δf alone, which is right on an
-    unbounded grid, where the sum of the weights is the same for every answer; on a finite one it is not.
-
-    Args:
-        answer: f, clamped to the grid's ends; infinite answers are, and a NaN counts as the lower end.
-        bits: the source of randomness.
-        eta: the decay of a probability with each sensitivity of distance.
-        lower: the least point of the grid.
-        spacing: the distance between neighbouring points.
-        points: how many points there are.
-        sensitivity: Δf, the most that one record moves the answer.
-
-    Returns:
-        The point released.
-
-    Raises:
-        TypeError: an argument is not a number, or `points` not an integer.
-        ValueError: `points` is less than 1, or another argument is not finite or, where it must be, not positive.
-    """
-    positive_integer("points", points)
-    start, step = exact_rational("lower", lower), positive_rational("spacing", spacing)
-    grid = [start + index * step for index in range(points)]
-    centre = clamp("answer", answer, mpq(grid[0]), mpq(grid[-1]))
-    utilities = [-abs(centre - point) for point in grid]
-    farthest = grid[0] - grid[-1]
-    return grid[exact_exponential(utilities, bits, eta=eta, utility_range=(farthest, 0), sensitivity=sensitivity)]

@@ -13,7 +13,7 @@ from __future__ import annotations
 import gmpy2
 from gmpy2 import mpfr
 
-from mechanisms.exponential.base_two import BaseTwoEta
+from mechanisms.exponential.base2.eta import BaseTwoEta
 
 
 def worst_case_precision(eta: BaseTwoEta, spread: int, outcomes: int) -> int:

@@ -11,7 +11,7 @@ from itertools import accumulate, product
 import numpy as np
 import pytest
 
-from mechanisms.exponential.weighted_sampling import (
+from mechanisms.exponential.base2.weighted_sampling import (
     IntegerWeights,
     Sampler,
     sample_by_bisection,

@@ -7,8 +7,8 @@ from itertools import combinations_with_replacement
 
 import pytest
 
-from mechanisms.exponential.base_two import BaseTwoEta
-from mechanisms.exponential.precision import empirical_precision, finest_bit, worst_case_precision
+from mechanisms.exponential.base2.eta import BaseTwoEta
+from mechanisms.exponential.base2.precision import empirical_precision, finest_bit, worst_case_precision
 
 ETAS = [
     BaseTwoEta(1, 1),

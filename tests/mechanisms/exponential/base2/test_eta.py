@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mechanisms.exponential.base_two import BaseTwoEta
+from mechanisms.exponential.base2.eta import BaseTwoEta
 
 
 def loss(x: int, y: int, z: int, monotone: bool) -> gmpy2.mpfr:

@@ -1,4 +1,4 @@
-"""The exact exponential mechanism: its law in rational numbers, its privacy loss over all neighbours, bad input."""
+"""The exponential mechanism in base 2: its law in rational numbers, its privacy loss over all neighbours, bad input."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mechanisms.exponential.base_two import BaseTwoEta
-from mechanisms.exponential.exact import LevelWeights, exact_exponential, exact_laplace_on_grid
-from mechanisms.exponential.weighted_sampling import (
+from mechanisms.exponential.base2.eta import BaseTwoEta
+from mechanisms.exponential.base2.weighted_sampling import (
     Sampler,
     sample_by_bisection,
     sample_by_rejection,
     sample_by_rejection_rounds,
 )
+from mechanisms.exponential.exact_base2 import LevelWeights, exact_exponential_base2
 from mechanisms.randomness import SeededBits, SystemBits, TapedBits
 from tests.mechanisms.enumeration import Law, law_of
 
@@ -47,7 +47,7 @@ def ideal_law(shortfalls: Sequence[Fraction], decay: Fraction) -> Law:
 
 
 def mechanism_law(utilities: Sequence[float | Fraction], **public: object) -> Law:
-    return law_of(partial(exact_exponential, utilities, **public))  # type: ignore[arg-type]
+    return law_of(partial(exact_exponential_base2, utilities, **public))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("sampler", [sample_by_rejection, sample_by_bisection])
@@ -171,71 +171,26 @@ def test_no_utility_of_the_database_raises() -> None:
     bits = SeededBits(np.random.default_rng(31))
     extremes = [math.nan, math.inf, -math.inf, 1.7e308, -5e-324, 10**400, Fraction(1, 10**40), 0.1]
     for first, second in product(extremes, repeat=2):
-        drawn = exact_exponential(
+        drawn = exact_exponential_base2(
             [first, second], bits, eta=BaseTwoEta(181, 8), utility_range=(-3, 3.5), sensitivity=0.1
         )
         assert drawn in (0, 1)
 
 
 def test_one_outcome_is_always_selected() -> None:
-    assert exact_exponential([-3.7], SystemBits(), eta=HALF, utility_range=(-5, 5)) == 0
-    assert exact_exponential(np.array([3]), TapedBits(0, 0), eta=HALF, utility_range=(3, 3)) == 0
+    assert exact_exponential_base2([-3.7], SystemBits(), eta=HALF, utility_range=(-5, 5)) == 0
+    assert exact_exponential_base2(np.array([3]), TapedBits(0, 0), eta=HALF, utility_range=(3, 3)) == 0
 
 
 @pytest.mark.parametrize("utilities", [[0, 0], [0, -(2**40)], [math.nan, math.inf]], ids=str)
 def test_a_range_too_long_for_memory_is_refused_whatever_the_utilities(utilities: list[float]) -> None:
     with pytest.raises(ValueError, match="narrow the range"):
-        exact_exponential(utilities, TapedBits(0, 0), eta=HALF, utility_range=(-(2**40), 0))
+        exact_exponential_base2(utilities, TapedBits(0, 0), eta=HALF, utility_range=(-(2**40), 0))
 
 
 def test_an_empty_outcome_set_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one outcome"):
-        exact_exponential([], TapedBits(0, 0), eta=HALF, utility_range=(0, 1))
-
-
-@pytest.mark.parametrize(("answer", "centre"), [(3, 3), (0, 0), (-8, 0), (math.inf, 5), (-math.inf, 0), (math.nan, 0)])
-def test_laplace_on_a_grid_decays_by_the_same_factor_at_every_step_from_the_clamped_answer(
-    answer: float, centre: int
-) -> None:
-    law = law_of(partial(exact_laplace_on_grid, answer, eta=BaseTwoEta(3, 2), lower=0, spacing=1, points=6))
-    weights = {Fraction(point): Fraction(3, 4) ** abs(point - centre) for point in range(6)}
-    assert law == {point: weight / sum(weights.values()) for point, weight in weights.items()}
-
-
-def test_laplace_on_a_grid_scales_with_spacing_and_sensitivity() -> None:
-    law = law_of(
-        partial(exact_laplace_on_grid, 0.5, eta=HALF, lower=Fraction(-1, 2), spacing=0.5, points=3, sensitivity=0.5)
-    )
-    assert law == {Fraction(-1, 2): Fraction(1, 7), Fraction(0): Fraction(2, 7), Fraction(1, 2): Fraction(4, 7)}
-
-
-def test_on_a_finite_grid_laplace_loses_more_than_eta_and_no_more_than_twice_eta() -> None:
-    laws = [
-        law_of(partial(exact_laplace_on_grid, answer, eta=HALF, lower=0, spacing=1, points=8)) for answer in range(8)
-    ]
-    ratios = [laws[a][o] / laws[b][o] for a in range(8) for b in range(8) if abs(a - b) <= 1 for o in laws[a]]
-    assert 2 < max(ratios) <= 4
-
-
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        ({"points": 0}, "points"),
-        ({"spacing": 0}, "spacing"),
-        ({"spacing": math.nan}, "spacing"),
-        ({"lower": math.inf}, "lower"),
-        ({"sensitivity": -1}, "sensitivity"),
-    ],
-)
-def test_a_grid_that_is_none_is_refused(options: dict[str, float], named: str) -> None:
-    public = {"lower": 0, "spacing": 1, "points": 4, "sensitivity": 1, **options}
-    with pytest.raises(ValueError, match=named):
-        exact_laplace_on_grid(0, TapedBits(0, 0), eta=HALF, **public)  # type: ignore[arg-type]
-
-
-def test_a_number_of_points_that_is_no_integer_is_refused() -> None:
-    with pytest.raises(TypeError, match="points must be an integer"):
-        exact_laplace_on_grid(0, TapedBits(0, 0), eta=HALF, lower=0, spacing=1, points=4.0)  # type: ignore[arg-type]
+        exact_exponential_base2([], TapedBits(0, 0), eta=HALF, utility_range=(0, 1))
 
 
 @pytest.mark.slow
@@ -244,10 +199,10 @@ def test_seventy_five_thousand_outcomes_take_less_than_a_hundred_megabytes() -> 
     program = """
 from pathlib import Path
 import numpy as np
-from mechanisms.exponential.base_two import BaseTwoEta
-from mechanisms.exponential.exact import exact_exponential
+from mechanisms.exponential.base2.eta import BaseTwoEta
+from mechanisms.exponential.exact_base2 import exact_exponential_base2
 from mechanisms.randomness import SystemBits
-exact_exponential(np.arange(75_000), SystemBits(), eta=BaseTwoEta(155, 8), utility_range=(0, 75_000))
+exact_exponential_base2(np.arange(75_000), SystemBits(), eta=BaseTwoEta(155, 8), utility_range=(0, 75_000))
 print(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
 """
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True)  # noqa: S603

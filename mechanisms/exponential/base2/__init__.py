@@ -1,0 +1,1 @@
+"""What the base-2 exponential mechanism is made of: its parameter, its precision, its sampling of an index."""
