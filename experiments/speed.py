@@ -16,7 +16,7 @@ from experiments.targets.making import GRID
 from experiments.timing import Work, in_turns, seconds
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.exact_base2 import exact_exponential_base2
-from mechanisms.exponential.levels import LevelSampler, exact_exponential_fast
+from mechanisms.exponential.exact_fast import LevelSampler, exact_exponential_fast
 from mechanisms.exponential.naive import naive_exponential_stabilised
 from mechanisms.gaussian.discrete_fast import exact_discrete_gaussian_fast
 from mechanisms.gaussian.rounded_ideal import exact_rounded_gaussian_fast

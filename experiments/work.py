@@ -26,7 +26,7 @@ from mechanisms.exponential.base2.weighted_sampling import (
     sample_by_rejection,
     sample_by_rejection_rounds,
 )
-from mechanisms.exponential.base_e import exact_exponential_base_e
+from mechanisms.exponential.exact import exact_exponential
 from mechanisms.exponential.exact_base2 import exact_exponential_base2
 from mechanisms.laplace.exact import discrete_laplace, two_sided_geometric
 from mechanisms.laplace.fixed_work import exact_fixed_work_geometric
@@ -104,7 +104,7 @@ MECHANISMS = {
         partial(exact_fixed_work_geometric, eta=ETA_OF_NOISE, lower=0, upper=RANGE),
         ANSWERS,
     ),
-    "base_e": _selection("exponential, base e", partial(exact_exponential_base_e, epsilon=EPSILON)),
+    "base_e": _selection("exponential, base e", partial(exact_exponential, epsilon=EPSILON)),
     "rejection": _base_two("rejection", sample_by_rejection),
     "bisection": _base_two("bisection", sample_by_bisection),
     "rounds": _base_two(f"at least {ROUNDS} rounds", partial(sample_by_rejection_rounds, rounds=ROUNDS)),

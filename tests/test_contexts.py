@@ -21,7 +21,7 @@ from attacklab.laws.enclosures import exp_bounds, log_bounds, normalised
 from attacklab.laws.law import Bounds
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.base2.precision import empirical_precision
-from mechanisms.exponential.base_e import enclose_scaled_exp, exact_exponential_base_e
+from mechanisms.exponential.exact import enclose_scaled_exp, exact_exponential
 from mechanisms.gaussian.discrete_fast import exact_discrete_gaussian_fast
 from mechanisms.gaussian.law import discrete_tails, normal_tail
 from mechanisms.gaussian.privacy import discrete_gaussian_delta, gaussian_delta
@@ -67,9 +67,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
         BaseTwoEta(1, 30), 3, 10**6
     ),
     "a scaled exponential": lambda: enclose_scaled_exp(mpq(40, 3), 19, 64),
-    "the exponential mechanism": lambda: draws(
-        lambda bits: exact_exponential_base_e((0.0, 1.25, -3.0), bits, epsilon=THIRD)
-    ),
+    "the exponential mechanism": lambda: draws(lambda bits: exact_exponential((0.0, 1.25, -3.0), bits, epsilon=THIRD)),
     "the normal tail": lambda: normal_tail(mpq(-7, 3), mpq(2, 7), 200),
     "the discrete Gaussian's tails": lambda: discrete_tails(9, mpq(20, 3), 200),
     "the discrete Gaussian's tails by Euler and Maclaurin": lambda: discrete_tails(9, mpq(10**8, 3), 200),

@@ -31,7 +31,7 @@ from mechanisms.exponential.base2.weighted_sampling import (
     sample_by_rejection,
     sample_by_rejection_rounds,
 )
-from mechanisms.exponential.base_e import exact_exponential_base_e
+from mechanisms.exponential.exact import exact_exponential
 from mechanisms.exponential.exact_base2 import exact_exponential_base2
 from mechanisms.gaussian.exact import discrete_gaussian
 from mechanisms.grid import Grid
@@ -69,7 +69,7 @@ def assert_encloses(law: Law, ideal: Law) -> None:
 @settings(max_examples=25)
 def test_the_exponential_mechanism_has_its_ideal_law(utilities: list[float], epsilon: Fraction, monotone: bool) -> None:
     rate = epsilon if monotone else epsilon / 2
-    law = found(partial(exact_exponential_base_e, utilities, epsilon=epsilon, monotone=monotone))
+    law = found(partial(exact_exponential, utilities, epsilon=epsilon, monotone=monotone))
     ideal = normalised({o: exp_of(rate * Fraction(u - max(utilities))) for o, u in enumerate(utilities)})
     assert_encloses(law, ideal)
 
@@ -172,7 +172,7 @@ def test_additive_noise_keeps_its_claim(mechanism: str, answers: tuple[float, fl
 
 
 SELECTIONS = {
-    "exponential": partial(exact_exponential_base_e),
+    "exponential": partial(exact_exponential),
     "permute and flip": partial(exact_exponential_noisy_max),
 }
 

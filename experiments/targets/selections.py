@@ -15,9 +15,9 @@ from experiments.targets.making import exact_by_both_paths, exact_by_reference, 
 from mechanisms.exponential import naive as naive_exponential_family
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.base2.weighted_sampling import IntegerWeights, Weights, sample_by_rejection
-from mechanisms.exponential.base_e import exact_exponential_base_e
+from mechanisms.exponential.exact import exact_exponential as exponential_reference
 from mechanisms.exponential.exact_base2 import exact_exponential_base2 as exponential_base2_reference
-from mechanisms.exponential.levels import exact_exponential_fast
+from mechanisms.exponential.exact_fast import exact_exponential_fast
 from mechanisms.noisy_max import exact as exact_noisy_max
 from mechanisms.noisy_max import naive as naive_noisy_max
 from mechanisms.randomness import RandomBits
@@ -57,7 +57,7 @@ def exact_exponential(epsilon: float = 1.0) -> Target:
     return exact_by_both_paths(
         Target.selection,
         exact_exponential_fast,
-        exact_exponential_base_e,
+        exponential_reference,
         parameters,
         epsilon=epsilon,
         name="exact_exponential",

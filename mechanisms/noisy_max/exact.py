@@ -18,13 +18,13 @@ from __future__ import annotations
 from fractions import Fraction
 
 from mechanisms.coins import bernoulli_exp, uniform_below
-from mechanisms.exponential.base_e import WIDEST_RANGE, exact_exponential_base_e
+from mechanisms.exponential.exact import WIDEST_RANGE, exact_exponential
 from mechanisms.exponential.utilities import Utilities, UtilityScale, round_at_random
 from mechanisms.laplace.exact import discrete_laplace
 from mechanisms.parameters import exact_rational, positive_rational
 from mechanisms.randomness import RandomBits
 
-exact_gumbel_noisy_max = exact_exponential_base_e
+exact_gumbel_noisy_max = exact_exponential
 
 
 def exact_exponential_noisy_max(

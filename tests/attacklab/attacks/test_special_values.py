@@ -16,7 +16,7 @@ from attacklab.floats import Format
 from attacklab.neighbours import Relation
 from attacklab.referee import audit
 from attacklab.targets import Target
-from mechanisms.exponential.levels import exact_exponential_fast
+from mechanisms.exponential.exact_fast import exact_exponential_fast
 from mechanisms.exponential.naive import naive_exponential_stabilised
 from mechanisms.grid import Grid
 from mechanisms.laplace.naive import naive_laplace_numpy

@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attacklab.laws import Limits, enumerate_law
-from mechanisms.exponential.base_e import (
+from mechanisms.exponential.exact import (
     WIDEST_RANGE,
     LevelledUtilities,
     bernoulli_scaled_exp,
     enclose_scaled_exp,
-    exact_exponential_base_e,
+    exact_exponential,
     propose,
 )
 from mechanisms.randomness import RandomBits, SeededBits, TapedBits
@@ -44,7 +44,7 @@ def ideal_law(utilities: Sequence[float], rate: Fraction) -> list[Fraction]:
 
 def law_of(utilities: Any, **parameters: Any) -> tuple[list[Fraction], Fraction]:
     """The probabilities that are known of each outcome, and the mass whose outcome is not."""
-    law = enumerate_law(lambda bits: exact_exponential_base_e(utilities, bits, **parameters))
+    law = enumerate_law(lambda bits: exact_exponential(utilities, bits, **parameters))
     masses = [Fraction(*law.mass(outcome).as_integer_ratio()) for outcome in range(len(utilities))]
     assert sum(masses) + Fraction(*law.unresolved.as_integer_ratio()) == 1
     return masses, Fraction(*law.unresolved.as_integer_ratio())
@@ -115,7 +115,7 @@ def test_an_outcome_cut_off_at_the_deepest_level_has_its_ideal_probability() -> 
     utilities = [0.0, 100.0, -400.0]
     ideal = ideal_law(utilities, Fraction(1, 2))
     limits = Limits(unresolved=Fraction(1, 2**420))
-    law = enumerate_law(lambda bits: exact_exponential_base_e(utilities, bits, epsilon=1), limits=limits)
+    law = enumerate_law(lambda bits: exact_exponential(utilities, bits, epsilon=1), limits=limits)
     for outcome in (0, 1):
         mass = Fraction(*law.mass(outcome).as_integer_ratio())
         assert abs(mass - ideal[outcome]) < Fraction(1, 10**70)
@@ -196,10 +196,10 @@ def test_utilities_beyond_the_range_count_as_its_ends() -> None:
 
 def test_no_utility_makes_it_fail_without_a_range() -> None:
     bits = SeededBits(np.random.default_rng(3))
-    assert exact_exponential_base_e([-math.inf, 0.0, math.nan], bits, epsilon=1) == 1
-    assert exact_exponential_base_e([1e308, -1e308, 0.0], bits, epsilon=1) == 0
-    assert exact_exponential_base_e([-math.inf, 1.0, math.inf], bits, epsilon=1) == 2
-    assert exact_exponential_base_e([math.nan] * 4, bits, epsilon=1) in range(4)
+    assert exact_exponential([-math.inf, 0.0, math.nan], bits, epsilon=1) == 1
+    assert exact_exponential([1e308, -1e308, 0.0], bits, epsilon=1) == 0
+    assert exact_exponential([-math.inf, 1.0, math.inf], bits, epsilon=1) == 2
+    assert exact_exponential([math.nan] * 4, bits, epsilon=1) in range(4)
 
 
 def test_integer_and_short_float_utilities_count_as_the_doubles_that_they_are() -> None:
@@ -213,9 +213,7 @@ def test_integers_that_are_no_doubles_are_clamped_before_they_are_rounded() -> N
     """2^60 + 1 rounds to 2^60: two utilities at distance 129 could come from neighbours at distance 1."""
     bits = SeededBits(np.random.default_rng(3))
     for dtype in (np.int64, np.uint64):
-        seen = {
-            exact_exponential_base_e(np.array([2**60, 2**60 + 129], dtype=dtype), bits, epsilon=8) for _ in range(60)
-        }
+        seen = {exact_exponential(np.array([2**60, 2**60 + 129], dtype=dtype), bits, epsilon=8) for _ in range(60)}
         assert seen == {0, 1}
 
 
@@ -223,30 +221,30 @@ def test_integers_that_are_no_doubles_are_clamped_before_they_are_rounded() -> N
 def test_integers_of_a_list_are_clamped_before_numpy_finds_a_format_for_the_list(other: float) -> None:
     """Beside -1 or a fraction numpy makes 2^63 + 1024 and 2^63 + 1025, at distance 1, doubles at distance 2048."""
     bits = SeededBits(np.random.default_rng(3))
-    seen = {exact_exponential_base_e([other, 2**63 + 1024, 2**63 + 1025], bits, epsilon=8) for _ in range(60)}
+    seen = {exact_exponential([other, 2**63 + 1024, 2**63 + 1025], bits, epsilon=8) for _ in range(60)}
     assert seen == {1, 2}
 
 
 def test_integers_beyond_any_format_of_numpy_raise_no_error() -> None:
     bits = SeededBits(np.random.default_rng(3))
-    assert exact_exponential_base_e([-(10**400), 0, 10**400], bits, epsilon=1) == 2
+    assert exact_exponential([-(10**400), 0, 10**400], bits, epsilon=1) == 2
 
 
 @pytest.mark.parametrize("utilities", [[1e-300, 0.0], [5e-324, 0.0], [1e308, -1e308], [math.nan, math.inf]])
 def test_no_utility_is_an_event_to_a_caller_whose_numpy_raises(utilities: list[float]) -> None:
     bits = SeededBits(np.random.default_rng(3))
     with np.errstate(all="raise"):
-        assert exact_exponential_base_e(utilities, bits, epsilon=1e-100) in (0, 1)
+        assert exact_exponential(utilities, bits, epsilon=1e-100) in (0, 1)
 
 
 def test_one_outcome_takes_no_bits() -> None:
-    assert exact_exponential_base_e([17.0], TapedBits(0, 0), epsilon=1) == 0
+    assert exact_exponential([17.0], TapedBits(0, 0), epsilon=1) == 0
 
 
 def test_a_tiny_epsilon_and_a_huge_one_are_both_drawn_with() -> None:
     bits = SeededBits(np.random.default_rng(5))
-    assert exact_exponential_base_e([0.0, 1.0], bits, epsilon=Fraction(2**899)) == 1
-    assert {exact_exponential_base_e([0.0, 1.0], bits, epsilon=Fraction(1, 2**800)) for _ in range(60)} == {0, 1}
+    assert exact_exponential([0.0, 1.0], bits, epsilon=Fraction(2**899)) == 1
+    assert {exact_exponential([0.0, 1.0], bits, epsilon=Fraction(1, 2**800)) for _ in range(60)} == {0, 1}
 
 
 class Refusing(RandomBits):
@@ -289,4 +287,4 @@ def test_bad_parameters_are_named_before_anything_is_drawn(
     utilities: Any, parameters: dict[str, Any], error: type[Exception], named: str
 ) -> None:
     with pytest.raises(error, match=named):
-        exact_exponential_base_e(utilities, Refusing(), **{"epsilon": 1, **parameters})
+        exact_exponential(utilities, Refusing(), **{"epsilon": 1, **parameters})

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import chisquare
 
 from mechanisms.exponential import levels
-from mechanisms.exponential.base_e import LevelledUtilities, exact_exponential_base_e
-from mechanisms.exponential.levels import FILTER_ERROR, LevelSampler, exact_exponential_fast, half_power
+from mechanisms.exponential.exact import LevelledUtilities, exact_exponential
+from mechanisms.exponential.exact_fast import FILTER_ERROR, LevelSampler, exact_exponential_fast, half_power
 from mechanisms.randomness import RandomBits, SeededBits, TapedBits
 
 RNG = np.random.default_rng(11)
@@ -107,7 +107,7 @@ def assert_paths_agree(
         fast = sampler.draw(batch or trials, recorded)
         bits = WordByWord(recorded, seed + begin)
         for selected in fast.tolist():
-            assert exact_exponential_base_e(utilities, bits, **parameters) == selected
+            assert exact_exponential(utilities, bits, **parameters) == selected
             bits.restart()
         further += recorded.taken
     return further

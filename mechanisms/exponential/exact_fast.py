@@ -1,4 +1,4 @@
-"""The base-e exponential mechanism at the price of a naive one: the fast path of `mechanisms.exponential.base_e`.
+"""The base-e exponential mechanism at the price of a naive one: the fast path of `mechanisms.exponential.exact`.
 
 Set-up finds every outcome's level and counts them; it needs no exponential and adds no floats. A draw is one 64-bit
 word a round: its first bits are the proposal's codeword, the rest begins the uniform number u that
@@ -32,7 +32,7 @@ import gmpy2
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mechanisms.exponential.base_e import WIDEST_RANGE, LevelledUtilities, bernoulli_scaled_exp
+from mechanisms.exponential.exact import WIDEST_RANGE, LevelledUtilities, bernoulli_scaled_exp
 from mechanisms.parameters import trial_count
 from mechanisms.randomness import RandomBits, TapedBits
 
@@ -83,7 +83,7 @@ def exact_exponential_fast(
         utilities: one utility an outcome, shape (outcomes,); larger is better.
         trials: how many selections.
         bits: the source of randomness.
-        epsilon: as for `exact_exponential_base_e`, and so are the rest and what is raised.
+        epsilon: as for `exact_exponential`, and so are the rest and what is raised.
         sensitivity: Δu.
         monotone: whether a record moves all utilities in the same direction.
         utility_range: the lowest and the highest utility, public.
@@ -102,7 +102,7 @@ class LevelSampler:
 
     Args:
         utilities: one utility an outcome, shape (outcomes,); not to be changed while the sampler is in use.
-        epsilon: as for `exact_exponential_base_e`, and so are the rest and what is raised.
+        epsilon: as for `exact_exponential`, and so are the rest and what is raised.
         sensitivity: Δu.
         monotone: whether a record moves all utilities in the same direction.
         utility_range: the lowest and the highest utility, public.

@@ -76,7 +76,7 @@ class LevelledUtilities:
         monotone: bool,
         utility_range: tuple[float, float],
     ) -> LevelledUtilities:
-        """Check the public parameters, clamp and find the levels; see `exact_exponential_base_e`."""
+        """Check the public parameters, clamp and find the levels; see `exact_exponential`."""
         rate = _rate(epsilon, sensitivity, monotone)
         factor = _factor(rate)
         low, high = _checked_range(utility_range)
@@ -103,7 +103,7 @@ class LevelledUtilities:
         return np.flatnonzero(self.levels == level)
 
 
-def exact_exponential_base_e(
+def exact_exponential(
     utilities: ArrayLike,
     bits: RandomBits,
     *,
