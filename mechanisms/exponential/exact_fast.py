@@ -32,7 +32,8 @@ import gmpy2
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mechanisms.exponential.exact import WIDEST_RANGE, LevelledUtilities, bernoulli_scaled_exp
+from mechanisms.exponential.exact import bernoulli_scaled_exp
+from mechanisms.exponential.levels import WIDEST_RANGE, LevelledUtilities
 from mechanisms.parameters import trial_count
 from mechanisms.randomness import RandomBits, TapedBits
 

@@ -18,7 +18,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from mechanisms.coins import bernoulli_exp, uniform_below
-from mechanisms.exponential.exact import WIDEST_RANGE, exact_exponential
+from mechanisms.exponential.exact import exact_exponential
+from mechanisms.exponential.levels import WIDEST_RANGE
 from mechanisms.exponential.utilities import Utilities, UtilityScale, round_at_random
 from mechanisms.laplace.exact import discrete_laplace
 from mechanisms.parameters import exact_rational, positive_rational

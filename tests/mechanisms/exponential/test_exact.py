@@ -16,8 +16,6 @@ from hypothesis import strategies as st
 
 from attacklab.laws import Limits, enumerate_law
 from mechanisms.exponential.exact import (
-    WIDEST_RANGE,
-    LevelledUtilities,
     bernoulli_scaled_exp,
     enclose_scaled_exp,
     exact_exponential,
@@ -156,36 +154,6 @@ def test_a_scaled_bernoulli_is_true_below_its_probability() -> None:
             assert bernoulli_scaled_exp(mpq(gap), level, TapedBits(value, 210)) is (
                 Fraction(value, 2**210) < probability
             )
-
-
-@given(st.floats(*WIDEST_RANGE), st.floats(*WIDEST_RANGE), st.fractions(Fraction(1, 2**80), 2**80))
-def test_no_level_is_too_high(first: float, second: float, epsilon: Fraction) -> None:
-    """2^−k ≥ e^−x, that is k·ln 2 ≤ x, and y is not low by more than the filter allows."""
-    if epsilon == 0:
-        return
-    levelled = LevelledUtilities.of(
-        [first, second], epsilon=epsilon, sensitivity=1, monotone=True, utility_range=WIDEST_RANGE
-    )
-    gap = epsilon * abs(Fraction(first) - Fraction(second))
-    worse = 0 if first < second else 1
-    exponent = Fraction(levelled.exponents[worse])
-    with localcontext(DIGITS):
-        binary = gap / Fraction(Decimal(2).ln())
-    assert levelled.levels[worse] == math.floor(exponent)
-    assert levelled.levels[1 - worse] == 0
-    assert exponent <= binary
-    assert exponent == levelled.depth or binary - exponent < Fraction(1, 2**43)
-
-
-@pytest.mark.parametrize("power", range(1, 60))
-def test_levels_hold_at_the_gaps_next_to_a_power_of_two(power: int) -> None:
-    """e^−x just above 2^−k: the doubles around k·ln 2, where rounding could lift y over k."""
-    with localcontext(DIGITS):
-        multiple = Fraction(power * Decimal(2).ln())
-    around = float(multiple)
-    for gap in (math.nextafter(around, 0.0), around, math.nextafter(around, math.inf)):
-        levelled = LevelledUtilities.of([0.0, gap], epsilon=1, sensitivity=1, monotone=True, utility_range=WIDEST_RANGE)
-        assert levelled.levels[0] <= (power if Fraction(gap) >= multiple else power - 1)
 
 
 def test_utilities_beyond_the_range_count_as_its_ends() -> None:

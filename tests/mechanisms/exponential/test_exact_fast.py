@@ -17,8 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import chisquare
 
 from mechanisms.exponential import levels
-from mechanisms.exponential.exact import LevelledUtilities, exact_exponential
+from mechanisms.exponential.exact import exact_exponential
 from mechanisms.exponential.exact_fast import FILTER_ERROR, LevelSampler, exact_exponential_fast, half_power
+from mechanisms.exponential.levels import LevelledUtilities
 from mechanisms.randomness import RandomBits, SeededBits, TapedBits
 
 RNG = np.random.default_rng(11)
