@@ -18,10 +18,10 @@ from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.exact_base2 import exact_exponential_base2
 from mechanisms.exponential.exact_fast import LevelSampler, exact_exponential_fast
 from mechanisms.exponential.naive import naive_exponential_stabilised
-from mechanisms.gaussian.discrete_fast import exact_discrete_gaussian_fast
-from mechanisms.gaussian.rounded_ideal import exact_rounded_gaussian_fast
-from mechanisms.laplace.inversion import exact_discrete_laplace_fast
-from mechanisms.laplace.rounded_ideal import exact_rounded_laplace_fast
+from mechanisms.gaussian.exact_fast import exact_discrete_gaussian_fast
+from mechanisms.gaussian.exact_rounded import exact_rounded_gaussian_fast
+from mechanisms.laplace.exact_fast import exact_discrete_laplace_fast
+from mechanisms.laplace.exact_rounded import exact_rounded_laplace_fast
 from mechanisms.randomness import SeededBits
 
 QUESTION = "What does an exact mechanism cost beside its naive twin?"

@@ -29,8 +29,8 @@ from mechanisms.exponential.base2.weighted_sampling import (
 from mechanisms.exponential.exact import exact_exponential
 from mechanisms.exponential.exact_base2 import exact_exponential_base2
 from mechanisms.laplace.exact import discrete_laplace, two_sided_geometric
-from mechanisms.laplace.fixed_work import exact_fixed_work_geometric
-from mechanisms.laplace.inversion import discrete_laplace_by_inversion
+from mechanisms.laplace.exact_fast import discrete_laplace_by_inversion
+from mechanisms.laplace.exact_geometric import exact_two_sided_geometric
 from mechanisms.randomness import RandomBits
 
 QUESTION = "What does an adversary learn who sees how much work an exact mechanism did?"
@@ -101,7 +101,7 @@ MECHANISMS = {
     "inversion": _noise("discrete Laplace, inversion", discrete_laplace_by_inversion, 1 / EPSILON),
     "fixed_work": Mechanism(
         "two-sided geometric, fixed work",
-        partial(exact_fixed_work_geometric, eta=ETA_OF_NOISE, lower=0, upper=RANGE),
+        partial(exact_two_sided_geometric, eta=ETA_OF_NOISE, lower=0, upper=RANGE),
         ANSWERS,
     ),
     "base_e": _selection("exponential, base e", partial(exact_exponential, epsilon=EPSILON)),

@@ -22,14 +22,14 @@ from attacklab.laws.law import Bounds
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.base2.precision import empirical_precision
 from mechanisms.exponential.exact import enclose_scaled_exp, exact_exponential
-from mechanisms.gaussian.discrete_fast import exact_discrete_gaussian_fast
+from mechanisms.gaussian.exact_fast import exact_discrete_gaussian_fast
 from mechanisms.gaussian.law import discrete_tails, normal_tail
 from mechanisms.gaussian.privacy import discrete_gaussian_delta, gaussian_delta
 from mechanisms.gaussian.quantile import normal_quantile
 from mechanisms.grid import Grid
-from mechanisms.laplace.exponential import decide_floor
-from mechanisms.laplace.randomized_response import enclose_logistic
-from mechanisms.laplace.snapping import exact_snapping
+from mechanisms.laplace.exact_randomized_response import enclose_logistic
+from mechanisms.laplace.exact_snapping import exact_snapping
+from mechanisms.laplace.exponential_variates import decide_floor
 from mechanisms.local_sensitivity.constants import smoothing_steps, tail_threshold
 from mechanisms.randomness import RandomBits, SeededBits
 

@@ -36,9 +36,9 @@ from mechanisms.exponential.exact_base2 import exact_exponential_base2
 from mechanisms.gaussian.exact import discrete_gaussian
 from mechanisms.grid import Grid
 from mechanisms.laplace.exact import discrete_laplace, exact_discrete_laplace, two_sided_geometric
-from mechanisms.laplace.inversion import discrete_laplace_by_inversion
-from mechanisms.laplace.randomized_response import exact_randomized_response
-from mechanisms.laplace.rounded_ideal import exact_rounded_laplace
+from mechanisms.laplace.exact_fast import discrete_laplace_by_inversion
+from mechanisms.laplace.exact_randomized_response import exact_randomized_response
+from mechanisms.laplace.exact_rounded import exact_rounded_laplace
 from mechanisms.local_sensitivity.exact import Domain, exact_ptr_mean, exact_smooth_mean, exact_sum_over_count
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_laplace_noisy_max
 

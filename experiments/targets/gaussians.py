@@ -16,11 +16,11 @@ from attacklab.attacks.low_bit_gaussian import textbook_sigma
 from attacklab.claims import PrivacyClaim
 from attacklab.targets import Target
 from experiments.targets.making import GRID, exact_by_both_paths
-from mechanisms.gaussian.discrete_fast import exact_discrete_gaussian_fast
 from mechanisms.gaussian.exact import exact_discrete_gaussian as discrete_gaussian_reference
+from mechanisms.gaussian.exact_fast import exact_discrete_gaussian_fast
+from mechanisms.gaussian.exact_rounded import exact_rounded_gaussian as rounded_gaussian_reference
+from mechanisms.gaussian.exact_rounded import exact_rounded_gaussian_fast
 from mechanisms.gaussian.naive import Sampler, box_muller, inverse_cdf, naive_gaussian, polar, ziggurat
-from mechanisms.gaussian.rounded_ideal import exact_rounded_gaussian as rounded_gaussian_reference
-from mechanisms.gaussian.rounded_ideal import exact_rounded_gaussian_fast
 from mechanisms.grid import Grid
 
 DELTA = 1e-5

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from attacklab.targets import Target
 from experiments.targets.making import exactly
 from mechanisms.grid import Grid
-from mechanisms.laplace.inversion import exact_discrete_laplace_fast
+from mechanisms.laplace.exact_fast import exact_discrete_laplace_fast
 
 CLOCK_VALUES = range(1 << 16)
 """What the clock shows that seeds a generator."""

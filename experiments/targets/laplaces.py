@@ -15,15 +15,17 @@ from attacklab.targets import Target
 from experiments.targets.making import GRID, exact_by_both_paths, exact_by_reference, exactly, noise
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.grid import Grid
-from mechanisms.laplace import naive as naive_laplace_family
+from mechanisms.laplace import naive as naive_laplaces
+from mechanisms.laplace import naive_geometric
+from mechanisms.laplace import naive_randomized_response as naive_randomized
 from mechanisms.laplace.exact import exact_discrete_laplace as discrete_laplace_reference
+from mechanisms.laplace.exact_fast import exact_discrete_laplace_fast
+from mechanisms.laplace.exact_geometric import exact_two_sided_geometric as fixed_work_reference
 from mechanisms.laplace.exact_on_grid import exact_laplace_on_grid as laplace_on_grid_reference
-from mechanisms.laplace.fixed_work import exact_fixed_work_geometric as fixed_work_reference
-from mechanisms.laplace.inversion import exact_discrete_laplace_fast
-from mechanisms.laplace.randomized_response import exact_randomized_response as randomized_response_reference
-from mechanisms.laplace.rounded_ideal import exact_rounded_laplace as rounded_laplace_reference
-from mechanisms.laplace.rounded_ideal import exact_rounded_laplace_fast
-from mechanisms.laplace.snapping import exact_snapping as snapping_reference
+from mechanisms.laplace.exact_randomized_response import exact_randomized_response as randomized_response_reference
+from mechanisms.laplace.exact_rounded import exact_rounded_laplace as rounded_laplace_reference
+from mechanisms.laplace.exact_rounded import exact_rounded_laplace_fast
+from mechanisms.laplace.exact_snapping import exact_snapping as snapping_reference
 from mechanisms.randomness import RandomBits
 
 ANSWERS = (-16, 16)
@@ -35,27 +37,27 @@ WIDE_GRID = Grid(8)
 
 def naive_laplace_inverse_cdf(epsilon: float = 1.0) -> Target:
     """Laplace mechanism, textbook inverse CDF."""
-    return noise(naive_laplace_family.naive_laplace_inverse_cdf, epsilon)
+    return noise(naive_laplaces.naive_laplace_inverse_cdf, epsilon)
 
 
 def naive_laplace_numpy(epsilon: float = 1.0) -> Target:
     """Laplace mechanism, numpy's Generator.laplace."""
-    return noise(naive_laplace_family.naive_laplace_numpy, epsilon)
+    return noise(naive_laplaces.naive_laplace_numpy, epsilon)
 
 
 def naive_laplace_numpy_legacy(epsilon: float = 1.0) -> Target:
     """Laplace mechanism, numpy's legacy RandomState.laplace."""
-    return noise(naive_laplace_family.naive_laplace_numpy_legacy, epsilon)
+    return noise(naive_laplaces.naive_laplace_numpy_legacy, epsilon)
 
 
 def naive_two_sided_geometric(epsilon: float = 1.0) -> Target:
     """Two-sided geometric noise, each variate counted in a loop."""
-    return noise(naive_laplace_family.naive_two_sided_geometric, epsilon)
+    return noise(naive_geometric.naive_two_sided_geometric, epsilon)
 
 
 def naive_randomized_response(epsilon: float = 1.0) -> Target:
     """Randomized response of one bit, by one uniform double."""
-    return Target.dataset(partial(naive_laplace_family.naive_randomized_response, epsilon=epsilon), epsilon=epsilon)
+    return Target.dataset(partial(naive_randomized.naive_randomized_response, epsilon=epsilon), epsilon=epsilon)
 
 
 def exact_rounded_laplace(epsilon: float = 1.0) -> Target:
@@ -90,7 +92,7 @@ def exact_laplace_on_grid(epsilon: float = 1.0) -> Target:
     return exact_by_reference(Target.noise, sampler, epsilon=epsilon, name="exact_laplace_on_grid")
 
 
-def exact_fixed_work_geometric(epsilon: float = 1.0) -> Target:
+def exact_two_sided_geometric(epsilon: float = 1.0) -> Target:
     """Two-sided geometric noise in constant work, clamped to a range, exact; its ε is rounded down."""
     eta = BaseTwoEta.from_epsilon(epsilon, y=16, monotone=True)
     lower, upper = ANSWERS
@@ -100,7 +102,7 @@ def exact_fixed_work_geometric(epsilon: float = 1.0) -> Target:
         whole = math.floor(Fraction(answer) + Fraction(1, 2))
         return fixed_work_reference(whole, bits, eta=eta, lower=lower, upper=upper)
 
-    return exact_by_reference(Target.noise, sampler, epsilon=epsilon, name="exact_fixed_work_geometric")
+    return exact_by_reference(Target.noise, sampler, epsilon=epsilon, name="exact_two_sided_geometric")
 
 
 def exact_snapping(epsilon: float = 1.0) -> Target:

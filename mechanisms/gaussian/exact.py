@@ -2,7 +2,7 @@
 
 The answer is rounded to a multiple of 2^k first, and integer noise n with P[n] ∝ exp(−n²/2σ²) is added in steps of
 2^k. The reference path is Canonne, Kamath and Steinke 2020, 'The Discrete Gaussian for Differential Privacy',
-Algorithm 3: no number is ever approximated. The fast path, `mechanisms.gaussian.discrete_fast`, has the same law by
+Algorithm 3: no number is ever approximated. The fast path, `mechanisms.gaussian.exact_fast`, has the same law by
 inversion.
 
 Privacy is that of the *discrete* law, `exact_discrete_gaussian_delta`; they add noise to an integer answer, and

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.laplace.exact import noisy_integer
-from mechanisms.laplace.inversion import noisy_integers
+from mechanisms.laplace.exact_fast import noisy_integers
 from mechanisms.local_sensitivity.constants import failure_probability, tail_threshold
 from mechanisms.local_sensitivity.domain import Domain
 from mechanisms.local_sensitivity.mean import rounded_mean

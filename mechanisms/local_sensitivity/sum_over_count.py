@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.laplace.exact import noisy_integer
-from mechanisms.laplace.inversion import noisy_integers
+from mechanisms.laplace.exact_fast import noisy_integers
 from mechanisms.local_sensitivity.domain import Domain, nearest_integer
 from mechanisms.randomness import RandomBits
 

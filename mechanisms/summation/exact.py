@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from mechanisms.certified import CHUNK
 from mechanisms.grid import Grid
 from mechanisms.laplace.exact import exact_discrete_laplace
-from mechanisms.laplace.inversion import exact_discrete_laplace_fast
+from mechanisms.laplace.exact_fast import exact_discrete_laplace_fast
 from mechanisms.parameters import positive_rational
 from mechanisms.randomness import RandomBits
 from mechanisms.records import doubles

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import chisquare
 
-from mechanisms.exponential import levels
+from mechanisms.exponential import exact_fast
 from mechanisms.exponential.exact import exact_exponential
 from mechanisms.exponential.exact_fast import FILTER_ERROR, LevelSampler, exact_exponential_fast, half_power
 from mechanisms.exponential.levels import LevelledUtilities
@@ -181,7 +181,7 @@ def test_both_paths_give_the_same_on_words_at_the_edges(utilities: NDArray[np.fl
 
 @pytest.mark.parametrize("batch", [1, 3000])
 def test_a_filter_that_decides_little_gives_the_same(monkeypatch: pytest.MonkeyPatch, batch: int) -> None:
-    monkeypatch.setattr(levels, "FILTER_ERROR", 0.25)
+    monkeypatch.setattr(exact_fast, "FILTER_ERROR", 0.25)
     for utilities in (STEEP, NORMAL, NASTY):
         assert_paths_agree(utilities, 3000, batch=batch, seed=5)
 

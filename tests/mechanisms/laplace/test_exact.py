@@ -18,7 +18,7 @@ from mechanisms.laplace.exact import (
     exact_discrete_laplace,
     two_sided_geometric,
 )
-from mechanisms.laplace.inversion import discrete_laplace_by_inversion
+from mechanisms.laplace.exact_fast import discrete_laplace_by_inversion
 from mechanisms.randomness import RandomBits, SeededBits
 from tests.mechanisms.enumeration import law_of
 

@@ -11,8 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 from mechanisms.grid import Grid
-from mechanisms.laplace.inversion import discrete_laplace_many, exact_discrete_laplace_fast, noisy_integers
-from mechanisms.laplace.rounded_ideal import exact_rounded_laplace_fast, rounded_laplace
+from mechanisms.laplace.exact_fast import discrete_laplace_many, exact_discrete_laplace_fast, noisy_integers
+from mechanisms.laplace.exact_rounded import exact_rounded_laplace_fast, rounded_laplace
 from mechanisms.randomness import SeededBits
 from tests.mechanisms.enumeration import law_of
 

@@ -14,9 +14,9 @@ from mechanisms import certified
 from mechanisms.certified import CHUNK
 from mechanisms.grid import Grid
 from mechanisms.laplace.exact import discrete_scale
-from mechanisms.laplace.inversion import discrete_laplace_by_inversion, exact_discrete_laplace_fast
-from mechanisms.laplace.randomized_response import enclose_logistic
-from mechanisms.laplace.rounded_ideal import exact_rounded_laplace, exact_rounded_laplace_fast
+from mechanisms.laplace.exact_fast import discrete_laplace_by_inversion, exact_discrete_laplace_fast
+from mechanisms.laplace.exact_randomized_response import enclose_logistic
+from mechanisms.laplace.exact_rounded import exact_rounded_laplace, exact_rounded_laplace_fast
 from mechanisms.randomness import RandomBits, SeededBits
 from tests.mechanisms.words import Endless, GivenWords, RecordedWords, WordACall
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mechanisms.certified import CHUNK
 from mechanisms.grid import Grid
-from mechanisms.laplace.inversion import discrete_laplace_by_inversion
+from mechanisms.laplace.exact_fast import discrete_laplace_by_inversion
 from mechanisms.local_sensitivity.domain import Domain
 from mechanisms.local_sensitivity.exact import (
     Release,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mechanisms.grid import Grid
 from mechanisms.laplace.exact import discrete_laplace
-from mechanisms.laplace.inversion import exact_discrete_laplace_fast
+from mechanisms.laplace.exact_fast import exact_discrete_laplace_fast
 from mechanisms.randomness import SeededBits
 from mechanisms.summation.exact import (
     Bounds,

@@ -12,7 +12,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from mechanisms import certified
-from mechanisms.laplace.exponential import FloorFilter, _minus_log, decide_floor, floor_of_exponential
+from mechanisms.laplace.exponential_variates import FloorFilter, _minus_log, decide_floor, floor_of_exponential
 from mechanisms.randomness import SeededBits, TapedBits, TapeEnded
 from tests.mechanisms.enumeration import law_of
 

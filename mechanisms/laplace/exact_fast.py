@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from mechanisms.certified import CHUNK
 from mechanisms.grid import GREATEST_NOISE_STEPS, Grid
 from mechanisms.laplace.exact import INTEGER_LIMIT, clamp_integer, discrete_scale
-from mechanisms.laplace.exponential import FILTER_BITS, FloorFilter, decide_floor, floor_of_exponential
-from mechanisms.laplace.randomized_response import decide_logistic, enclose_logistic, logistic_coin
+from mechanisms.laplace.exact_randomized_response import decide_logistic, enclose_logistic, logistic_coin
+from mechanisms.laplace.exponential_variates import FILTER_BITS, FloorFilter, decide_floor, floor_of_exponential
 from mechanisms.parameters import positive_rational, trial_count
 from mechanisms.randomness import RandomBits
 

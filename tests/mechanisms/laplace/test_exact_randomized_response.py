@@ -9,13 +9,13 @@ import gmpy2
 import numpy as np
 import pytest
 
-from mechanisms.laplace.naive import naive_randomized_response
-from mechanisms.laplace.randomized_response import (
+from mechanisms.laplace.exact_randomized_response import (
     enclose_logistic,
     exact_randomized_response,
     logistic_coin,
     randomized_response,
 )
+from mechanisms.laplace.naive_randomized_response import naive_randomized_response
 from mechanisms.randomness import SeededBits, TapedBits
 from tests.mechanisms.enumeration import law_of
 

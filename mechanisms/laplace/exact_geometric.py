@@ -77,7 +77,7 @@ class FixedWorkNoise:
         return int(self.eta.decay.denominator).bit_length() - 1
 
 
-def exact_fixed_work_geometric(answer: int, bits: RandomBits, *, eta: BaseTwoEta, lower: int, upper: int) -> int:
+def exact_two_sided_geometric(answer: int, bits: RandomBits, *, eta: BaseTwoEta, lower: int, upper: int) -> int:
     """Add two-sided geometric noise to an integer answer of sensitivity 1 and clamp to a public range.
 
     Args:

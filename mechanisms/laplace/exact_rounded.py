@@ -3,7 +3,7 @@
 f(D) is the exact rational that its double is, X is real-valued Laplace noise of scale Δ/ε, and the sum is rounded to
 the nearest multiple of 2^k. That is postprocessing of the ideal mechanism, so its ε-DP is the textbook's, with the
 sensitivity of f itself, whatever k is. No real number is ever computed: X = ±(Δ/ε)·E with E = −log U, and
-U is drawn bit by bit until the nearest grid point is decided (`mechanisms.laplace.exponential`).
+U is drawn bit by bit until the nearest grid point is decided (`mechanisms.laplace.exponential_variates`).
 
 The ideal that naive samplers are judged against in Mironov 2012 ('On Significance of the Least Significant Bits for
 Differential Privacy', section 3) is this one for a grid that varies with the output; ours is the same everywhere.
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from mechanisms.certified import CHUNK
 from mechanisms.grid import Grid
-from mechanisms.laplace.exponential import FILTER_BITS, FloorFilter, decide_floor, floor_of_exponential
+from mechanisms.laplace.exponential_variates import FILTER_BITS, FloorFilter, decide_floor, floor_of_exponential
 from mechanisms.parameters import positive_rational, trial_count
 from mechanisms.randomness import RandomBits
 

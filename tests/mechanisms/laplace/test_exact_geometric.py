@@ -11,7 +11,7 @@ import pytest
 
 from attacklab.laws import advantage, enumerate_law
 from mechanisms.exponential.base2.eta import BaseTwoEta
-from mechanisms.laplace.fixed_work import FixedWorkNoise, exact_fixed_work_geometric
+from mechanisms.laplace.exact_geometric import FixedWorkNoise, exact_two_sided_geometric
 from mechanisms.randomness import RandomBits, SeededBits, TapedBits
 
 ETAS = [BaseTwoEta(1, 1), BaseTwoEta(5, 3), BaseTwoEta(3, 2, 2), BaseTwoEta(255, 8), BaseTwoEta(1, 8)]
@@ -64,7 +64,7 @@ def test_running_it_on_every_string_of_bits_gives_the_weights(answer: int) -> No
     counts: Counter[int] = Counter()
     for tape in range(1 << noise.bits):
         bits = TapedBits(tape, noise.bits)
-        counts[exact_fixed_work_geometric(answer, bits, eta=ONE, lower=0, upper=3)] += 1
+        counts[exact_two_sided_geometric(answer, bits, eta=ONE, lower=0, upper=3)] += 1
         assert bits.left == 0
     assert {o: Fraction(n, 1 << noise.bits) for o, n in counts.items()} == output_law(answer, noise)
 
@@ -96,7 +96,7 @@ def test_every_run_compares_with_every_threshold() -> None:
 def test_who_sees_the_work_as_well_knows_no_more(counted: str) -> None:
     def joint(answer: int) -> object:
         return enumerate_law(
-            lambda bits: exact_fixed_work_geometric(answer, bits, eta=BaseTwoEta(5, 3), lower=-2, upper=3),
+            lambda bits: exact_two_sided_geometric(answer, bits, eta=BaseTwoEta(5, 3), lower=-2, upper=3),
             counted=counted,  # type: ignore[arg-type]
         )
 
@@ -112,7 +112,7 @@ def test_answers_beyond_the_range_count_as_its_ends() -> None:
     for answer, end in ((-(10**30), 2), (1, 2), (10**30, 9)):
         for seed in range(50):
             outputs = [
-                exact_fixed_work_geometric(a, SeededBits(np.random.default_rng(seed)), eta=ONE, lower=2, upper=9)
+                exact_two_sided_geometric(a, SeededBits(np.random.default_rng(seed)), eta=ONE, lower=2, upper=9)
                 for a in (answer, end)
             ]
             assert outputs[0] == outputs[1]
@@ -134,7 +134,7 @@ def test_what_is_no_integer_or_no_range_is_refused(
 ) -> None:
     answer, lower, upper = arguments
     with pytest.raises(error, match=message):
-        exact_fixed_work_geometric(answer, TapedBits(0, 0), eta=ONE, lower=lower, upper=upper)
+        exact_two_sided_geometric(answer, TapedBits(0, 0), eta=ONE, lower=lower, upper=upper)
 
 
 def test_a_radius_below_one_is_refused() -> None:

@@ -10,7 +10,7 @@ import gmpy2
 import numpy as np
 import pytest
 
-from mechanisms.laplace.snapping import Snapping, exact_snapping, uniform_float
+from mechanisms.laplace.exact_snapping import Snapping, exact_snapping, uniform_float
 from mechanisms.randomness import SeededBits, TapedBits
 
 LEAST_NORMAL, ONE = 1 << 52, int(np.float64(1).view(np.int64))
