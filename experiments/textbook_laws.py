@@ -20,8 +20,10 @@ from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.utilities import round_at_random
 from mechanisms.local_sensitivity.constants import tail_threshold
 from mechanisms.local_sensitivity.domain import Domain
-from mechanisms.local_sensitivity.exact import prepare_sample_aggregate, prepare_sum_over_count
-from mechanisms.local_sensitivity.naive import naive_sample_aggregate, naive_sum_over_count
+from mechanisms.local_sensitivity.sample_aggregate.exact import prepare_sample_aggregate
+from mechanisms.local_sensitivity.sample_aggregate.naive import naive_sample_aggregate
+from mechanisms.local_sensitivity.sum_over_count.exact import prepare_sum_over_count
+from mechanisms.local_sensitivity.sum_over_count.naive import naive_sum_over_count
 from mechanisms.randomness import RandomBits
 
 Statistic: TypeAlias = Callable[[NDArray[np.float64]], float]

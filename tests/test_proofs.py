@@ -39,7 +39,10 @@ from mechanisms.laplace.exact import discrete_laplace, exact_discrete_laplace, t
 from mechanisms.laplace.exact_fast import discrete_laplace_by_inversion
 from mechanisms.laplace.exact_randomized_response import exact_randomized_response
 from mechanisms.laplace.exact_rounded import exact_rounded_laplace
-from mechanisms.local_sensitivity.exact import Domain, exact_ptr_mean, exact_smooth_mean, exact_sum_over_count
+from mechanisms.local_sensitivity.domain import Domain
+from mechanisms.local_sensitivity.ptr.exact import exact_ptr_mean
+from mechanisms.local_sensitivity.smooth.exact import exact_smooth_mean
+from mechanisms.local_sensitivity.sum_over_count.exact import exact_sum_over_count
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_laplace_noisy_max
 
 WITHIN = mpq(1, 1 << 60)

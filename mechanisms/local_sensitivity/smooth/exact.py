@@ -20,7 +20,7 @@ from mechanisms.laplace.exact import noisy_integer
 from mechanisms.laplace.exact_fast import noisy_integers
 from mechanisms.local_sensitivity.constants import failure_probability, smoothing_steps
 from mechanisms.local_sensitivity.domain import Domain
-from mechanisms.local_sensitivity.mean import local_sensitivity, rounded_mean
+from mechanisms.local_sensitivity.mean.exact import local_sensitivity, rounded_mean
 from mechanisms.randomness import RandomBits
 
 

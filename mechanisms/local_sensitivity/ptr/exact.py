@@ -21,7 +21,7 @@ from mechanisms.laplace.exact import noisy_integer
 from mechanisms.laplace.exact_fast import noisy_integers
 from mechanisms.local_sensitivity.constants import failure_probability, tail_threshold
 from mechanisms.local_sensitivity.domain import Domain
-from mechanisms.local_sensitivity.mean import rounded_mean
+from mechanisms.local_sensitivity.mean.exact import rounded_mean
 from mechanisms.parameters import positive_rational
 from mechanisms.randomness import RandomBits
 
