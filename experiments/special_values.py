@@ -27,7 +27,8 @@ from experiments.targets.making import exactly
 from mechanisms.grid import LEAST_EXPONENT, Grid
 from mechanisms.laplace.exact_rounded import exact_rounded_laplace_fast
 from mechanisms.laplace.naive import naive_laplace_numpy
-from mechanisms.summation.exact import Bounds, exact_bounded_sum_fast
+from mechanisms.summation.bounds import Bounds
+from mechanisms.summation.exact_fast import exact_bounded_sum_fast
 from mechanisms.summation.naive import naive_bounded_sum
 
 QUESTION = "Does one NaN, infinity or extreme value among the inputs give the database away?"

@@ -12,7 +12,7 @@ import pytest
 from mechanisms.grid import Grid
 from mechanisms.local_sensitivity.domain import Domain
 from mechanisms.records import doubles
-from mechanisms.summation.exact import Bounds
+from mechanisms.summation.bounds import Bounds
 
 
 @pytest.mark.parametrize("kind", [list, tuple, lambda values: np.array(values, dtype=object)])

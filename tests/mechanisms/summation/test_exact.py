@@ -14,13 +14,9 @@ from mechanisms.grid import Grid
 from mechanisms.laplace.exact import discrete_laplace
 from mechanisms.laplace.exact_fast import exact_discrete_laplace_fast
 from mechanisms.randomness import SeededBits
-from mechanisms.summation.exact import (
-    Bounds,
-    exact_bounded_mean,
-    exact_bounded_mean_fast,
-    exact_bounded_sum,
-    exact_bounded_sum_fast,
-)
+from mechanisms.summation.bounds import Bounds
+from mechanisms.summation.exact import exact_bounded_mean, exact_bounded_sum
+from mechanisms.summation.exact_fast import exact_bounded_mean_fast, exact_bounded_sum_fast
 
 WIDEST = Bounds(-(2.0**53), 2.0**53, Grid(0))
 RECORDS = st.floats(allow_nan=True, allow_infinity=True)
