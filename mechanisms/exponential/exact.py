@@ -11,9 +11,9 @@ With h = 2^−53 each of the two operations multiplies by 1 + 2h at most, in any
 (1 − 4h)(1 + 2h)² < 1: hence y_o ≤ x_o·log2 e. (Below the normal range differences are exact, and a product has
 ⌊y_o⌋ = 0, which is low enough whatever x_o is.) So 2^−k_o ≥ e^−x_o.
 
-Proposing is reading a codeword: an outcome on level k has one of k + b bits, codewords being given out in order of
+To propose is to read a codeword: an outcome on level k has one of k + b bits, codewords being given out in order of
 level and then of outcome (a canonical prefix code), b the least number for which there are enough. Bits are
-taken until they make a codeword, and again from the start when none can come of them. Accepting compares a
+taken until they make a codeword; when they can no longer make one, the round starts again. To accept is to compare a
 uniform number, bit by bit, with an enclosure of 2^k_o·e^−x_o that MPFR computes with directed rounding from
 the rational x_o, narrowed as bits are drawn.
 
@@ -48,8 +48,8 @@ def exact_exponential(
 ) -> int:
     """Select an outcome with probability exactly proportional to exp(ε·u / (2Δu)).
 
-    No database makes it fail: NaN counts as the lowest utility of the range, and what lies outside the range,
-    infinities included, is clamped to it, which moves no two utilities further apart.
+    No database makes it fail: NaN counts as the lowest utility of the range, and utilities outside the range,
+    infinities included, are clamped to it, which moves no two utilities further apart.
 
     Args:
         utilities: one utility an outcome, shape (outcomes,): doubles, each the rational that it is, or integers
@@ -64,9 +64,9 @@ def exact_exponential(
         The index of the selected outcome.
 
     Raises:
-        TypeError: a parameter is no number, or the utilities are neither floats of at most 64 bits nor integers.
-        ValueError: `epsilon` or `sensitivity` is not above 0 and finite, their ratio is absurd, there are no utilities
-            or they are no vector, or the range is empty, too wide or not of doubles.
+        TypeError: a parameter is not a number, or the utilities are neither floats of at most 64 bits nor integers.
+        ValueError: `epsilon` or `sensitivity` is not above 0 and finite, their ratio is outside [2^-899, 2^900], the
+            utilities are empty or not a vector, or the range is empty, too wide or not of doubles.
     """
     levelled = LevelledUtilities.of(
         utilities, epsilon=epsilon, sensitivity=sensitivity, monotone=monotone, utility_range=utility_range

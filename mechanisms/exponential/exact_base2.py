@@ -6,7 +6,7 @@ is rounded. This is the reference path: it draws its bits lazily and reads as th
 no precision depends on the utilities' values, only on public parameters.
 
 Source: Ilvento 2020, section 3. Where we differ: utilities are maximised; outcomes of equal rounded utility share
-a weight, and one of them is drawn uniformly; see also `utilities` (rescaling) and `weighted_sampling`.
+a weight, and one of them is drawn uniformly; see also `utilities` (rescaling) and `base2.weighted_sampling`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from mechanisms.exponential.utilities import Utilities, UtilityScale, round_at_r
 from mechanisms.randomness import RandomBits
 
 LARGEST_PRECISION = 1 << 30
-"""Bits a sum of weights may have, 128 MiB. Beyond it the mechanism refuses, whatever the utilities are."""
+"""The most bits that a sum of weights may have, 128 MiB; for more the mechanism refuses, whatever the utilities."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def exact_exponential_base2(
     """Select an outcome with probability in proportion to 2^(η·u/Δu), u its utility clamped to the range.
 
     The base-2 privacy loss is 2η, and η if utilities are monotone: `eta.epsilon()` encloses it in base e.
-    When u/Δu is no integer, the law is the average over its random roundings.
+    When u/Δu is not an integer, the law is the average over its random roundings.
 
     Args:
         utilities: one utility an outcome; larger is better. Floats stand for the rationals that they are.
@@ -94,7 +94,7 @@ def exact_exponential_base2(
         eta: the growth of a weight with the utility.
         utility_range: the least and the largest utility, chosen without looking at the database.
         sensitivity: Δu, the most that one record moves any utility.
-        sampler: one of the samplers of `weighted_sampling`; all give the same law.
+        sampler: one of the samplers of `base2.weighted_sampling`; all give the same law.
 
     Returns:
         The index of the selected outcome.

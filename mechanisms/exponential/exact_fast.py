@@ -1,10 +1,10 @@
 """The base-e exponential mechanism at the price of a naive one: the fast path of `mechanisms.exponential.exact`.
 
 Set-up finds every outcome's level and counts them; it needs no exponential and adds no floats. A draw is one 64-bit
-word a round: its first bits are the proposal's codeword, the rest begins the uniform number u that
-decides on acceptance. Whether u < p = 2^k·e^−x is decided by an approximation q of p with |q − p| ≤
-`FILTER_ERROR`; within that distance the reference path goes on from the very bits of the word. Both paths are
-the same function of the bits.
+word a round: its first bits are the proposal's codeword, the rest begins the uniform number u that decides on
+acceptance. Whether u < p = 2^k·e^−x is decided by an approximation q of p with |q − p| ≤ `FILTER_ERROR`; within that
+distance the reference path takes over, starting from the very bits of the word. Both paths are the same function of the
+bits.
 
 The approximation. Let f = y − k in [0, 1), exact since y and ⌊y⌋ are multiples of y's last place. Then p =
 2^−(x·log2 e − k). Rounded to nearest, y ≥ (1 − 2^−50 − 2^−100)·x·log2 e, or both are below 2^−1021: c is at most a
@@ -17,7 +17,7 @@ share 2^−51 + 2^−52 too low, and two roundings follow. With y < 64 that make
 - q ± FILTER_ERROR, its scaling by a power of 2 and a quotient of integers: less than 2^−51.
 
 2^−18.6 + 2^−43 + 2^−48 + 2^−51 < 2^−18. A finer filter is not worth its price: one word in 10^5 falls within this
-one. On the deepest level y is cut off and says nothing of x: the reference decides there, for less than a share
+one. On the deepest level y is cut off and says nothing about x, so the reference decides: for less than a share
 n²·2^−62 of all words, n the number of outcomes.
 """
 
@@ -84,7 +84,7 @@ def exact_exponential_fast(
         utilities: one utility an outcome, shape (outcomes,); larger is better.
         trials: how many selections.
         bits: the source of randomness.
-        epsilon: as for `exact_exponential`, and so are the rest and what is raised.
+        epsilon: as for `exact_exponential`, like the other parameters and the errors raised.
         sensitivity: Δu.
         monotone: whether a record moves all utilities in the same direction.
         utility_range: the lowest and the highest utility, public.
@@ -103,7 +103,7 @@ class LevelSampler:
 
     Args:
         utilities: one utility an outcome, shape (outcomes,); not to be changed while the sampler is in use.
-        epsilon: as for `exact_exponential`, and so are the rest and what is raised.
+        epsilon: as for `exact_exponential`, like the other parameters and the errors raised.
         sensitivity: Δu.
         monotone: whether a record moves all utilities in the same direction.
         utility_range: the lowest and the highest utility, public.
@@ -176,7 +176,7 @@ class LevelSampler:
                 return outcome
 
     def _accepts(self, outcome: int, word: int, bits: RandomBits) -> bool:
-        """Decide on a proposed outcome by the bits of the word that follow its codeword, and by further ones."""
+        """Decide whether to accept an outcome, by the bits of the word behind its codeword and by further ones."""
         level = int(self._levelled.levels[outcome])
         size = _WORD - self._shortest - level
         offset = word & ((1 << size) - 1)
@@ -189,7 +189,7 @@ class LevelSampler:
         return bernoulli_scaled_exp(self._levelled.gap(outcome), level, _BeginningWith(offset, size, bits))
 
     def _accepted(self, tables: _Tables, words: NDArray[np.uint64], bits: RandomBits) -> NDArray[np.intp]:
-        """The outcomes that these words propose and accept, in order."""
+        """Return the outcomes that these words propose and accept, in order."""
         positions = tables.positions(words)
         accepted = words < tables.accepted_below[positions]
         undecided = np.flatnonzero(accepted != (words <= tables.rejected_above[positions]))
@@ -201,7 +201,7 @@ class LevelSampler:
 
 
 class _Tables:
-    """What decides most words by look-up: arrays over positions, the outcomes in the order of their codewords.
+    """Decides most words by look-up: arrays over positions, the outcomes in the order of their codewords.
 
     The position behind the last outcome stands for words that begin with no codeword.
 
@@ -249,7 +249,7 @@ class _Tables:
         return np.searchsorted(self._ends, words >> self._unread, side="right")
 
     def positions(self, words: NDArray[np.uint64]) -> NDArray[np.intp]:
-        """The position of the codeword that each word begins with."""
+        """Return the position of the codeword that each word begins with."""
         level = self._level_of_prefix[(words >> np.uint64(_WORD - _PREFIX)).view(np.int64)]
         untold = np.flatnonzero(level == _UNTOLD)
         level[untold] = self._level(words[untold])
@@ -257,12 +257,12 @@ class _Tables:
 
 
 class _BeginningWith(RandomBits):
-    """Bits that were drawn already, and then those of a source.
+    """Bits that were already drawn, followed by the bits of a source.
 
     Args:
         value: the bits drawn already, the first the most significant.
-        length: how many they are.
-        source: where further ones come from.
+        length: the number of bits already drawn.
+        source: where further bits come from.
     """
 
     def __init__(self, value: int, length: int, source: RandomBits) -> None:

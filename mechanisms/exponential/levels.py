@@ -35,7 +35,7 @@ class LevelledUtilities:
         utilities: clamped, shape (outcomes,).
         best: their maximum.
         rate: ε/(2Δu), or ε/Δu for monotone utilities.
-        depth: the deepest level, far enough down for the outcomes that are cut off there to be proposed hardly ever.
+        depth: the deepest level, so far down that the outcomes cut off there are hardly ever proposed.
         exponents: y_o, at most `depth`, shape (outcomes,).
         levels: k_o, shape (outcomes,).
     """
@@ -61,7 +61,7 @@ class LevelledUtilities:
         rate = _rate(epsilon, sensitivity, monotone)
         factor = _factor(rate)
         low, high = _checked_range(utility_range)
-        with np.errstate(all="ignore"):  # or a caller's np.seterr(all="raise") makes an underflow here an event
+        with np.errstate(all="ignore"):  # under a caller's np.seterr(all="raise") an underflow would be an event
             clamped, lowest, best = _clamp(utilities, low, high)
             # Codewords then have at most 63 bits: levels weigh less than 2^(63 - depth) together.
             depth = 63 - clamped.size.bit_length()
@@ -72,15 +72,15 @@ class LevelledUtilities:
         return cls(clamped, best, rate, depth, exponents, exponents.astype(np.intp))
 
     def gap(self, outcome: int) -> mpq:
-        """x_o, how far an outcome lies below the best, exactly."""
+        """Return x_o, exactly: the rate times the distance of an outcome below the best."""
         return self.rate * (mpq(self.best) - mpq(float(self.utilities[outcome])))
 
     def counts(self) -> NDArray[np.intp]:
-        """How many outcomes there are on each level, from 0 to the deepest that is used."""
+        """Count the outcomes on each level, from 0 to the deepest that is used."""
         return np.bincount(self.levels)
 
     def members(self, level: int) -> NDArray[np.intp]:
-        """The outcomes on a level, in increasing order."""
+        """Return the outcomes on a level, in increasing order."""
         return np.flatnonzero(self.levels == level)
 
 
@@ -115,7 +115,7 @@ def _checked_range(utility_range: tuple[float, float]) -> tuple[float, float]:
 
 
 def _clamp(utilities: ArrayLike, low: float, high: float) -> tuple[NDArray[np.float64], float, float]:
-    """The utilities clamped to the range, their minimum and their maximum."""
+    """Return the utilities clamped to the range, their minimum and their maximum."""
     given = np.asarray(_within_doubles(utilities))
     if given.ndim != 1 or not given.size:
         raise ValueError(f"utilities must be a vector of at least one number, not an array of shape {given.shape}")
@@ -123,7 +123,7 @@ def _clamp(utilities: ArrayLike, low: float, high: float) -> tuple[NDArray[np.fl
     lowest, best = float(clamped.min()), float(clamped.max())
     if low <= lowest and best <= high:
         return clamped, lowest, best
-    # Either bound is NaN if a utility is; of a number and NaN, fmax takes the number.
+    # If a utility is NaN, so are both bounds; of a number and NaN, fmax takes the number.
     clamped = np.fmin(np.fmax(clamped, low), high)
     return clamped, float(clamped.min()), float(clamped.max())
 

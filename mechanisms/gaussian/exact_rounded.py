@@ -1,4 +1,4 @@
-"""The rounded ideal Gaussian: f(d) + σ·Z, with Z a true real normal, rounded correctly to a public grid.
+"""The rounded ideal Gaussian: f(D) + σ·Z, with Z a true real normal, rounded correctly to a public grid.
 
 Rounding and clamping are postprocessing of the ideal mechanism, so its privacy is that of the ideal mechanism, exactly:
 `privacy.gaussian_delta`. The rounded value is found without the real number: the output is k steps if and only if the
@@ -57,7 +57,7 @@ def exact_rounded_gaussian(answer: float | Fraction, bits: RandomBits, *, sigma:
     """Release an answer with ideal Gaussian noise, rounded to the grid.
 
     Args:
-        answer: the true answer f(d); beyond the grid, or not a number, it counts as `Grid.steps_to` says.
+        answer: the true answer f(D); beyond the grid, or not a number, it counts as `Grid.steps_to` says.
         bits: the source of randomness.
         sigma: standard deviation of the noise, positive; a float stands for the rational that it is.
         grid: the public grid of outputs.

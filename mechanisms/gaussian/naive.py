@@ -1,4 +1,4 @@
-"""The Gaussian mechanism as textbooks and libraries write it: f(d) + σ·Z in floating point.
+"""The Gaussian mechanism as textbooks and libraries write it: f(D) + σ·Z in floating point.
 
 Four samplers of Z. Each maps finitely many uniforms through rounded functions, so that only some doubles can come out:
 answer + σ·Z then has a support with holes that move with the answer, and an output that falls in one answer's hole and
@@ -86,7 +86,7 @@ def naive_gaussian(
     """Add Gaussian noise to an answer, in the sampler's format.
 
     Args:
-        answer: the true answer f(d).
+        answer: the true answer f(D).
         trials: how many outputs.
         rng: the source of randomness.
         sigma: standard deviation of the noise, positive; textbooks take `privacy.classical_sigma`.

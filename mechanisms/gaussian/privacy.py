@@ -47,7 +47,10 @@ def classical_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> f
         ValueError: an argument is outside its range.
     """
     if not 0 < epsilon < 1:
-        raise ValueError(f"epsilon must lie in (0, 1), where the classical formula is proved, not {epsilon}")
+        raise ValueError(
+            f"epsilon must lie in (0, 1), where the classical formula is proved, not {epsilon}; "
+            "gaussian_sigma takes any epsilon above 0"
+        )
     _check_delta(delta)
     positive_rational("sensitivity", sensitivity)
     return sensitivity * math.sqrt(2 * math.log(1.25 / delta)) / epsilon

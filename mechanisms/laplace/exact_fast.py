@@ -4,7 +4,7 @@ With q = e^(−1/s), the law P[n] = (1 − q)/(1 + q)·q^|n| is: G with probabil
 is geometric, P[G = m] = (1 − q)·q^m. For n ≥ 0 that gives (1 − q)q^n/(1 + q); for n = −1 − m it gives
 q/(1 + q)·(1 − q)q^m, the same with |n| = 1 + m. And G = ⌊s·E⌋ for a standard exponential E = −log U, because
 P[s·E ≥ m] = e^(−m/s). Nothing is rejected, so each draw takes two words and does the same work whatever it draws,
-but for one in millions that needs a closer look.
+except for one in millions that needs a closer look.
 
 It has the law of Canonne, Kamath and Steinke's Algorithm 2 (`mechanisms.laplace.exact`), which no float touches; here
 binary64 decides what it provably can and MPFR the rest. Source of the inversion: Devroye 1986, 'Non-Uniform Random
@@ -28,7 +28,7 @@ from mechanisms.parameters import positive_rational, trial_count
 from mechanisms.randomness import RandomBits
 
 GREATEST_INTEGER_NOISE = 2 * INTEGER_LIMIT
-"""Where noise of 64 bits ends: it takes every integer of the limit beyond the limit's other end."""
+"""The largest noise in 64 bits: enough to take any integer within the limit past the other end of the limit."""
 
 _WORD = 64
 

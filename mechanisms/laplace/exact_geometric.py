@@ -1,7 +1,7 @@
 """Two-sided geometric noise on a public range of integers, with the same work in every run.
 
-Rejection samplers take as long as their noise is large, and who can time them then knows it. Here each release takes
-the same number of bits and compares the number they make with the same number of thresholds; none is skipped. It is
+A rejection sampler takes longer for larger noise, so whoever times it learns the noise. Here each release takes the
+same number of bits and compares the number that they make with the same number of thresholds; none is skipped. It is
 possible because the outputs are clamped to a public range: noise n with |n| ≥ R, R the length of the range, leads to
 one of its ends whatever the answer is, so that finitely many probabilities are all there is. They are made dyadic
 without any loss of privacy (README.md, 'Fixed work'): the mechanism's ε is ln(1/q) = η·ln 2, and its δ is 0.
@@ -11,7 +11,7 @@ depends on them a little; a compiled implementation has to compare in constant t
 
 Sources: Ghosh, Roughgarden and Sundararajan 2009, 'Universally Utility-Maximizing Privacy Mechanisms', section 2 (the
 geometric mechanism on a range); Balcer and Vadhan 2018, 'Differential Privacy on Finite Computers' (why bounded time
-needs probabilities of finite precision). The tails that make the law dyadic at no cost in ε are ours.
+needs probabilities of finite precision). The tails that make the law dyadic at no cost in ε are our own.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class FixedWorkNoise:
 
     @cached_property
     def bits(self) -> int:
-        """How many bits a draw takes."""
+        """The number of bits of a draw."""
         return self._bits_of_ratio * (self.radius + 2) + 2
 
     @cached_property
@@ -64,11 +64,11 @@ class FixedWorkNoise:
 
     @cached_property
     def thresholds(self) -> tuple[int, ...]:
-        """Where a uniform integer of so many bits moves the noise up by one, 2·radius of them."""
+        """The 2·radius values at which a uniform integer of that many bits moves the noise up by one."""
         return tuple(accumulate(self.weights[:-1]))
 
     def __call__(self, bits: RandomBits) -> int:
-        """Draw the noise: every bit and every threshold each time."""
+        """Draw the noise, with every bit and every threshold each time."""
         drawn = bits.take(self.bits)
         return sum(drawn >= threshold for threshold in self.thresholds) - self.radius
 
@@ -81,7 +81,7 @@ def exact_two_sided_geometric(answer: int, bits: RandomBits, *, eta: BaseTwoEta,
     """Add two-sided geometric noise to an integer answer of sensitivity 1 and clamp to a public range.
 
     Args:
-        answer: the true answer; outside the range it counts as the end nearest to it.
+        answer: the true answer; outside the range it counts as the nearest end.
         bits: the source of randomness.
         eta: η, the base-2 loss: the mechanism is (η·ln 2)-DP. `BaseTwoEta.from_epsilon(ε, y=…, monotone=True)` finds
             the largest that keeps within ε.

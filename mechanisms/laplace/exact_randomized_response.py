@@ -51,7 +51,7 @@ def decide_logistic(gamma: Fraction, leading: int, length: int, bits: RandomBits
     Args:
         gamma: a rational number, above 0.
         leading: the known bits, as an integer; U lies in [leading, leading + 1]/2^length.
-        length: how many there are.
+        length: the number of known bits.
         bits: the source of the bits that follow, drawn one by one and only if they are needed.
     """
     while True:
@@ -73,7 +73,7 @@ def randomized_response(truth: bool, keep: float | Fraction, bits: RandomBits) -
     """Tell the truth with a rational probability, its opposite otherwise: ln(keep/(1 − keep))-DP.
 
     Args:
-        truth: the private bit; what is not a bool counts as its truth value, so that no answer tells it from one.
+        truth: the private bit; any other value counts as its truth value, so that no answer tells it from a bool.
         keep: the probability of the truth, at least ½ and below 1; a float stands for its exact value.
         bits: the source of randomness.
 

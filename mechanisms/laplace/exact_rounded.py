@@ -5,8 +5,8 @@ the nearest multiple of 2^k. That is postprocessing of the ideal mechanism, so i
 sensitivity of f itself, whatever k is. No real number is ever computed: X = ±(Δ/ε)·E with E = −log U, and
 U is drawn bit by bit until the nearest grid point is decided (`mechanisms.laplace.exponential_variates`).
 
-The ideal that naive samplers are judged against in Mironov 2012 ('On Significance of the Least Significant Bits for
-Differential Privacy', section 3) is this one for a grid that varies with the output; ours is the same everywhere.
+Source: Mironov 2012 ('On Significance of the Least Significant Bits for Differential Privacy', section 3) judges naive
+samplers against this ideal, on a grid that varies with the output; our grid is the same everywhere.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ class Snapping:
         """Return the mechanism with the least scale at which ε-DP is proven.
 
         Raises:
-            TypeError: a parameter is no number, or `bound` is not a float.
+            TypeError: a parameter is not a number, or `bound` is not a float.
             ValueError: a parameter is not above 0, or the bound does not suit the scale.
         """
         loss = positive_rational("sensitivity", sensitivity) + _LOSS_PER_RATIO * positive_rational("bound", bound)
@@ -133,7 +133,7 @@ def exact_snapping(
         A multiple of Λ within the bound, or the bound itself, with ε-DP.
 
     Raises:
-        TypeError: `answer` is not a float: to round it to one could move neighbours apart. `bound` is none either.
+        TypeError: `answer` is not a float (rounding it to one could move neighbours apart), or `bound` is not.
         ValueError: a public parameter is out of its range.
     """
     if not isinstance(answer, float):

@@ -7,7 +7,7 @@ correctly rounded ideal Laplace mechanism (⌊f + ½ ± s·E⌋) are such intege
 - Reference: the logarithms of both ends of U's interval are enclosed by MPFR with directed rounding, the rest is
   rational arithmetic; where the ends disagree, more bits of U are drawn.
 - Filter: 63 bits of U at once, in binary64 with the bound proven in `FloorFilter`. It leaves the draws that
-  it can't decide to the reference, which goes on with more bits of the same U. So both are the same function of the
+  it can't decide to the reference, which draws more bits of the same U. So both are the same function of the
   bits of U, and which of them decided can't be seen in the outputs.
 
 The idea of deciding most cases by floating point with a proven bound is the floating-point filter of exact
@@ -87,7 +87,7 @@ class FloorFilter:
        σ|L̂| by ((1 + u)² − 1)·σ|L̂|, and σ|L̂| ≤ t̂/(1 − u)². Together
        |t̂ − σE| ≤ t̂·((1 + u)² − 1 + λ/(1 − λ))/(1 − u)² + 2uσ + σ(1 + u)/(2^63·x̂).
     4. o is rounded (at most 2u), and the sum v̂ of o and ±t̂ (at most u(2 + 2u + t̂)): less than u·t̂ + 5u together.
-       An underflow in step 3 adds less than 2^−1000, which 5u leaves room for (and is nobody's event).
+       An underflow in step 3 adds less than 2^−1000, which 5u leaves room for; its warning is silenced.
     5. The bound relative·t̂ + absolute + leftover/x̂ is itself evaluated with a product, a quotient and two sums, each
        rounded: a factor 1 + 8u makes up for them.
 

@@ -4,7 +4,7 @@ The flaw (Mironov 2012, 'On Significance of the Least Significant Bits for Diffe
 uniform has 2^53 values, so the noise has at most 2^54 and wide gaps between them; the rounded sums f(D) + noise
 of two neighbours are different sets of doubles, and the last bits of y tell which. Haney et al. 2022
 ('Precision-based attacks and interval refining'): the addition rounds to the finer of the grids of its operands,
-so that how many trailing bits of y are 0 tells of f(D) whatever the sampler.
+and the number of trailing zero bits of y tells something of f(D), whatever the sampler.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def naive_laplace_inverse_cdf(
 ) -> NDArray[np.float64]:
     """Add Laplace noise drawn by the inverse CDF, −b·sign(V)·log(1 − 2|V|) for V uniform in [−½, ½).
 
-    V = −½, one draw in 2^53, gives −∞: the textbooks' formula does so too.
+    V = −½, one draw in 2^53, gives −∞, as it does in the textbooks' formula.
 
     Args:
         answer: the true answer f(D).

@@ -1,4 +1,4 @@
-"""What each exact mechanism of this family makes of the records before it draws any random bit.
+"""The prepared form of an exact mechanism: everything that the records decide, before any random bit is drawn.
 
 `prepare_…(records, *, …)` does what depends on the records alone and returns a `Release`, for many answers from the
 same records; `exact_…(records, bits, *, …)` releases one answer.
@@ -15,7 +15,7 @@ from mechanisms.randomness import RandomBits
 
 
 class Release(Protocol):
-    """What is left of the records, which is private, and releases answers; a refusal is None."""
+    """Releases answers from what is left of the records, which is private; a refusal is None."""
 
     def one(self, bits: RandomBits) -> float | None:
         """Release one answer: the path that is plain to read and that an enumeration of its law runs."""

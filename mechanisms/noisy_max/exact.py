@@ -39,8 +39,8 @@ def exact_exponential_noisy_max(
 ) -> int:
     """Permute and flip: go through the outcomes in random order until a coin Bernoulli(e^(−γ)) comes up.
 
-    γ = ε·(max u − u)/(2Δu), and twice that if utilities are monotone. The best outcome's coin always comes up. There
-    is nothing to restart: a round leaves one outcome fewer.
+    γ = ε·(max u − u)/(2Δu), and twice that if utilities are monotone. The coin of the best outcome always comes
+    up. There is nothing to restart: each round leaves one outcome fewer.
 
     Args:
         utilities: one utility an outcome; larger is better. Floats stand for the rationals that they are.
@@ -94,5 +94,5 @@ def exact_laplace_noisy_max(
 
 
 def _noise_scale(epsilon: float | Fraction, monotone: bool) -> Fraction:
-    """The noise's scale in units of Δu."""
+    """Return the scale of the noise in units of Δu."""
     return (1 if monotone else 2) / positive_rational("epsilon", epsilon)

@@ -66,7 +66,7 @@ class Bounds:
         most_steps = int(self.sensitivity("add-remove") / self.grid.step)
         chunk_size = min(CHUNK, (2**63 - 1) // most_steps)
         total = 0
-        with np.errstate(all="ignore"):  # or a caller's np.seterr(all="raise") makes an underflow here an event
+        with np.errstate(all="ignore"):  # under a caller's np.seterr(all="raise") an underflow would be an event
             for start in range(0, len(values), chunk_size):
                 clipped = np.fmin(np.fmax(values[start : start + chunk_size], lower), upper)
                 clipped *= 2.0**-self.grid.exponent

@@ -1,8 +1,8 @@
 """Bounded sums and means in fixed point, whose sensitivity is what they claim.
 
 Each record is clipped and rounded to the public grid on its own, which makes it a whole number of steps between the
-bounds; from there on sums are sums of integers, and one person moves them by what the bounds say and not by what
-rounding makes of it. The total then goes through the exact discrete Laplace mechanism on the same grid. Source of the
+bounds. From then on sums are sums of integers, and one person moves them by no more than the bounds say, however
+records were rounded. The total then goes through the exact discrete Laplace mechanism on the same grid. Source of the
 remedy: Casacuberta, Shoemate, Vadhan and Wagaman 2022 (integer and fixed-point sums); README.md has the proofs.
 """
 
@@ -89,7 +89,7 @@ def exact_bounded_mean(
 
 
 def budget_of_sum(records: NDArray[np.float64], epsilon: float | Fraction, relation: Relation) -> Fraction:
-    """Return what of ε goes to the sum, which for an unknown number of records is half."""
+    """Return the part of ε that the sum gets: half, if the number of records is unknown."""
     exact_epsilon = positive_rational("epsilon", epsilon)
     if relation != "substitute":
         return exact_epsilon / 2

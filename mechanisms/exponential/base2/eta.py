@@ -45,7 +45,7 @@ class BaseTwoEta:
 
     @classmethod
     def from_epsilon(cls, epsilon: float | Fraction, *, y: int, monotone: bool = False) -> BaseTwoEta:
-        """Find the largest η with z = 1 and the given y whose mechanism loses no more than ε.
+        """Return the largest η with z = 1 and the given y whose mechanism loses no more than ε.
 
         x is the ceiling of a real number, so the loss falls short of ε by less than 2·2^−y·e^(ε/2), or by less
         than 2^−y·e^ε if utilities are monotone.

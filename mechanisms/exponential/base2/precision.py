@@ -1,8 +1,8 @@
 """How many bits the base-2 exponential mechanism needs so that every sum of weights is exact.
 
-Both answers follow from public parameters alone: the number of outcomes and the range of their utilities. A
-precision found on the database's own utilities would leak through its cost, and one that ignores the number of
-outcomes or the least utility is not enough: outcomes then get probability 0.
+Both bounds follow from public parameters alone: the number of outcomes and the range of their utilities. A
+precision found on the database's own utilities would leak through its cost; one that ignores the number of
+outcomes or the least utility is too small, and outcomes get probability 0.
 
 Source: Ilvento 2020, section 3.2, Lemma 3.4 and Algorithm 1. Where we differ: Lemma 3.4 counts z·(y + bits of x)
 for every unit of the range; reduced to an odd numerator, 2^−η needs y·z and no more.

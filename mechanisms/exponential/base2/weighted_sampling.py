@@ -7,7 +7,7 @@ up to that number.
 Source: Ilvento 2020, section 3.3, Algorithms 2, 3 and 4. Where we differ from the text as printed: integers in
 place of binary fractions, so that the grid reaches the finest bit of any weight; the printed Algorithms 2 and 4
 sum r_i·2^(g−i), g = ⌊log2 total⌋, from i = 1 and never reach 2^g; Algorithm 3's dummy outcome ends at 2^k and the
-index that is left is returned; Algorithm 4 goes on until a draw is in range *and* the rounds are reached.
+index that is left is returned; Algorithm 4 continues until a draw is in range *and* the rounds are reached.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mechanisms.randomness import RandomBits
 
 
 class Weights(Protocol):
-    """Non-negative integers of positive total, to be gone through in order any number of times."""
+    """Non-negative integers with a positive total, which can be iterated over any number of times."""
 
     @property
     def total(self) -> int:
@@ -36,7 +36,7 @@ class Weights(Protocol):
 
 @dataclass(frozen=True)
 class IntegerWeights:
-    """Weights that are simply listed.
+    """Weights given as a tuple.
 
     Raises:
         ValueError: a weight is negative, or none is positive.
@@ -88,8 +88,8 @@ def sample_by_bisection(weights: Weights, bits: RandomBits) -> int:
 def sample_by_rejection_rounds(weights: Weights, bits: RandomBits, *, rounds: int) -> int:
     """Draw at least `rounds` times and keep the first draw below the total (Algorithm 4).
 
-    `partial(sample_by_rejection_rounds, rounds=…)` is a `Sampler`. Only the rounds beyond the minimum start from a
-    state that was met before; `uniform_below` restarts there.
+    `partial(sample_by_rejection_rounds, rounds=…)` is a `Sampler`. Only a round beyond the minimum starts from a
+    state that a round before it started from; `uniform_below` restarts there.
 
     Raises:
         ValueError: `rounds` is less than 1.

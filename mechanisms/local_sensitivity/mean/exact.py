@@ -1,4 +1,4 @@
-"""The query whose local sensitivity is used: the mean, rounded to the grid, as an integer number of steps.
+"""The mean of the records, rounded to the grid, as an integer number of steps, and its true local sensitivity.
 
 Between n − 1 and n records in [0, W], n ≥ 1, the mean moves by at most W/n (remove the one record at W, the others at
 0), and rounding to whole steps, halves upwards, makes that at most ⌈W/n⌉. The mean of nobody is the middle of the
@@ -14,7 +14,7 @@ from mechanisms.local_sensitivity.domain import Domain, nearest_integer
 
 
 def rounded_mean(positions: NDArray[np.int64], domain: Domain) -> int:
-    """The mean of grid positions, shape (n,), rounded to the nearest position, halves upwards."""
+    """Return the mean of grid positions, shape (n,), rounded to the nearest position, halves upwards."""
     count = len(positions)
     if count == 0:
         return domain.middle
@@ -22,7 +22,7 @@ def rounded_mean(positions: NDArray[np.int64], domain: Domain) -> int:
 
 
 def local_sensitivity(count: int, width: int) -> int:
-    """The most steps by which adding or removing one person moves the rounded mean of any `count` records.
+    """Return the most steps by which adding or removing one person moves the rounded mean of `count` records.
 
     Args:
         count: the number n of records.

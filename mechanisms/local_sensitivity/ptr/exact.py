@@ -1,9 +1,10 @@
-"""Propose-test-release of the mean, with exact arithmetic and a test that errs with probability delta at most.
+"""Propose-test-release of the mean, with exact arithmetic and a test that errs with probability at most delta.
 
 The analyst proposes a bound on the local sensitivity. The number of people that would have to be removed before the
 local sensitivity exceeds it moves by at most one between neighbours, so it is tested with noise; only if the noisy
-distance reaches a threshold is the mean released, with noise scaled to the bound. We differ from the textbook: the
-threshold is that of the noise's own tail, the test and the release spend half of epsilon each, and removal counts.
+distance reaches a threshold is the mean released, with noise scaled to the bound. We differ from the textbook in three
+places: the threshold comes from the tail of the noise that is drawn, the test and the release spend half of epsilon
+each, and removing a person counts as well as adding one.
 Source: Dwork and Lei 2009 (the framework); Near and Abuah, section 8.3 (for the mean).
 """
 
@@ -71,7 +72,7 @@ def prepare_ptr_mean(
     epsilon: float | Fraction,
     delta: float | Fraction,
 ) -> PtrMean:
-    """Do once what does not depend on the randomness of `exact_ptr_mean`.
+    """Do the part of `exact_ptr_mean` that needs no randomness.
 
     Args:
         records: one value a person, shape (n,).
@@ -81,7 +82,7 @@ def prepare_ptr_mean(
         delta: the failure probability, at most 1/2.
 
     Returns:
-        What releases one answer, or many, from random bits.
+        An object that releases one answer, or many, from random bits.
 
     Raises:
         ValueError: `records` is not one-dimensional, or a parameter is outside its range.

@@ -1,9 +1,9 @@
 """Sample and aggregate with the chunks assigned to people, not to positions.
 
-A person's chunk is a keyed hash of the person's identity: it depends on nobody else, so adding or removing a person,
-with all of that person's records, changes one chunk's answer. There are always as many chunks as the noise is scaled
-to; an empty one answers the middle of the range. Source: Nissim, Raskhodnikova and Smith 2007, section 4, for the
-framework; Near and Abuah, section 8.5, for the mean as aggregation.
+A person's chunk is a keyed hash of the person's identity. It does not depend on anybody else, so adding or removing a
+person, with all of that person's records, changes the answer of one chunk. The number of chunks is always the one that
+the noise is scaled to; an empty chunk answers the middle of the range. Source: Nissim, Raskhodnikova and Smith 2007,
+section 4, for the framework; Near and Abuah, section 8.5, for the mean as aggregation.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from mechanisms.randomness import RandomBits
 
 
 def chunk_of(person: str, chunks: int, key: bytes) -> int:
-    """The chunk, in [0, chunks), of a person; `key` is at most 64 bytes and chosen without looking at the data."""
+    """Return a person's chunk, in [0, chunks); `key` is at most 64 bytes and chosen without looking at the data."""
     digest = hashlib.blake2b(person.encode("utf-8", "surrogatepass"), digest_size=16, key=key).digest()
     return int.from_bytes(digest, "big") % chunks
 
@@ -35,13 +35,13 @@ def _answer(statistic: Callable[[NDArray[np.float64]], float], values: list[floa
     try:
         return float(statistic(np.array(values, dtype=np.float64)))
     except Exception:
-        # Which databases the statistic fails on is private: a failure must look like any other answer.
+        # That the statistic fails on a database is private: a failure must look like any other answer.
         return float("nan")
 
 
 @dataclass(frozen=True)
 class SampleAggregate:
-    """Releases the mean of the chunks' answers, of which it knows the sum in grid steps above `lower`."""
+    """Releases the mean of the chunks' answers from their sum, in grid steps above `lower`."""
 
     total: int
     chunks: int
@@ -72,10 +72,10 @@ def prepare_sample_aggregate(
     domain: Domain,
     epsilon: float | Fraction,
 ) -> SampleAggregate:
-    """Do once what does not depend on the randomness of `exact_sample_aggregate`.
+    """Do the part of `exact_sample_aggregate` that needs no randomness.
 
     Args:
-        records: a person's identity and a value each; a person may have many.
+        records: pairs of a person's identity and a value; a person may have many.
         statistic: what is computed from the values of one chunk, in the order of the records. It must keep no state
             from one chunk to the next. Where it raises or returns NaN the chunk answers the middle of the range.
         chunks: the public number of chunks.
@@ -84,7 +84,7 @@ def prepare_sample_aggregate(
         epsilon: the privacy loss of one release, under addition or removal of a person with all their records.
 
     Returns:
-        What releases one answer, or many, from random bits.
+        An object that releases one answer, or many, from random bits.
 
     Raises:
         TypeError: `chunks` is not an integer.

@@ -1,10 +1,10 @@
 """The mean with noise scaled to its smooth sensitivity over every distance, in integers.
 
-S(n) = max over k ≤ n of ρ^−k·L(n − k), with L the local sensitivity (`mean.local_sensitivity`, which grows as people
-leave) and ρ = 1 + 1/J ≤ e^β, is the recursion S(0) = L(0), S(n) = max(L(n), S(n − 1)/ρ). We count S in units of 1/J
-of a grid step and round S(n − 1)/ρ up; S stays an integer, at least L, and never falls by more than the factor ρ from
-one size to the next, so no real-number comparison is needed for the proof in README.md.
-Source: Nissim, Raskhodnikova and Smith 2007, sections 2 and 3; Near and Abuah, section 8.4.
+S(n) = max over k ≤ n of ρ^−k·L(n − k), with L the local sensitivity (`mean.exact.local_sensitivity`, which grows as
+people leave) and ρ = 1 + 1/J ≤ e^β, is the recursion S(0) = L(0), S(n) = max(L(n), S(n − 1)/ρ). We count S in units of
+1/J of a grid step and round S(n − 1)/ρ up; S stays an integer, at least L, and never falls by more than the factor ρ
+from one size to the next, so no real-number comparison is needed for the proof in README.md. Source: Nissim,
+Raskhodnikova and Smith 2007, sections 2 and 3; Near and Abuah, section 8.4.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mechanisms.randomness import RandomBits
 
 
 def smooth_sensitivity(count: int, width: int, smoothing: int) -> Fraction:
-    """A smooth bound on the local sensitivity of the rounded mean.
+    """Return a smooth bound on the local sensitivity of the rounded mean.
 
     Args:
         count: the number of records.
@@ -65,7 +65,7 @@ def prepare_smooth_mean(
     epsilon: float | Fraction,
     delta: float | Fraction,
 ) -> SmoothMean:
-    """Do once what does not depend on the randomness of `exact_smooth_mean`.
+    """Do the part of `exact_smooth_mean` that needs no randomness.
 
     Args:
         records: one value a person, shape (n,).
@@ -74,7 +74,7 @@ def prepare_smooth_mean(
         delta: the failure probability, at most 1/2.
 
     Returns:
-        What releases one answer, or many, from random bits.
+        An object that releases one answer, or many, from random bits.
 
     Raises:
         ValueError: `records` is not one-dimensional, or a parameter is outside its range.

@@ -1,7 +1,7 @@
 """The mean as a noisy sum over a noisy count, with epsilon split between the two.
 
-Where the naive twin spends epsilon on each, we spend half; records are clipped on both sides and counted from the lower
-end, so that one person moves the sum by at most the width of the range. Source: Near and Abuah, section 8.1.
+The naive twin spends all of epsilon on each; here each gets half. Records are clipped on both sides and counted from
+the lower end, so one person moves the sum by at most the width of the range. Source: Near and Abuah, section 8.1.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mechanisms.randomness import RandomBits
 
 @dataclass(frozen=True)
 class SumOverCount:
-    """Releases the mean of records of which it knows the sum, in grid steps above `lower`, and the number."""
+    """Releases the mean of records from their sum, in grid steps above `lower`, and their number."""
 
     total: int
     count: int
@@ -41,7 +41,7 @@ class SumOverCount:
         return self.domain.values(np.clip(means, 0, self.domain.width))
 
     def noisy_sum_and_count(self, bits: RandomBits) -> tuple[int, int]:
-        """Release the sum, in grid steps above `lower`, and the count: ε-DP, half of it for each."""
+        """Release the sum, in grid steps above `lower`, and the count, with ε/2-DP each."""
         noisy_total = noisy_integer(self.total, self._total_scale, bits)
         return noisy_total, noisy_integer(self.count, self._count_scale, bits)
 
@@ -57,7 +57,7 @@ class SumOverCount:
 def prepare_sum_over_count(
     records: Sequence[float] | NDArray[np.float64], *, domain: Domain, epsilon: float | Fraction
 ) -> SumOverCount:
-    """Do once what does not depend on the randomness of `exact_sum_over_count`.
+    """Do the part of `exact_sum_over_count` that needs no randomness.
 
     Args:
         records: one value a person, shape (n,).
@@ -65,7 +65,7 @@ def prepare_sum_over_count(
         epsilon: the privacy loss of one release, under addition or removal of a person.
 
     Returns:
-        What releases one answer, or many, from random bits.
+        An object that releases one answer, or many, from random bits.
 
     Raises:
         ValueError: `records` is not one-dimensional, or `epsilon` is out of its range; see `Domain.privacy_loss`.
