@@ -289,7 +289,7 @@ def test_an_excess_that_is_certain_refutes_a_claim_however_small_it_is() -> None
 
 
 def test_the_bounds_in_a_proof_are_rounded_outwards() -> None:
-    """The advantage of randomized response at ratio 2 is 1/3, which is no double."""
+    """The advantage of randomized response at ratio 2 is 1/3, which is not a double."""
 
     def sampler(truth: bool, bits: Any) -> bool:
         while (drawn := bits.take(2)) == 3:

@@ -1,4 +1,4 @@
-"""What Gaussian noise really promises: certified δ(ε) of the normal and of the discrete Gaussian, and calibration.
+"""The privacy of Gaussian noise: certified δ(ε) of the normal and of the discrete Gaussian, and calibration.
 
 Both mechanisms add noise X to an answer that a neighbour moves by at most Δ. Log-concave symmetric noise leaks most
 through an event [x, ∞) and at a move of all of Δ, and the likelihood ratio reaches e^ε at one point, which leaves

@@ -14,7 +14,7 @@ import mechanisms
 
 FAST = "_fast"
 DRAWN_ONE_BY_ONE = ("trials",)
-"""What a fast path takes and its reference does not."""
+"""The parameters that a fast path takes and its reference does not."""
 
 
 def modules() -> Iterator[ModuleType]:

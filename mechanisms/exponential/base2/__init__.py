@@ -1,1 +1,1 @@
-"""What the base-2 exponential mechanism is made of: its parameter, its precision, its sampling of an index."""
+"""The parts of the base-2 exponential mechanism: its parameter, its precision, its sampling of an index."""

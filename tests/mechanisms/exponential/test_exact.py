@@ -177,7 +177,7 @@ def test_integer_and_short_float_utilities_count_as_the_doubles_that_they_are() 
     assert law_of([0, 1, 3], epsilon=1) == expected
 
 
-def test_integers_that_are_no_doubles_are_clamped_before_they_are_rounded() -> None:
+def test_integers_that_are_not_doubles_are_clamped_before_they_are_rounded() -> None:
     """2^60 + 1 rounds to 2^60: two utilities at distance 129 could come from neighbours at distance 1."""
     bits = SeededBits(np.random.default_rng(3))
     for dtype in (np.int64, np.uint64):

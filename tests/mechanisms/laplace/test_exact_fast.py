@@ -84,7 +84,7 @@ def test_both_paths_agree_when_a_wider_bound_leaves_more_to_mpfr(
 
 
 @pytest.mark.parametrize("continuation", range(20))
-def test_a_draw_that_64_bits_cannot_decide_goes_on_with_the_same_uniform(continuation: int) -> None:
+def test_a_draw_that_64_bits_cannot_decide_takes_more_bits_of_the_same_uniform(continuation: int) -> None:
     """U = 2^−40 to 23 bits and a grid of 2^−46: some 24 bits more are needed, and both paths ask for the same."""
     setting = {"answer": 0.0, "epsilon": 1, "grid": Grid(-46)}
     word = 1 << 23

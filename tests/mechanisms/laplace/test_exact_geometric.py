@@ -129,7 +129,7 @@ def test_answers_beyond_the_range_count_as_its_ends() -> None:
         ((0, 3, -3), ValueError, "upper must be above lower"),
     ],
 )
-def test_what_is_no_integer_or_no_range_is_refused(
+def test_an_answer_that_is_not_an_integer_or_an_empty_range_is_refused(
     arguments: tuple[int, int, int], error: type[Exception], message: str
 ) -> None:
     answer, lower, upper = arguments

@@ -50,12 +50,12 @@ def test_on_a_finite_grid_laplace_loses_more_than_eta_and_no_more_than_twice_eta
         ({"sensitivity": -1}, "sensitivity"),
     ],
 )
-def test_a_grid_that_is_none_is_refused(options: dict[str, float], named: str) -> None:
+def test_an_impossible_grid_is_refused(options: dict[str, float], named: str) -> None:
     public = {"lower": 0, "spacing": 1, "points": 4, "sensitivity": 1, **options}
     with pytest.raises(ValueError, match=named):
         exact_laplace_on_grid(0, TapedBits(0, 0), eta=HALF, **public)  # type: ignore[arg-type]
 
 
-def test_a_number_of_points_that_is_no_integer_is_refused() -> None:
+def test_a_number_of_points_that_is_not_an_integer_is_refused() -> None:
     with pytest.raises(TypeError, match="points must be an integer"):
         exact_laplace_on_grid(0, TapedBits(0, 0), eta=HALF, lower=0, spacing=1, points=4.0)  # type: ignore[arg-type]

@@ -70,7 +70,7 @@ def test_both_twins_lie_as_often_as_they_should(truth: bool) -> None:
 
 
 @pytest.mark.parametrize("truth", [0, 1, 2, -1.0, math.nan, np.bool_(True)])
-def test_a_truth_that_is_no_bool_is_answered_as_its_truth_value_is(truth: bool) -> None:
+def test_a_truth_that_is_not_a_bool_is_answered_as_its_truth_value_is(truth: bool) -> None:
     bits, same = (SeededBits(np.random.default_rng(5)) for _ in range(2))
     for _ in range(50):
         expected = exact_randomized_response(bool(truth), bits, epsilon=1)
@@ -90,11 +90,11 @@ def test_an_epsilon_out_of_range_is_named(epsilon: float) -> None:
 
 
 @pytest.mark.parametrize("keep", [Fraction(1, 3), Fraction(1), Fraction(-1), math.nan, math.inf])
-def test_a_probability_that_is_no_use_is_refused(keep: Fraction) -> None:
+def test_a_probability_out_of_range_is_refused(keep: Fraction) -> None:
     with pytest.raises(ValueError, match="keep"):
         randomized_response(True, keep, SeededBits(np.random.default_rng(0)))
 
 
-def test_a_probability_that_is_no_number_is_refused() -> None:
+def test_a_probability_that_is_not_a_number_is_refused() -> None:
     with pytest.raises(TypeError, match="keep must be a float or a rational number"):
         randomized_response(True, "3/4", SeededBits(np.random.default_rng(0)))  # type: ignore[arg-type]

@@ -84,7 +84,7 @@ def test_every_output_is_a_multiple_of_the_step_or_an_end() -> None:
 
 
 @pytest.mark.parametrize(("scale", "step"), [(1.0, 1), (1.1, 2), (0.5, 0.5), (0.51, 1), (2.0**-30, 2.0**-30)])
-def test_the_step_is_the_least_power_of_two_that_is_no_less_than_the_scale(scale: float, step: float) -> None:
+def test_the_step_is_the_least_power_of_two_that_is_at_least_the_scale(scale: float, step: float) -> None:
     assert Snapping(scale, 1000 * scale).step == Fraction(step)
 
 
@@ -157,12 +157,12 @@ def test_public_parameters_out_of_range_are_named(parameters: dict[str, object],
 
 
 @pytest.mark.parametrize("bound", [100, Fraction(301, 3), 2**60 + 1])
-def test_a_bound_that_is_no_double_is_refused(bound: object) -> None:
+def test_a_bound_that_is_not_a_double_is_refused(bound: object) -> None:
     with pytest.raises(TypeError, match="bound"):
         exact_snapping(0.0, SeededBits(np.random.default_rng(0)), epsilon=1, bound=bound)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("answer", [3, Fraction(1, 3), "1"])
-def test_an_answer_that_is_no_double_is_refused(answer: object) -> None:
+def test_an_answer_that_is_not_a_double_is_refused(answer: object) -> None:
     with pytest.raises(TypeError, match="answer"):
         exact_snapping(answer, SeededBits(np.random.default_rng(0)), epsilon=1, bound=100.0)  # type: ignore[arg-type]

@@ -64,7 +64,7 @@ class TestFastPaths:
             outputs = mechanism(0.0, trials, SeededBits(np.random.default_rng(23)), epsilon=1, grid=Grid(0))
             assert outputs.shape == (trials,)
 
-    def test_noise_below_every_double_is_no_event_to_a_caller_whose_numpy_raises(
+    def test_noise_below_every_double_raises_nothing_for_a_caller_whose_numpy_raises(
         self, mechanism: Callable[..., NDArray[np.float64]]
     ) -> None:
         with np.errstate(all="raise"):

@@ -1,4 +1,4 @@
-"""What every exact mechanism of the family does on hostile databases, at full size and with impossible parameters."""
+"""Every exact mechanism of the family on hostile databases, at full size and with impossible parameters."""
 
 from __future__ import annotations
 

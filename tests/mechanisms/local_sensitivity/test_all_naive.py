@@ -1,4 +1,4 @@
-"""What several naive mechanisms of the family have in common: records are not clipped, parameters are checked."""
+"""The flaws that several naive mechanisms of the family have in common: records are not clipped, parameters are checked."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def bits(seed: int = 0) -> SeededBits:
 
 
 @pytest.mark.parametrize("relation", ["substitute", "add-remove"])
-def test_a_mean_below_the_normal_doubles_is_no_event_to_a_caller_whose_numpy_raises(relation) -> None:
+def test_a_mean_below_the_normal_doubles_raises_nothing_for_a_caller_whose_numpy_raises(relation) -> None:
     bounds = Bounds(0, 2.0**-1018, Grid(-1022))
     with np.errstate(all="raise"):
         means = exact_bounded_mean_fast(np.full(7, 2.0**-1020), 50, bits(), epsilon=1, bounds=bounds, relation=relation)

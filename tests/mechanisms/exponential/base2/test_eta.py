@@ -89,6 +89,6 @@ def test_an_epsilon_below_the_grid_is_refused_and_never_rounded_up() -> None:
     assert BaseTwoEta.from_epsilon(Fraction(1, 1000), y=12).epsilon()[1] <= Fraction(1, 1000)
 
 
-def test_text_is_no_epsilon() -> None:
+def test_text_is_refused_as_an_epsilon() -> None:
     with pytest.raises(TypeError, match="epsilon must be"):
         BaseTwoEta.from_epsilon("1", y=8)  # type: ignore[arg-type]

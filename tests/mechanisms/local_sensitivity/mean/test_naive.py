@@ -25,7 +25,7 @@ def test_the_local_sensitivity_mean_clips_on_both_sides() -> None:
     assert naive_local_sensitivity_mean(records, 2, ScriptedLaplace(0.5), upper=100, epsilon=1).tolist() == [40.5, 40.5]
 
 
-def test_the_mean_of_nobody_is_no_number() -> None:
+def test_the_mean_of_nobody_is_nan() -> None:
     with pytest.warns(RuntimeWarning):
         outputs = naive_local_sensitivity_mean(np.array([]), 2, np.random.default_rng(0), upper=100, epsilon=1)
     assert np.isnan(outputs).all()
