@@ -1,7 +1,7 @@
 """No bound and no draw depends on the MPFR context of the caller.
 
 Module-level functions and operators of gmpy2 round as the current context says: to 53 bits, to nearest, by default. A
-bound computed with one of them by oversight is not a bound, though it looks like one. Under a context of 2 bits it shows.
+bound computed with one of them by oversight is not a bound, though it looks like one. A context of 2 bits shows it.
 Numbers made outside of a context of one's own are held to the current one's exponents, which binary16's 5 bits show.
 """
 

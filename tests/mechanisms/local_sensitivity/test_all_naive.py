@@ -1,4 +1,4 @@
-"""The flaws that several naive mechanisms of the family have in common: records are not clipped, parameters are checked."""
+"""Flaws that several naive mechanisms of the family share: records are not clipped. And how parameters are checked."""
 
 from __future__ import annotations
 
