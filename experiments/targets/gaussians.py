@@ -25,7 +25,7 @@ FINE_GRID = Grid(-20)
 
 
 def sigma_of(epsilon: float) -> float:
-    """The standard deviation of every target here, at sensitivity 1."""
+    """Return the standard deviation of the noise of every target here, at sensitivity 1."""
     return textbook_sigma(PrivacyClaim(epsilon, DELTA), 1.0)
 
 
