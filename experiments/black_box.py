@@ -102,11 +102,11 @@ GROUPS: dict[str, Sequence[Case]] = {
         Case(targets.exact_rounded_gaussian, (LowBitGaussian(),)),
     ),
     "sums and means": (
-        Case(targets.naive_numpy_sum, (SumSensitivity(),)),
-        Case(targets.naive_correctly_rounded_sum, (SumSensitivity(),)),
-        Case(targets.naive_int16_sum, (SumSensitivity(),)),
-        Case(targets.exact_fixed_point_sum, (SumSensitivity(),)),
-        Case(targets.exact_fixed_point_age_sum, (SumSensitivity(),)),
+        Case(targets.naive_bounded_sum_numpy, (SumSensitivity(),)),
+        Case(targets.naive_bounded_sum_correctly_rounded, (SumSensitivity(),)),
+        Case(targets.naive_age_sum_int16, (SumSensitivity(),)),
+        Case(targets.exact_bounded_sum, (SumSensitivity(),)),
+        Case(targets.exact_age_sum, (SumSensitivity(),)),
         *(
             Case(make, (LocalSensitivity(), DoubleBudget(), MissingClip(), PositionChunks()))
             for make in (

@@ -20,12 +20,12 @@ from attacklab.laws import Bounds, Law, Limits, enumerate_law, largest_ratio, lo
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments.bounds import as_floats, middle
-from mechanisms.exponential.base_two import BaseTwoEta
+from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.gaussian.exact import discrete_gaussian
 from mechanisms.gaussian.privacy import discrete_gaussian_delta
 from mechanisms.laplace.exact import discrete_laplace
-from mechanisms.laplace.fixed_work import exact_fixed_work_geometric
-from mechanisms.laplace.randomized_response import exact_randomized_response
+from mechanisms.laplace.exact_geometric import exact_two_sided_geometric
+from mechanisms.laplace.exact_randomized_response import exact_randomized_response
 
 QUESTION = (
     "What do posteriors, groups, δ(ε) and trade-off curves of exact laws look like beside what the claim promises?"
@@ -109,7 +109,7 @@ def _responses(limits: Limits) -> Callable[[int], tuple[Law, Law]]:
 
 def _clamped(_limits: Limits) -> Callable[[int], tuple[Law, Law]]:
     """The closed laws of the geometric mechanism on a range, on answers k apart in its middle, by k."""
-    mechanism = partial(exact_fixed_work_geometric, eta=ETA, lower=0, upper=RANGE)
+    mechanism = partial(exact_two_sided_geometric, eta=ETA, lower=0, upper=RANGE)
     start = (RANGE - LARGEST_GROUP) // 2
     return lambda k: (enumerate_law(mechanism, start), enumerate_law(mechanism, start + k))
 

@@ -42,7 +42,7 @@ values: one answer told the seed among {seeds} in {enumeration:.1f} s, and neigh
 ({exact_seed:.3f} for the exact mechanism). All of numpy's 32-bit seeds would take {all_seeds:.1f} hours on one core."""
 
 STATE: Rows = (
-    (targets.naive_legacy_histogram, "naive, np.random, one count of a histogram", Role.NAIVE),
+    (targets.naive_histogram, "naive, np.random, one count of a histogram", Role.NAIVE),
     (targets.exact_histogram, "exact, one count of a histogram", Role.EXACT),
 )
 SEEDED: Rows = (
@@ -166,7 +166,7 @@ def explain(data: dict[str, Any]) -> str:
         largest=state["truths"][-1],
         most=enough(state["recovered"][-1]),
         seconds=state["seconds"],
-        state=advantage_at(data, targets.naive_legacy_histogram, 1.0),
+        state=advantage_at(data, targets.naive_histogram, 1.0),
         ceiling=PrivacyClaim(1.0).ceiling,
         exact_state=advantage_at(data, targets.exact_histogram, 1.0),
         seeds=rows[-1]["seeds"],

@@ -48,9 +48,9 @@ FLAWS: Sequence[tuple[Callable[[float], Target], Attack]] = (
     (targets.naive_ptr_mean, MissingClip()),
     (targets.naive_sample_aggregate, PositionChunks()),
     (targets.naive_laplace_clock_seeded, GeneratorSeed()),
-    (targets.naive_numpy_sum, SumSensitivity()),
-    (targets.naive_correctly_rounded_sum, SumSensitivity()),
-    (targets.naive_int16_sum, SumSensitivity()),
+    (targets.naive_bounded_sum_numpy, SumSensitivity()),
+    (targets.naive_bounded_sum_correctly_rounded, SumSensitivity()),
+    (targets.naive_age_sum_int16, SumSensitivity()),
     (targets.naive_laplace_numpy, IntegerCast()),
 )
 """Naive targets and the attack on the flaw that is known of each."""

@@ -13,8 +13,8 @@ from typing import Any
 from attacklab.laws import Law, Limits, Progress, enumerate_law
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
-from mechanisms.exponential.base_e import exact_exponential_base_e
-from mechanisms.exponential.weighted_sampling import IntegerWeights, sample_by_bisection
+from mechanisms.exponential.base2.weighted_sampling import IntegerWeights, sample_by_bisection
+from mechanisms.exponential.exact import exact_exponential
 from mechanisms.gaussian.exact import discrete_gaussian
 from mechanisms.laplace.exact import discrete_laplace
 from mechanisms.randomness import RandomBits
@@ -137,7 +137,7 @@ def _find(case: Case, reports: list[Progress]) -> Law:
             return find(sample_by_bisection, IntegerWeights(tuple(1 << u for u in reversed(range(case.size)))))
         case "base_e":
             utilities = [-u / 4 for u in range(case.size)]
-            return find(lambda bits: exact_exponential_base_e(utilities, bits, epsilon=1))
+            return find(lambda bits: exact_exponential(utilities, bits, epsilon=1))
         case "laplace":
             return find(discrete_laplace, Fraction(SCALE))
         case _:

@@ -23,9 +23,9 @@ from attacklab.statistics.timing import timing_test
 from attacklab.targets import Outputs, Target
 from experiments.curves import advantage_of, advantage_series, ceiling_series, claimed_epsilon, finding_at, findings_of
 from experiments.targets.making import exact_by_reference
-from mechanisms.exponential.base_two import BaseTwoEta
-from mechanisms.laplace.fixed_work import exact_fixed_work_geometric
-from mechanisms.laplace.naive import naive_two_sided_geometric
+from mechanisms.exponential.base2.eta import BaseTwoEta
+from mechanisms.laplace.exact_geometric import exact_two_sided_geometric
+from mechanisms.laplace.naive_geometric import naive_two_sided_geometric
 
 QUESTION = "How much more does an adversary know who sees, or times, how much work a noisy answer took?"
 
@@ -58,7 +58,7 @@ def naive_geometric(epsilon: float = 1.0) -> Target:
 def exact_fixed_work(epsilon: float = 1.0) -> Target:
     """Two-sided geometric noise on a public range, the same work for every draw."""
     eta = BaseTwoEta.from_epsilon(epsilon, y=8, monotone=True)
-    sampler = partial(exact_fixed_work_geometric, eta=eta, lower=0, upper=RANGE)
+    sampler = partial(exact_two_sided_geometric, eta=eta, lower=0, upper=RANGE)
     return exact_by_reference(Target.noise, sampler, epsilon=epsilon, name="exact_fixed_work")
 
 

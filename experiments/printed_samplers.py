@@ -2,7 +2,7 @@
 
 The printed forms are those of Ilvento 2020, 'Implementing the Exponential Mechanism with Base-2 Differential Privacy',
 section 3.3, Algorithms 2 to 4; the published form has the comparisons and the precision of the implementation that came
-with the paper. `mechanisms.exponential.weighted_sampling` holds the corrected forms and says what was corrected.
+with the paper. `mechanisms.exponential.base2.weighted_sampling` holds the corrected forms and says what was corrected.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from attacklab.laws import advantage, enumerate_law, smallest_delta
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments.bounds import as_floats, middle
-from mechanisms.exponential.base_two import BaseTwoEta
-from mechanisms.exponential.precision import worst_case_precision
-from mechanisms.exponential.weighted_sampling import (
+from mechanisms.exponential.base2.eta import BaseTwoEta
+from mechanisms.exponential.base2.precision import worst_case_precision
+from mechanisms.exponential.base2.weighted_sampling import (
     IntegerWeights,
     sample_by_bisection,
     sample_by_rejection,

@@ -25,9 +25,10 @@ from experiments.curves import advantage_of, estimate_series, findings_of, ideal
 from experiments.sweeps import Rows, audits
 from experiments.targets.making import exactly
 from mechanisms.grid import LEAST_EXPONENT, Grid
+from mechanisms.laplace.exact_rounded import exact_rounded_laplace_fast
 from mechanisms.laplace.naive import naive_laplace_numpy
-from mechanisms.laplace.rounded_ideal import exact_rounded_laplace_fast
-from mechanisms.summation.exact import Bounds, exact_bounded_sum_fast
+from mechanisms.summation.bounds import Bounds
+from mechanisms.summation.exact_fast import exact_bounded_sum_fast
 from mechanisms.summation.naive import naive_bounded_sum
 
 QUESTION = "Does one NaN, infinity or extreme value among the inputs give the database away?"

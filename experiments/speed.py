@@ -14,14 +14,14 @@ from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments.targets.making import GRID
 from experiments.timing import Work, in_turns, seconds
-from mechanisms.exponential.base_two import BaseTwoEta
-from mechanisms.exponential.exact import exact_exponential
-from mechanisms.exponential.levels import LevelSampler, exact_exponential_fast
+from mechanisms.exponential.base2.eta import BaseTwoEta
+from mechanisms.exponential.exact_base2 import exact_exponential_base2
+from mechanisms.exponential.exact_fast import LevelSampler, exact_exponential_fast
 from mechanisms.exponential.naive import naive_exponential_stabilised
-from mechanisms.gaussian.discrete_fast import exact_discrete_gaussian_fast
-from mechanisms.gaussian.rounded_ideal import exact_rounded_gaussian_fast
-from mechanisms.laplace.inversion import exact_discrete_laplace_fast
-from mechanisms.laplace.rounded_ideal import exact_rounded_laplace_fast
+from mechanisms.gaussian.exact_fast import exact_discrete_gaussian_fast
+from mechanisms.gaussian.exact_rounded import exact_rounded_gaussian_fast
+from mechanisms.laplace.exact_fast import exact_discrete_laplace_fast
+from mechanisms.laplace.exact_rounded import exact_rounded_laplace_fast
 from mechanisms.randomness import SeededBits
 
 QUESTION = "What does an exact mechanism cost beside its naive twin?"
@@ -120,7 +120,7 @@ def collect(settings: Settings) -> Collected:
 def _reference_cost(outcomes: int, bits: SeededBits) -> dict[str, float]:
     """Seconds and peak megabytes of one draw by the base-2 reference, measured in separate runs."""
     utilities = [float(utility) for utility in range(outcomes)]
-    draw = partial(exact_exponential, utilities, bits, eta=ETA, utility_range=(0, outcomes))
+    draw = partial(exact_exponential_base2, utilities, bits, eta=ETA, utility_range=(0, outcomes))
     taken = min(seconds(draw) for _ in range(3))
     tracemalloc.start()
     draw()

@@ -48,13 +48,13 @@ integers wraps around ({wrapped:.3f}), and a cast of the integer answers 2^60 + 
 them 256 apart ({cast:.3f}; the exact mechanism {uncast:.3f})."""
 
 ROUNDED: Rows = (
-    (targets.naive_numpy_sum, "naive, numpy", Role.NAIVE),
-    (targets.naive_correctly_rounded_sum, "naive, correctly rounded (fsum)", Role.NAIVE),
-    (targets.exact_fixed_point_sum, "exact, fixed point", Role.EXACT),
+    (targets.naive_bounded_sum_numpy, "naive, numpy", Role.NAIVE),
+    (targets.naive_bounded_sum_correctly_rounded, "naive, correctly rounded (fsum)", Role.NAIVE),
+    (targets.exact_bounded_sum, "exact, fixed point", Role.EXACT),
 )
 WRAPPED: Rows = (
-    (targets.naive_int16_sum, "naive, ages in 16-bit integers", Role.NAIVE),
-    (targets.exact_fixed_point_age_sum, "exact, ages in fixed point", Role.EXACT),
+    (targets.naive_age_sum_int16, "naive, ages in 16-bit integers", Role.NAIVE),
+    (targets.exact_age_sum, "exact, ages in fixed point", Role.EXACT),
 )
 CAST: Rows = (
     (targets.naive_laplace_numpy, "naive, integers near 2^60 cast", Role.NAIVE),
@@ -130,11 +130,11 @@ def explain(data: dict[str, Any]) -> str:
     return PARAGRAPH.format(
         size=measured["sizes"][at],
         moved=min(measured["moves"][label][at] for label, _, _ in ORDERS),
-        naive=advantage_at(data, targets.naive_numpy_sum, 1.0),
+        naive=advantage_at(data, targets.naive_bounded_sum_numpy, 1.0),
         ceiling=PrivacyClaim(1.0).ceiling,
-        exact=advantage_at(data, targets.exact_fixed_point_sum, 1.0),
+        exact=advantage_at(data, targets.exact_bounded_sum, 1.0),
         ideal=ideal_laplace_advantage(1.0),
-        wrapped=advantage_at(data, targets.naive_int16_sum, 1.0),
+        wrapped=advantage_at(data, targets.naive_age_sum_int16, 1.0),
         cast=advantage_at(data, targets.naive_laplace_numpy, 1.0),
         uncast=advantage_at(data, targets.exact_rounded_laplace_wide, 1.0),
     )

@@ -16,12 +16,14 @@ from numpy.typing import NDArray
 from attacklab.laws import Law, enumerate_law, smallest_epsilon, step_law
 from experiments.adult import ages
 from experiments.targets import means
-from mechanisms.exponential.base_two import BaseTwoEta
+from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.utilities import round_at_random
 from mechanisms.local_sensitivity.constants import tail_threshold
 from mechanisms.local_sensitivity.domain import Domain
-from mechanisms.local_sensitivity.exact import prepare_sample_aggregate, prepare_sum_over_count
-from mechanisms.local_sensitivity.naive import naive_sample_aggregate, naive_sum_over_count
+from mechanisms.local_sensitivity.sample_aggregate.exact import prepare_sample_aggregate
+from mechanisms.local_sensitivity.sample_aggregate.naive import naive_sample_aggregate
+from mechanisms.local_sensitivity.sum_over_count.exact import prepare_sum_over_count
+from mechanisms.local_sensitivity.sum_over_count.naive import naive_sum_over_count
 from mechanisms.randomness import RandomBits
 
 Statistic: TypeAlias = Callable[[NDArray[np.float64]], float]

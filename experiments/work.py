@@ -20,17 +20,17 @@ from attacklab.laws.counted_work import Counted
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments.bounds import as_floats, middle
-from mechanisms.exponential.base_e import exact_exponential_base_e
-from mechanisms.exponential.base_two import BaseTwoEta
-from mechanisms.exponential.exact import exact_exponential
-from mechanisms.exponential.weighted_sampling import (
+from mechanisms.exponential.base2.eta import BaseTwoEta
+from mechanisms.exponential.base2.weighted_sampling import (
     sample_by_bisection,
     sample_by_rejection,
     sample_by_rejection_rounds,
 )
+from mechanisms.exponential.exact import exact_exponential
+from mechanisms.exponential.exact_base2 import exact_exponential_base2
 from mechanisms.laplace.exact import discrete_laplace, two_sided_geometric
-from mechanisms.laplace.fixed_work import exact_fixed_work_geometric
-from mechanisms.laplace.inversion import discrete_laplace_by_inversion
+from mechanisms.laplace.exact_fast import discrete_laplace_by_inversion
+from mechanisms.laplace.exact_geometric import exact_two_sided_geometric
 from mechanisms.randomness import RandomBits
 
 QUESTION = "What does an adversary learn who sees how much work an exact mechanism did?"
@@ -89,7 +89,7 @@ def _selection(label: str, release: Callable[..., int]) -> Mechanism:
 
 
 def _base_two(label: str, sampler: Callable[..., int]) -> Mechanism:
-    release = partial(exact_exponential, eta=ETA_OF_SELECTION, utility_range=UTILITY_RANGE, sampler=sampler)
+    release = partial(exact_exponential_base2, eta=ETA_OF_SELECTION, utility_range=UTILITY_RANGE, sampler=sampler)
     return _selection(f"exponential, {label}", release)
 
 
@@ -101,10 +101,10 @@ MECHANISMS = {
     "inversion": _noise("discrete Laplace, inversion", discrete_laplace_by_inversion, 1 / EPSILON),
     "fixed_work": Mechanism(
         "two-sided geometric, fixed work",
-        partial(exact_fixed_work_geometric, eta=ETA_OF_NOISE, lower=0, upper=RANGE),
+        partial(exact_two_sided_geometric, eta=ETA_OF_NOISE, lower=0, upper=RANGE),
         ANSWERS,
     ),
-    "base_e": _selection("exponential, base e", partial(exact_exponential_base_e, epsilon=EPSILON)),
+    "base_e": _selection("exponential, base e", partial(exact_exponential, epsilon=EPSILON)),
     "rejection": _base_two("rejection", sample_by_rejection),
     "bisection": _base_two("bisection", sample_by_bisection),
     "rounds": _base_two(f"at least {ROUNDS} rounds", partial(sample_by_rejection_rounds, rounds=ROUNDS)),

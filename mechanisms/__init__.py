@@ -1,1 +1,1 @@
-"""What is attacked: one folder a family of mechanisms, the naive implementation beside the exact one."""
+"""The mechanisms that are attacked: one folder a family, the naive implementation beside the exact one."""

@@ -1,6 +1,6 @@
 """The logarithm of whole arrays in binary64, with a proven error bound.
 
-Fast paths filter with it: a draw that an approximation with a proven bound decides needs no exact
+Fast paths filter with it: where the proven bound decides a draw, the draw needs no exact
 arithmetic. The bound rests on IEEE 754 alone, on round-to-nearest +, −, × and ÷ of normal numbers; neither a libm's
 nor numpy's accuracy is trusted. It is computed when this module is imported, in rational arithmetic and from the
 very coefficients that are used, by the argument written beside it.
@@ -36,7 +36,7 @@ _ARTANH_COEFFICIENTS = tuple(1.0 / (2 * k + 1) for k in range(_LOG_TERMS))
 
 
 def round_up(value: Fraction) -> float:
-    """Round a rational above 0 to a binary64 that is no smaller, be it infinite."""
+    """Return the least binary64 that is at least a rational above 0; it may be infinite."""
     try:
         nearest = float(value)
     except OverflowError:

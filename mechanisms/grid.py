@@ -2,7 +2,7 @@
 
 Which doubles a mechanism can output must not depend on the data. On one fixed grid every sum and every product
 with the step is exact, and the support is the same whatever the answer was. The grid is chosen before the data are
-seen; everything here is total on the data side, so that no error can tell one database from another.
+seen; nothing here fails on any data, so no error can tell one database from another.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Grid:
 
     @property
     def limit(self) -> int:
-        """How many steps the grid reaches to either side of 0."""
+        """The number of steps that the grid reaches to either side of 0."""
         return 1 << 53
 
     def clamp(self, steps: int) -> int:
@@ -57,7 +57,7 @@ class Grid:
         return min(max(steps, -self.limit), self.limit)
 
     def steps_to(self, answer: float | Fraction) -> Fraction:
-        """Say exactly how many steps an answer lies above 0.
+        """Return exactly how many steps an answer lies above 0.
 
         Answers beyond the grid, infinities included, count as its nearest end. NaN counts as 0: a query must not
         return it, but an error would tell the adversary that it did. Clamping is 1-Lipschitz, so it never adds to
@@ -83,7 +83,7 @@ class Grid:
         return math.floor(self.steps_to(answer) + Fraction(1, 2))
 
     def rounded_sensitivity(self, sensitivity: float | Fraction) -> int:
-        """Say how many steps apart the roundings of neighbouring answers can be: d = ⌈Δ/2^k⌉.
+        """Return how many steps apart the roundings of neighbouring answers can be: d = ⌈Δ/2^k⌉.
 
         With R(x) = ⌊x + ½⌋ and answers a ≤ b ≤ a + Δ/2^k ≤ a + d in steps, R(b) ≤ R(a + d) = R(a) + d, since R is
         monotone and commutes with integer shifts. Rounding half to even would break it: 0.5 and 1.5 are one step
@@ -95,7 +95,7 @@ class Grid:
         return math.ceil(positive_rational("sensitivity", sensitivity) / self.step)
 
     def steps_of(self, name: str, point: float | Fraction) -> int:
-        """Say how many steps a public point of the grid lies above 0.
+        """Return how many steps a public point of the grid lies above 0.
 
         Args:
             name: what an error message calls it.
@@ -124,20 +124,20 @@ class Grid:
         if scale > GREATEST_NOISE_STEPS:
             raise ValueError(
                 f"grid exponent {self.exponent} is too fine: the noise scale is about 2^{int(scale).bit_length() - 1} "
-                f"steps, and at most 2^{GREATEST_NOISE_STEPS.bit_length() - 1} can be shown in a double"
+                f"steps, a double shows at most 2^{GREATEST_NOISE_STEPS.bit_length() - 1}; take a larger exponent"
             )
         return scale
 
     def value(self, steps: int) -> float:
-        """Return the double that lies so many steps from 0, or the nearest end of the grid."""
+        """Return the double at a number of steps from 0, or the nearest end of the grid."""
         return math.ldexp(self.clamp(steps), self.exponent)
 
     def values(self, steps: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the doubles that lie so many steps from 0, elementwise; see `value`."""
+        """Return the doubles at numbers of steps from 0, elementwise; see `value`."""
         return np.clip(steps, -self.limit, self.limit).astype(np.float64) * math.ldexp(1.0, self.exponent)
 
     def write_values(self, whole: int, noise: NDArray[np.float64], outputs: NDArray[np.float64]) -> None:
-        """Write the doubles that lie `whole` + `noise` steps from 0; see `value`.
+        """Write the doubles at `whole` + `noise` steps from 0; see `value`.
 
         Args:
             whole: an integer of the grid.

@@ -1,4 +1,4 @@
-"""Numbers as the exact rationals that they are, and the checks of public parameters."""
+"""Numbers as exact rationals, and the checks of public parameters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def exact_rational(name: str, value: float | Fraction) -> Fraction:
     """Take a finite number as the exact rational that it is; a float stands for its binary value.
 
     Args:
-        name: what an error message calls it.
+        name: how an error message names it.
         value: a float or a rational number (int, Fraction, and what registers as Rational).
 
     Raises:

@@ -40,10 +40,10 @@ class RandomBits(ABC):
         return np.array([self.take(64) for _ in range(count)], dtype=np.uint64)
 
     def restart(self) -> None:
-        """Say that the sampler now running is back in the state in which it was called.
+        """Declare that the running sampler is back in the state in which it was called.
 
-        Rejection samplers say so at the end of a rejected round. It does nothing here; an enumeration of
-        the sampler's law stops the run at this point and sums the geometric series instead.
+        Rejection samplers declare it at the end of a rejected round. Here it does nothing; an enumeration of the
+        sampler's law stops the run at this point and sums the geometric series instead.
         """
 
     def call(self, sampler: Callable[..., Outcome], *arguments: object) -> Outcome:

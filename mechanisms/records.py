@@ -1,4 +1,4 @@
-"""The private records of a database as doubles, whatever they are: what cannot be a double must not raise an error."""
+"""The private records of a database as doubles, whatever they are: a number that cannot be a double raises no error."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def doubles(name: str, values: Sequence[float] | NDArray[np.float64]) -> NDArray
     where the caller's numpy raises, would tell that there was one.
 
     Args:
-        name: what an error message calls them.
+        name: how an error message names them.
         values: numbers, shape (n,).
 
     Raises:

@@ -1,7 +1,7 @@
-"""No bound and no draw depends on the MPFR context of whoever asks for it.
+"""No bound and no draw depends on the MPFR context of the caller.
 
 Module-level functions and operators of gmpy2 round as the current context says: to 53 bits, to nearest, by default. A
-bound computed with one of them by oversight is no bound, and looks like one. Under a context of 2 bits it shows.
+bound computed with one of them by oversight is not a bound, though it looks like one. A context of 2 bits shows it.
 Numbers made outside of a context of one's own are held to the current one's exponents, which binary16's 5 bits show.
 """
 
@@ -19,17 +19,17 @@ from gmpy2 import mpq
 
 from attacklab.laws.enclosures import exp_bounds, log_bounds, normalised
 from attacklab.laws.law import Bounds
-from mechanisms.exponential.base_e import enclose_scaled_exp, exact_exponential_base_e
-from mechanisms.exponential.base_two import BaseTwoEta
-from mechanisms.exponential.precision import empirical_precision
-from mechanisms.gaussian.discrete_fast import exact_discrete_gaussian_fast
+from mechanisms.exponential.base2.eta import BaseTwoEta
+from mechanisms.exponential.base2.precision import empirical_precision
+from mechanisms.exponential.exact import enclose_scaled_exp, exact_exponential
+from mechanisms.gaussian.exact_fast import exact_discrete_gaussian_fast
 from mechanisms.gaussian.law import discrete_tails, normal_tail
 from mechanisms.gaussian.privacy import discrete_gaussian_delta, gaussian_delta
 from mechanisms.gaussian.quantile import normal_quantile
 from mechanisms.grid import Grid
-from mechanisms.laplace.exponential import decide_floor
-from mechanisms.laplace.randomized_response import enclose_logistic
-from mechanisms.laplace.snapping import exact_snapping
+from mechanisms.laplace.exact_randomized_response import enclose_logistic
+from mechanisms.laplace.exact_snapping import exact_snapping
+from mechanisms.laplace.exponential_variates import decide_floor
 from mechanisms.local_sensitivity.constants import smoothing_steps, tail_threshold
 from mechanisms.randomness import RandomBits, SeededBits
 
@@ -67,9 +67,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
         BaseTwoEta(1, 30), 3, 10**6
     ),
     "a scaled exponential": lambda: enclose_scaled_exp(mpq(40, 3), 19, 64),
-    "the exponential mechanism": lambda: draws(
-        lambda bits: exact_exponential_base_e((0.0, 1.25, -3.0), bits, epsilon=THIRD)
-    ),
+    "the exponential mechanism": lambda: draws(lambda bits: exact_exponential((0.0, 1.25, -3.0), bits, epsilon=THIRD)),
     "the normal tail": lambda: normal_tail(mpq(-7, 3), mpq(2, 7), 200),
     "the discrete Gaussian's tails": lambda: discrete_tails(9, mpq(20, 3), 200),
     "the discrete Gaussian's tails by Euler and Maclaurin": lambda: discrete_tails(9, mpq(10**8, 3), 200),

@@ -25,21 +25,24 @@ from attacklab.laws import Bounds, Law, deviation, enumerate_law, normalised, sm
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.proof import LIMITS, laws_of, prove
 from attacklab.targets import Target
-from mechanisms.exponential.base_e import exact_exponential_base_e
-from mechanisms.exponential.base_two import BaseTwoEta
-from mechanisms.exponential.exact import exact_exponential
-from mechanisms.exponential.weighted_sampling import (
+from mechanisms.exponential.base2.eta import BaseTwoEta
+from mechanisms.exponential.base2.weighted_sampling import (
     sample_by_bisection,
     sample_by_rejection,
     sample_by_rejection_rounds,
 )
+from mechanisms.exponential.exact import exact_exponential
+from mechanisms.exponential.exact_base2 import exact_exponential_base2
 from mechanisms.gaussian.exact import discrete_gaussian
 from mechanisms.grid import Grid
 from mechanisms.laplace.exact import discrete_laplace, exact_discrete_laplace, two_sided_geometric
-from mechanisms.laplace.inversion import discrete_laplace_by_inversion
-from mechanisms.laplace.randomized_response import exact_randomized_response
-from mechanisms.laplace.rounded_ideal import exact_rounded_laplace
-from mechanisms.local_sensitivity.exact import Domain, exact_ptr_mean, exact_smooth_mean, exact_sum_over_count
+from mechanisms.laplace.exact_fast import discrete_laplace_by_inversion
+from mechanisms.laplace.exact_randomized_response import exact_randomized_response
+from mechanisms.laplace.exact_rounded import exact_rounded_laplace
+from mechanisms.local_sensitivity.domain import Domain
+from mechanisms.local_sensitivity.ptr.exact import exact_ptr_mean
+from mechanisms.local_sensitivity.smooth.exact import exact_smooth_mean
+from mechanisms.local_sensitivity.sum_over_count.exact import exact_sum_over_count
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_laplace_noisy_max
 
 WITHIN = mpq(1, 1 << 60)
@@ -69,7 +72,7 @@ def assert_encloses(law: Law, ideal: Law) -> None:
 @settings(max_examples=25)
 def test_the_exponential_mechanism_has_its_ideal_law(utilities: list[float], epsilon: Fraction, monotone: bool) -> None:
     rate = epsilon if monotone else epsilon / 2
-    law = found(partial(exact_exponential_base_e, utilities, epsilon=epsilon, monotone=monotone))
+    law = found(partial(exact_exponential, utilities, epsilon=epsilon, monotone=monotone))
     ideal = normalised({o: exp_of(rate * Fraction(u - max(utilities))) for o, u in enumerate(utilities)})
     assert_encloses(law, ideal)
 
@@ -80,7 +83,7 @@ def test_the_base_two_mechanism_closes_and_equals_its_ideal_law(
     utilities: list[float], sampler: Any, y: int, data: st.DataObject
 ) -> None:
     eta = BaseTwoEta(data.draw(st.integers(1, (1 << y) - 1)), y)
-    law = found(partial(exact_exponential, utilities, eta=eta, utility_range=(-3, 3), sampler=sampler))
+    law = found(partial(exact_exponential_base2, utilities, eta=eta, utility_range=(-3, 3), sampler=sampler))
     weights = [Fraction(eta.x, 1 << y) ** int(max(utilities) - u) for u in utilities]
     assert law.closed
     assert law == Law({o: mpq(weight) / mpq(sum(weights)) for o, weight in enumerate(weights)})
@@ -89,7 +92,7 @@ def test_the_base_two_mechanism_closes_and_equals_its_ideal_law(
 def test_a_minimum_of_rounds_changes_no_probability() -> None:
     weights = [3.0, 1.0, 0.0]
     laws = [
-        found(partial(exact_exponential, weights, eta=BaseTwoEta(1, 1), utility_range=(0, 3), sampler=sampler))
+        found(partial(exact_exponential_base2, weights, eta=BaseTwoEta(1, 1), utility_range=(0, 3), sampler=sampler))
         for sampler in (sample_by_rejection, partial(sample_by_rejection_rounds, rounds=3))
     ]
     assert laws[0].closed
@@ -172,7 +175,7 @@ def test_additive_noise_keeps_its_claim(mechanism: str, answers: tuple[float, fl
 
 
 SELECTIONS = {
-    "exponential": partial(exact_exponential_base_e),
+    "exponential": partial(exact_exponential),
     "permute and flip": partial(exact_exponential_noisy_max),
 }
 
@@ -208,7 +211,7 @@ def test_noisy_max_with_laplace_noise_keeps_its_claim(first: list[float], second
 @settings(max_examples=10)
 def test_the_base_two_mechanism_keeps_its_claim_with_closed_laws(rows: list[tuple[int, float]]) -> None:
     eta = BaseTwoEta(3, 2)
-    sampler = partial(exact_exponential, eta=eta, utility_range=(-3, 3))
+    sampler = partial(exact_exponential_base2, eta=eta, utility_range=(-3, 3))
     claim = float(gmpy2.next_above(eta.epsilon()[1]))
     target = Target.selection(lambda *_: [], epsilon=claim, name="base two").exact(sampler)
     pair = NeighbouringPair.utilities([u for u, _ in rows], [u + moved for u, moved in rows], sensitivity=1.0)
@@ -286,7 +289,7 @@ def test_an_excess_that_is_certain_refutes_a_claim_however_small_it_is() -> None
 
 
 def test_the_bounds_in_a_proof_are_rounded_outwards() -> None:
-    """The advantage of randomized response at ratio 2 is 1/3, which is no double."""
+    """The advantage of randomized response at ratio 2 is 1/3, which is not a double."""
 
     def sampler(truth: bool, bits: Any) -> bool:
         while (drawn := bits.take(2)) == 3:

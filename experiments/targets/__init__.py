@@ -2,7 +2,13 @@
 
 Each function makes the target of one ε. Naive ones claim what their textbook says of them; exact ones what their README
 proves.
+
+Names pair. A target of the mechanism X is called `naive_X` or `exact_X`; a variant's name goes behind (`naive_X_numpy`,
+`exact_X_on_grid`), but for *discrete* and *rounded*, which stand before X as the field has them. All naive targets of X
+are twins of all exact ones. `MECHANISMS` lists every X, `UNPAIRED` the targets without a twin and the reason.
 """
+
+from collections.abc import Mapping
 
 from experiments.targets.gaussians import (
     exact_discrete_gaussian,
@@ -18,17 +24,17 @@ from experiments.targets.gaussians import (
 )
 from experiments.targets.generators import (
     exact_histogram,
+    naive_histogram,
     naive_laplace_clock_seeded,
-    naive_legacy_histogram,
 )
 from experiments.targets.laplaces import (
     exact_discrete_laplace,
-    exact_fixed_work_geometric,
     exact_laplace_on_grid,
     exact_randomized_response,
     exact_rounded_laplace,
     exact_rounded_laplace_wide,
     exact_snapping,
+    exact_two_sided_geometric,
     naive_laplace_inverse_cdf,
     naive_laplace_numpy,
     naive_laplace_numpy_legacy,
@@ -61,27 +67,52 @@ from experiments.targets.selections import (
     naive_laplace_noisy_max,
 )
 from experiments.targets.sums import (
+    exact_age_sum,
     exact_bounded_mean,
-    exact_fixed_point_age_sum,
-    exact_fixed_point_sum,
+    exact_bounded_sum,
+    naive_age_sum_int16,
     naive_bounded_mean,
-    naive_correctly_rounded_sum,
-    naive_int16_sum,
-    naive_numpy_sum,
+    naive_bounded_sum_correctly_rounded,
+    naive_bounded_sum_numpy,
 )
 
 __version__ = "0.1.0"
 
+MECHANISMS = (
+    "age_sum",
+    "bounded_mean",
+    "bounded_sum",
+    "exponential",
+    "exponential_noisy_max",
+    "gaussian",
+    "histogram",
+    "laplace",
+    "laplace_noisy_max",
+    "ptr_mean",
+    "randomized_response",
+    "sample_aggregate",
+    "smooth_mean",
+    "sum_over_count",
+    "two_sided_geometric",
+)
+"""The mechanisms that have naive and exact targets."""
+
+UNPAIRED: Mapping[str, str] = {
+    "exact_snapping": "the snapping mechanism is the repair of naive Laplace noise; it has no naive form",
+    "naive_gumbel_noisy_max": "exactly drawn, it is the exponential mechanism, so its twin is exact_exponential",
+    "naive_local_sensitivity_mean": "noise scaled to the local sensitivity keeps no claim, however exact it is",
+}
+"""The targets that have no twin by name, and why."""
+
 __all__ = [
+    "exact_age_sum",
     "exact_bounded_mean",
+    "exact_bounded_sum",
     "exact_discrete_gaussian",
     "exact_discrete_laplace",
     "exact_exponential",
     "exact_exponential_base2",
     "exact_exponential_noisy_max",
-    "exact_fixed_point_age_sum",
-    "exact_fixed_point_sum",
-    "exact_fixed_work_geometric",
     "exact_histogram",
     "exact_laplace_noisy_max",
     "exact_laplace_on_grid",
@@ -94,8 +125,11 @@ __all__ = [
     "exact_smooth_mean",
     "exact_snapping",
     "exact_sum_over_count",
+    "exact_two_sided_geometric",
+    "naive_age_sum_int16",
     "naive_bounded_mean",
-    "naive_correctly_rounded_sum",
+    "naive_bounded_sum_correctly_rounded",
+    "naive_bounded_sum_numpy",
     "naive_exponential",
     "naive_exponential_bfloat16",
     "naive_exponential_binary16",
@@ -111,15 +145,13 @@ __all__ = [
     "naive_gaussian_ziggurat",
     "naive_gaussian_ziggurat_binary32",
     "naive_gumbel_noisy_max",
-    "naive_int16_sum",
+    "naive_histogram",
     "naive_laplace_clock_seeded",
     "naive_laplace_inverse_cdf",
     "naive_laplace_noisy_max",
     "naive_laplace_numpy",
     "naive_laplace_numpy_legacy",
-    "naive_legacy_histogram",
     "naive_local_sensitivity_mean",
-    "naive_numpy_sum",
     "naive_ptr_mean",
     "naive_randomized_response",
     "naive_sample_aggregate",

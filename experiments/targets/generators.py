@@ -8,14 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.targets import Target
-from experiments.targets.making import exactly
+from experiments.targets.making import exactly, named
 from mechanisms.grid import Grid
-from mechanisms.laplace.inversion import exact_discrete_laplace_fast
+from mechanisms.laplace.exact_fast import exact_discrete_laplace_fast
 
 CLOCK_VALUES = range(1 << 16)
-"""What the clock shows that seeds a generator."""
+"""The values that the clock can show, one of which seeds the generator."""
 
 
+@named
 def naive_laplace_clock_seeded(epsilon: float = 1.0) -> Target:
     """Laplace mechanism, numpy's legacy generator, seeded for each answer from a clock of 2^16 values."""
 
@@ -27,19 +28,21 @@ def naive_laplace_clock_seeded(epsilon: float = 1.0) -> Target:
             noise[trial] = generator.laplace(0.0, 1 / epsilon)
         return answer + noise
 
-    return Target.noise(release, epsilon=epsilon, name="naive_laplace_clock_seeded")
+    return Target.noise(release, epsilon=epsilon)
 
 
-def naive_legacy_histogram(epsilon: float = 1.0) -> Target:
+@named
+def naive_histogram(epsilon: float = 1.0) -> Target:
     """Noisy histogram, numpy's legacy generator."""
 
     def release(counts: NDArray[np.float64], trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
         generator = np.random.RandomState(int(rng.integers(2**32)))
         return counts + generator.laplace(0.0, 1 / epsilon, (trials, len(counts)))
 
-    return Target.dataset(release, epsilon=epsilon, name="naive_legacy_histogram")
+    return Target.dataset(release, epsilon=epsilon)
 
 
+@named
 def exact_histogram(epsilon: float = 1.0) -> Target:
     """Noisy histogram, discrete Laplace noise from fair bits, exact."""
     draw = exactly(exact_discrete_laplace_fast, epsilon=Fraction(epsilon), grid=Grid(0))
@@ -49,4 +52,4 @@ def exact_histogram(epsilon: float = 1.0) -> Target:
         noise: NDArray[np.float64] = draw(0, trials * len(counts), rng)
         return counts + noise.reshape(trials, len(counts))
 
-    return Target.dataset(release, epsilon=epsilon, name="exact_histogram")
+    return Target.dataset(release, epsilon=epsilon)

@@ -1,4 +1,4 @@
-"""Laplace mechanisms and their discrete kin as targets."""
+"""Laplace mechanisms, the geometric mechanism and randomized response as targets."""
 
 from __future__ import annotations
 
@@ -12,18 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.targets import Target
-from experiments.targets.making import GRID, exact_by_both_paths, exact_by_reference, exactly, noise
-from mechanisms.exponential.base_two import BaseTwoEta
-from mechanisms.exponential.exact import exact_laplace_on_grid as laplace_on_grid_reference
+from experiments.targets.making import GRID, exact_by_both_paths, exact_by_reference, exactly, named, noise
+from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.grid import Grid
-from mechanisms.laplace import naive as naive_laplace_family
-from mechanisms.laplace.exact import exact_discrete_laplace as discrete_laplace_reference
-from mechanisms.laplace.fixed_work import exact_fixed_work_geometric as fixed_work_reference
-from mechanisms.laplace.inversion import exact_discrete_laplace_fast
-from mechanisms.laplace.randomized_response import exact_randomized_response as randomized_response_reference
-from mechanisms.laplace.rounded_ideal import exact_rounded_laplace as rounded_laplace_reference
-from mechanisms.laplace.rounded_ideal import exact_rounded_laplace_fast
-from mechanisms.laplace.snapping import exact_snapping as snapping_reference
+from mechanisms.laplace import (
+    exact,
+    exact_fast,
+    exact_geometric,
+    exact_on_grid,
+    exact_rounded,
+    naive,
+    naive_geometric,
+)
+from mechanisms.laplace import exact_randomized_response as exact_response
+from mechanisms.laplace import exact_snapping as snapping
+from mechanisms.laplace import naive_randomized_response as naive_response
 from mechanisms.randomness import RandomBits
 
 ANSWERS = (-16, 16)
@@ -33,64 +36,76 @@ WIDE_GRID = Grid(8)
 """The public grid of answers of up to 2^61."""
 
 
+@named
 def naive_laplace_inverse_cdf(epsilon: float = 1.0) -> Target:
     """Laplace mechanism, textbook inverse CDF."""
-    return noise(naive_laplace_family.naive_laplace_inverse_cdf, epsilon)
+    return noise(naive.naive_laplace_inverse_cdf, epsilon)
 
 
+@named
 def naive_laplace_numpy(epsilon: float = 1.0) -> Target:
     """Laplace mechanism, numpy's Generator.laplace."""
-    return noise(naive_laplace_family.naive_laplace_numpy, epsilon)
+    return noise(naive.naive_laplace_numpy, epsilon)
 
 
+@named
 def naive_laplace_numpy_legacy(epsilon: float = 1.0) -> Target:
     """Laplace mechanism, numpy's legacy RandomState.laplace."""
-    return noise(naive_laplace_family.naive_laplace_numpy_legacy, epsilon)
+    return noise(naive.naive_laplace_numpy_legacy, epsilon)
 
 
+@named
 def naive_two_sided_geometric(epsilon: float = 1.0) -> Target:
     """Two-sided geometric noise, each variate counted in a loop."""
-    return noise(naive_laplace_family.naive_two_sided_geometric, epsilon)
+    return noise(naive_geometric.naive_two_sided_geometric, epsilon)
 
 
+@named
 def naive_randomized_response(epsilon: float = 1.0) -> Target:
     """Randomized response of one bit, by one uniform double."""
-    return Target.dataset(partial(naive_laplace_family.naive_randomized_response, epsilon=epsilon), epsilon=epsilon)
+    return Target.dataset(partial(naive_response.naive_randomized_response, epsilon=epsilon), epsilon=epsilon)
 
 
+@named
 def exact_rounded_laplace(epsilon: float = 1.0) -> Target:
     """Laplace mechanism, ideal noise rounded to a public grid, exact."""
-    return _on_grid(exact_rounded_laplace_fast, rounded_laplace_reference, epsilon, "exact_rounded_laplace")
+    return _on_grid(exact_rounded.exact_rounded_laplace_fast, exact_rounded.exact_rounded_laplace, epsilon)
 
 
+@named
 def exact_discrete_laplace(epsilon: float = 1.0) -> Target:
     """Laplace mechanism, discrete noise on a public grid, exact."""
-    return _on_grid(exact_discrete_laplace_fast, discrete_laplace_reference, epsilon, "exact_discrete_laplace")
+    return _on_grid(exact_fast.exact_discrete_laplace_fast, exact.exact_discrete_laplace, epsilon)
 
 
+@named
 def exact_rounded_laplace_wide(epsilon: float = 1.0) -> Target:
     """Laplace mechanism, ideal noise rounded to a public grid of step 256, exact."""
-    wide = exactly(exact_rounded_laplace_fast, epsilon=Fraction(epsilon), grid=WIDE_GRID)
+    wide = exactly(exact_rounded.exact_rounded_laplace_fast, epsilon=Fraction(epsilon), grid=WIDE_GRID)
 
     def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
         return wide(Fraction(answer), trials, rng)
 
-    return Target.noise(release, epsilon=epsilon, name="exact_rounded_laplace_wide")
+    return Target.noise(release, epsilon=epsilon)
 
 
+@named
 def exact_laplace_on_grid(epsilon: float = 1.0) -> Target:
     """Laplace mechanism as a base-2 exponential mechanism on a range of whole numbers, exact; its ε is rounded down."""
     eta = BaseTwoEta.from_epsilon(epsilon, y=16)
     lower, upper = ANSWERS
 
     def sampler(answer: float, bits: RandomBits) -> int:
-        released = laplace_on_grid_reference(answer, bits, eta=eta, lower=lower, spacing=1, points=upper - lower + 1)
+        released = exact_on_grid.exact_laplace_on_grid(
+            answer, bits, eta=eta, lower=lower, spacing=1, points=upper - lower + 1
+        )
         return int(released)
 
-    return exact_by_reference(Target.noise, sampler, epsilon=epsilon, name="exact_laplace_on_grid")
+    return exact_by_reference(Target.noise, sampler, epsilon=epsilon)
 
 
-def exact_fixed_work_geometric(epsilon: float = 1.0) -> Target:
+@named
+def exact_two_sided_geometric(epsilon: float = 1.0) -> Target:
     """Two-sided geometric noise in constant work, clamped to a range, exact; its ε is rounded down."""
     eta = BaseTwoEta.from_epsilon(epsilon, y=16, monotone=True)
     lower, upper = ANSWERS
@@ -98,11 +113,12 @@ def exact_fixed_work_geometric(epsilon: float = 1.0) -> Target:
     def sampler(answer: float, bits: RandomBits) -> int:
         # Answers one apart stay so: rounding half up commutes with adding 1.
         whole = math.floor(Fraction(answer) + Fraction(1, 2))
-        return fixed_work_reference(whole, bits, eta=eta, lower=lower, upper=upper)
+        return exact_geometric.exact_two_sided_geometric(whole, bits, eta=eta, lower=lower, upper=upper)
 
-    return exact_by_reference(Target.noise, sampler, epsilon=epsilon, name="exact_fixed_work_geometric")
+    return exact_by_reference(Target.noise, sampler, epsilon=epsilon)
 
 
+@named
 def exact_snapping(epsilon: float = 1.0) -> Target:
     """Laplace mechanism by snapping, exact."""
 
@@ -110,22 +126,23 @@ def exact_snapping(epsilon: float = 1.0) -> Target:
         double = float(answer)
         if double != answer:
             raise ValueError(f"answer must be a double, not {answer!r}: rounding could move neighbours apart")
-        return snapping_reference(double, bits, epsilon=Fraction(epsilon), bound=float(ANSWERS[1]))
+        return snapping.exact_snapping(double, bits, epsilon=Fraction(epsilon), bound=float(ANSWERS[1]))
 
-    return exact_by_reference(Target.noise, sampler, epsilon=epsilon, name="exact_snapping")
+    return exact_by_reference(Target.noise, sampler, epsilon=epsilon)
 
 
+@named
 def exact_randomized_response(epsilon: float = 1.0) -> Target:
     """Randomized response of one bit, exact."""
 
     def sampler(truth: bool, bits: RandomBits) -> bool:
         if not isinstance(truth, bool):
             raise TypeError(f"truth must be a bool, not {type(truth).__name__}")
-        return randomized_response_reference(truth, bits, epsilon=Fraction(epsilon))
+        return exact_response.exact_randomized_response(truth, bits, epsilon=Fraction(epsilon))
 
-    return exact_by_reference(Target.dataset, sampler, epsilon=epsilon, name="exact_randomized_response")
+    return exact_by_reference(Target.dataset, sampler, epsilon=epsilon)
 
 
-def _on_grid(fast: Callable[..., Any], reference: Callable[..., Any], epsilon: float, name: str) -> Target:
+def _on_grid(fast: Callable[..., Any], reference: Callable[..., Any], epsilon: float) -> Target:
     parameters = {"epsilon": Fraction(epsilon), "grid": GRID}
-    return exact_by_both_paths(Target.noise, fast, reference, parameters, epsilon=epsilon, name=name)
+    return exact_by_both_paths(Target.noise, fast, reference, parameters, epsilon=epsilon)

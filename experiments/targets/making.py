@@ -1,10 +1,11 @@
-"""Making targets out of mechanisms: naive ones as they are, exact ones with a path to run and a path to prove."""
+"""How targets are made of mechanisms: naive ones as they are, exact ones with a path to run and a path to prove."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
-from typing import Any
+from dataclasses import replace
+from functools import partial, wraps
+from typing import Any, ParamSpec
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +17,26 @@ from mechanisms.randomness import SeededBits
 GRID = Grid(-2)
 """The public grid of exact additive mechanisms: a quarter."""
 
+Parameters = ParamSpec("Parameters")
+
+
+def named(make: Callable[Parameters, Target]) -> Callable[Parameters, Target]:
+    """Give each target that a function makes the name of that function."""
+
+    @wraps(make)
+    def make_named(*arguments: Parameters.args, **options: Parameters.kwargs) -> Target:
+        return replace(make(*arguments, **options), name=make.__name__)
+
+    return make_named
+
 
 def selection(mechanism: Callable[..., Any], epsilon: float) -> Target:
-    """A selection mechanism that takes its ε as a parameter."""
+    """Make a target of a selection mechanism that takes its ε as a parameter."""
     return Target.selection(partial(mechanism, epsilon=epsilon), epsilon=epsilon)
 
 
 def noise(mechanism: Callable[..., Any], epsilon: float) -> Target:
-    """An additive mechanism that takes its ε as a parameter."""
+    """Make a target of an additive mechanism that takes its ε as a parameter."""
     return Target.noise(partial(mechanism, epsilon=epsilon), epsilon=epsilon)
 
 
@@ -34,20 +47,20 @@ def exact_by_both_paths(
     parameters: Mapping[str, Any],
     **claim: Any,
 ) -> Target:
-    """An exact mechanism that has a fast path, which is run, and a reference path, which can be proved.
+    """Make a target of an exact mechanism that has a fast path, which is run, and a reference path, which is proved.
 
     Args:
         make: `Target.noise` or another constructor.
         fast: `fast(input, trials, bits, **parameters)`.
         reference: `reference(input, bits, **parameters)`.
         parameters: of the mechanism.
-        **claim: what the constructor takes beside the release.
+        **claim: what else the constructor takes.
     """
     return make(exactly(fast, **parameters), **claim).exact(partial(reference, **parameters))
 
 
 def exact_by_reference(make: Callable[..., Target], sampler: Callable[..., Any], **claim: Any) -> Target:
-    """An exact mechanism whose reference path `sampler(input, bits)` is run too, one draw at a time."""
+    """Make a target of an exact mechanism whose reference path `sampler(input, bits)` is run too, a draw at a time."""
 
     def release(input_: Any, trials: int, rng: np.random.Generator) -> NDArray[Any]:
         bits = SeededBits(rng)
@@ -57,7 +70,7 @@ def exact_by_reference(make: Callable[..., Target], sampler: Callable[..., Any],
 
 
 def exactly(mechanism: Callable[..., Any], **parameters: Any) -> Callable[..., NDArray[Any]]:
-    """A fast exact mechanism as a release: its random bits come from the generator that it is given."""
+    """Return a fast exact mechanism as a release: its random bits come from the generator that it is given."""
 
     def release(input_: Any, trials: int, rng: np.random.Generator) -> NDArray[Any]:
         released: NDArray[Any] = mechanism(input_, trials, SeededBits(rng), **parameters)

@@ -13,10 +13,19 @@ from numpy.typing import NDArray
 
 from attacklab.neighbours import Relation
 from attacklab.targets import Target
+from experiments.targets.making import named
 from mechanisms.grid import Grid
-from mechanisms.local_sensitivity import exact as exact_means
-from mechanisms.local_sensitivity import naive as naive_means
 from mechanisms.local_sensitivity.domain import Domain
+from mechanisms.local_sensitivity.mean import naive as naive_mean
+from mechanisms.local_sensitivity.ptr import exact as exact_ptr
+from mechanisms.local_sensitivity.ptr import naive as naive_ptr
+from mechanisms.local_sensitivity.release import Release
+from mechanisms.local_sensitivity.sample_aggregate import exact as exact_aggregate
+from mechanisms.local_sensitivity.sample_aggregate import naive as naive_aggregate
+from mechanisms.local_sensitivity.smooth import exact as exact_smooth
+from mechanisms.local_sensitivity.smooth import naive as naive_smooth
+from mechanisms.local_sensitivity.sum_over_count import exact as exact_quotient
+from mechanisms.local_sensitivity.sum_over_count import naive as naive_quotient
 from mechanisms.randomness import RandomBits, SeededBits
 
 AGE_GRID = Grid(-14)
@@ -32,51 +41,60 @@ CHUNKS = 600
 """The textbook's parameters for the Adult ages."""
 
 
+@named
 def naive_local_sensitivity_mean(epsilon: float = 1.0) -> Target:
     """Mean age, noise scaled to the local sensitivity."""
-    return _mean(naive_means.naive_local_sensitivity_mean, epsilon, upper=UPPER)
+    return _mean(naive_mean.naive_local_sensitivity_mean, epsilon, upper=UPPER)
 
 
+@named
 def naive_ptr_mean(epsilon: float = 1.0) -> Target:
     """Mean age by propose-test-release, the textbook's threshold and budget."""
-    return _mean(naive_means.naive_ptr_mean, epsilon, DELTA, upper=UPPER, bound=PROPOSED_BOUND, delta=DELTA)
+    return _mean(naive_ptr.naive_ptr_mean, epsilon, DELTA, upper=UPPER, bound=PROPOSED_BOUND, delta=DELTA)
 
 
+@named
 def naive_smooth_mean(epsilon: float = 1.0) -> Target:
     """Mean age, noise scaled to the textbook's smooth sensitivity."""
-    return _mean(naive_means.naive_smooth_mean, epsilon, DELTA, upper=UPPER, delta=DELTA)
+    return _mean(naive_smooth.naive_smooth_mean, epsilon, DELTA, upper=UPPER, delta=DELTA)
 
 
+@named
 def naive_sample_aggregate(epsilon: float = 1.0) -> Target:
     """Mean age by sample and aggregate, chunks cut by position."""
-    return _mean(naive_means.naive_sample_aggregate, epsilon, chunks=CHUNKS, lower=0.0, upper=UPPER)
+    return _mean(naive_aggregate.naive_sample_aggregate, epsilon, chunks=CHUNKS, lower=0.0, upper=UPPER)
 
 
+@named
 def naive_sum_over_count(epsilon: float = 1.0) -> Target:
     """Mean age as noisy sum over noisy count, each with all of ε."""
-    return _mean(naive_means.naive_sum_over_count, epsilon, upper=UPPER)
+    return _mean(naive_quotient.naive_sum_over_count, epsilon, upper=UPPER)
 
 
+@named
 def exact_sum_over_count(epsilon: float = 1.0) -> Target:
     """Mean age as noisy sum over noisy count, half of ε each, exact."""
-    return _exact_mean(exact_means.prepare_sum_over_count, epsilon, "exact_sum_over_count")
+    return _exact_mean(exact_quotient.prepare_sum_over_count, epsilon)
 
 
+@named
 def exact_ptr_mean(epsilon: float = 1.0) -> Target:
     """Mean age by propose-test-release, repaired, exact."""
-    return _exact_mean(exact_means.prepare_ptr_mean, epsilon, "exact_ptr_mean", DELTA, bound=PROPOSED_BOUND)
+    return _exact_mean(exact_ptr.prepare_ptr_mean, epsilon, DELTA, bound=PROPOSED_BOUND)
 
 
+@named
 def exact_smooth_mean(epsilon: float = 1.0) -> Target:
     """Mean age, noise scaled to the smooth sensitivity over the full range, exact."""
-    return _exact_mean(exact_means.prepare_smooth_mean, epsilon, "exact_smooth_mean", DELTA)
+    return _exact_mean(exact_smooth.prepare_smooth_mean, epsilon, DELTA)
 
 
+@named
 def exact_sample_aggregate(epsilon: float = 1.0) -> Target:
     """Mean age by sample and aggregate, chunks assigned to people, exact."""
 
-    def prepare(records: NDArray[np.float64], *, domain: Domain, epsilon: Fraction) -> exact_means.Release:
-        return exact_means.prepare_sample_aggregate(
+    def prepare(records: NDArray[np.float64], *, domain: Domain, epsilon: Fraction) -> Release:
+        return exact_aggregate.prepare_sample_aggregate(
             _people(records),
             statistic=np.mean,
             chunks=CHUNKS,
@@ -85,11 +103,11 @@ def exact_sample_aggregate(epsilon: float = 1.0) -> Target:
             epsilon=epsilon,
         )
 
-    return _exact_mean(prepare, epsilon, "exact_sample_aggregate")
+    return _exact_mean(prepare, epsilon)
 
 
 def _people(records: NDArray[np.float64]) -> list[tuple[str, float]]:
-    """Records with an identity each that does not depend on their order: the value, and how many had it before."""
+    """Give each record an identity that does not depend on the order: its value, and how many had that value before."""
     seen: Counter[float] = Counter()
     people = []
     for value in records.tolist():
@@ -104,13 +122,12 @@ def _mean(mechanism: Callable[..., Any], epsilon: float, claimed_delta: float = 
 
 
 def _exact_mean(
-    prepare: Callable[..., exact_means.Release],
+    prepare: Callable[..., Release],
     epsilon: float,
-    name: str,
     claimed_delta: float = 0.0,
     **parameters: Any,
 ) -> Target:
-    """A mean of the repaired family, from its `prepare_…` function, which is run once a call."""
+    """Make a target of an exact mean, from its `prepare_…` function, which is run once a call."""
     parameters |= {"epsilon": Fraction(epsilon), "domain": Domain(0, Fraction(UPPER), AGE_GRID)}
     if claimed_delta:
         parameters["delta"] = claimed_delta
@@ -124,5 +141,5 @@ def _exact_mean(
         return prepare(records, **parameters).one(bits)
 
     return Target.mean(
-        release, bounds=(0.0, UPPER), epsilon=epsilon, delta=claimed_delta, relation=Relation.ADD_REMOVE, name=name
+        release, bounds=(0.0, UPPER), epsilon=epsilon, delta=claimed_delta, relation=Relation.ADD_REMOVE
     ).exact(sampler)

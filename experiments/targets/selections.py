@@ -11,13 +11,10 @@ import ml_dtypes
 import numpy as np
 
 from attacklab.targets import Target
-from experiments.targets.making import exact_by_both_paths, exact_by_reference, selection
-from mechanisms.exponential import naive as naive_exponential_family
-from mechanisms.exponential.base_e import exact_exponential_base_e
-from mechanisms.exponential.base_two import BaseTwoEta
-from mechanisms.exponential.exact import exact_exponential as exact_exponential_base_two
-from mechanisms.exponential.levels import exact_exponential_fast
-from mechanisms.exponential.weighted_sampling import IntegerWeights, Weights, sample_by_rejection
+from experiments.targets.making import exact_by_both_paths, exact_by_reference, named, selection
+from mechanisms.exponential import exact, exact_base2, exact_fast, naive
+from mechanisms.exponential.base2.eta import BaseTwoEta
+from mechanisms.exponential.base2.weighted_sampling import IntegerWeights, Weights, sample_by_rejection
 from mechanisms.noisy_max import exact as exact_noisy_max
 from mechanisms.noisy_max import naive as naive_noisy_max
 from mechanisms.randomness import RandomBits
@@ -26,71 +23,84 @@ UTILITY_RANGE = (-4096, 4096)
 """The public range of utilities of the base-2 mechanism, whose weights get longer with it."""
 
 
+@named
 def naive_exponential(epsilon: float = 1.0) -> Target:
     """Exponential mechanism, weights by np.exp as they come."""
-    return selection(naive_exponential_family.naive_exponential, epsilon)
+    return selection(naive.naive_exponential, epsilon)
 
 
+@named
 def naive_exponential_stabilised(epsilon: float = 1.0) -> Target:
     """Exponential mechanism, the largest utility subtracted first."""
-    return selection(naive_exponential_family.naive_exponential_stabilised, epsilon)
+    return selection(naive.naive_exponential_stabilised, epsilon)
 
 
+@named
 def naive_exponential_binary32(epsilon: float = 1.0) -> Target:
     """Exponential mechanism, weights and their sums in binary32."""
-    return _low_precision(np.float32, epsilon, "naive_exponential_binary32")
+    return _low_precision(np.float32, epsilon)
 
 
+@named
 def naive_exponential_binary16(epsilon: float = 1.0) -> Target:
     """Exponential mechanism, weights and their sums in binary16."""
-    return _low_precision(np.float16, epsilon, "naive_exponential_binary16")
+    return _low_precision(np.float16, epsilon)
 
 
+@named
 def naive_exponential_bfloat16(epsilon: float = 1.0) -> Target:
     """Exponential mechanism, weights and their sums in bfloat16."""
-    return _low_precision(ml_dtypes.bfloat16, epsilon, "naive_exponential_bfloat16")
+    return _low_precision(ml_dtypes.bfloat16, epsilon)
 
 
+@named
 def exact_exponential(epsilon: float = 1.0) -> Target:
     """Exponential mechanism in base e, exact, by levels."""
     parameters = {"epsilon": Fraction(epsilon)}
     return exact_by_both_paths(
         Target.selection,
-        exact_exponential_fast,
-        exact_exponential_base_e,
+        exact_fast.exact_exponential_fast,
+        exact.exact_exponential,
         parameters,
         epsilon=epsilon,
-        name="exact_exponential",
     )
 
 
+@named
 def exact_exponential_base2(epsilon: float = 1.0) -> Target:
     """Exponential mechanism in base 2, exact, bit by bit; its ε is rounded down."""
     eta = BaseTwoEta.from_epsilon(epsilon, y=16)
-    mechanism = partial(exact_exponential_base_two, eta=eta, utility_range=UTILITY_RANGE, sampler=_by_rejection)
-    return exact_by_reference(Target.selection, mechanism, epsilon=epsilon, name="exact_exponential_base2")
+    mechanism = partial(
+        exact_base2.exact_exponential_base2, eta=eta, utility_range=UTILITY_RANGE, sampler=_by_rejection
+    )
+    return exact_by_reference(Target.selection, mechanism, epsilon=epsilon)
 
 
+@named
 def naive_laplace_noisy_max(epsilon: float = 1.0) -> Target:
     """Report noisy max with Laplace noise, in doubles."""
     return selection(naive_noisy_max.naive_laplace_noisy_max, epsilon)
 
 
+@named
 def naive_gumbel_noisy_max(epsilon: float = 1.0) -> Target:
     """Report noisy max with Gumbel noise, in doubles."""
     return selection(naive_noisy_max.naive_gumbel_noisy_max, epsilon)
 
 
+@named
 def naive_exponential_noisy_max(epsilon: float = 1.0) -> Target:
     """Report noisy max with one-sided exponential noise, in doubles."""
     return selection(naive_noisy_max.naive_exponential_noisy_max, epsilon)
 
 
+@named
 def exact_laplace_noisy_max(epsilon: float = 1.0) -> Target:
     """Report noisy max with discrete Laplace noise, exact."""
     return _reference(exact_noisy_max.exact_laplace_noisy_max, epsilon)
 
 
+@named
 def exact_exponential_noisy_max(epsilon: float = 1.0) -> Target:
     """Report noisy max with one-sided exponential noise (permute and flip), exact."""
     return _reference(exact_noisy_max.exact_exponential_noisy_max, epsilon)
@@ -98,12 +108,12 @@ def exact_exponential_noisy_max(epsilon: float = 1.0) -> Target:
 
 def _reference(mechanism: Callable[..., int], epsilon: float) -> Target:
     sampler = partial(mechanism, epsilon=Fraction(epsilon))
-    return exact_by_reference(Target.selection, sampler, epsilon=epsilon, name=mechanism.__name__)
+    return exact_by_reference(Target.selection, sampler, epsilon=epsilon)
 
 
-def _low_precision(dtype: Any, epsilon: float, name: str) -> Target:
-    mechanism = partial(naive_exponential_family.naive_exponential_low_precision, epsilon=epsilon, dtype=dtype)
-    return Target.selection(mechanism, epsilon=epsilon, name=name)
+def _low_precision(dtype: Any, epsilon: float) -> Target:
+    mechanism = partial(naive.naive_exponential_low_precision, epsilon=epsilon, dtype=dtype)
+    return Target.selection(mechanism, epsilon=epsilon)
 
 
 def _by_rejection(weights: Weights, bits: RandomBits) -> int:
@@ -112,5 +122,5 @@ def _by_rejection(weights: Weights, bits: RandomBits) -> int:
 
 @lru_cache(maxsize=16)
 def _listed(weights: Weights) -> IntegerWeights:
-    """Weights of so many bits take longer to compute than to draw by: once for all draws with the same."""
+    """Keep weights for all draws with the same: at so many bits computing them takes longer than drawing by them."""
     return IntegerWeights(tuple(weights))

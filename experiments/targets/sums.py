@@ -15,46 +15,51 @@ from numpy.typing import NDArray
 
 from attacklab.neighbours import Relation
 from attacklab.targets import Target
-from experiments.targets.making import exact_by_both_paths, exactly
+from experiments.targets.making import exact_by_both_paths, exactly, named
 from mechanisms.grid import Grid
-from mechanisms.summation import exact as exact_sums
-from mechanisms.summation import naive as naive_sums
+from mechanisms.summation import exact, exact_fast, naive
+from mechanisms.summation.bounds import Bounds
 from mechanisms.summation.naive import Summation
 
 LOWER, UPPER = 1.0, 1 + 2.0**-48
 DECLARED = Fraction(UPPER) - Fraction(LOWER)
 """The sensitivity of the real sum of the narrow records."""
 
-ABOVE_LOWER = exact_sums.Bounds(0, DECLARED, Grid(-56))
+ABOVE_LOWER = Bounds(0, DECLARED, Grid(-56))
 AGE_BOUNDS = (0.0, 100.0)
-AGES = exact_sums.Bounds(*AGE_BOUNDS, Grid(-20))
+AGES = Bounds(*AGE_BOUNDS, Grid(-20))
 
 
-def naive_numpy_sum(epsilon: float = 1.0) -> Target:
+@named
+def naive_bounded_sum_numpy(epsilon: float = 1.0) -> Target:
     """Sum of records in [1, 1 + 2^−48], numpy's order, noise scaled to the real sum's sensitivity."""
-    return _naive_sum(naive_sums.numpy_sum, (LOWER, UPPER), epsilon, "naive_numpy_sum")
+    return _naive_sum(naive.numpy_sum, (LOWER, UPPER), epsilon)
 
 
-def naive_correctly_rounded_sum(epsilon: float = 1.0) -> Target:
+@named
+def naive_bounded_sum_correctly_rounded(epsilon: float = 1.0) -> Target:
     """Sum of records in [1, 1 + 2^−48], rounded once, noise scaled to the real sum's sensitivity."""
-    return _naive_sum(naive_sums.correctly_rounded_sum, (LOWER, UPPER), epsilon, "naive_correctly_rounded_sum")
+    return _naive_sum(naive.correctly_rounded_sum, (LOWER, UPPER), epsilon)
 
 
-def naive_int16_sum(epsilon: float = 1.0) -> Target:
+@named
+def naive_age_sum_int16(epsilon: float = 1.0) -> Target:
     """Sum of ages in 16-bit integers."""
-    return _naive_sum(partial(naive_sums.wrapping_sum, dtype=np.int16), AGE_BOUNDS, epsilon, "naive_int16_sum")
+    return _naive_sum(partial(naive.wrapping_sum, dtype=np.int16), AGE_BOUNDS, epsilon)
 
 
+@named
 def naive_bounded_mean(epsilon: float = 1.0) -> Target:
     """Mean of records in [1, 1 + 2^−48], numpy's sum over a public n, noise scaled to the real mean's sensitivity."""
-    release = partial(naive_sums.naive_bounded_mean, epsilon=epsilon, lower=LOWER, upper=UPPER)
+    release = partial(naive.naive_bounded_mean, epsilon=epsilon, lower=LOWER, upper=UPPER)
     return Target.mean(release, bounds=(LOWER, UPPER), epsilon=epsilon, relation=Relation.SUBSTITUTE)
 
 
-def exact_fixed_point_sum(epsilon: float = 1.0) -> Target:
+@named
+def exact_bounded_sum(epsilon: float = 1.0) -> Target:
     """Sum of records in [1, 1 + 2^−48], counted from the lower bound in fixed point, exact."""
     released = exactly(
-        exact_sums.exact_bounded_sum_fast, epsilon=Fraction(epsilon), bounds=ABOVE_LOWER, relation="substitute"
+        exact_fast.exact_bounded_sum_fast, epsilon=Fraction(epsilon), bounds=ABOVE_LOWER, relation="substitute"
     )
 
     def release(records: NDArray[np.float64], trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -63,38 +68,41 @@ def exact_fixed_point_sum(epsilon: float = 1.0) -> Target:
         return len(records) * LOWER + released(above, trials, rng)
 
     return Target.sum(
-        release, bounds=(LOWER, UPPER), epsilon=epsilon, relation=Relation.SUBSTITUTE, name="exact_fixed_point_sum"
+        release,
+        bounds=(LOWER, UPPER),
+        epsilon=epsilon,
+        relation=Relation.SUBSTITUTE,
     )
 
 
-def exact_fixed_point_age_sum(epsilon: float = 1.0) -> Target:
+@named
+def exact_age_sum(epsilon: float = 1.0) -> Target:
     """Sum of ages in fixed point, exact."""
     return exact_by_both_paths(
         Target.sum,
-        exact_sums.exact_bounded_sum_fast,
-        exact_sums.exact_bounded_sum,
+        exact_fast.exact_bounded_sum_fast,
+        exact.exact_bounded_sum,
         {"epsilon": Fraction(epsilon), "bounds": AGES},
         bounds=AGE_BOUNDS,
         epsilon=epsilon,
-        name="exact_fixed_point_age_sum",
     )
 
 
+@named
 def exact_bounded_mean(epsilon: float = 1.0) -> Target:
     """Mean age, sum and count in fixed point with half of ε each, clamped to the bounds, exact."""
     return exact_by_both_paths(
         Target.mean,
-        exact_sums.exact_bounded_mean_fast,
-        exact_sums.exact_bounded_mean,
+        exact_fast.exact_bounded_mean_fast,
+        exact.exact_bounded_mean,
         {"epsilon": Fraction(epsilon), "bounds": AGES, "relation": "add-remove"},
         bounds=AGE_BOUNDS,
         epsilon=epsilon,
-        name="exact_bounded_mean",
     )
 
 
-def _naive_sum(summation: Summation, bounds: tuple[float, float], epsilon: float, name: str) -> Target:
+def _naive_sum(summation: Summation, bounds: tuple[float, float], epsilon: float) -> Target:
     parameters: dict[str, Any] = {"lower": bounds[0], "upper": bounds[1], "relation": "substitute"}
-    release = partial(naive_sums.naive_bounded_sum, epsilon=epsilon, summation=summation, **parameters)
+    release = partial(naive.naive_bounded_sum, epsilon=epsilon, summation=summation, **parameters)
     relation = Relation.SUBSTITUTE if bounds[0] > 0 else None
-    return Target.sum(release, bounds=bounds, epsilon=epsilon, relation=relation, name=name)
+    return Target.sum(release, bounds=bounds, epsilon=epsilon, relation=relation)

@@ -1,163 +1,141 @@
-"""The exponential mechanism in base 2, exactly: weights 2^(η·u/Δu) as integers over one power of two.
+"""The base-e exponential mechanism, exactly: Pr[o] ∝ e^(−x_o), x_o = ε·(max u − u_o)/(2Δu), no weight ever rounded.
 
-Utilities are clamped to a public range, measured in units of Δu and rounded at random to integers; an outcome's
-weight is then a power of the dyadic rational 2^−η, and an index is drawn in proportion to integers. Nothing else
-is rounded. This is the reference path: it draws its bits lazily and reads as the definition does. No error and
-no precision depends on the utilities' values, only on public parameters.
+Weights are irrational, so they are reached by rejection from dyadic ones. The *level* of an outcome is an
+integer k_o ≥ 0 with 2^−k_o ≥ e^−x_o. An outcome is proposed in proportion to 2^−k_o and accepted with
+probability 2^k_o·e^−x_o ≤ 1; what is accepted follows e^−x_o whatever the levels, so they may come from
+binary64 as long as they are never too high:
 
-Source: Ilvento 2020, section 3. Where we differ: utilities are maximised; outcomes of equal rounded utility share
-a weight, and one of them is drawn uniformly; see also `utilities` (rescaling) and `weighted_sampling`.
+    y_o = fl(c·fl(max u − u_o)), k_o = min(⌊y_o⌋, depth), where c ≤ (1 − 2^−51)·log2(e)·ε/(2Δu).
+
+With h = 2^−53 each of the two operations multiplies by 1 + 2h at most, in any rounding mode, and
+(1 − 4h)(1 + 2h)² < 1: hence y_o ≤ x_o·log2 e. (Below the normal range differences are exact, and a product has
+⌊y_o⌋ = 0, which is low enough whatever x_o is.) So 2^−k_o ≥ e^−x_o.
+
+To propose is to read a codeword: an outcome on level k has one of k + b bits, codewords being given out in order of
+level and then of outcome (a canonical prefix code), b the least number for which there are enough. Bits are
+taken until they make a codeword; when they can no longer make one, the round starts again. To accept is to compare a
+uniform number, bit by bit, with an enclosure of 2^k_o·e^−x_o that MPFR computes with directed rounding from
+the rational x_o, narrowed as bits are drawn.
+
+Source of the mechanism: McSherry and Talwar 2007; Dwork and Roth 2014, section 3.4. Ilvento 2020 makes weights
+dyadic by changing ε's base to 2; here ε keeps its base.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import lru_cache
 
-from gmpy2 import mpq, mpz
+import gmpy2
+from gmpy2 import mpq
+from numpy.typing import ArrayLike
 
-from mechanisms.coins import uniform_below
-from mechanisms.exponential.base_two import BaseTwoEta
-from mechanisms.exponential.precision import finest_bit, worst_case_precision
-from mechanisms.exponential.utilities import Utilities, UtilityScale, clamp, round_at_random
-from mechanisms.exponential.weighted_sampling import Sampler, sample_by_bisection
-from mechanisms.parameters import exact_rational, positive_integer, positive_rational
+from mechanisms.exponential.levels import WIDEST_RANGE, LevelledUtilities
 from mechanisms.randomness import RandomBits
+from mechanisms.rounding import rounding
 
-LARGEST_PRECISION = 1 << 30
-"""Bits a sum of weights may have, 128 MiB. Beyond it the mechanism refuses, whatever the utilities are."""
-
-
-@dataclass(frozen=True)
-class LevelWeights:
-    """Weights count·2^(−η·level) in units of 2^−q, for outcomes counted by level, their rounded shortfall.
-
-    Args:
-        eta: the mechanism's parameter.
-        spread: the largest level there can be; q = `finest_bit(eta, spread)`.
-        levels: the levels that occur, ascending, so that the heaviest weights come first.
-        counts: how many outcomes there are at each of them.
-    """
-
-    eta: BaseTwoEta
-    spread: int
-    levels: tuple[int, ...]
-    counts: tuple[int, ...]
-
-    def __iter__(self) -> Iterator[mpz]:
-        """Compute one weight after another; only one is held at a time."""
-        numerator, denominator = self.eta.decay.numerator, self.eta.decay.denominator
-        step = denominator.bit_length() - 1
-        weight, reached = mpz(1) << finest_bit(self.eta, self.spread), 0
-        for level, count in zip(self.levels, self.counts, strict=True):
-            weight = (weight >> step * (level - reached)) * numerator ** (level - reached)
-            reached = level
-            yield weight * count
-
-    @cached_property
-    def total(self) -> mpz:
-        """Their sum, by halves: two sums of about equal length and one product at every step."""
-        numerator, denominator = self.eta.decay.numerator, self.eta.decay.denominator
-        step = denominator.bit_length() - 1
-
-        def sum_of(start: int, stop: int) -> mpz:
-            """Sum the weights from `start` up to `stop`, relative to the first level and in units of the last."""
-            if stop - start == 1:
-                return mpz(self.counts[start])
-            middle = (start + stop) // 2
-            first, second, last = self.levels[start], self.levels[middle], self.levels[stop - 1]
-            heavier = sum_of(start, middle) << step * (last - self.levels[middle - 1])
-            return heavier + sum_of(middle, stop) * numerator ** (second - first)
-
-        whole = sum_of(0, len(self.levels)) * numerator ** self.levels[0]
-        return whole << step * (self.spread - self.levels[-1])
+_STEP = 64  # bits by which an enclosure is narrowed; also how much finer it is than the bits it is compared with
 
 
 def exact_exponential(
-    utilities: Utilities,
+    utilities: ArrayLike,
     bits: RandomBits,
     *,
-    eta: BaseTwoEta,
-    utility_range: tuple[float | Fraction, float | Fraction],
+    epsilon: float | Fraction,
     sensitivity: float | Fraction = 1,
-    sampler: Sampler = sample_by_bisection,
+    monotone: bool = False,
+    utility_range: tuple[float, float] = WIDEST_RANGE,
 ) -> int:
-    """Select an outcome with probability in proportion to 2^(η·u/Δu), u its utility clamped to the range.
+    """Select an outcome with probability exactly proportional to exp(ε·u / (2Δu)).
 
-    The base-2 privacy loss is 2η, and η if utilities are monotone: `eta.epsilon()` encloses it in base e.
-    When u/Δu is no integer, the law is the average over its random roundings.
+    No database makes it fail: NaN counts as the lowest utility of the range, and utilities outside the range,
+    infinities included, are clamped to it, which moves no two utilities further apart.
 
     Args:
-        utilities: one utility an outcome; larger is better. Floats stand for the rationals that they are.
+        utilities: one utility an outcome, shape (outcomes,): doubles, each the rational that it is, or integers
+            (clamped to ±2^53 as well, within which they are doubles), or a list of both. Larger is better.
         bits: the source of randomness.
-        eta: the growth of a weight with the utility.
-        utility_range: the least and the largest utility, chosen without looking at the database.
-        sensitivity: Δu, the most that one record moves any utility.
-        sampler: one of the samplers of `weighted_sampling`; all give the same law.
+        epsilon: ε, taken as the rational that it is.
+        sensitivity: Δu, the most that one record moves any utility, taken as the rational that it is.
+        monotone: whether a record moves all utilities in the same direction: then exp(ε·u / Δu) is ε-DP as well.
+        utility_range: the lowest and the highest utility, public, doubles within ±2^1022.
 
     Returns:
         The index of the selected outcome.
 
     Raises:
-        TypeError: an argument, or a utility, is not a number.
-        ValueError: there is no outcome; the range is empty or not finite, the sensitivity not positive and finite;
-            the range is so long that weights would not fit `LARGEST_PRECISION` bits.
+        TypeError: a parameter is not a number, or the utilities are neither floats of at most 64 bits nor integers.
+        ValueError: `epsilon` or `sensitivity` is not above 0 and finite, their ratio is outside [2^-899, 2^900], the
+            utilities are empty or not a vector, or the range is empty, too wide or not of doubles.
     """
-    scale = UtilityScale(utility_range, sensitivity)
-    shortfalls = scale.shortfalls(utilities)
-    precision = worst_case_precision(eta, scale.spread, len(shortfalls))
-    if precision > LARGEST_PRECISION:
-        raise ValueError(
-            f"utility_range spans {scale.spread} times the sensitivity, so weights with y = {eta.y} and z = {eta.z} "
-            f"take {precision} bits, more than {LARGEST_PRECISION}; narrow the range or take a smaller y"
-        )
-    members: dict[int, list[int]] = {}
-    for index, shortfall in enumerate(shortfalls):
-        members.setdefault(round_at_random(shortfall, bits), []).append(index)
-    levels = tuple(sorted(members))
-    weights = LevelWeights(eta, scale.spread, levels, tuple(len(members[level]) for level in levels))
-    chosen = members[levels[bits.call(sampler, weights)]]
-    return chosen[bits.call(uniform_below, len(chosen))]
+    levelled = LevelledUtilities.of(
+        utilities, epsilon=epsilon, sensitivity=sensitivity, monotone=monotone, utility_range=utility_range
+    )
+    counts = tuple(levelled.counts().tolist())
+    while True:
+        level, rank = bits.call(propose, counts)
+        outcome = int(levelled.members(level)[rank])
+        if bits.call(bernoulli_scaled_exp, levelled.gap(outcome), level):
+            return outcome
+        bits.restart()
 
 
-def exact_laplace_on_grid(
-    answer: float | Fraction,
-    bits: RandomBits,
-    *,
-    eta: BaseTwoEta,
-    lower: float | Fraction,
-    spacing: float | Fraction,
-    points: int,
-    sensitivity: float | Fraction = 1,
-) -> Fraction:
-    """Release an answer with Laplace noise on a finite public grid: the exponential mechanism with utility −|f − o|.
-
-    The probability of o is in proportion to 2^(−η·|f − o|/Δf) and the base-2 loss is 2η. Textbooks write the utility
-    as −2·|f − o|, whose sensitivity is 2Δf: the same mechanism. They then divide by Δf alone, which is right on an
-    unbounded grid, where the sum of the weights is the same for every answer; on a finite one it is not.
+def propose(counts: tuple[int, ...], bits: RandomBits) -> tuple[int, int]:
+    """Draw a member of a level, each member of level k in proportion to 2^−k, by reading a codeword.
 
     Args:
-        answer: f, clamped to the grid's ends; infinite answers are, and a NaN counts as the lower end.
+        counts: how many members each level has.
         bits: the source of randomness.
-        eta: the decay of a probability with each sensitivity of distance.
-        lower: the least point of the grid.
-        spacing: the distance between neighbouring points.
-        points: how many points there are.
-        sensitivity: Δf, the most that one record moves the answer.
 
     Returns:
-        The point released.
-
-    Raises:
-        TypeError: an argument is not a number, or `points` not an integer.
-        ValueError: `points` is less than 1, or another argument is not finite or, where it must be, not positive.
+        The level, and the member's rank on it.
     """
-    positive_integer("points", points)
-    start, step = exact_rational("lower", lower), positive_rational("spacing", spacing)
-    grid = [start + index * step for index in range(points)]
-    centre = clamp("answer", answer, mpq(grid[0]), mpq(grid[-1]))
-    utilities = [-abs(centre - point) for point in grid]
-    farthest = grid[0] - grid[-1]
-    return grid[exact_exponential(utilities, bits, eta=eta, utility_range=(farthest, 0), sensitivity=sensitivity)]
+    deepest = len(counts) - 1
+    codewords = sum(count << (deepest - level) for level, count in enumerate(counts))
+    shortest = max((codewords - 1).bit_length() - deepest, 0)
+    while True:
+        word, first = bits.take(shortest), 0
+        for level, count in enumerate(counts):
+            if word - first < count:
+                return level, word - first
+            if word << (deepest - level) >= codewords:
+                break
+            word, first = 2 * word + bits.take(1), 2 * (first + count)
+        bits.restart()
+
+
+def bernoulli_scaled_exp(gap: mpq, level: int, bits: RandomBits) -> bool:
+    """Draw True with probability exactly 2^level·e^−gap, which is at most 1.
+
+    It takes bits of a uniform number until they decide: two on average, none if the probability is 1. They do
+    decide in the end, since e^−gap is irrational for every rational gap other than 0.
+
+    Args:
+        gap: a rational number, at least level·ln 2.
+        level: an integer, at least 0.
+        bits: the source of randomness.
+    """
+    uniform = drawn = 0
+    while True:
+        precision = (drawn // _STEP + 2) * _STEP
+        lower, upper = enclose_scaled_exp(gap, level, precision)
+        unread = precision - drawn
+        if (uniform + 1) << unread <= lower:
+            return True
+        if uniform << unread >= upper:
+            return False
+        uniform, drawn = 2 * uniform + bits.take(1), drawn + 1
+
+
+@lru_cache(maxsize=4096)
+def enclose_scaled_exp(gap: mpq, level: int, precision: int) -> tuple[int, int]:
+    """Enclose 2^level·e^−gap between two integer multiples of 2^−precision, returned as those integers."""
+    down, up = rounding(precision + _STEP)
+    with up:
+        gap_above = gmpy2.mpfr(gap)
+    with down:
+        gap_below = gmpy2.mpfr(gap)
+        lower = gmpy2.floor(gmpy2.mul_2exp(gmpy2.exp(-gap_above), level + precision))
+    with up:
+        upper = gmpy2.ceil(gmpy2.mul_2exp(gmpy2.exp(-gap_below), level + precision))
+    return int(lower), int(upper)

@@ -1,274 +1,155 @@
-"""The base-e exponential mechanism at the price of a naive one: the fast path of `mechanisms.exponential.base_e`.
+"""Utilities as the base-e exponential mechanism takes them: clamped to a public range, each outcome with its level.
 
-Set-up finds every outcome's level and counts them; it needs no exponential and adds no floats. A draw is one 64-bit
-word a round: its first bits are the proposal's codeword, the rest begins the uniform number u that
-decides on acceptance. Whether u < p = 2^k·e^−x is decided by an approximation q of p with |q − p| ≤
-`FILTER_ERROR`; within that distance the reference path goes on from the very bits of the word. Both paths are
-the same function of the bits.
-
-The approximation. Let f = y − k in [0, 1), exact since y and ⌊y⌋ are multiples of y's last place. Then p =
-2^−(x·log2 e − k). Rounded to nearest, y ≥ (1 − 2^−50 − 2^−100)·x·log2 e, or both are below 2^−1021: c is at most a
-share 2^−51 + 2^−52 too low, and two roundings follow. With y < 64 that makes 0 ≤ x·log2 e − y < 2^−43, and
-|2^−f − p| < 2^−43. q is the Taylor polynomial of 2^−f about ½, of degree 5, by Horner's rule:
-
-- what is left out: (ln 2)^6·|f − ½|^6/6!·max 2^−f ≤ (ln 2/2)^6/720 < 2^−18.6;
-- rounding: f − ½, five sums, five products and six coefficients, all of modulus at most 1, are each off by a factor
-  1 ± 2^−53 (or by 2^−1075 where a product is subnormal): less than 2^−48 together;
-- q ± FILTER_ERROR, its scaling by a power of 2 and a quotient of integers: less than 2^−51.
-
-2^−18.6 + 2^−43 + 2^−48 + 2^−51 < 2^−18. A finer filter is not worth its price: one word in 10^5 falls within this
-one. On the deepest level y is cut off and says nothing of x: the reference decides there, for less than a share
-n²·2^−62 of all words, n the number of outcomes.
+Only public parameters can raise an error here. The module docstring of `mechanisms.exponential.exact` says what a level
+is and proves that binary64 never makes one too high.
 """
 
 from __future__ import annotations
 
-import math
-from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeVar
+from functools import lru_cache
+from numbers import Integral
 
 import gmpy2
 import numpy as np
+from gmpy2 import mpq
 from numpy.typing import ArrayLike, NDArray
 
-from mechanisms.exponential.base_e import WIDEST_RANGE, LevelledUtilities, bernoulli_scaled_exp
-from mechanisms.parameters import trial_count
-from mechanisms.randomness import RandomBits, TapedBits
+from mechanisms.parameters import exact_rational, positive_rational
+from mechanisms.rounding import rounding
 
-FILTER_ERROR = 2.0**-18
-"""How far `half_power` may lie from the probability of acceptance."""
+WIDEST_RANGE = (-(2.0**1022), 2.0**1022)
+"""The widest range of utilities: the difference of any two is a finite double."""
 
-_WORD = 64
-_CHUNK = 1 << 15  # words a batch: their temporaries stay in a core's cache
-_SPARE = 64  # words beyond the expected number, lest the last few draws take many batches
-_PREFIX = 12  # bits of a word that mostly tell its level
-_UNTOLD = -1  # the level of a prefix that several levels share
-_FEW_TRIALS = 8  # below which, and below one trial for so many outcomes, tables would not pay
-_OUTCOMES_A_TRIAL = 4096
-
-with gmpy2.context(precision=100):
-    _COEFFICIENTS = tuple(
-        float(gmpy2.sqrt(gmpy2.mpfr(0.5)) * (-gmpy2.const_log2()) ** power / math.factorial(power))
-        for power in range(6)
-    )
-
-Real = TypeVar("Real", float, NDArray[np.float64])
+_RATE_LIMIT = mpq(2**900)
+_EXACT_INTEGERS = 2**53
 
 
-def half_power(fraction: Real) -> Real:
-    """Approximate 2^−f for f in [0, 1), within `FILTER_ERROR` with room to spare (module docstring)."""
-    t = fraction - 0.5
-    result = t * _COEFFICIENTS[-1]
-    for coefficient in _COEFFICIENTS[-2:0:-1]:
-        result += coefficient
-        result *= t
-    result += _COEFFICIENTS[0]
-    return result
-
-
-def exact_exponential_fast(
-    utilities: ArrayLike,
-    trials: int,
-    bits: RandomBits,
-    *,
-    epsilon: float | Fraction,
-    sensitivity: float | Fraction = 1,
-    monotone: bool = False,
-    utility_range: tuple[float, float] = WIDEST_RANGE,
-) -> NDArray[np.int64]:
-    """Select outcomes with probabilities exactly proportional to exp(ε·u / (2Δu)).
+@dataclass(frozen=True, eq=False, slots=True)
+class LevelledUtilities:
+    """Utilities, and for each outcome the level that it is proposed on.
 
     Args:
-        utilities: one utility an outcome, shape (outcomes,); larger is better.
-        trials: how many selections.
-        bits: the source of randomness.
-        epsilon: as for `exact_exponential_base_e`, and so are the rest and what is raised.
-        sensitivity: Δu.
-        monotone: whether a record moves all utilities in the same direction.
-        utility_range: the lowest and the highest utility, public.
-
-    Returns:
-        The indices of the selected outcomes, shape (trials,).
-    """
-    sampler = LevelSampler(
-        utilities, epsilon=epsilon, sensitivity=sensitivity, monotone=monotone, utility_range=utility_range
-    )
-    return sampler.draw(trials, bits)
-
-
-class LevelSampler:
-    """A base-e exponential mechanism whose levels serve many draws, each O(1) whatever the number of outcomes.
-
-    Args:
-        utilities: one utility an outcome, shape (outcomes,); not to be changed while the sampler is in use.
-        epsilon: as for `exact_exponential_base_e`, and so are the rest and what is raised.
-        sensitivity: Δu.
-        monotone: whether a record moves all utilities in the same direction.
-        utility_range: the lowest and the highest utility, public.
+        utilities: clamped, shape (outcomes,).
+        best: their maximum.
+        rate: ε/(2Δu), or ε/Δu for monotone utilities.
+        depth: the deepest level, so far down that the outcomes cut off there are hardly ever proposed.
+        exponents: y_o, at most `depth`, shape (outcomes,).
+        levels: k_o, shape (outcomes,).
     """
 
-    def __init__(
-        self,
+    utilities: NDArray[np.float64]
+    best: float
+    rate: mpq
+    depth: int
+    exponents: NDArray[np.float64]
+    levels: NDArray[np.intp]
+
+    @classmethod
+    def of(
+        cls,
         utilities: ArrayLike,
         *,
         epsilon: float | Fraction,
-        sensitivity: float | Fraction = 1,
-        monotone: bool = False,
-        utility_range: tuple[float, float] = WIDEST_RANGE,
-    ) -> None:
-        self._levelled = LevelledUtilities.of(
-            utilities, epsilon=epsilon, sensitivity=sensitivity, monotone=monotone, utility_range=utility_range
-        )
-        depth = self._levelled.depth
-        self._counts = self._levelled.counts()
-        # Codewords are integers of depth + (bits of the shortest) bits; level k's end before _ends[k].
-        weights = self._counts << np.arange(depth, depth - len(self._counts), -1)
-        self._ends: list[int] = np.cumsum(weights).tolist()
-        self._shortest = (self._ends[-1] - 1).bit_length() - depth
-        self._members: dict[int, NDArray[np.intp]] = {}
-        self._tables: _Tables | None = None
+        sensitivity: float | Fraction,
+        monotone: bool,
+        utility_range: tuple[float, float],
+    ) -> LevelledUtilities:
+        """Check the public parameters, clamp and find the levels; see `exact_exponential`."""
+        rate = _rate(epsilon, sensitivity, monotone)
+        factor = _factor(rate)
+        low, high = _checked_range(utility_range)
+        with np.errstate(all="ignore"):  # under a caller's np.seterr(all="raise") an underflow would be an event
+            clamped, lowest, best = _clamp(utilities, low, high)
+            # Codewords then have at most 63 bits: levels weigh less than 2^(63 - depth) together.
+            depth = 63 - clamped.size.bit_length()
+            exponents = best - clamped
+            exponents *= factor
+            if (best - lowest) * factor >= depth:
+                exponents.clip(0, depth, out=exponents)  # a minimum alone takes several times as long
+        return cls(clamped, best, rate, depth, exponents, exponents.astype(np.intp))
 
-    def draw(self, trials: int, bits: RandomBits) -> NDArray[np.int64]:
-        """Select outcomes.
+    def gap(self, outcome: int) -> mpq:
+        """Return x_o, exactly: the rate times the distance of an outcome below the best."""
+        return self.rate * (mpq(self.best) - mpq(float(self.utilities[outcome])))
 
-        Args:
-            trials: how many selections.
-            bits: the source of randomness.
+    def counts(self) -> NDArray[np.intp]:
+        """Count the outcomes on each level, from 0 to the deepest that is used."""
+        return np.bincount(self.levels)
 
-        Returns:
-            The indices of the selected outcomes, shape (trials,).
-
-        Raises:
-            ValueError: `trials` is negative.
-        """
-        trial_count(trials)
-        # The choice depends on nothing that was drawn before, so that the same bits always give the same outcomes.
-        if trials < _FEW_TRIALS + self._levelled.utilities.size // _OUTCOMES_A_TRIAL:
-            return np.array([self._draw_one(bits) for _ in range(trials)], dtype=np.int64)
-        if self._tables is None:
-            self._tables = _Tables(self._levelled, self._counts, self._ends, self._shortest)
-        selected = np.empty(trials, dtype=np.int64)
-        done = 0
-        while done < trials:
-            expected = math.ceil((trials - done) / self._tables.acceptance)
-            words = bits.words(min(expected + _SPARE, _CHUNK))
-            accepted = self._accepted(self._tables, words, bits)[: trials - done]
-            selected[done : done + accepted.size] = accepted
-            done += accepted.size
-        return selected
-
-    def _draw_one(self, bits: RandomBits) -> int:
-        depth, ends = self._levelled.depth, self._ends
-        unread = _WORD - depth - self._shortest
-        while True:
-            word = bits.take(_WORD)
-            code = word >> unread
-            level = bisect_right(ends, code)
-            if level == len(ends):
-                continue
-            if level not in self._members:
-                self._members[level] = self._levelled.members(level)
-            rank = (code - (ends[level - 1] if level else 0)) >> (depth - level)
-            outcome = int(self._members[level][rank])
-            if self._accepts(outcome, word, bits):
-                return outcome
-
-    def _accepts(self, outcome: int, word: int, bits: RandomBits) -> bool:
-        """Decide on a proposed outcome by the bits of the word that follow its codeword, and by further ones."""
-        level = int(self._levelled.levels[outcome])
-        size = _WORD - self._shortest - level
-        offset = word & ((1 << size) - 1)
-        if level < self._levelled.depth:
-            probability = half_power(float(self._levelled.exponents[outcome]) - level)
-            if (offset + 1) / (1 << size) <= probability - FILTER_ERROR:
-                return True
-            if offset / (1 << size) >= probability + FILTER_ERROR:
-                return False
-        return bernoulli_scaled_exp(self._levelled.gap(outcome), level, _BeginningWith(offset, size, bits))
-
-    def _accepted(self, tables: _Tables, words: NDArray[np.uint64], bits: RandomBits) -> NDArray[np.intp]:
-        """The outcomes that these words propose and accept, in order."""
-        positions = tables.positions(words)
-        accepted = words < tables.accepted_below[positions]
-        undecided = np.flatnonzero(accepted != (words <= tables.rejected_above[positions]))
-        for index in undecided.tolist():
-            outcome = int(tables.outcomes[positions[index]])
-            accepted[index] = self._accepts(outcome, int(words[index]), bits)
-        selected: NDArray[np.intp] = tables.outcomes[positions.compress(accepted)]
-        return selected
+    def members(self, level: int) -> NDArray[np.intp]:
+        """Return the outcomes on a level, in increasing order."""
+        return np.flatnonzero(self.levels == level)
 
 
-class _Tables:
-    """What decides most words by look-up: arrays over positions, the outcomes in the order of their codewords.
+def _rate(epsilon: float | Fraction, sensitivity: float | Fraction, monotone: bool) -> mpq:
+    """ε/(2Δu), or ε/Δu for monotone utilities."""
+    whole = mpq(positive_rational("epsilon", epsilon)) / mpq(positive_rational("sensitivity", sensitivity))
+    rate = whole if monotone else whole / 2
+    # Then `_factor` is a normal double, and no product with it that matters leaves the normal range.
+    if not 1 / _RATE_LIMIT <= rate <= _RATE_LIMIT:
+        raise ValueError(f"epsilon/sensitivity must lie between 2^-899 and 2^900, not {epsilon}/{sensitivity}")
+    return rate
 
-    The position behind the last outcome stands for words that begin with no codeword.
 
-    Args:
-        levelled: the outcomes and their levels.
-        counts: how many outcomes there are on each level.
-        ends: where the codewords of each level end, as integers of `shortest` + depth bits.
-        shortest: bits of level 0's codewords.
+@lru_cache(maxsize=256)
+def _factor(rate: mpq) -> float:
+    """A double c ≤ (1 − 2^−51)·log2(e)·rate, less than 2^−52·(1 + 2^−60)·c below it."""
+    down, up = rounding(128)
+    with up:
+        ln_2 = gmpy2.const_log2()
+    with down:
+        factor = gmpy2.mpfr(rate * (1 - mpq(1, 2**51))) / ln_2
+    down, _ = rounding(53)
+    with down:
+        return float(gmpy2.mpfr(factor))
+
+
+def _checked_range(utility_range: tuple[float, float]) -> tuple[float, float]:
+    low, high = (exact_rational("utility_range", end) for end in utility_range)
+    if not WIDEST_RANGE[0] <= low <= high <= WIDEST_RANGE[1] or any(float(end) != end for end in (low, high)):
+        raise ValueError(f"utility_range must be two doubles in order, within ±2^1022, not {utility_range}")
+    return float(low), float(high)
+
+
+def _clamp(utilities: ArrayLike, low: float, high: float) -> tuple[NDArray[np.float64], float, float]:
+    """Return the utilities clamped to the range, their minimum and their maximum."""
+    given = np.asarray(_within_doubles(utilities))
+    if given.ndim != 1 or not given.size:
+        raise ValueError(f"utilities must be a vector of at least one number, not an array of shape {given.shape}")
+    clamped: NDArray[np.float64] = given if given.dtype == np.float64 else _as_doubles(given)
+    lowest, best = float(clamped.min()), float(clamped.max())
+    if low <= lowest and best <= high:
+        return clamped, lowest, best
+    # If a utility is NaN, so are both bounds; of a number and NaN, fmax takes the number.
+    clamped = np.fmin(np.fmax(clamped, low), high)
+    return clamped, float(clamped.min()), float(clamped.max())
+
+
+def _within_doubles(utilities: ArrayLike) -> ArrayLike:
+    """Clamp the integers of a list to ±2^53, one by one.
+
+    numpy finds a format for the list as a whole: an integer beyond 64 bits would make it objects, and one among
+    floats would be rounded first, which can move neighbours apart.
     """
-
-    def __init__(self, levelled: LevelledUtilities, counts: NDArray[np.intp], ends: list[int], shortest: int) -> None:
-        used = np.arange(len(counts))
-        before = np.cumsum(counts) - counts
-        sizes = (_WORD - shortest - used).astype(np.uint64)  # bits of a word behind the codeword
-        first_codewords = np.array([0, *ends[:-1]]) >> (levelled.depth - used)
-        shifts = first_codewords - before
-        self._unread = np.uint64(_WORD - shortest - levelled.depth)
-        self._ends = np.array(ends, dtype=np.uint64)
-        # A position is (word >> size) − shift, modulo 2^64. Words without a codeword, the last "level", begin with a 1.
-        self._sizes = np.append(sizes, np.uint64(_WORD - 1))
-        self._shifts = np.append(shifts, 1 - levelled.levels.size).astype(np.uint64)
-
-        # A stable sort keeps the outcomes of a level in order; of single bytes it takes linear time.
-        self.outcomes = np.argsort(levelled.levels.astype(np.uint8), kind="stable")
-        size = np.repeat(sizes, counts)
-        begin = (np.arange(size.size) + np.repeat(shifts, counts)).astype(np.uint64) << size
-        last = begin + ((np.uint64(1) << size) - np.uint64(1))
-        scale = np.repeat(np.ldexp(1.0, sizes.astype(np.intp)), counts)
-        probability = half_power(levelled.exponents[self.outcomes] - np.repeat(used, counts))
-        self.acceptance = float(probability @ scale) / 2.0**_WORD
-
-        accepted = ((probability - FILTER_ERROR) * scale).astype(np.uint64)
-        rejected = (np.maximum(1 - FILTER_ERROR - probability, 0) * scale).astype(np.uint64)
-        self.accepted_below = np.append(begin + accepted, np.uint64(0))
-        self.rejected_above = np.append(last - rejected, np.uint64(0))
-        if used[-1] == levelled.depth:  # where exponents are cut off: f = 0 there, which rejects nothing
-            self.accepted_below[before[-1] : -1] = 0
-
-        prefixes = np.arange(1 << _PREFIX, dtype=np.uint64) << np.uint64(_WORD - _PREFIX)
-        level = self._level(prefixes)
-        same = level == self._level(prefixes | np.uint64((1 << (_WORD - _PREFIX)) - 1))
-        self._level_of_prefix = np.where(same, level, _UNTOLD)
-
-    def _level(self, words: NDArray[np.uint64]) -> NDArray[np.intp]:
-        return np.searchsorted(self._ends, words >> self._unread, side="right")
-
-    def positions(self, words: NDArray[np.uint64]) -> NDArray[np.intp]:
-        """The position of the codeword that each word begins with."""
-        level = self._level_of_prefix[(words >> np.uint64(_WORD - _PREFIX)).view(np.int64)]
-        untold = np.flatnonzero(level == _UNTOLD)
-        level[untold] = self._level(words[untold])
-        return ((words >> self._sizes[level]) - self._shifts[level]).view(np.int64)
+    if not isinstance(utilities, Sequence):
+        return utilities
+    return [
+        min(max(int(utility), -_EXACT_INTEGERS), _EXACT_INTEGERS)
+        if isinstance(utility, Integral) and not isinstance(utility, bool)
+        else utility
+        for utility in utilities
+    ]
 
 
-class _BeginningWith(RandomBits):
-    """Bits that were drawn already, and then those of a source.
-
-    Args:
-        value: the bits drawn already, the first the most significant.
-        length: how many they are.
-        source: where further ones come from.
-    """
-
-    def __init__(self, value: int, length: int, source: RandomBits) -> None:
-        self._drawn = TapedBits(value, length)
-        self._source = source
-
-    def take(self, count: int) -> int:
-        """Draw bits; see `RandomBits.take`."""
-        drawn = min(count, self._drawn.left)
-        return (self._drawn.take(drawn) << (count - drawn)) | self._source.take(count - drawn)
+def _as_doubles(given: NDArray[np.generic]) -> NDArray[np.float64]:
+    kind, size = given.dtype.kind, given.dtype.itemsize
+    if (kind == "f" and size <= 8) or (kind in "iu" and size < 8):
+        return given.astype(np.float64)
+    if kind not in "iu":
+        raise TypeError(f"utilities must be floats of at most 64 bits or integers, not {given.dtype}")
+    highest = np.minimum(given, _EXACT_INTEGERS)
+    clamped: NDArray[np.integer] = highest if kind == "u" else np.maximum(highest, -_EXACT_INTEGERS)
+    return clamped.astype(np.float64)

@@ -1,4 +1,4 @@
-"""From a database's utilities to what exact mechanisms compute with: clamped, rescaled, rounded at random.
+"""How exact mechanisms take a database's utilities: clamped, rescaled, rounded at random.
 
 Exact mechanisms see an outcome's *shortfall*, how far its utility lies below the top of a public range, in
 units of the sensitivity Δu. Clamping to a range that does not depend on the database moves neighbouring
@@ -32,10 +32,10 @@ Utilities = Sequence[float | Fraction] | NDArray[Any]
 
 
 def clamp(name: str, value: float | Fraction, lower: mpq, upper: mpq) -> mpq:
-    """Take the number of [lower, upper] that is nearest to a number of the database.
+    """Return the number in [lower, upper] that is nearest to a number from the database.
 
-    Infinite values are clamped as others are. A NaN counts as the lower end: some number it must be, since an
-    error would tell that there was one.
+    Infinite values are clamped like any other. NaN counts as the lower end: it has to count as some number, because an
+    error would tell that it was there.
 
     Raises:
         TypeError: `value` is neither a float nor a rational number.
@@ -71,7 +71,7 @@ class UtilityScale:
 
         Raises:
             TypeError: a utility is neither a float nor a rational number.
-            ValueError: there are none, or the array has not one dimension.
+            ValueError: `utilities` is empty, or an array that is not one-dimensional.
         """
         if isinstance(utilities, np.ndarray):
             if utilities.ndim != 1:

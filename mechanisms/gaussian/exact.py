@@ -2,11 +2,11 @@
 
 The answer is rounded to a multiple of 2^k first, and integer noise n with P[n] ∝ exp(−n²/2σ²) is added in steps of
 2^k. The reference path is Canonne, Kamath and Steinke 2020, 'The Discrete Gaussian for Differential Privacy',
-Algorithm 3: no number is ever approximated. The fast path, `mechanisms.gaussian.discrete_fast`, has the same law by
+Algorithm 3: no number is ever approximated. The fast path, `mechanisms.gaussian.exact_fast`, has the same law by
 inversion.
 
 Privacy is that of the *discrete* law, `exact_discrete_gaussian_delta`; they add noise to an integer answer, and
-`mechanisms.grid` proves what rounding a real one does to its sensitivity.
+`mechanisms.grid` proves what rounding a real answer does to its sensitivity.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def exact_discrete_gaussian(
     Answers beyond the grid count as its ends, and so do outputs: both are maps that do not look at the data.
 
     Args:
-        answer: the true answer f(d).
+        answer: the true answer f(D).
         bits: the source of randomness.
         sigma: σ of the noise, positive; a float stands for the rational that it is.
         grid: the public grid of outputs.

@@ -23,10 +23,10 @@ from mechanisms.grid import Grid
 from mechanisms.randomness import RandomBits
 
 Tail = Callable[[int, int], Enclosure]
-"""T(k), enclosed with so many bits of precision."""
+"""Encloses T(k); the second argument is the precision in bits."""
 
 Guess = Callable[[float | mpq], int]
-"""Roughly the k for a uniform: wrong guesses cost time and nothing else."""
+"""Guesses the k of a uniform: a wrong guess costs time and nothing else."""
 
 Filter = Callable[[NDArray[np.uint64]], tuple[NDArray[np.float64], NDArray[np.intp]]]
 """The outcomes for an array of words, each the first 64 bits of a uniform, and the indices of those undecided."""
@@ -43,7 +43,7 @@ def invert(tail: Tail, guess: Guess, bits: RandomBits, known: int = 0, width: in
         guess: where to look first.
         bits: the source of the unknown bits of U.
         known: the first bits of U.
-        width: how many they are.
+        width: the number of bits known.
 
     Returns:
         The outcome.

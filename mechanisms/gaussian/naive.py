@@ -1,11 +1,11 @@
-"""The Gaussian mechanism as textbooks and libraries write it: f(d) + σ·Z in floating point.
+"""The Gaussian mechanism as textbooks and libraries write it: f(D) + σ·Z in floating point.
 
 Four samplers of Z. Each maps finitely many uniforms through rounded functions, so that only some doubles can come out:
 answer + σ·Z then has a support with holes that move with the answer, and an output that falls in one answer's hole and
 not in the other's tells them apart (Mironov 2012 for Laplace; Jin, McMurtry, Rubinstein and Ohrimenko 2022, 'Are We
 There Yet? Timing and Floating-Point Attacks on Differential Privacy Systems', for the Gaussian).
 
-Against their descriptions: logarithms are taken of 1 − U, since numpy's uniforms include 0 and exclude 1.
+Where we differ from the sources: we take logarithms of 1 − U, since numpy's uniforms include 0 and exclude 1.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def box_muller(
     """Draw normals in pairs, √(−2·ln U₁)·(cos 2πU₂, sin 2πU₂), each pair side by side (Box and Muller 1958).
 
     Args:
-        count: how many; of an odd last pair only the cosine is kept.
+        count: how many normals; if it is odd, the last pair gives only its cosine.
         rng: the source of uniforms.
         dtype: the format of uniforms, functions and normals.
 
@@ -45,7 +45,7 @@ def polar(count: int, rng: np.random.Generator) -> NDArray[np.float64]:
     """Draw normals in pairs, (V₁, V₂)·√(−2·ln(S)/S) for (V₁, V₂) uniform in the unit disc and S = V₁² + V₂².
 
     Args:
-        count: how many; of an odd last pair only the first is kept.
+        count: how many normals; if it is odd, the last pair gives only its first.
         rng: the source of uniforms.
 
     Returns:
@@ -86,7 +86,7 @@ def naive_gaussian(
     """Add Gaussian noise to an answer, in the sampler's format.
 
     Args:
-        answer: the true answer f(d).
+        answer: the true answer f(D).
         trials: how many outputs.
         rng: the source of randomness.
         sigma: standard deviation of the noise, positive; textbooks take `privacy.classical_sigma`.

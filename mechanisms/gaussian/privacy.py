@@ -1,4 +1,4 @@
-"""What Gaussian noise really promises: certified δ(ε) of the normal and of the discrete Gaussian, and calibration.
+"""The privacy of Gaussian noise: certified δ(ε) of the normal and of the discrete Gaussian, and calibration.
 
 Both mechanisms add noise X to an answer that a neighbour moves by at most Δ. Log-concave symmetric noise leaks most
 through an event [x, ∞) and at a move of all of Δ, and the likelihood ratio reaches e^ε at one point, which leaves
@@ -47,7 +47,10 @@ def classical_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> f
         ValueError: an argument is outside its range.
     """
     if not 0 < epsilon < 1:
-        raise ValueError(f"epsilon must lie in (0, 1), where the classical formula is proved, not {epsilon}")
+        raise ValueError(
+            f"epsilon must lie in (0, 1), where the classical formula is proved, not {epsilon}; "
+            "gaussian_sigma takes any epsilon above 0"
+        )
     _check_delta(delta)
     positive_rational("sensitivity", sensitivity)
     return sensitivity * math.sqrt(2 * math.log(1.25 / delta)) / epsilon

@@ -5,8 +5,8 @@ The answer is rounded to a multiple of 2^k first, and integer noise n with P[n] 
 
 Sources: Canonne, Kamath and Steinke 2020, 'The Discrete Gaussian for Differential Privacy', section 5.2,
 Algorithm 2; Ghosh, Roughgarden and Sundararajan 2009, 'Universally Utility-Maximizing Privacy Mechanisms',
-section 2 (the geometric mechanism). They add the noise to an integer answer; we prove in `mechanisms.grid` what
-rounding a real one does to its sensitivity, and clamp to the grid.
+section 2 (the geometric mechanism). They add the noise to an integer answer; `mechanisms.grid` proves what
+rounding a real one does to its sensitivity. We also clamp to the grid.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mechanisms.parameters import positive_rational
 from mechanisms.randomness import RandomBits
 
 INTEGER_LIMIT = 1 << 61
-"""Where noisy integers end, for one draw and for many: far from what is ever counted, and safe in 64 bits."""
+"""The largest noisy integer, for one draw and for many: far beyond any count, and safe in 64 bits."""
 
 
 def discrete_laplace(scale: Fraction, bits: RandomBits) -> int:

@@ -1,10 +1,10 @@
-"""The Laplace mechanism as textbooks and libraries write it: y = f(D) + Lap(Δ/ε), all in binary64; randomized response.
+"""The Laplace mechanism as textbooks and libraries write it: y = f(D) + Lap(Δ/ε), all in binary64.
 
 The flaw (Mironov 2012, 'On Significance of the Least Significant Bits for Differential Privacy', section 4): the
 uniform has 2^53 values, so the noise has at most 2^54 and wide gaps between them; the rounded sums f(D) + noise
 of two neighbours are different sets of doubles, and the last bits of y tell which. Haney et al. 2022
 ('Precision-based attacks and interval refining'): the addition rounds to the finer of the grids of its operands,
-so that how many trailing bits of y are 0 tells of f(D) whatever the sampler.
+and the number of trailing zero bits of y tells something of f(D), whatever the sampler.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def naive_laplace_inverse_cdf(
 ) -> NDArray[np.float64]:
     """Add Laplace noise drawn by the inverse CDF, −b·sign(V)·log(1 − 2|V|) for V uniform in [−½, ½).
 
-    V = −½, one draw in 2^53, gives −∞: the textbooks' formula does so too.
+    V = −½, one draw in 2^53, gives −∞, as it does in the textbooks' formula.
 
     Args:
         answer: the true answer f(D).
@@ -35,7 +35,7 @@ def naive_laplace_inverse_cdf(
     Raises:
         ValueError: a parameter is out of its range.
     """
-    scale = _noise_scale(epsilon, sensitivity)
+    scale = noise_scale(epsilon, sensitivity)
     centred = rng.random(trial_count(trials)) - 0.5
     with np.errstate(divide="ignore"):
         noise: NDArray[np.float64] = -scale * np.sign(centred) * np.log(1 - 2 * np.abs(centred))
@@ -46,7 +46,7 @@ def naive_laplace_numpy(
     answer: float, trials: int, rng: np.random.Generator, *, epsilon: float, sensitivity: float = 1.0
 ) -> NDArray[np.float64]:
     """Add Laplace noise drawn by `numpy.random.Generator.laplace`; see `naive_laplace_inverse_cdf`."""
-    return answer + rng.laplace(0.0, _noise_scale(epsilon, sensitivity), trial_count(trials))
+    return answer + rng.laplace(0.0, noise_scale(epsilon, sensitivity), trial_count(trials))
 
 
 def naive_laplace_numpy_legacy(
@@ -57,69 +57,15 @@ def naive_laplace_numpy_legacy(
     See `naive_laplace_inverse_cdf`.
     """
     legacy = np.random.RandomState(int(rng.integers(2**32)))
-    return answer + legacy.laplace(0.0, _noise_scale(epsilon, sensitivity), trial_count(trials))
+    return answer + legacy.laplace(0.0, noise_scale(epsilon, sensitivity), trial_count(trials))
 
 
-def naive_two_sided_geometric(
-    answer: int, trials: int, rng: np.random.Generator, *, epsilon: float, sensitivity: float = 1.0
-) -> NDArray[np.int64]:
-    """Add to an integer the difference of two geometric variates, each counted in a loop, as textbooks define them.
-
-    The flaw: the loops run once for every step of the noise, so that the time taken tells how large it is. And the
-    binary64 ratio e^(−ε/Δ) is rounded, so that ε is met only nearly.
-
-    Args:
-        answer: the true answer f(D).
-        trials: how many outputs to draw.
-        rng: the source of randomness.
-        epsilon: privacy parameter, above 0.
-        sensitivity: how far neighbouring answers can be apart, above 0.
-
-    Returns:
-        Array of `trials` outputs.
+def noise_scale(epsilon: float, sensitivity: float) -> float:
+    """Return Δ/ε.
 
     Raises:
-        ValueError: a parameter is out of its range.
+        ValueError: a parameter is not above 0 and finite.
     """
-    ratio = np.exp(-1 / _noise_scale(epsilon, sensitivity))
-
-    def successes() -> int:
-        count = 0
-        while rng.random() < ratio:
-            count += 1
-        return count
-
-    return np.array([answer + successes() - successes() for _ in range(trial_count(trials))], dtype=np.int64)
-
-
-def naive_randomized_response(
-    truth: bool, trials: int, rng: np.random.Generator, *, epsilon: float
-) -> NDArray[np.bool_]:
-    """Tell the truth when one uniform is below e^ε/(1 + e^ε), its opposite otherwise.
-
-    The flaw: for ε > 37 the probability rounds to 1 and no answer is ever a lie; beyond 709 it is NaN and all are.
-
-    Args:
-        truth: the private bit.
-        trials: how many outputs to draw.
-        rng: the source of randomness.
-        epsilon: privacy parameter, above 0.
-
-    Returns:
-        Array of `trials` answers.
-
-    Raises:
-        ValueError: a parameter is out of its range.
-    """
-    positive_rational("epsilon", epsilon)
-    with np.errstate(over="ignore", invalid="ignore"):
-        odds = np.exp(np.float64(epsilon))
-        keep = odds / (1 + odds)
-    truthful: NDArray[np.bool_] = rng.random(trial_count(trials)) < keep
-    return truthful if truth else ~truthful
-
-
-def _noise_scale(epsilon: float, sensitivity: float) -> float:
     positive_rational("epsilon", epsilon)
     positive_rational("sensitivity", sensitivity)
     return float(sensitivity) / float(epsilon)

@@ -1,4 +1,4 @@
-"""The integers that the frameworks derive from epsilon and delta, rounded to the side of privacy.
+"""The integers that the mechanisms derive from epsilon and delta, rounded so that privacy never suffers.
 
 Both come from logarithms of rationals, computed by MPFR with directed rounding.
 """
@@ -17,7 +17,7 @@ _PRECISION = 128
 
 
 def failure_probability(delta: float | Fraction) -> Fraction:
-    """Take `delta` as an exact rational.
+    """Check `delta` and return it as an exact rational.
 
     Raises:
         TypeError: `delta` is not a number.
@@ -30,11 +30,11 @@ def failure_probability(delta: float | Fraction) -> Fraction:
 
 
 def tail_threshold(epsilon: Fraction, delta: Fraction) -> int:
-    """The least integer T that discrete Laplace noise of scale 1/epsilon reaches with probability at most `delta`.
+    """Return the least T that discrete Laplace noise of scale 1/epsilon reaches with probability at most `delta`.
 
     With q = e^−ε that probability is q^T/(1 + q), so T = ⌈(ln(1/δ) − ln(1 + q))/ε⌉. The numerator is transcendental
-    and rounded upwards with 128 bits, so that the tail never exceeds δ, and T is the least such integer but where the
-    quotient lies nearer to an integer than that can tell.
+    and rounded upwards to 128 bits, so the tail never exceeds δ. T is the least such integer, unless the quotient lies
+    nearer to an integer than 128 bits can tell.
 
     Args:
         epsilon: one over the noise's scale, positive.
@@ -49,7 +49,7 @@ def tail_threshold(epsilon: Fraction, delta: Fraction) -> int:
 
 
 def smoothing_steps(epsilon: Fraction, delta: Fraction) -> int:
-    """The integer J = ⌈2·ln(2/δ)/ε⌉, for which 1 + 1/J ≤ 1 + β ≤ e^β with β = ε/(2·ln(2/δ)).
+    """Return the integer J = ⌈2·ln(2/δ)/ε⌉, for which 1 + 1/J ≤ 1 + β ≤ e^β with β = ε/(2·ln(2/δ)).
 
     Args:
         epsilon: the privacy loss, positive.

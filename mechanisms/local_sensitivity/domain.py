@@ -1,7 +1,7 @@
 """The public domain of a record: a range of a public grid, counted in steps.
 
-Every value that depends on the data becomes an integer, a number of grid steps, before any of it is added up. From
-there on the arithmetic is exact, and what a person can change is an integer that the proofs in README.md count.
+Every value that depends on the data becomes an integer, a number of grid steps, before anything is added up. From then
+on the arithmetic is exact, and README.md proves how many steps one person can change.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Domain:
 
     @cached_property
     def width(self) -> int:
-        """How many steps lead from lower to upper."""
+        """The number of steps from lower to upper."""
         return self.grid.steps_of("upper", self.upper) - self._lower_steps
 
     @property
@@ -78,7 +78,7 @@ class Domain:
         return self.width // 2
 
     def privacy_loss(self, epsilon: float | Fraction) -> Fraction:
-        """Take the privacy loss of a mechanism whose noise has a scale of 2·`width`/ε steps at most.
+        """Check the ε of a mechanism whose noise has a scale of at most 2·`width`/ε steps, and return it as a rational.
 
         Raises:
             TypeError: `epsilon` is not a number.
@@ -105,14 +105,14 @@ class Domain:
             ValueError: `values` is not one-dimensional.
         """
         array = doubles("values", values)
-        with np.errstate(all="ignore"):  # what a record overflows must be nobody's warning
+        with np.errstate(all="ignore"):  # a warning would tell that a record overflows
             steps = np.rint(array / float(self.grid.step)) - float(self._lower_steps)
         return np.where(np.isnan(steps), self.middle, np.clip(steps, 0, self.width)).astype(np.int64)
 
     def value(self, position: int) -> float:
-        """The grid point at a position, which may lie outside the range."""
+        """Return the grid point at a position, which may lie outside the range."""
         return self.grid.value(self._lower_steps + position)
 
     def values(self, positions: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The grid points at positions of at most 2^61 in modulus, shape (n,); see `value`."""
+        """Return the grid points at positions of at most 2^61 in modulus, shape (n,); see `value`."""
         return self.grid.values(self._lower_steps + positions)

@@ -18,13 +18,14 @@ from __future__ import annotations
 from fractions import Fraction
 
 from mechanisms.coins import bernoulli_exp, uniform_below
-from mechanisms.exponential.base_e import WIDEST_RANGE, exact_exponential_base_e
+from mechanisms.exponential.exact import exact_exponential
+from mechanisms.exponential.levels import WIDEST_RANGE
 from mechanisms.exponential.utilities import Utilities, UtilityScale, round_at_random
 from mechanisms.laplace.exact import discrete_laplace
 from mechanisms.parameters import exact_rational, positive_rational
 from mechanisms.randomness import RandomBits
 
-exact_gumbel_noisy_max = exact_exponential_base_e
+exact_gumbel_noisy_max = exact_exponential
 
 
 def exact_exponential_noisy_max(
@@ -38,8 +39,8 @@ def exact_exponential_noisy_max(
 ) -> int:
     """Permute and flip: go through the outcomes in random order until a coin Bernoulli(e^(−γ)) comes up.
 
-    γ = ε·(max u − u)/(2Δu), and twice that if utilities are monotone. The best outcome's coin always comes up. There
-    is nothing to restart: a round leaves one outcome fewer.
+    γ = ε·(max u − u)/(2Δu), and twice that if utilities are monotone. The coin of the best outcome always comes
+    up. There is nothing to restart: each round leaves one outcome fewer.
 
     Args:
         utilities: one utility an outcome; larger is better. Floats stand for the rationals that they are.
@@ -93,5 +94,5 @@ def exact_laplace_noisy_max(
 
 
 def _noise_scale(epsilon: float | Fraction, monotone: bool) -> Fraction:
-    """The noise's scale in units of Δu."""
+    """Return the scale of the noise in units of Δu."""
     return (1 if monotone else 2) / positive_rational("epsilon", epsilon)

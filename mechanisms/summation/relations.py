@@ -23,7 +23,7 @@ def sum_sensitivity(lower: Number, upper: Number, relation: Relation) -> Number:
         max(|lower|, |upper|) under add-remove, upper − lower under substitute.
 
     Raises:
-        ValueError: lower ≥ upper, a bound is not finite, or the relation is none of the two.
+        ValueError: lower ≥ upper, a bound is not finite, or the relation is neither of the two.
     """
     if not -float("inf") < lower < upper < float("inf"):
         raise ValueError(f"lower must be less than upper, both finite, not {lower} against {upper}")

@@ -11,7 +11,7 @@ import numpy as np
 from attacklab.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, Format
 from attacklab.targets import Target
 from mechanisms.grid import Grid
-from mechanisms.laplace.rounded_ideal import exact_rounded_laplace_fast
+from mechanisms.laplace.exact_rounded import exact_rounded_laplace_fast
 from mechanisms.randomness import SeededBits
 
 TYPES: dict[Format, Any] = {

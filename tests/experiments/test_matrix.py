@@ -60,8 +60,8 @@ def test_no_exact_target_is_refuted_by_anything(cells: Cells) -> None:
         ("naive_laplace_numpy", "low bit laplace"),
         ("naive_laplace_numpy", "integer cast"),
         ("naive_gaussian_polar", "low bit gaussian"),
-        ("naive_legacy_histogram", "generator state"),
-        ("naive_int16_sum", "sum sensitivity"),
+        ("naive_histogram", "generator state"),
+        ("naive_age_sum_int16", "sum sensitivity"),
         ("naive_ptr_mean", "missing clip"),
         ("naive_randomized_response", "exact law"),
         ("naive_two_sided_geometric", "work"),
@@ -94,7 +94,7 @@ def test_a_target_that_nothing_refutes_is_named_and_so_is_what_else_it_takes(dat
 def test_work_is_counted_of_twins_whose_rows_it_shows_in(cells: Cells) -> None:
     counted = {row for (row, column), cell in cells.items() if column == "work" and cell != matrix.cell([])}
     assert counted == set(matrix.COUNTED)
-    assert cells["exact_fixed_work_geometric", "work"].verdict is Verdict.NOT_DETECTED
+    assert cells["exact_two_sided_geometric", "work"].verdict is Verdict.NOT_DETECTED
 
 
 def test_an_exact_law_shows_the_delta_it_needs_and_not_the_advantage_that_is_allowed(cells: Cells) -> None:

@@ -19,7 +19,7 @@ def test_parameters_not_above_zero_are_named(value: float) -> None:
 
 
 @pytest.mark.parametrize("value", ["1", None, True, 1j, [1]])
-def test_parameters_that_are_no_numbers_are_named(value: object) -> None:
+def test_parameters_that_are_not_numbers_are_named(value: object) -> None:
     with pytest.raises(TypeError, match="epsilon"):
         positive_rational("epsilon", value)  # type: ignore[arg-type]
 
@@ -38,7 +38,7 @@ def test_a_negative_number_of_trials_is_refused() -> None:
 
 
 @pytest.mark.parametrize("trials", [2.0, "3", None])
-def test_a_number_of_trials_that_is_no_integer_is_refused(trials: object) -> None:
+def test_a_number_of_trials_that_is_not_an_integer_is_refused(trials: object) -> None:
     assert trial_count(np.int64(3)) == 3
     with pytest.raises(TypeError, match="trials must be an integer"):
         trial_count(trials)  # type: ignore[arg-type]

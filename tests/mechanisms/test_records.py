@@ -12,7 +12,7 @@ import pytest
 from mechanisms.grid import Grid
 from mechanisms.local_sensitivity.domain import Domain
 from mechanisms.records import doubles
-from mechanisms.summation.exact import Bounds
+from mechanisms.summation.bounds import Bounds
 
 
 @pytest.mark.parametrize("kind", [list, tuple, lambda values: np.array(values, dtype=object)])
@@ -21,14 +21,14 @@ def test_integers_beyond_the_largest_double_count_as_infinite(kind: Any) -> None
     np.testing.assert_array_equal(found, [math.inf, 0.5, -math.inf, math.nan, 3.0])
 
 
-def test_a_wide_float_that_overflows_is_no_event_to_a_caller_whose_numpy_raises() -> None:
+def test_a_wide_float_that_overflows_raises_nothing_for_a_caller_whose_numpy_raises() -> None:
     wide = np.array(["1e4000", "-1e4000", "1e-4000"], dtype=np.longdouble)
     with np.errstate(all="raise"):
         assert doubles("records", wide).tolist() == [math.inf, -math.inf, 0.0]
 
 
 @pytest.mark.parametrize("values", [3.0, [[1.0]], np.zeros((2, 2))])
-def test_what_is_no_vector_is_refused_by_name(values: Any) -> None:
+def test_an_array_that_is_not_a_vector_is_refused_by_name(values: Any) -> None:
     with pytest.raises(ValueError, match="ages must be one-dimensional"):
         doubles("ages", values)
 

@@ -16,8 +16,8 @@ from attacklab.referee import audit
 from attacklab.targets import Target
 from mechanisms.grid import Grid
 from mechanisms.local_sensitivity.domain import Domain
-from mechanisms.local_sensitivity.exact import prepare_sum_over_count
-from mechanisms.local_sensitivity.naive import naive_sum_over_count
+from mechanisms.local_sensitivity.sum_over_count.exact import prepare_sum_over_count
+from mechanisms.local_sensitivity.sum_over_count.naive import naive_sum_over_count
 from mechanisms.randomness import SeededBits
 
 BOUNDS = (0.0, 100.0)

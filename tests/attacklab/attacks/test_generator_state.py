@@ -16,7 +16,7 @@ from attacklab.findings import Finding, Verdict
 from attacklab.referee import audit
 from attacklab.targets import Target
 from mechanisms.grid import Grid
-from mechanisms.laplace.inversion import exact_discrete_laplace_fast
+from mechanisms.laplace.exact_fast import exact_discrete_laplace_fast
 from mechanisms.randomness import SeededBits
 
 

@@ -16,8 +16,8 @@ from attacklab.floats import BFLOAT16, BINARY16, BINARY32, Format
 from attacklab.referee import audit
 from attacklab.targets import Target
 from mechanisms.grid import Grid
+from mechanisms.laplace.exact_rounded import exact_rounded_laplace_fast
 from mechanisms.laplace.naive import naive_laplace_numpy
-from mechanisms.laplace.rounded_ideal import exact_rounded_laplace_fast
 from tests.attacklab.attacks.making import exactly
 from tests.attacklab.narrow import NARROW, TYPES, carried, naive_laplace_in
 

@@ -11,8 +11,9 @@ from attacklab.findings import Verdict
 from attacklab.neighbours import Relation
 from attacklab.targets import Target
 from mechanisms.grid import Grid
-from mechanisms.local_sensitivity.naive import naive_sum_over_count
-from mechanisms.summation.exact import Bounds, exact_bounded_mean_fast, exact_bounded_sum_fast
+from mechanisms.local_sensitivity.sum_over_count.naive import naive_sum_over_count
+from mechanisms.summation.bounds import Bounds
+from mechanisms.summation.exact_fast import exact_bounded_mean_fast, exact_bounded_sum_fast
 from tests.attacklab.attacks.making import exactly
 from tests.attacklab.attacks.means import (
     BOUNDS,

@@ -21,8 +21,8 @@ from attacklab.referee import audit
 from attacklab.targets import Target
 from experiments.precision import left_out
 from mechanisms.grid import Grid
+from mechanisms.laplace.exact_rounded import exact_rounded_laplace_fast
 from mechanisms.laplace.naive import naive_laplace_inverse_cdf, naive_laplace_numpy
-from mechanisms.laplace.rounded_ideal import exact_rounded_laplace_fast
 from tests.attacklab.attacks.making import exactly
 from tests.attacklab.narrow import NARROW, TYPES, carried, exact_laplace_in, naive_laplace_in
 

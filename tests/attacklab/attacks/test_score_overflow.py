@@ -13,7 +13,7 @@ from attacklab.attacks.score_overflow import ScoreOverflow
 from attacklab.findings import Finding, Verdict
 from attacklab.referee import audit
 from attacklab.targets import Target
-from mechanisms.exponential.levels import exact_exponential_fast
+from mechanisms.exponential.exact_fast import exact_exponential_fast
 from mechanisms.exponential.naive import naive_exponential, naive_exponential_stabilised
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max
 from mechanisms.noisy_max.naive import naive_laplace_noisy_max

@@ -16,12 +16,13 @@ from attacklab.floats import Format
 from attacklab.neighbours import Relation
 from attacklab.referee import audit
 from attacklab.targets import Target
-from mechanisms.exponential.levels import exact_exponential_fast
+from mechanisms.exponential.exact_fast import exact_exponential_fast
 from mechanisms.exponential.naive import naive_exponential_stabilised
 from mechanisms.grid import Grid
+from mechanisms.laplace.exact_rounded import exact_rounded_laplace_fast
 from mechanisms.laplace.naive import naive_laplace_numpy
-from mechanisms.laplace.rounded_ideal import exact_rounded_laplace_fast
-from mechanisms.summation.exact import Bounds, exact_bounded_mean_fast, exact_bounded_sum_fast
+from mechanisms.summation.bounds import Bounds
+from mechanisms.summation.exact_fast import exact_bounded_mean_fast, exact_bounded_sum_fast
 from mechanisms.summation.naive import naive_bounded_mean, naive_bounded_sum
 from tests.attacklab.attacks.making import exactly, scenarios_of
 from tests.attacklab.narrow import NARROW, exact_laplace_in

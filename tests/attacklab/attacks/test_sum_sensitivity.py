@@ -21,7 +21,8 @@ from attacklab.targets import Target
 from mechanisms.grid import Grid
 from mechanisms.laplace.naive import naive_laplace_numpy
 from mechanisms.randomness import SeededBits
-from mechanisms.summation.exact import Bounds, exact_bounded_mean_fast, exact_bounded_sum_fast
+from mechanisms.summation.bounds import Bounds
+from mechanisms.summation.exact_fast import exact_bounded_mean_fast, exact_bounded_sum_fast
 from mechanisms.summation.naive import (
     Summation,
     correctly_rounded_sum,

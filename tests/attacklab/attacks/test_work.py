@@ -14,9 +14,9 @@ from attacklab.neighbours import NeighbouringPair
 from attacklab.observed_work import with_bits_drawn, with_bits_taken
 from attacklab.referee import audit
 from attacklab.targets import Target
-from mechanisms.exponential.base_two import BaseTwoEta
-from mechanisms.laplace.fixed_work import exact_fixed_work_geometric
-from mechanisms.laplace.naive import naive_two_sided_geometric
+from mechanisms.exponential.base2.eta import BaseTwoEta
+from mechanisms.laplace.exact_geometric import exact_two_sided_geometric
+from mechanisms.laplace.naive_geometric import naive_two_sided_geometric
 
 RANGE = 7
 ANSWERS = NeighbouringPair(4, 3, None)
@@ -29,7 +29,7 @@ def naive(epsilon: float) -> Target:
 
 def fixed(epsilon: float) -> Target:
     eta = BaseTwoEta.from_epsilon(epsilon, y=8, monotone=True)
-    sampler = partial(exact_fixed_work_geometric, eta=eta, lower=0, upper=RANGE)
+    sampler = partial(exact_two_sided_geometric, eta=eta, lower=0, upper=RANGE)
     return with_bits_taken(Target.noise(naive_two_sided_geometric, epsilon=epsilon).exact(sampler))
 
 

@@ -37,7 +37,7 @@ from attacklab.laws import (
     normalised,
 )
 from mechanisms.coins import bernoulli, bernoulli_exp, uniform_below
-from mechanisms.exponential.base_e import exact_exponential_base_e
+from mechanisms.exponential.exact import exact_exponential
 from mechanisms.gaussian.exact import discrete_gaussian
 from mechanisms.laplace.exact import discrete_laplace
 from mechanisms.randomness import RandomBits, SeededBits, TapedBits, TapeEnded
@@ -301,7 +301,7 @@ def test_the_discrete_gaussian_is_ideal_within_2_to_the_minus_60(variance: Fract
 
 def test_the_base_e_exponential_mechanism_over_50_outcomes_is_ideal_within_2_to_the_minus_60() -> None:
     start = time.process_time()
-    law = enumerate_law(partial(exact_exponential_base_e, epsilon=Fraction(1)), tuple(range(50)))
+    law = enumerate_law(partial(exact_exponential, epsilon=Fraction(1)), tuple(range(50)))
     assert time.process_time() - start < 2
     assert deviation(law, normalised({u: exp_bounds(Fraction(u, 2)) for u in range(50)})).upper <= Fraction(1, 2**60)
 

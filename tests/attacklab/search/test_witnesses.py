@@ -20,7 +20,7 @@ from attacklab.strategies import drawn, neighbouring_pairs, pairs_of_utilities
 from attacklab.targets import Target
 from mechanisms.exponential.naive import naive_exponential
 from mechanisms.grid import Grid
-from mechanisms.laplace.inversion import exact_discrete_laplace_fast
+from mechanisms.laplace.exact_fast import exact_discrete_laplace_fast
 from mechanisms.laplace.naive import naive_laplace_numpy
 from mechanisms.randomness import SeededBits
 

@@ -1,254 +1,258 @@
-"""The exact exponential mechanism: its law in rational numbers, its privacy loss over all neighbours, bad input."""
+"""The base-e exponential mechanism's law, found by enumeration, against the ideal one from `decimal` with 80 digits."""
 
 from __future__ import annotations
 
 import math
-import subprocess
-import sys
 from collections.abc import Sequence
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
-from functools import partial
-from itertools import product
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from gmpy2 import mpq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mechanisms.exponential.base_two import BaseTwoEta
-from mechanisms.exponential.exact import LevelWeights, exact_exponential, exact_laplace_on_grid
-from mechanisms.exponential.weighted_sampling import (
-    Sampler,
-    sample_by_bisection,
-    sample_by_rejection,
-    sample_by_rejection_rounds,
+from attacklab.laws import Limits, enumerate_law
+from mechanisms.exponential.exact import (
+    bernoulli_scaled_exp,
+    enclose_scaled_exp,
+    exact_exponential,
+    propose,
 )
-from mechanisms.randomness import SeededBits, SystemBits, TapedBits
-from tests.mechanisms.enumeration import Law, law_of
+from mechanisms.randomness import RandomBits, SeededBits, TapedBits
 
-HALF = BaseTwoEta(1, 1)
-
-
-def decay_of(eta: BaseTwoEta) -> Fraction:
-    return Fraction(eta.x, 2**eta.y) ** eta.z
+DIGITS = Context(prec=80, Emin=-(10**18) + 1, Emax=10**18 - 1)
+TO_THE_60TH = Fraction(1, 2**60)
 
 
-def ideal_law(shortfalls: Sequence[Fraction], decay: Fraction) -> Law:
-    """The definition, averaged over every combination of roundings up and down."""
-    law = dict.fromkeys(range(len(shortfalls)), Fraction(0))
-    choices = [{(math.floor(s), 1 - s % 1), (math.ceil(s), s % 1)} for s in shortfalls]
-    for rounding in product(*choices):
-        share = math.prod((probability for _, probability in rounding), start=Fraction(1))
-        weights = [decay**level for level, _ in rounding]
-        for index, weight in enumerate(weights):
-            law[index] += share * weight / sum(weights)
-    return law
+def decimal(value: Fraction) -> Decimal:
+    return Decimal(value.numerator) / Decimal(value.denominator)
 
 
-def mechanism_law(utilities: Sequence[float | Fraction], **public: object) -> Law:
-    return law_of(partial(exact_exponential, utilities, **public))  # type: ignore[arg-type]
+def ideal_law(utilities: Sequence[float], rate: Fraction) -> list[Fraction]:
+    """The probabilities in proportion to exp(rate·u), off by less than 10^−70."""
+    best = max(map(Fraction, utilities))
+    with localcontext(DIGITS):
+        weights = [decimal(rate * (Fraction(utility) - best)).exp() for utility in utilities]
+        total = sum(weights)
+        return [Fraction(weight / total) for weight in weights]
 
 
-@pytest.mark.parametrize("sampler", [sample_by_rejection, sample_by_bisection])
-@pytest.mark.parametrize("eta", [HALF, BaseTwoEta(3, 2), BaseTwoEta(2, 3), BaseTwoEta(5, 3)], ids=str)
-@pytest.mark.parametrize("utilities", [(2,), (0, 0, 0), (3, 1, 2), (1, 3, 1, 0)], ids=str)
-def test_integer_utilities_give_the_ideal_law_exactly(
-    sampler: Sampler, eta: BaseTwoEta, utilities: tuple[int, ...]
-) -> None:
-    law = mechanism_law(utilities, eta=eta, utility_range=(0, 3), sampler=sampler)
-    assert law == ideal_law([Fraction(3 - u) for u in utilities], decay_of(eta))
+def law_of(utilities: Any, **parameters: Any) -> tuple[list[Fraction], Fraction]:
+    """The probabilities that are known of each outcome, and the mass whose outcome is not."""
+    law = enumerate_law(lambda bits: exact_exponential(utilities, bits, **parameters))
+    masses = [Fraction(*law.mass(outcome).as_integer_ratio()) for outcome in range(len(utilities))]
+    assert sum(masses) + Fraction(*law.unresolved.as_integer_ratio()) == 1
+    return masses, Fraction(*law.unresolved.as_integer_ratio())
 
 
-def test_a_minimum_of_rounds_gives_the_ideal_law_exactly() -> None:
-    two_rounds = partial(sample_by_rejection_rounds, rounds=2)
-    law = mechanism_law((1, 0, 1), eta=BaseTwoEta(3, 2), utility_range=(0, 1), sampler=two_rounds)
-    assert law == ideal_law([Fraction(0), Fraction(1), Fraction(0)], Fraction(3, 4))
+def assert_is_ideal(utilities: Sequence[float], rate: Fraction, **parameters: Any) -> None:
+    masses, unresolved = law_of(np.array(utilities, dtype=np.float64), **parameters)
+    assert unresolved <= TO_THE_60TH
+    for mass, ideal in zip(masses, ideal_law(utilities, rate), strict=True):
+        assert mass - Fraction(1, 10**70) <= ideal <= mass + unresolved + Fraction(1, 10**70)
 
 
 @pytest.mark.parametrize(
-    ("utilities", "sensitivity"),
+    "utilities",
     [
-        ((0.5, 1.25, 3.0), 1),
-        ((Fraction(1, 3), 2), 1),
-        ((0.5, 1.0, 2.5), Fraction(1, 2)),
-        ((0.5, 1.0, 2.0), Fraction(3, 2)),
+        [0.0, 1.0],
+        [0.1, 0.2, 0.3],
+        [1.0, 1.0, 1.0],
+        [-0.0, 0.0, 5e-324],
+        [3.0, -40.0, 2.5, 2.5],
+        [1e16, 1e16 + 2, 1e16 - 6],
+        [2 * math.log(2) * k for k in range(12)],  # gaps within an ulp of a whole number of levels
+        [math.nextafter(2 * math.log(2) * k, math.inf) for k in range(12)],
     ],
-    ids=str,
 )
-def test_other_utilities_give_the_ideal_law_averaged_over_their_roundings(
-    utilities: tuple[float, ...], sensitivity: Fraction
-) -> None:
-    eta = BaseTwoEta(3, 2)
-    law = mechanism_law(utilities, eta=eta, utility_range=(0, 3), sensitivity=sensitivity)
-    assert law == ideal_law([(3 - Fraction(u)) / sensitivity for u in utilities], decay_of(eta))
-
-
-def test_the_law_does_not_depend_on_how_far_the_range_reaches_beyond_the_utilities() -> None:
-    narrow = mechanism_law((3, 1, 2), eta=BaseTwoEta(3, 2), utility_range=(1, 3))
-    assert narrow == mechanism_law((3, 1, 2), eta=BaseTwoEta(3, 2), utility_range=(-7, 11))
-
-
-def losses(laws: dict[tuple[Fraction, ...], Law], sensitivity: Fraction, monotone: bool) -> list[Fraction]:
-    """P[o]/P′[o] for every outcome and every ordered pair of neighbouring utilities."""
-    return [
-        laws[first][outcome] / laws[second][outcome]
-        for first, second in product(laws, repeat=2)
-        if all(abs(a - b) <= sensitivity for a, b in zip(first, second, strict=True))
-        and (not monotone or all(a >= b for a, b in zip(first, second, strict=True)))
-        for outcome in laws[first]
-    ]
-
-
-@pytest.mark.parametrize("sensitivity", [Fraction(1, 2), Fraction(1), Fraction(2, 3)])
-def test_the_loss_over_all_neighbours_stays_within_twice_eta_and_within_eta_if_monotone(sensitivity: Fraction) -> None:
-    eta = BaseTwoEta(3, 2)
-    grid = [Fraction(k, 3) for k in range(5)]
-    laws = {
-        utilities: mechanism_law(utilities, eta=eta, utility_range=(0, Fraction(4, 3)), sensitivity=sensitivity)
-        for utilities in product(grid, repeat=3)
-    }
-    growth = 1 / decay_of(eta)
-    assert max(losses(laws, sensitivity, monotone=False)) <= growth**2
-    assert max(losses(laws, sensitivity, monotone=False)) > growth
-    falling = losses(laws, sensitivity, monotone=True)
-    assert max(max(falling), 1 / min(falling)) <= growth
-
-
-def rounded_at_half(others: int) -> tuple[Fraction, Fraction]:
-    """In closed form, an outcome's probability at ½ beside others at 0, and at 0 beside others at ½."""
-    before = (Fraction(1, 1 + others) + Fraction(2, 2 + others)) / 2
-    after = sum(Fraction(math.comb(others, up), (1 + others + up) * 2**others) for up in range(others + 1))
-    return before, Fraction(after)
-
-
-def test_rounding_at_sensitivity_one_half_without_rescaling_is_not_private() -> None:
-    """η = 1, Δu = ½: the claimed base-2 loss is 2·1·½ = 1. One outcome falls by ½, ten others rise by ½."""
-    unscaled = partial(mechanism_law, eta=HALF, utility_range=(0, 1), sensitivity=1)
-    half = Fraction(1, 2)
-    before, after = unscaled((half, *[0] * 10))[0], unscaled((0, *[half] * 10))[0]
-    assert (before, after) == rounded_at_half(10)
-    assert before > 2 * after
-
-
-def test_the_loss_of_rounding_at_sensitivity_one_half_reaches_1_16() -> None:
-    """Beside 300 others; its limit is log2(9/4) = 1.1699."""
-    before, after = rounded_at_half(300)
-    assert 1.16 < math.log2(before / after) < math.log2(9 / 4)
-
-
-@pytest.mark.parametrize("shortfall", [8, 9, 40])
-def test_a_light_outcome_beside_sixty_three_heavy_ones_keeps_its_probability(shortfall: int) -> None:
-    law = mechanism_law((0,) * 63 + (-shortfall,), eta=HALF, utility_range=(-50, 0))
-    assert law[63] == Fraction(1, 63 * 2**shortfall + 1)
-
-
-def test_eighty_seven_outcomes_have_their_exact_law() -> None:
-    law = mechanism_law(tuple(-u for u in range(87)), eta=HALF, utility_range=(-86, 0))
-    assert law == {u: Fraction(2 ** (86 - u), 2**87 - 1) for u in range(87)}
+def test_the_law_is_the_ideal_one(utilities: list[float]) -> None:
+    assert_is_ideal(utilities, Fraction(1, 2), epsilon=1)
 
 
 @given(
-    st.builds(lambda y, z, data: (y, z, data), st.integers(1, 9), st.integers(1, 3), st.data()),
-    st.sets(st.integers(0, 40), min_size=1),
-    st.integers(0, 5),
+    st.lists(st.floats(-50, 50), min_size=1, max_size=5),
+    st.fractions(Fraction(1, 100), 4, max_denominator=1000),
+    st.fractions(Fraction(1, 10), 10, max_denominator=1000),
 )
-def test_weights_and_their_total_are_the_powers_in_units_of_the_finest_bit(
-    drawn: tuple[int, int, st.DataObject], levels: set[int], slack: int
+def test_the_law_is_the_ideal_one_for_any_rational_epsilon_and_sensitivity(
+    utilities: list[float], epsilon: Fraction, sensitivity: Fraction
 ) -> None:
-    y, z, data = drawn
-    eta = BaseTwoEta(data.draw(st.integers(1, 2**y - 1)), y, z)
-    counts = tuple(data.draw(st.integers(1, 5)) for _ in levels)
-    spread = max(levels) + slack
-    weights = LevelWeights(eta, spread, tuple(sorted(levels)), counts)
-    unit = decay_of(eta).denominator ** spread
-    expected = [count * decay_of(eta) ** level * unit for level, count in zip(sorted(levels), counts, strict=True)]
-    assert list(weights) == expected
-    assert weights.total == sum(expected)
+    assert_is_ideal(utilities, epsilon / (2 * sensitivity), epsilon=epsilon, sensitivity=sensitivity)
 
 
-def test_no_utility_of_the_database_raises() -> None:
-    bits = SeededBits(np.random.default_rng(31))
-    extremes = [math.nan, math.inf, -math.inf, 1.7e308, -5e-324, 10**400, Fraction(1, 10**40), 0.1]
-    for first, second in product(extremes, repeat=2):
-        drawn = exact_exponential(
-            [first, second], bits, eta=BaseTwoEta(181, 8), utility_range=(-3, 3.5), sensitivity=0.1
-        )
-        assert drawn in (0, 1)
+def test_the_law_of_fifty_outcomes_is_the_ideal_one_to_sixty_bits() -> None:
+    utilities = np.random.default_rng(7).normal(scale=12, size=50).tolist()
+    assert_is_ideal(utilities, Fraction(1, 2), epsilon=1)
 
 
-def test_one_outcome_is_always_selected() -> None:
-    assert exact_exponential([-3.7], SystemBits(), eta=HALF, utility_range=(-5, 5)) == 0
-    assert exact_exponential(np.array([3]), TapedBits(0, 0), eta=HALF, utility_range=(3, 3)) == 0
+def test_monotone_utilities_use_the_whole_epsilon() -> None:
+    assert_is_ideal([0.0, 1.0, 2.5], Fraction(3, 4), epsilon=Fraction(3, 4), monotone=True)
 
 
-@pytest.mark.parametrize("utilities", [[0, 0], [0, -(2**40)], [math.nan, math.inf]], ids=str)
-def test_a_range_too_long_for_memory_is_refused_whatever_the_utilities(utilities: list[float]) -> None:
-    with pytest.raises(ValueError, match="narrow the range"):
-        exact_exponential(utilities, TapedBits(0, 0), eta=HALF, utility_range=(-(2**40), 0))
+def test_an_epsilon_given_as_a_float_is_the_rational_that_it_is() -> None:
+    assert_is_ideal([0.0, 30.0], Fraction(0.1) / 2, epsilon=0.1)
+    assert Fraction(0.1) != Fraction(1, 10)
 
 
-def test_an_empty_outcome_set_is_refused() -> None:
-    with pytest.raises(ValueError, match="at least one outcome"):
-        exact_exponential([], TapedBits(0, 0), eta=HALF, utility_range=(0, 1))
+def test_neighbouring_utilities_lose_no_more_than_epsilon() -> None:
+    """The privacy loss itself: utilities moved by Δu = 1 in the worst directions, ε = 1."""
+    masses, unresolved = law_of(np.array([5.0, 5.0, 4.0]), epsilon=1)
+    moved, also_unresolved = law_of(np.array([6.0, 4.0, 3.0]), epsilon=1)
+    with localcontext(DIGITS):
+        limit = Fraction(Decimal(1).exp()) + Fraction(1, 10**70)
+    for mass, other in zip(masses, moved, strict=True):
+        assert mass <= limit * (other + also_unresolved)
+        assert other <= limit * (mass + unresolved)
 
 
-@pytest.mark.parametrize(("answer", "centre"), [(3, 3), (0, 0), (-8, 0), (math.inf, 5), (-math.inf, 0), (math.nan, 0)])
-def test_laplace_on_a_grid_decays_by_the_same_factor_at_every_step_from_the_clamped_answer(
-    answer: float, centre: int
-) -> None:
-    law = law_of(partial(exact_laplace_on_grid, answer, eta=BaseTwoEta(3, 2), lower=0, spacing=1, points=6))
-    weights = {Fraction(point): Fraction(3, 4) ** abs(point - centre) for point in range(6)}
-    assert law == {point: weight / sum(weights.values()) for point, weight in weights.items()}
+def test_an_outcome_cut_off_at_the_deepest_level_has_its_ideal_probability() -> None:
+    """e^−50 and e^−250, when three outcomes have 61 levels and so no level beyond e^−42."""
+    utilities = [0.0, 100.0, -400.0]
+    ideal = ideal_law(utilities, Fraction(1, 2))
+    limits = Limits(unresolved=Fraction(1, 2**420))
+    law = enumerate_law(lambda bits: exact_exponential(utilities, bits, epsilon=1), limits=limits)
+    for outcome in (0, 1):
+        mass = Fraction(*law.mass(outcome).as_integer_ratio())
+        assert abs(mass - ideal[outcome]) < Fraction(1, 10**70)
+    mass = Fraction(*law.mass(2).as_integer_ratio())
+    assert abs(mass / ideal[2] - 1) < Fraction(1, 10**3)
 
 
-def test_laplace_on_a_grid_scales_with_spacing_and_sensitivity() -> None:
-    law = law_of(
-        partial(exact_laplace_on_grid, 0.5, eta=HALF, lower=Fraction(-1, 2), spacing=0.5, points=3, sensitivity=0.5)
-    )
-    assert law == {Fraction(-1, 2): Fraction(1, 7), Fraction(0): Fraction(2, 7), Fraction(1, 2): Fraction(4, 7)}
+def test_members_are_proposed_in_proportion_to_the_powers_of_their_levels() -> None:
+    for counts in [(1,), (3,), (1, 1), (2, 0, 5), (1, 3, 0, 0, 9, 1), (5, 4, 3, 2, 1)]:
+        law = enumerate_law(propose, counts)
+        assert law.closed
+        weights = {(k, rank): Fraction(1, 2**k) for k, count in enumerate(counts) for rank in range(count)}
+        total = sum(weights.values())
+        assert {key: Fraction(*mass.as_integer_ratio()) for key, mass in law.masses.items()} == {
+            key: weight / total for key, weight in weights.items()
+        }
 
 
-def test_on_a_finite_grid_laplace_loses_more_than_eta_and_no_more_than_twice_eta() -> None:
-    laws = [
-        law_of(partial(exact_laplace_on_grid, answer, eta=HALF, lower=0, spacing=1, points=8)) for answer in range(8)
-    ]
-    ratios = [laws[a][o] / laws[b][o] for a in range(8) for b in range(8) if abs(a - b) <= 1 for o in laws[a]]
-    assert 2 < max(ratios) <= 4
+@given(st.fractions(0, 40, max_denominator=10**6), st.integers(0, 300))
+def test_enclosures_hold_the_scaled_exponential_and_are_narrow(gap: Fraction, extra: int) -> None:
+    level = math.floor(gap * Fraction(14426, 10000))
+    precision = 64 + extra
+    lower, upper = enclose_scaled_exp(mpq(gap), level, precision)
+    with localcontext(Context(prec=200)):
+        scaled = Fraction(decimal(-gap).exp()) * 2 ** (level + precision)
+    assert lower - Fraction(1, 10**60) <= scaled <= upper + Fraction(1, 10**60)
+    assert upper - lower <= 2
+
+
+def test_a_scaled_bernoulli_is_true_below_its_probability() -> None:
+    """Every uniform number of ten bits, the first undecided bit of which is followed by ones, then by zeros."""
+    gap, level = Fraction(13, 10), 1
+    with localcontext(DIGITS):
+        probability = 2 * Fraction(decimal(-gap).exp())
+    for uniform in range(2**10):
+        for tail in (0, 2**200 - 1):
+            value = (uniform << 200) | tail
+            assert bernoulli_scaled_exp(mpq(gap), level, TapedBits(value, 210)) is (
+                Fraction(value, 2**210) < probability
+            )
+
+
+def test_utilities_beyond_the_range_count_as_its_ends() -> None:
+    clamped = law_of(np.array([0.0, 4.0, 0.0, 2.0, 4.0, 0.0]), epsilon=1)
+    wild = np.array([-math.inf, math.inf, math.nan, 2.0, 1e308, -7.0])
+    assert law_of(wild, epsilon=1, utility_range=(0, 4)) == clamped
+
+
+def test_no_utility_makes_it_fail_without_a_range() -> None:
+    bits = SeededBits(np.random.default_rng(3))
+    assert exact_exponential([-math.inf, 0.0, math.nan], bits, epsilon=1) == 1
+    assert exact_exponential([1e308, -1e308, 0.0], bits, epsilon=1) == 0
+    assert exact_exponential([-math.inf, 1.0, math.inf], bits, epsilon=1) == 2
+    assert exact_exponential([math.nan] * 4, bits, epsilon=1) in range(4)
+
+
+def test_integer_and_short_float_utilities_count_as_the_doubles_that_they_are() -> None:
+    expected = law_of(np.array([0.0, 1.0, 3.0]), epsilon=1)
+    for dtype in (np.int8, np.uint16, np.int64, np.uint64, np.float16, np.float32, ">f8", ">i8"):
+        assert law_of(np.array([0, 1, 3], dtype=dtype), epsilon=1) == expected
+    assert law_of([0, 1, 3], epsilon=1) == expected
+
+
+def test_integers_that_are_not_doubles_are_clamped_before_they_are_rounded() -> None:
+    """2^60 + 1 rounds to 2^60: two utilities at distance 129 could come from neighbours at distance 1."""
+    bits = SeededBits(np.random.default_rng(3))
+    for dtype in (np.int64, np.uint64):
+        seen = {exact_exponential(np.array([2**60, 2**60 + 129], dtype=dtype), bits, epsilon=8) for _ in range(60)}
+        assert seen == {0, 1}
+
+
+@pytest.mark.parametrize("other", [-1, 0.5, np.int64(-1)])
+def test_integers_of_a_list_are_clamped_before_numpy_finds_a_format_for_the_list(other: float) -> None:
+    """Beside -1 or a fraction numpy makes 2^63 + 1024 and 2^63 + 1025, at distance 1, doubles at distance 2048."""
+    bits = SeededBits(np.random.default_rng(3))
+    seen = {exact_exponential([other, 2**63 + 1024, 2**63 + 1025], bits, epsilon=8) for _ in range(60)}
+    assert seen == {1, 2}
+
+
+def test_integers_beyond_any_format_of_numpy_raise_no_error() -> None:
+    bits = SeededBits(np.random.default_rng(3))
+    assert exact_exponential([-(10**400), 0, 10**400], bits, epsilon=1) == 2
+
+
+@pytest.mark.parametrize("utilities", [[1e-300, 0.0], [5e-324, 0.0], [1e308, -1e308], [math.nan, math.inf]])
+def test_no_utility_is_an_event_to_a_caller_whose_numpy_raises(utilities: list[float]) -> None:
+    bits = SeededBits(np.random.default_rng(3))
+    with np.errstate(all="raise"):
+        assert exact_exponential(utilities, bits, epsilon=1e-100) in (0, 1)
+
+
+def test_one_outcome_takes_no_bits() -> None:
+    assert exact_exponential([17.0], TapedBits(0, 0), epsilon=1) == 0
+
+
+def test_a_tiny_epsilon_and_a_huge_one_are_both_drawn_with() -> None:
+    bits = SeededBits(np.random.default_rng(5))
+    assert exact_exponential([0.0, 1.0], bits, epsilon=Fraction(2**899)) == 1
+    assert {exact_exponential([0.0, 1.0], bits, epsilon=Fraction(1, 2**800)) for _ in range(60)} == {0, 1}
+
+
+class Refusing(RandomBits):
+    """Bits that nothing may be drawn from."""
+
+    def take(self, count: int) -> int:
+        raise AssertionError(f"{count} bits were drawn before the parameters were checked")
 
 
 @pytest.mark.parametrize(
-    ("options", "named"),
+    ("utilities", "parameters", "error", "named"),
     [
-        ({"points": 0}, "points"),
-        ({"spacing": 0}, "spacing"),
-        ({"spacing": math.nan}, "spacing"),
-        ({"lower": math.inf}, "lower"),
-        ({"sensitivity": -1}, "sensitivity"),
+        ([], {}, ValueError, "utilities"),
+        ([[0.0, 1.0]], {}, ValueError, "utilities"),
+        (3.0, {}, ValueError, "utilities"),
+        (["a", "b"], {}, TypeError, "utilities"),
+        ([True, False], {}, TypeError, "utilities"),
+        ([Fraction(1, 3)], {}, TypeError, "utilities"),
+        (np.array([1, 2], dtype=np.longdouble), {}, TypeError, "utilities"),
+        ([0.0, 1.0], {"epsilon": 0}, ValueError, "epsilon"),
+        ([0.0, 1.0], {"epsilon": -1.0}, ValueError, "epsilon"),
+        ([0.0, 1.0], {"epsilon": math.nan}, ValueError, "epsilon"),
+        ([0.0, 1.0], {"epsilon": math.inf}, ValueError, "epsilon"),
+        ([0.0, 1.0], {"epsilon": "1"}, TypeError, "epsilon"),
+        ([0.0, 1.0], {"epsilon": Fraction(1, 2**1000)}, ValueError, "epsilon/sensitivity"),
+        ([0.0, 1.0], {"epsilon": Fraction(2**1000)}, ValueError, "epsilon/sensitivity"),
+        ([0.0, 1.0], {"sensitivity": 0}, ValueError, "sensitivity"),
+        ([0.0, 1.0], {"sensitivity": -2}, ValueError, "sensitivity"),
+        ([0.0, 1.0], {"sensitivity": True}, TypeError, "sensitivity"),
+        ([0.0, 1.0], {"utility_range": (1, 0)}, ValueError, "utility_range"),
+        ([0.0, 1.0], {"utility_range": (-math.inf, 0)}, ValueError, "utility_range"),
+        ([0.0, 1.0], {"utility_range": (math.nan, 1)}, ValueError, "utility_range"),
+        ([0.0, 1.0], {"utility_range": (0, 2**1023)}, ValueError, "utility_range"),
+        ([0.0, 1.0], {"utility_range": (0, Fraction(10, 3))}, ValueError, "utility_range"),
+        ([0.0, 1.0], {"utility_range": (0, 2**53 + 1)}, ValueError, "utility_range"),
+        ([0.0, 1.0], {"utility_range": (0, "1")}, TypeError, "utility_range"),
     ],
 )
-def test_a_grid_that_is_none_is_refused(options: dict[str, float], named: str) -> None:
-    public = {"lower": 0, "spacing": 1, "points": 4, "sensitivity": 1, **options}
-    with pytest.raises(ValueError, match=named):
-        exact_laplace_on_grid(0, TapedBits(0, 0), eta=HALF, **public)  # type: ignore[arg-type]
-
-
-def test_a_number_of_points_that_is_no_integer_is_refused() -> None:
-    with pytest.raises(TypeError, match="points must be an integer"):
-        exact_laplace_on_grid(0, TapedBits(0, 0), eta=HALF, lower=0, spacing=1, points=4.0)  # type: ignore[arg-type]
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak is read from Linux's /proc")
-def test_seventy_five_thousand_outcomes_take_less_than_a_hundred_megabytes() -> None:
-    program = """
-from pathlib import Path
-import numpy as np
-from mechanisms.exponential.base_two import BaseTwoEta
-from mechanisms.exponential.exact import exact_exponential
-from mechanisms.randomness import SystemBits
-exact_exponential(np.arange(75_000), SystemBits(), eta=BaseTwoEta(155, 8), utility_range=(0, 75_000))
-print(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
-"""
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True)  # noqa: S603
-    assert int(run.stdout) < 100_000  # KiB
+def test_bad_parameters_are_named_before_anything_is_drawn(
+    utilities: Any, parameters: dict[str, Any], error: type[Exception], named: str
+) -> None:
+    with pytest.raises(error, match=named):
+        exact_exponential(utilities, Refusing(), **{"epsilon": 1, **parameters})

@@ -76,7 +76,7 @@ def test_rounding_an_integer_takes_no_bits() -> None:
         ((0, 1), math.inf, "sensitivity"),
     ],
 )
-def test_a_scale_that_is_none_is_refused(utility_range: tuple[float, float], sensitivity: float, named: str) -> None:
+def test_an_impossible_scale_is_refused(utility_range: tuple[float, float], sensitivity: float, named: str) -> None:
     with pytest.raises(ValueError, match=named):
         UtilityScale(utility_range, sensitivity)
 
@@ -88,6 +88,6 @@ def test_utilities_that_are_not_a_vector_of_outcomes_are_refused(utilities: np.n
 
 
 @pytest.mark.parametrize("utility", ["1", None, 1j], ids=repr)
-def test_a_utility_that_is_no_number_is_refused(utility: object) -> None:
+def test_a_utility_that_is_not_a_number_is_refused(utility: object) -> None:
     with pytest.raises(TypeError, match="a utility must be"):
         UtilityScale((0, 1), 1).shortfalls([utility])  # type: ignore[list-item]

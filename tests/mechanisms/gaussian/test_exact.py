@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from gmpy2 import mpfr, mpq
 
-from mechanisms.gaussian.discrete_fast import discrete_gaussian_by_inversion, exact_discrete_gaussian_fast
 from mechanisms.gaussian.exact import discrete_gaussian, exact_discrete_gaussian, exact_discrete_gaussian_delta
+from mechanisms.gaussian.exact_fast import discrete_gaussian_by_inversion, exact_discrete_gaussian_fast
+from mechanisms.gaussian.exact_rounded import exact_rounded_gaussian, exact_rounded_gaussian_fast, rounded_normal
 from mechanisms.gaussian.privacy import gaussian_delta
-from mechanisms.gaussian.rounded_ideal import exact_rounded_gaussian, exact_rounded_gaussian_fast, rounded_normal
 from mechanisms.grid import Grid
 from mechanisms.randomness import RandomBits, SeededBits
 from tests.mechanisms.enumeration import law_of

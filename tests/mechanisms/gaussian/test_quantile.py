@@ -65,7 +65,7 @@ def test_extreme_words_have_no_value() -> None:
 
 
 def test_the_words_next_to_one_half_have_a_value() -> None:
-    """Those within 2^9 of 2^63 become 2^63 as doubles, the far end of the last cell."""
+    """Words within 2^9 of 2^63 become 2^63 as doubles, the far end of the last cell."""
     beside = [2**63 - offset for offset in (1, 2, 511, 512, 513, 1024)] + [
         2**63 + offset for offset in (0, 1, 512, 1024)
     ]

@@ -18,7 +18,7 @@ from mechanisms.laplace.exact import (
     exact_discrete_laplace,
     two_sided_geometric,
 )
-from mechanisms.laplace.inversion import discrete_laplace_by_inversion
+from mechanisms.laplace.exact_fast import discrete_laplace_by_inversion
 from mechanisms.randomness import RandomBits, SeededBits
 from tests.mechanisms.enumeration import law_of
 
@@ -54,7 +54,7 @@ def test_inversion_has_the_same_law_as_algorithm_2(scale: Fraction) -> None:
 
 @pytest.mark.parametrize("ratio", [Fraction(1, 2), Fraction(2, 3), Fraction(1, 10)])
 def test_the_two_sided_geometric_law_is_rational(ratio: Fraction) -> None:
-    """What is dropped is a tail of powers of the ratio, so each inner probability is met to within it."""
+    """The dropped part is a tail of powers of the ratio, so each inner probability is met to within it."""
     found = law_of(two_sided_geometric, ratio, smallest=Fraction(1, 10**12))
     missing = 1 - sum(found.values())
     assert 0 <= missing < Fraction(1, 10**10)

@@ -11,8 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 from mechanisms.grid import Grid
-from mechanisms.laplace.inversion import discrete_laplace_many, exact_discrete_laplace_fast, noisy_integers
-from mechanisms.laplace.rounded_ideal import exact_rounded_laplace_fast, rounded_laplace
+from mechanisms.laplace.exact_fast import discrete_laplace_many, exact_discrete_laplace_fast, noisy_integers
+from mechanisms.laplace.exact_rounded import exact_rounded_laplace_fast, rounded_laplace
 from mechanisms.randomness import SeededBits
 from tests.mechanisms.enumeration import law_of
 
@@ -64,7 +64,7 @@ class TestFastPaths:
             outputs = mechanism(0.0, trials, SeededBits(np.random.default_rng(23)), epsilon=1, grid=Grid(0))
             assert outputs.shape == (trials,)
 
-    def test_noise_below_every_double_is_no_event_to_a_caller_whose_numpy_raises(
+    def test_noise_below_every_double_raises_nothing_for_a_caller_whose_numpy_raises(
         self, mechanism: Callable[..., NDArray[np.float64]]
     ) -> None:
         with np.errstate(all="raise"):

@@ -14,7 +14,6 @@ from mechanisms.laplace.naive import (
     naive_laplace_inverse_cdf,
     naive_laplace_numpy,
     naive_laplace_numpy_legacy,
-    naive_two_sided_geometric,
 )
 
 Naive = Callable[..., NDArray[np.float64]]
@@ -62,28 +61,7 @@ def test_an_answer_of_one_leaves_the_last_bits_of_the_sum_empty_and_zero_does_no
     assert np.mean(near_zero / finest != np.rint(near_zero / finest)) > 0.5
 
 
-def test_the_naive_geometric_noise_has_its_law_and_its_loops_run_as_long_as_it_is_large() -> None:
-    """20 000 draws stray from a probability by 0.025 with probability below 2·e^−25 (Hoeffding)."""
-    outputs = naive_two_sided_geometric(7, 20_000, np.random.default_rng(5), epsilon=1.0, sensitivity=2.0)
-    q = math.exp(-0.5)
-    for noise in range(-5, 6):
-        assert abs(np.mean(outputs == 7 + noise) - (1 - q) / (1 + q) * q ** abs(noise)) < 0.025
-
-    class Counted:
-        def __init__(self, seed: int) -> None:
-            self.rng, self.uniforms = np.random.default_rng(seed), 0
-
-        def random(self) -> float:
-            self.uniforms += 1
-            return self.rng.random()
-
-    for seed in range(100):
-        rng = Counted(seed)
-        noise = naive_two_sided_geometric(0, 1, rng, epsilon=1.0)[0]  # type: ignore[arg-type]
-        assert rng.uniforms >= 2 + abs(noise)
-
-
-@pytest.mark.parametrize("mechanism", [*NAIVE, naive_two_sided_geometric])
+@pytest.mark.parametrize("mechanism", NAIVE)
 @pytest.mark.parametrize(
     ("changed", "named"),
     [

@@ -10,8 +10,8 @@ import pytest
 from attacklab.laws import Decision, certify, enumerate_law
 from mechanisms.grid import Grid
 from mechanisms.laplace.exact import discrete_laplace, exact_discrete_laplace
-from mechanisms.laplace.randomized_response import exact_randomized_response
-from mechanisms.laplace.rounded_ideal import exact_rounded_laplace
+from mechanisms.laplace.exact_randomized_response import exact_randomized_response
+from mechanisms.laplace.exact_rounded import exact_rounded_laplace
 from mechanisms.randomness import RandomBits
 
 DELTA = Fraction(1, 10**15)

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
 from functools import cache
+from itertools import combinations_with_replacement
 
 import gmpy2
 import numpy as np
@@ -101,3 +102,25 @@ def hockey_stick(p: Law, q: Law, epsilon: Fraction) -> gmpy2.mpfr:
         growth = gmpy2.exp(gmpy2.mpfr(gmpy2.mpq(epsilon)))
         left_out = 1 - sum(p.values())
         return sum(max(mass - growth * q.get(output, 0), gmpy2.mpfr(0)) for output, mass in p.items()) + left_out
+
+
+def neighbouring_laws(
+    release_of: Callable[[tuple[int, ...]], Callable[[RandomBits], Hashable]], records: Sequence[int]
+) -> list[tuple[Law, Law]]:
+    """The laws on every neighbouring pair of databases of up to three of the records, each pair in both orders."""
+    databases = [x for size in range(4) for x in combinations_with_replacement(records, size)]
+    laws = {x: output_law(release_of(x)) for x in databases}
+    pairs = [(x, tuple(sorted((*x, record)))) for x in databases if len(x) < 3 for record in records]
+    return [(laws[x], laws[y]) for pair in pairs for x, y in (pair, pair[::-1])]
+
+
+def worst_divergence(laws: list[tuple[Law, Law]], epsilon: Fraction) -> gmpy2.mpfr:
+    """The largest δ(epsilon) of the pairs."""
+    return max(hockey_stick(p, q, epsilon) for p, q in laws)
+
+
+def noise_scales(release: Callable[..., object], records: NDArray[np.float64], draws: int) -> list[float]:
+    """The scales of the noise that a naive mechanism draws."""
+    rng = ScriptedLaplace(*[0.0] * draws)
+    release(records, 1, rng)
+    return rng.scales

@@ -108,7 +108,7 @@ def test_quotients_of_the_largest_noisy_integers_do_not_overflow() -> None:
 
 
 def test_a_signalling_nan_and_an_overflow_go_unnoticed() -> None:
-    """What a caller makes of floating-point events must not depend on the records."""
+    """How a caller handles floating-point events must not depend on the records."""
     signalling = np.array([0x7FF0000000000001], dtype=np.uint64).view(np.float64)
     with np.errstate(all="raise"):
         assert Domain(0, 2, Grid(0)).positions(signalling).tolist() == [1]
@@ -128,7 +128,7 @@ def test_a_signalling_nan_and_an_overflow_go_unnoticed() -> None:
         (2.0**60, 2.0**60 + 2.0**10, 0, r"at most 2\^53 steps from 0"),
     ],
 )
-def test_a_domain_that_is_none_is_refused(lower: float, upper: float, exponent: int, message: str) -> None:
+def test_an_impossible_domain_is_refused(lower: float, upper: float, exponent: int, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Domain(lower, upper, Grid(exponent))
 

@@ -11,19 +11,13 @@ from numpy.typing import NDArray
 
 from mechanisms.certified import CHUNK
 from mechanisms.grid import Grid
-from mechanisms.laplace.inversion import discrete_laplace_by_inversion
+from mechanisms.laplace.exact_fast import discrete_laplace_by_inversion
 from mechanisms.local_sensitivity.domain import Domain
-from mechanisms.local_sensitivity.exact import (
-    Release,
-    prepare_ptr_mean,
-    prepare_sample_aggregate,
-    prepare_smooth_mean,
-    prepare_sum_over_count,
-)
-from mechanisms.local_sensitivity.ptr import PtrMean
-from mechanisms.local_sensitivity.sample_aggregate import SampleAggregate
-from mechanisms.local_sensitivity.smooth import SmoothMean
-from mechanisms.local_sensitivity.sum_over_count import SumOverCount
+from mechanisms.local_sensitivity.ptr.exact import PtrMean, prepare_ptr_mean
+from mechanisms.local_sensitivity.release import Release
+from mechanisms.local_sensitivity.sample_aggregate.exact import SampleAggregate, prepare_sample_aggregate
+from mechanisms.local_sensitivity.smooth.exact import SmoothMean, prepare_smooth_mean
+from mechanisms.local_sensitivity.sum_over_count.exact import SumOverCount, prepare_sum_over_count
 from mechanisms.randomness import RandomBits, SeededBits
 from tests.mechanisms.local_sensitivity.noise import NoiseNeeded, ScriptedNoise
 from tests.mechanisms.words import Endless, GivenWords, RecordedWords, WordACall

@@ -28,9 +28,9 @@ from attacklab.statistics.inference import assess
 from attacklab.targets import Outputs, Target
 from mechanisms.exponential.naive import naive_exponential, naive_exponential_low_precision
 from mechanisms.grid import Grid
-from mechanisms.laplace.inversion import exact_discrete_laplace_fast
+from mechanisms.laplace.exact_fast import exact_discrete_laplace_fast
+from mechanisms.laplace.exact_rounded import exact_rounded_laplace_fast
 from mechanisms.laplace.naive import naive_laplace_numpy
-from mechanisms.laplace.rounded_ideal import exact_rounded_laplace_fast
 from mechanisms.summation.naive import naive_bounded_sum
 from tests.attacklab.attacks.making import exactly
 from tests.attacklab.ideal import ideal_exponential

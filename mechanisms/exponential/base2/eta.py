@@ -1,0 +1,107 @@
+"""The privacy parameter of the base-2 exponential mechanism: η = −z·log2(x/2^y), which makes 2^−η a dyadic rational.
+
+Every power of it is one too, so weights 2^(η·u) with integer u are exact in binary. Here η is the weight's
+growth for one unit of utility, a unit being the sensitivity: the mechanism then loses 2η in base 2, that is
+2·ln 2·η in base e, and half of it when utilities are monotone.
+
+Source: Ilvento 2020, sections 3.1 and 3.2. Where we differ: `BaseTwoEta.from_epsilon` derives η from a wished ε.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import gmpy2
+from gmpy2 import mpfr, mpq, mpz
+
+from mechanisms.parameters import positive_integer, positive_rational
+from mechanisms.rounding import rounding
+
+
+@dataclass(frozen=True)
+class BaseTwoEta:
+    """η = −z·log2(x/2^y).
+
+    Args:
+        x: a positive integer below 2^y.
+        y: a positive integer; weights take y·z bits for every unit of the utilities' range.
+        z: a positive integer.
+
+    Raises:
+        TypeError: x, y or z is not an integer.
+        ValueError: x, y or z is out of range.
+    """
+
+    x: int
+    y: int
+    z: int = 1
+
+    def __post_init__(self) -> None:
+        for name, value in (("x", self.x), ("y", self.y), ("z", self.z)):
+            positive_integer(name, value)
+        if self.x.bit_length() > self.y:
+            raise ValueError(f"x must be less than 2^y, not {self.x} with y = {self.y}")
+
+    @classmethod
+    def from_epsilon(cls, epsilon: float | Fraction, *, y: int, monotone: bool = False) -> BaseTwoEta:
+        """Return the largest η with z = 1 and the given y whose mechanism loses no more than ε.
+
+        x is the ceiling of a real number, so the loss falls short of ε by less than 2·2^−y·e^(ε/2), or by less
+        than 2^−y·e^ε if utilities are monotone.
+
+        Args:
+            epsilon: the wished ε in base e; a float stands for the rational number that it is.
+            y: the bits of x, and of a weight for every unit of the utilities' range.
+            monotone: whether one record moves all utilities in the same direction: half the loss.
+
+        Raises:
+            TypeError: `epsilon` is not a number or `y` not an integer.
+            ValueError: `epsilon` is not positive and finite, or too small for y bits; `y` is less than 1.
+        """
+        rate = mpq(positive_rational("epsilon", epsilon)) / (1 if monotone else 2)
+        positive_integer("y", y)
+        x = _ceiling_of_scaled_exp(rate, y)
+        if x == 1 << y:
+            raise ValueError(f"epsilon {epsilon} is too small for y = {y}: the largest η would be 0; take a larger y")
+        return cls(x, y)
+
+    @property
+    def decay(self) -> mpq:
+        """2^−η: what a weight is multiplied by when the utility falls by one unit."""
+        return mpq(self.x, mpz(1) << self.y) ** self.z
+
+    def epsilon(self, *, monotone: bool = False) -> tuple[mpfr, mpfr]:
+        """Enclose the ε that the mechanism loses: 2·ln 2·η, or ln 2·η if utilities are monotone.
+
+        Returns:
+            Two binary64 numbers, one no larger than ε and one no smaller.
+        """
+        with gmpy2.context(precision=self.y):
+            ratio = mpfr(mpq(self.x, mpz(1) << self.y))
+        steps = self.z if monotone else 2 * self.z
+        down, up = rounding(53)
+        with down:
+            log_below = gmpy2.log(ratio)
+        with up:
+            log_above = gmpy2.log(ratio)
+            upper = -log_below * steps
+        with down:
+            lower = -log_above * steps
+        return lower, upper
+
+
+def _ceiling_of_scaled_exp(rate: mpq, y: int) -> int:
+    """Find ⌈2^y·e^−rate⌉ for a positive rational rate, by an enclosure refined until both ends agree.
+
+    They agree in the end because e^−rate is irrational; and e^−rate > 0, so the ceiling is at least 1.
+    """
+    precision = y + 64
+    while True:
+        ends = []
+        for context in rounding(precision):
+            with context:
+                ends.append(max(1, int(gmpy2.ceil(gmpy2.exp(mpfr(-rate)) * (mpz(1) << y)))))
+        if ends[0] == ends[1]:
+            return ends[0]
+        precision *= 2

@@ -1,0 +1,107 @@
+"""Sampling an index in proportion to integer weights, without division: every probability is exactly weight/total.
+
+Three samplers with the same law. Rejection draws a whole integer below a power of two; bisection draws it bit
+by bit and stops as soon as the bits decide; rejection with a minimum of rounds hides how many rounds it took,
+up to that number.
+
+Source: Ilvento 2020, section 3.3, Algorithms 2, 3 and 4. Where we differ from the text as printed: integers in
+place of binary fractions, so that the grid reaches the finest bit of any weight; the printed Algorithms 2 and 4
+sum r_i·2^(g−i), g = ⌊log2 total⌋, from i = 1 and never reach 2^g; Algorithm 3's dummy outcome ends at 2^k and the
+index that is left is returned; Algorithm 4 continues until a draw is in range *and* the rounds are reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import Protocol
+
+from gmpy2 import mpz
+
+from mechanisms.coins import uniform_below
+from mechanisms.randomness import RandomBits
+
+
+class Weights(Protocol):
+    """Non-negative integers with a positive total, which can be iterated over any number of times."""
+
+    @property
+    def total(self) -> int:
+        """Their sum."""
+
+    def __iter__(self) -> Iterator[int]: ...
+
+
+@dataclass(frozen=True)
+class IntegerWeights:
+    """Weights given as a tuple.
+
+    Raises:
+        ValueError: a weight is negative, or none is positive.
+    """
+
+    values: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if any(weight < 0 for weight in self.values) or not any(self.values):
+            raise ValueError(f"weights must be non-negative and not all 0, not {self.values}")
+
+    @cached_property
+    def total(self) -> int:
+        """Their sum."""
+        return sum(self.values)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.values)
+
+
+Sampler = Callable[[Weights, RandomBits], int]
+
+
+def sample_by_rejection(weights: Weights, bits: RandomBits) -> int:
+    """Draw below the next power of two until the draw is below the total (Algorithm 2)."""
+    return _index_at(weights, bits.call(uniform_below, weights.total))
+
+
+def sample_by_bisection(weights: Weights, bits: RandomBits) -> int:
+    """Halve the range of the draw until it lies within one weight's share, or beyond the total (Algorithm 3).
+
+    The range's lower end only ever rises, so one pass over the running sums serves all the bits.
+    """
+    total = weights.total
+    while True:
+        low, width = mpz(0), mpz(1) << (total - 1).bit_length()
+        for index, end in enumerate(accumulate(weights)):
+            while low < end:
+                if low + width <= end:
+                    return index
+                width >>= 1
+                if bits.take(1):
+                    low += width
+            if low >= total:
+                break
+        bits.restart()
+
+
+def sample_by_rejection_rounds(weights: Weights, bits: RandomBits, *, rounds: int) -> int:
+    """Draw at least `rounds` times and keep the first draw below the total (Algorithm 4).
+
+    `partial(sample_by_rejection_rounds, rounds=…)` is a `Sampler`. Only a round beyond the minimum starts from a
+    state that a round before it started from; `uniform_below` restarts there.
+
+    Raises:
+        ValueError: `rounds` is less than 1.
+    """
+    if rounds < 1:
+        raise ValueError(f"rounds must be at least 1, not {rounds}")
+    width = (weights.total - 1).bit_length()
+    draws = [bits.take(width) for _ in range(rounds)]
+    in_range = [draw for draw in draws if draw < weights.total]
+    return _index_at(weights, in_range[0] if in_range else bits.call(uniform_below, weights.total))
+
+
+def _index_at(weights: Weights, draw: int) -> int:
+    """Find the weight whose share of [0, total) holds the draw."""
+    return next(index for index, end in enumerate(accumulate(weights)) if draw < end)

@@ -1,0 +1,121 @@
+"""The exponential mechanism in base 2, exactly: weights 2^(η·u/Δu) as integers over one power of two.
+
+Utilities are clamped to a public range, measured in units of Δu and rounded at random to integers; an outcome's
+weight is then a power of the dyadic rational 2^−η, and an index is drawn in proportion to integers. Nothing else
+is rounded. This is the reference path: it draws its bits lazily and reads as the definition does. No error and
+no precision depends on the utilities' values, only on public parameters.
+
+Source: Ilvento 2020, section 3. Where we differ: utilities are maximised; outcomes of equal rounded utility share
+a weight, and one of them is drawn uniformly; see also `utilities` (rescaling) and `base2.weighted_sampling`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+from gmpy2 import mpz
+
+from mechanisms.coins import uniform_below
+from mechanisms.exponential.base2.eta import BaseTwoEta
+from mechanisms.exponential.base2.precision import finest_bit, worst_case_precision
+from mechanisms.exponential.base2.weighted_sampling import Sampler, sample_by_bisection
+from mechanisms.exponential.utilities import Utilities, UtilityScale, round_at_random
+from mechanisms.randomness import RandomBits
+
+LARGEST_PRECISION = 1 << 30
+"""The most bits that a sum of weights may have, 128 MiB; for more the mechanism refuses, whatever the utilities."""
+
+
+@dataclass(frozen=True)
+class LevelWeights:
+    """Weights count·2^(−η·level) in units of 2^−q, for outcomes counted by level, their rounded shortfall.
+
+    Args:
+        eta: the mechanism's parameter.
+        spread: the largest level there can be; q = `finest_bit(eta, spread)`.
+        levels: the levels that occur, ascending, so that the heaviest weights come first.
+        counts: how many outcomes there are at each of them.
+    """
+
+    eta: BaseTwoEta
+    spread: int
+    levels: tuple[int, ...]
+    counts: tuple[int, ...]
+
+    def __iter__(self) -> Iterator[mpz]:
+        """Compute one weight after another; only one is held at a time."""
+        numerator, denominator = self.eta.decay.numerator, self.eta.decay.denominator
+        step = denominator.bit_length() - 1
+        weight, reached = mpz(1) << finest_bit(self.eta, self.spread), 0
+        for level, count in zip(self.levels, self.counts, strict=True):
+            weight = (weight >> step * (level - reached)) * numerator ** (level - reached)
+            reached = level
+            yield weight * count
+
+    @cached_property
+    def total(self) -> mpz:
+        """Their sum, by halves: two sums of about equal length and one product at every step."""
+        numerator, denominator = self.eta.decay.numerator, self.eta.decay.denominator
+        step = denominator.bit_length() - 1
+
+        def sum_of(start: int, stop: int) -> mpz:
+            """Sum the weights from `start` up to `stop`, relative to the first level and in units of the last."""
+            if stop - start == 1:
+                return mpz(self.counts[start])
+            middle = (start + stop) // 2
+            first, second, last = self.levels[start], self.levels[middle], self.levels[stop - 1]
+            heavier = sum_of(start, middle) << step * (last - self.levels[middle - 1])
+            return heavier + sum_of(middle, stop) * numerator ** (second - first)
+
+        whole = sum_of(0, len(self.levels)) * numerator ** self.levels[0]
+        return whole << step * (self.spread - self.levels[-1])
+
+
+def exact_exponential_base2(
+    utilities: Utilities,
+    bits: RandomBits,
+    *,
+    eta: BaseTwoEta,
+    utility_range: tuple[float | Fraction, float | Fraction],
+    sensitivity: float | Fraction = 1,
+    sampler: Sampler = sample_by_bisection,
+) -> int:
+    """Select an outcome with probability in proportion to 2^(η·u/Δu), u its utility clamped to the range.
+
+    The base-2 privacy loss is 2η, and η if utilities are monotone: `eta.epsilon()` encloses it in base e.
+    When u/Δu is not an integer, the law is the average over its random roundings.
+
+    Args:
+        utilities: one utility an outcome; larger is better. Floats stand for the rationals that they are.
+        bits: the source of randomness.
+        eta: the growth of a weight with the utility.
+        utility_range: the least and the largest utility, chosen without looking at the database.
+        sensitivity: Δu, the most that one record moves any utility.
+        sampler: one of the samplers of `base2.weighted_sampling`; all give the same law.
+
+    Returns:
+        The index of the selected outcome.
+
+    Raises:
+        TypeError: an argument, or a utility, is not a number.
+        ValueError: there is no outcome; the range is empty or not finite, the sensitivity not positive and finite;
+            the range is so long that weights would not fit `LARGEST_PRECISION` bits.
+    """
+    scale = UtilityScale(utility_range, sensitivity)
+    shortfalls = scale.shortfalls(utilities)
+    precision = worst_case_precision(eta, scale.spread, len(shortfalls))
+    if precision > LARGEST_PRECISION:
+        raise ValueError(
+            f"utility_range spans {scale.spread} times the sensitivity, so weights with y = {eta.y} and z = {eta.z} "
+            f"take {precision} bits, more than {LARGEST_PRECISION}; narrow the range or take a smaller y"
+        )
+    members: dict[int, list[int]] = {}
+    for index, shortfall in enumerate(shortfalls):
+        members.setdefault(round_at_random(shortfall, bits), []).append(index)
+    levels = tuple(sorted(members))
+    weights = LevelWeights(eta, scale.spread, levels, tuple(len(members[level]) for level in levels))
+    chosen = members[levels[bits.call(sampler, weights)]]
+    return chosen[bits.call(uniform_below, len(chosen))]

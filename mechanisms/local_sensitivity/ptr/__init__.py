@@ -1,0 +1,1 @@
+"""Propose-test-release of the mean."""

@@ -1,0 +1,1 @@
+"""The mean with noise scaled to its smooth sensitivity."""

@@ -1,0 +1,1 @@
+"""The mean as a noisy sum over a noisy count."""

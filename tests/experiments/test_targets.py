@@ -1,0 +1,51 @@
+"""The lab's targets are called what their functions are called, and naive and exact ones pair by name."""
+
+from __future__ import annotations
+
+import pytest
+
+from attacklab.targets import Target
+from experiments import targets
+from experiments.targets import MECHANISMS, UNPAIRED
+
+EPSILON = 0.5
+
+
+def made(name: str) -> Target:
+    target = getattr(targets, name)(EPSILON)
+    assert isinstance(target, Target)
+    return target
+
+
+def mechanism_of(name: str) -> str | None:
+    """The longest X of `MECHANISMS` that the name says; None if it says none."""
+    rest = name.removeprefix("naive_")
+    if name.startswith("exact_"):
+        rest = name.removeprefix("exact_").removeprefix("discrete_").removeprefix("rounded_")
+    said = [mechanism for mechanism in MECHANISMS if f"{rest}_".startswith(f"{mechanism}_")]
+    return max(said, key=len, default=None)
+
+
+@pytest.mark.parametrize("name", targets.__all__)
+def test_a_target_is_called_what_the_function_that_makes_it_is_called(name: str) -> None:
+    assert made(name).name == name
+
+
+def test_every_target_says_its_mechanism_or_why_it_has_no_twin() -> None:
+    assert {name for name in targets.__all__ if name not in UNPAIRED and mechanism_of(name) is None} == set()
+    assert set(UNPAIRED) <= set(targets.__all__)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_mechanism_has_naive_and_exact_targets_of_one_kind_that_make_one_claim(mechanism: str) -> None:
+    names = [name for name in targets.__all__ if name not in UNPAIRED and mechanism_of(name) == mechanism]
+    assert {name.partition("_")[0] for name in names} == {"naive", "exact"}
+    assert len({(made(name).kind, made(name).claim) for name in names}) == 1
+
+
+def test_a_target_without_a_twin_would_not_find_one_by_its_name() -> None:
+    """Whatever is listed as unpaired could not have been listed as a mechanism."""
+    for name in UNPAIRED:
+        stem = name.partition("_")[2]
+        assert mechanism_of(name) is None
+        assert not {f"naive_{stem}", f"exact_{stem}"} <= set(targets.__all__)

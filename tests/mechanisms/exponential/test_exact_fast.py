@@ -1,0 +1,312 @@
+"""The fast path by levels gives what the reference path gives on the same words, and its filter keeps its bound."""
+
+from __future__ import annotations
+
+import math
+import tracemalloc
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import gmpy2
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import chisquare
+
+from mechanisms.exponential import exact_fast
+from mechanisms.exponential.exact import exact_exponential
+from mechanisms.exponential.exact_fast import FILTER_ERROR, LevelSampler, exact_exponential_fast, half_power
+from mechanisms.exponential.levels import LevelledUtilities
+from mechanisms.randomness import RandomBits, SeededBits, TapedBits
+
+RNG = np.random.default_rng(11)
+STEEP = np.arange(100, dtype=np.float64)
+NORMAL = RNG.normal(scale=10, size=1000)
+FLAT = RNG.random(300)
+DEEP = RNG.random(5000) * 1e4
+NASTY = np.array(
+    [
+        0.0,
+        -0.0,
+        5e-324,
+        -5e-324,
+        2.2e-308,
+        math.nextafter(1.0, 2.0),
+        1.0,
+        1.0,
+        1.5,
+        -1e300,
+        1e-300,
+        -50.0,
+        -100.0,
+        math.nan,
+    ]
+)
+
+
+class Recorded(RandomBits):
+    """Words, kept: first the given ones, then from a seed; and further bits for those that stay undecided."""
+
+    def __init__(self, seed: int, first: NDArray[np.uint64] | None = None) -> None:
+        self._words = np.random.default_rng(seed)
+        self._further = SeededBits(np.random.default_rng([seed, 1]))
+        self._first = np.empty(0, dtype=np.uint64) if first is None else first
+        self.kept: list[NDArray[np.uint64]] = []
+        self.taken = 0
+
+    def take(self, count: int) -> int:
+        if count == 64:  # a whole word: the fast path takes single words so, and further bits one by one
+            return int(self.words(1)[0])
+        self.taken += count
+        return self._further.take(count)
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        given, self._first = self._first[:count], self._first[count:]
+        drawn = self._words.integers(0, 2**64, size=count - given.size, dtype=np.uint64)
+        self.kept.append(np.concatenate([given, drawn]))
+        return self.kept[-1]
+
+
+class WordByWord(RandomBits):
+    """The recorded words for the reference path: a new one for every round, and further bits when one runs out."""
+
+    def __init__(self, recorded: Recorded, seed: int) -> None:
+        self._words: Iterator[int] = iter(np.concatenate(recorded.kept).tolist())
+        self._further = SeededBits(np.random.default_rng([seed, 1]))
+        self._word: TapedBits | None = None
+
+    def restart(self) -> None:
+        self._word = None
+
+    def take(self, count: int) -> int:
+        if self._word is None:
+            self._word = TapedBits(next(self._words), 64)
+        drawn = 0
+        for _ in range(count):
+            drawn = 2 * drawn + (self._word if self._word.left else self._further).take(1)
+        return drawn
+
+
+def assert_paths_agree(
+    utilities: ArrayLike,
+    trials: int,
+    *,
+    seed: int,
+    batch: int | None = None,
+    first: NDArray[np.uint64] | None = None,
+    **parameters: Any,
+) -> int:
+    """Compare the two paths' outputs, drawn in batches by the fast one; how many further bits it took."""
+    parameters = {"epsilon": 1, **parameters}
+    sampler = LevelSampler(utilities, **parameters)
+    further = 0
+    for begin in range(0, trials, batch or trials):
+        recorded = Recorded(seed + begin, first)
+        fast = sampler.draw(batch or trials, recorded)
+        bits = WordByWord(recorded, seed + begin)
+        for selected in fast.tolist():
+            assert exact_exponential(utilities, bits, **parameters) == selected
+            bits.restart()
+        further += recorded.taken
+    return further
+
+
+def acceptance(levelled: LevelledUtilities, outcome: int) -> Fraction:
+    """2^k·e^−x by MPFR, off by less than a share 2^−180."""
+    with gmpy2.context(precision=200):
+        scaled = gmpy2.mul_2exp(gmpy2.exp(-gmpy2.mpfr(levelled.gap(outcome))), int(levelled.levels[outcome]))
+        return Fraction(*scaled.as_integer_ratio())
+
+
+def levelled(utilities: ArrayLike, epsilon: Fraction = Fraction(1)) -> LevelledUtilities:
+    return LevelledUtilities.of(
+        utilities, epsilon=epsilon, sensitivity=1, monotone=False, utility_range=(-(2.0**1022), 2.0**1022)
+    )
+
+
+def words_at_the_edges(utilities: NDArray[np.float64]) -> NDArray[np.uint64]:
+    """Words next to where a codeword begins or ends, to where acceptance ends, and to where the filter gives up."""
+    held = levelled(utilities)
+    order = sorted(range(utilities.size), key=lambda outcome: int(held.levels[outcome]))
+    kraft = sum(Fraction(1, 2 ** int(level)) for level in held.levels)
+    shortest = next(b for b in range(64) if kraft <= 2**b)
+    begin, edges = 0, [0, 2**64 - 1]
+    for outcome in order:
+        size = 2 ** (64 - shortest - int(held.levels[outcome]))
+        threshold = begin + size * acceptance(held, outcome)
+        window = Fraction(FILTER_ERROR) * size
+        for edge in (begin, begin + size, threshold, threshold - window, threshold + window):
+            edges += [math.floor(edge) + step for step in (-2, -1, 0, 1)]
+        begin += size
+    return np.array(sorted({edge for edge in edges if 0 <= edge < 2**64}), dtype=np.uint64)
+
+
+CASES = [
+    pytest.param(STEEP, id="steep"),
+    pytest.param(NORMAL, id="normal"),
+    pytest.param(FLAT, id="flat"),
+    pytest.param(DEEP, id="deep"),
+    pytest.param(NASTY, id="nasty"),
+    pytest.param(np.zeros(64), id="equal, a full code"),
+    pytest.param(np.array([0.0, -2e300]), id="two outcomes, one out of reach"),
+]
+
+
+@pytest.mark.parametrize("utilities", CASES)
+def test_both_paths_give_the_same_on_the_same_words(utilities: NDArray[np.float64]) -> None:
+    assert_paths_agree(utilities, 12_000, seed=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("utilities", CASES)
+def test_both_paths_give_the_same_on_the_same_words_a_million_times(utilities: NDArray[np.float64]) -> None:
+    assert_paths_agree(utilities, 200_000, seed=2)
+
+
+@pytest.mark.parametrize("utilities", CASES)
+def test_single_draws_give_the_same_as_the_reference(utilities: NDArray[np.float64]) -> None:
+    assert_paths_agree(utilities, 1000, batch=1, seed=3)
+
+
+@pytest.mark.parametrize("utilities", CASES)
+@pytest.mark.parametrize("batch", [1, 1000])
+def test_both_paths_give_the_same_on_words_at_the_edges(utilities: NDArray[np.float64], batch: int) -> None:
+    edges = words_at_the_edges(utilities[:100])
+    for begin in range(0, edges.size, batch) if batch > 1 else range(0, edges.size, 7):
+        assert_paths_agree(utilities[:100], batch, seed=4, first=edges[begin : begin + batch])
+
+
+@pytest.mark.parametrize("batch", [1, 3000])
+def test_a_filter_that_decides_little_gives_the_same(monkeypatch: pytest.MonkeyPatch, batch: int) -> None:
+    monkeypatch.setattr(exact_fast, "FILTER_ERROR", 0.25)
+    for utilities in (STEEP, NORMAL, NASTY):
+        assert_paths_agree(utilities, 3000, batch=batch, seed=5)
+
+
+def test_words_that_end_undecided_go_on_with_further_bits() -> None:
+    """Outcomes out of reach in all but 2^−60 of draws have codewords of all but a few bits: the words run out."""
+    edges = words_at_the_edges(NASTY)
+    assert assert_paths_agree(NASTY, 1000, seed=6, first=edges[-1000:]) > 0
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"epsilon": Fraction(1, 3), "sensitivity": Fraction(7, 5)},
+        {"epsilon": 0.1, "sensitivity": 0.25, "monotone": True},
+        {"epsilon": Fraction(1, 10**30)},
+        {"epsilon": 10**30},
+        {"epsilon": 2, "utility_range": (-5, 5)},
+    ],
+)
+def test_both_paths_give_the_same_for_all_parameters(parameters: dict[str, Any]) -> None:
+    assert_paths_agree(NORMAL[:50], 2000, seed=7, **parameters)
+    assert_paths_agree(NASTY, 2000, seed=8, **parameters)
+
+
+@given(
+    st.lists(st.floats(), min_size=1, max_size=12),
+    st.fractions(Fraction(1, 1000), 1000, max_denominator=1000),
+    st.integers(0, 2**32),
+)
+def test_both_paths_give_the_same_for_any_utilities(utilities: list[float], epsilon: Fraction, seed: int) -> None:
+    assert_paths_agree(utilities, 40, seed=seed, epsilon=epsilon)
+    assert_paths_agree(utilities, 4, batch=1, seed=seed, epsilon=epsilon)
+
+
+def assert_half_power_keeps_its_bound(fractions: NDArray[np.float64]) -> None:
+    approximations = half_power(fractions)
+    with gmpy2.context(precision=120):
+        errors = [abs(gmpy2.exp2(-gmpy2.mpfr(f)) - q) for f, q in zip(fractions.tolist(), approximations, strict=True)]
+    assert max(errors) < FILTER_ERROR - 2.0**-43
+
+
+def test_the_approximation_keeps_its_bound() -> None:
+    below_one = math.nextafter(1.0, 0.0)
+    corners = np.array([0.0, 5e-324, 2.0**-1022, 2.0**-54, 0.25, math.nextafter(0.5, 0), 0.5, below_one])
+    assert_half_power_keeps_its_bound(corners)
+    assert_half_power_keeps_its_bound(np.random.default_rng(9).random(50_000))
+    assert [half_power(f) for f in corners.tolist()] == half_power(corners).tolist()
+
+
+@pytest.mark.slow
+def test_the_approximation_keeps_its_bound_on_a_million_points() -> None:
+    assert_half_power_keeps_its_bound(np.linspace(0, 1, 1_000_000, endpoint=False))
+
+
+@given(st.floats(-1e6, 1e6), st.floats(0, 80), st.fractions(Fraction(1, 100), 100))
+def test_the_filter_keeps_its_bound_of_the_true_probability(best: float, drop: float, epsilon: Fraction) -> None:
+    """The whole way from the utilities, the roundings of y included."""
+    held = levelled([best, best - drop / float(epsilon)], epsilon)
+    worse = 1 if held.levels[1] else 0
+    if held.levels[worse] < held.depth:
+        approximation = half_power(float(held.exponents[worse]) - int(held.levels[worse]))
+        assert abs(Fraction(approximation) - acceptance(held, worse)) < Fraction(FILTER_ERROR)
+
+
+def test_frequencies_are_the_ideal_ones() -> None:
+    """χ² of 10^6 draws against the ideal law; false alarms: 10^−9."""
+    counts = np.bincount(exact_exponential_fast(STEEP, 10**6, SeededBits(np.random.default_rng(13)), epsilon=1))
+    kept = 24  # what lies further down is pooled
+    expected = np.exp(-np.arange(100)[::-1] / 2)
+    expected *= 10**6 / expected.sum()
+    pooled = [np.array([values[: 100 - kept].sum(), *values[100 - kept :]]) for values in (counts, expected)]
+    assert chisquare(*pooled).pvalue > 1e-9
+
+
+def test_one_outcome_is_drawn_a_million_times() -> None:
+    drawn = exact_exponential_fast([3.0], 2**20, SeededBits(np.random.default_rng(1)), epsilon=1)
+    assert drawn.shape == (2**20,)
+    assert drawn.dtype == np.int64
+    assert not drawn.any()
+
+
+def test_one_sampler_draws_any_number_of_trials() -> None:
+    sampler = LevelSampler(STEEP, epsilon=1)
+    bits = SeededBits(np.random.default_rng(1))
+    assert [sampler.draw(trials, bits).shape for trials in (0, 1, 5, 1000, 1, 100_000)] == [
+        (0,), (1,), (5,), (1000,), (1,), (100_000,)
+    ]  # fmt: skip
+
+
+def test_the_same_bits_give_the_same_outcomes_whatever_was_drawn_before() -> None:
+    used = LevelSampler(STEEP, epsilon=1)
+    used.draw(100, SeededBits(np.random.default_rng(1)))
+    for trials in (1, 7, 8, 50_000):
+        fresh = LevelSampler(STEEP, epsilon=1)
+        drawn = [sampler.draw(trials, SeededBits(np.random.default_rng(trials))).tolist() for sampler in (used, fresh)]
+        assert drawn[0] == drawn[1]
+
+
+def test_the_order_of_utilities_is_the_order_of_outcomes() -> None:
+    drawn = exact_exponential_fast([-80.0, 0.0, -90.0], 1000, SeededBits(np.random.default_rng(1)), epsilon=2)
+    assert set(drawn.tolist()) == {1}
+
+
+def test_memory_is_linear_in_outcomes_and_constant_in_trials() -> None:
+    """Less than 200 bytes an outcome, and 8 a trial, which is the result, beside 8 MiB for a batch."""
+    outcomes, trials = 200_000, 1_000_000
+    utilities = np.random.default_rng(1).random(outcomes)
+    tracemalloc.start()
+    exact_exponential_fast(utilities, trials, SeededBits(np.random.default_rng(1)), epsilon=1)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 200 * outcomes + 8 * trials + 2**23
+
+
+def test_a_negative_number_of_trials_is_refused() -> None:
+    with pytest.raises(ValueError, match="trials"):
+        LevelSampler(STEEP, epsilon=1).draw(-1, SeededBits(np.random.default_rng(1)))
+
+
+def test_bad_parameters_are_refused_at_set_up() -> None:
+    bits = SeededBits(np.random.default_rng(1))
+    with pytest.raises(ValueError, match="epsilon"):
+        exact_exponential_fast(STEEP, 10, bits, epsilon=0)
+    with pytest.raises(ValueError, match="sensitivity"):
+        LevelSampler(STEEP, epsilon=1, sensitivity=-1)
+    with pytest.raises(ValueError, match="utilities"):
+        LevelSampler([], epsilon=1)

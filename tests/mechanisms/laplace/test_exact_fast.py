@@ -1,0 +1,114 @@
+"""The fast paths give, bit for bit, what the reference paths give on the same words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from mechanisms import certified
+from mechanisms.certified import CHUNK
+from mechanisms.grid import Grid
+from mechanisms.laplace.exact import discrete_scale
+from mechanisms.laplace.exact_fast import discrete_laplace_by_inversion, exact_discrete_laplace_fast
+from mechanisms.laplace.exact_randomized_response import enclose_logistic
+from mechanisms.laplace.exact_rounded import exact_rounded_laplace, exact_rounded_laplace_fast
+from mechanisms.randomness import RandomBits, SeededBits
+from tests.mechanisms.words import Endless, GivenWords, RecordedWords, WordACall
+
+MANY = [20_000, pytest.param(1_000_000, marks=pytest.mark.slow)]
+SETTINGS = [
+    {"answer": 0.3, "epsilon": 1, "sensitivity": 1, "grid": Grid(-20)},
+    {"answer": -1e5, "epsilon": 0.1, "sensitivity": Fraction(5, 3), "grid": Grid(0)},
+    {"answer": 2.0**-30, "epsilon": Fraction(1, 3), "sensitivity": 1, "grid": Grid(-36)},
+]
+
+
+def rounded_reference(words: Iterator[int], **setting: object) -> float:
+    return exact_rounded_laplace(bits=WordACall(words, Endless()), **setting)
+
+
+def discrete_reference(words: Iterator[int], *, answer: float, grid: Grid, **privacy: object) -> float:
+    noise = discrete_laplace_by_inversion(discrete_scale(grid=grid, **privacy), WordACall(words, Endless()))
+    return grid.value(grid.nearest(answer) + noise)
+
+
+def paired(recorded: list[NDArray[np.uint64]]) -> Iterator[int]:
+    """A coin and a uniform for each draw, out of a chunk of coins and a chunk of uniforms in turn."""
+    for coins, words in zip(recorded[::2], recorded[1::2], strict=True):
+        for coin, word in zip(coins.tolist(), words.tolist(), strict=True):
+            yield from (coin, word)
+
+
+def compare_rounded(trials: int, setting: dict[str, object]) -> None:
+    bits = RecordedWords(11, Endless())
+    fast = exact_rounded_laplace_fast(trials=trials, bits=bits, **setting)
+    words = iter(np.concatenate(bits.recorded).tolist())
+    assert [rounded_reference(words, **setting) for _ in range(trials)] == fast.tolist()
+
+
+def compare_discrete(trials: int, setting: dict[str, object]) -> None:
+    bits = RecordedWords(12, Endless())
+    fast = exact_discrete_laplace_fast(trials=trials, bits=bits, **setting)
+    words = paired(bits.recorded)
+    assert [discrete_reference(words, **setting) for _ in range(trials)] == fast.tolist()
+
+
+COMPARE = pytest.mark.parametrize("compare", [compare_rounded, compare_discrete])
+
+
+@COMPARE
+@pytest.mark.parametrize("trials", MANY)
+def test_both_paths_agree_on_the_same_words(compare: Callable[..., None], trials: int) -> None:
+    compare(trials, SETTINGS[0])
+
+
+@COMPARE
+@pytest.mark.parametrize("setting", SETTINGS[1:])
+def test_both_paths_agree_for_other_parameters(compare: Callable[..., None], setting: dict[str, object]) -> None:
+    compare(CHUNK + 17, setting)
+
+
+@COMPARE
+@pytest.mark.parametrize("error", [2.0**-24, 2.0**-10])
+def test_both_paths_agree_when_a_wider_bound_leaves_more_to_mpfr(
+    compare: Callable[..., None], error: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At 2^−24 an eighth of the draws go to MPFR, at 2^−10 all but one in two thousand."""
+    monkeypatch.setattr(certified, "LOG_ERROR", error)
+    compare(5_000, SETTINGS[0])
+
+
+@pytest.mark.parametrize("continuation", range(20))
+def test_a_draw_that_64_bits_cannot_decide_takes_more_bits_of_the_same_uniform(continuation: int) -> None:
+    """U = 2^−40 to 23 bits and a grid of 2^−46: some 24 bits more are needed, and both paths ask for the same."""
+    setting = {"answer": 0.0, "epsilon": 1, "grid": Grid(-46)}
+    word = 1 << 23
+    fast_bits, reference_bits = (SeededBits(np.random.default_rng(continuation)) for _ in range(2))
+    fast = exact_rounded_laplace_fast(trials=1, bits=GivenWords([word], fast_bits), **setting)
+    coin = 1 << 62
+    discrete = exact_discrete_laplace_fast(trials=1, bits=GivenWords([coin, word], Endless()), **setting)
+    reference = exact_rounded_laplace(bits=WordACall(iter([word]), reference_bits), **setting)
+    assert fast[0] == reference
+    assert discrete[0] == discrete_reference(iter([coin, word]), answer=0.0, grid=Grid(-46), epsilon=1, sensitivity=1)
+
+
+def test_a_coin_on_the_edge_of_its_threshold_is_decided_by_further_bits() -> None:
+    """The word that holds 1/(1 + e^−1) itself: all zeros after it are below, all ones are above."""
+    edge = math.floor(enclose_logistic(Fraction(1), 128)[0] * 2**64)
+    word = 1 << 63  # U = ½, magnitude 0
+    outputs = []
+    for following in (0, 1):
+
+        class Constant(RandomBits):
+            def take(self, count: int, following: int = following) -> int:
+                return ((1 << count) - 1) * following
+
+        outputs.append(
+            exact_discrete_laplace_fast(0.0, 1, GivenWords([edge, word], Constant()), epsilon=1, grid=Grid(0))[0]
+        )
+    assert outputs == [0.0, -1.0]

@@ -1,0 +1,41 @@
+"""The README of each family answers the same questions in the same order, and names only modules that exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import mechanisms
+
+ROOT = Path(mechanisms.__file__).parent
+FAMILIES = sorted(path.parent for path in ROOT.glob("*/__init__.py"))
+SECTIONS = [
+    "Definition",
+    "The flaw",
+    "Ten lines that show it",
+    "The exact mechanism",
+    "What remains observable",
+    "Sources",
+]
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda path: path.name)
+def test_each_family_has_the_same_sections_in_the_same_order(family: Path) -> None:
+    text = (family / "README.md").read_text("utf-8")
+    assert re.findall(r"(?m)^## (.*)$", text) == SECTIONS
+    example = text.partition("```python")[0]
+    assert re.findall(r"(?m)^## (.*)$", example)[-1] == "Ten lines that show it"
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda path: path.name)
+def test_a_readme_names_only_modules_that_exist(family: Path) -> None:
+    for name in re.findall(r"`([\w/]+\.py)`", (family / "README.md").read_text("utf-8")):
+        assert any(family.rglob(name)) or (ROOT.parent / name).exists(), name
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda path: path.name)
+def test_a_family_has_both_twins(family: Path) -> None:
+    assert any(family.rglob("naive.py"))
+    assert any(family.rglob("exact.py"))
