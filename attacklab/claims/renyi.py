@@ -28,9 +28,9 @@ import functools
 import itertools
 import math
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,9 +59,6 @@ HALVINGS = 40
 MOST_CUTS = 40
 TIGHT = 1e-11
 """By how much a constraint may be exceeded at the last vertex of the cutting planes."""
-
-MARGIN = 1e-4
-"""Cuts are added at points this far inside the unit square, where no likelihood ratio overflows."""
 
 SEEN = 1e-3
 """Below this δ one cut is all that is looked for: two matter near ε = 0, where both directions bind, and between the
@@ -109,6 +106,36 @@ class Cut:
     def scale(self) -> float:
         """What `rounded` divides by."""
         return float(max(self.r, self.s) ** (self.order - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """An inequality a·p + b·q ≤ c that all probabilities keep.
+
+    Attributes:
+        a: of p.
+        b: of q.
+        c: the most.
+    """
+
+    a: float
+    b: float
+    c: float
+    scale: ClassVar[float] = 1.0
+
+    def coefficients(self) -> tuple[Interval, Interval, Interval]:
+        """As those of a `Cut`."""
+        return Interval.of(self.a), Interval.of(self.b), Interval.of(self.c)
+
+    def rounded(self) -> tuple[float, float, float]:
+        """As those of a `Cut`."""
+        return self.a, self.b, self.c
+
+
+SQUARE = (Edge(1.0, 0.0, 1.0), Edge(0.0, -1.0, 0.0))
+"""p ≤ 1 and q ≥ 0."""
+
+Weighed: TypeAlias = Sequence[tuple[Cut | Edge, float]]
 
 
 class RenyiClaim(Claim):
@@ -282,25 +309,26 @@ def _delta_at(claim: RenyiClaim, epsilon: float) -> float:
     for shaved in SHAVED:
         aimed = epsilon - shaved * max(1.0, epsilon)
         _, cut = _best_single(claim, aimed)
-        weighed: list[Sequence[tuple[Cut, float]]] = [[(cut, 1.0)]]
+        weighed: list[Weighed] = [[(cut, 1.0)]]
         if _best_on_grid(claim, epsilon)[0] > SEEN:
-            weighed.append(_cutting_planes(claim, aimed, cut))
+            weighed.append(_cutting_planes(claim, aimed))
         bounds += [bound for cuts in weighed if (bound := _certified(cuts, epsilon)) is not None]
         if len(bounds) > 1:
             break
     return min(bounds)
 
 
-def _certified(weighed: Sequence[tuple[Cut, float]], epsilon: float) -> float | None:
-    """What weighed cuts prove of δ(ε), rounded up; None where their slope is above e^ε."""
+def _certified(weighed: Weighed, epsilon: float) -> float | None:
+    """What weighed cuts prove of δ(ε), rounded up; None where they prove nothing."""
     factor = slope = most = Interval.of(0)
     for cut, weight in weighed:
         a, b, c = cut.coefficients()
         factor, slope, most = factor + a * weight, slope - b * weight, most + c * weight
-    allowed = Interval.of(epsilon).exp()
-    if factor.lower <= 0 or (slope / factor).upper > allowed.lower:
+    if factor.lower <= 0:
         return None
-    return min(1.0, max(0.0, (most / factor).above()))
+    # A slope above e^ε by so much costs as much: q is at most 1.
+    above = Interval.hull(0, slope / factor - Interval.of(epsilon).exp()).upper
+    return min(1.0, max(0.0, (most / factor + Interval(above, above)).above()))
 
 
 @functools.lru_cache(maxsize=1 << 8)
@@ -400,55 +428,79 @@ def _ratio_of_slope(alpha: float, s: float, epsilon: float) -> float:
     return math.exp(float(optimize.brentq(excess, lowest, highest, xtol=1e-14)))
 
 
-def _cutting_planes(claim: RenyiClaim, epsilon: float, first: Cut) -> Sequence[tuple[Cut, float]]:
-    """Two cuts and their weights that prove the least bound, by Kelley's method in two dimensions."""
-    cuts = [first]
-    best: Sequence[tuple[Cut, float]] = [(first, 1.0)]
-    slope = math.exp(epsilon)
-    point = _touched(first)
+def _cutting_planes(claim: RenyiClaim, epsilon: float) -> Weighed:
+    """Two cuts and their weights that prove the least bound.
+
+    The set is cut at its boundary between its centre and the best vertex of the cuts so far, until the two meet.
+
+    Source:
+        Veinott 1967, 'The Supporting Hyperplane Method for Unimodal Programming'.
+    """
+    cuts: list[Cut | Edge] = [*SQUARE]
     for _ in range(MOST_CUTS):
-        added = list(_violated(claim, *point))
-        if not added:
+        best, (p, q) = _vertex(cuts, math.exp(epsilon))
+        inside, outside = 0.0, 1.0
+        if _worst(claim, *_between(p, q, outside))[0] <= TIGHT:
             break
-        cuts += added
-        best, point = _vertex(cuts, slope)
+        for _ in range(HALVINGS):
+            middle = (inside + outside) / 2
+            if _worst(claim, *_between(p, q, middle))[0] > 0:
+                outside = middle
+            else:
+                inside = middle
+        p, q = _between(p, q, outside)
+        cuts.append(_tangent(claim, p, q))
+        if outside > 1 - TIGHT:
+            break
     return best
 
 
-def _touched(cut: Cut) -> tuple[float, float]:
-    """The point (p, q) at which a cut is tangent."""
-    q = (1 - cut.s) / (cut.r - cut.s)
-    return min(1.0, cut.r * q), q
+def _between(p: float, q: float, part: float) -> tuple[float, float]:
+    """A point on the way from (½, ½), which is within any claim, to (p, q), where that is not outside the square."""
+    return tuple(0.5 + part * (min(max(one, 0.0), 1.0) - 0.5) for one in (p, q))  # type: ignore[return-value]
 
 
-def _violated(claim: RenyiClaim, p: float, q: float) -> Iterator[Cut]:
-    """The cut at this point of the constraint that it exceeds most, in either direction."""
-    p, q = (min(max(coordinate, MARGIN), 1 - MARGIN) for coordinate in (p, q))
-    for here, there, reverse in ((p, q, False), (q, p, True)):
-        r, s = here / there, (1 - here) / (1 - there)
-
-        def excess(alpha: float, a: float = here, b: float = there) -> float:
-            less = alpha - 1
-            log_first = alpha * math.log(a) - less * math.log(b)
-            log_second = alpha * math.log1p(-a) - less * math.log1p(-b)
-            high = max(log_first, log_second)
-            divergence = (high + math.log(math.exp(log_first - high) + math.exp(log_second - high))) / less
-            return divergence - _rounded_bound(claim, alpha)
-
-        orders = _usable(claim)
-        worst = max(orders, key=excess)
-        if claim.has_all_orders:
-            low, high = _neighbours(orders, worst)
-            refined = optimize.minimize_scalar(lambda one: -excess(one), bounds=(low, high), method="bounded")
-            worst = max(worst, float(refined.x), key=excess)
-        if excess(worst) > TIGHT:
-            yield Cut(worst, claim.bound(worst), r, s, reverse)
+def _worst(claim: RenyiClaim, p: float, q: float) -> tuple[float, float, bool]:
+    """By how much a point exceeds the constraint that it exceeds most, the order of that one, and whether reversed."""
+    orders = np.array(_usable(claim))
+    most = np.array([_rounded_bound(claim, alpha) for alpha in _usable(claim)])
+    found = []
+    for reverse in (False, True):
+        excess = _divergence(orders, *((q, p) if reverse else (p, q))) - most
+        place = int(np.argmax(excess))
+        found.append((float(excess[place]), float(orders[place]), reverse))
+    return max(found)
 
 
-def _vertex(cuts: Sequence[Cut], slope: float) -> tuple[Sequence[tuple[Cut, float]], tuple[float, float]]:
+def _divergence(orders: Doubles, p: float, q: float) -> Doubles:
+    """The Rényi divergences of two Bernoulli laws."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(np.array([p, q, 1 - p, 1 - q]))
+        first, second = (
+            np.where(logs[one] == -np.inf, -np.inf, orders * logs[one] - (orders - 1) * logs[one + 1]) for one in (0, 2)
+        )
+        return np.asarray(np.nan_to_num(np.logaddexp(first, second) / (orders - 1), nan=np.inf))
+
+
+def _tangent(claim: RenyiClaim, p: float, q: float) -> Cut:
+    """The cut that touches the constraint which a point near the boundary exceeds most."""
+    _, order, reverse = _worst(claim, p, q)
+    here, there = (q, p) if reverse else (p, q)
+    if claim.has_all_orders:
+
+        def excess(alpha: float) -> float:
+            return float(_divergence(np.array([alpha]), here, there)[0]) - _rounded_bound(claim, alpha)
+
+        low, high = _neighbours(_usable(claim), order)
+        refined = optimize.minimize_scalar(lambda alpha: -excess(alpha), bounds=(low, high), method="bounded")
+        order = max(order, float(refined.x), key=excess)
+    return Cut(order, claim.bound(order), here / there, (1 - here) / (1 - there), reverse)
+
+
+def _vertex(cuts: Sequence[Cut | Edge], slope: float) -> tuple[Weighed, tuple[float, float]]:
     """The least bound of two cuts with weights of at least 0, and where the two meet."""
     rows = [(cut, *cut.rounded()) for cut in cuts]
-    least: tuple[float, Sequence[tuple[Cut, float]], tuple[float, float]] | None = None
+    least: tuple[float, Weighed, tuple[float, float]] | None = None
     for (one, a, b, c), (other, d, e, f) in itertools.combinations(rows, 2):
         determinant = a * e - b * d
         if abs(determinant) < 1e-14 * (abs(a * e) + abs(b * d)):
@@ -461,8 +513,7 @@ def _vertex(cuts: Sequence[Cut], slope: float) -> tuple[Sequence[tuple[Cut, floa
         if least is None or bound < least[0]:
             point = ((c * e - b * f) / determinant, (a * f - c * d) / determinant)
             least = (bound, [(one, first / one.scale), (other, second / other.scale)], point)
-    if least is None:
-        return [(cuts[0], 1.0)], (0.0, 0.0)
+    assert least is not None  # noqa: S101 - the edges alone have a vertex
     return least[1], least[2]
 
 
