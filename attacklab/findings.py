@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.claims import PrivacyClaim
+from attacklab.claims import Claim, PrivacyClaim, claim_from_json
 from attacklab.errors import UsageError, UsageTypeError
 from attacklab.neighbours import NeighbouringPair, Relation
 
@@ -108,6 +108,7 @@ class Finding:
         verdict: what is known of the claim now.
         reason: one line in plain words: why the verdict is what it is.
         claim: what the target claims for one trial (for several answers a trial, their composition).
+        judged_at: the (ε, δ(ε)) at which the event was judged, where the claim is of another kind.
         relation: that of the datasets which the claim is for; None where it holds for any.
         pair: the two inputs, as `described_pair` gives them; None where the attack came to no pair.
         event: the event in words.
@@ -135,7 +136,7 @@ class Finding:
     attack: str
     verdict: Verdict
     reason: str
-    claim: PrivacyClaim
+    claim: Claim
     relation: Relation | None = None
     pair: dict[str, Any] | None = None
     event: str = ""
@@ -149,6 +150,7 @@ class Finding:
     delta_lower: float | None = None
     smallest_detectable: float | None = None
     trials_needed: int | None = None
+    judged_at: PrivacyClaim | None = None
     laws: tuple[str, str] | None = None
     alpha: float | None = None
     seed: int | None = None
@@ -159,6 +161,7 @@ class Finding:
     def to_json(self) -> dict[str, Any]:
         """The finding as plain JSON values."""
         data = asdict(self)
+        data["claim"] = self.claim.to_json()
         if self.epsilon_lower == math.inf:
             data["epsilon_lower"] = INFINITE
         return data
@@ -176,7 +179,9 @@ class Finding:
         values = dict(data)
         try:
             values["verdict"] = Verdict(data["verdict"])
-            values["claim"] = PrivacyClaim(**data["claim"])
+            values["claim"] = claim_from_json(data["claim"])
+            if data.get("judged_at") is not None:
+                values["judged_at"] = PrivacyClaim(**data["judged_at"])
             if data.get("relation") is not None:
                 values["relation"] = Relation(data["relation"])
             if data.get("counts") is not None:

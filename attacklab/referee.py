@@ -13,7 +13,7 @@ import contextlib
 import math
 import time
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import KW_ONLY, asdict, dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ import numpy as np
 
 from attacklab.attacks import ATTACKS
 from attacklab.attacks.base import Attack
-from attacklab.claims import PrivacyClaim
+from attacklab.claims import Claim, PrivacyClaim
 from attacklab.errors import LabFault, TargetError, UsageError
 from attacklab.execution.batches import Bench, Outline, Role, Sample, applies
 from attacklab.execution.checkpoint import Checkpoint, Recorded
@@ -29,8 +29,8 @@ from attacklab.execution.runners import Here, Runner, Say
 from attacklab.findings import Counts, Estimate, Finding, Verdict, environment, lower_text, upper_text
 from attacklab.floats import require_ieee_arithmetic
 from attacklab.statistics.betting import evidence, judge
-from attacklab.statistics.inference import Assessment, assess, share_of_alpha
-from attacklab.statistics.power import smallest_detectable_advantage, trials_needed
+from attacklab.statistics.inference import Assessment, largest_excess, share_of_alpha
+from attacklab.statistics.power import POWER, smallest_detectable_advantage, trials_needed
 from attacklab.targets import Target
 
 DEFAULT_TRIALS = 100_000
@@ -54,8 +54,8 @@ class Advance:
         choosing: whether an event is being chosen, not judged.
         done: trials drawn of this sample.
         trials: how many there will be at the most.
-        needed: how many will refute the claim, were the rates seen while choosing the true ones; None while choosing,
-            and where those rates keep the claim.
+        needed: how many will refute the claim at the rates seen so far; None while choosing, and where those rates keep
+            the claim.
     """
 
     attack: str
@@ -144,7 +144,7 @@ def _identity(target: Target, attacks: Sequence[Attack], **settings: float) -> d
         "target": target.name,
         "target_version": target.version,
         "kind": target.kind,
-        "claim": asdict(target.claim),
+        "claim": target.claim.to_json(),
         "sensitivity": target.sensitivity,
         "bounds": target.bounds,
         "noise_scale": target.noise_scale,
@@ -246,19 +246,21 @@ class _Trial:
             reason = f"the claim promises nothing of {outline.answers} answers together"
             return self._finding(Verdict.INCONCLUSIVE, reason, pair=outline.pair)
         try:
-            event, seen = self._chosen(outlines, number, claim)
-            needed = trials_needed(claim, seen.first / seen.trials, seen.second / seen.trials, alpha)
-            counts, assessment = self._judged_event(outlines, number, event, claim, alpha, needed)
+            event, epsilon, seen = self._chosen(outlines, number, claim)
+            judged = claim.at(epsilon)
+            needed = trials_needed(judged, seen.first / seen.trials, seen.second / seen.trials, alpha)
+            counts, assessment = self._judged_event(outlines, number, event, judged, alpha, needed)
         except (TargetError, LabFault) as error:
             return self._finding(Verdict.ERROR, str(error), pair=outline.pair, seconds=time.perf_counter() - started)
-        detectable = None if assessment.violated else self._detectable(claim, assessment, alpha)
-        verdict, reason = _verdict(assessment, detectable, claim.ceiling)
+        detectable = None if assessment.violated else self._detectable(judged, assessment, alpha)
+        verdict, reason = _verdict(assessment, judged.delta, detectable, claim.ceiling)
         if verdict is Verdict.NOT_DETECTED and needed is not None and needed > self.trials:
-            reason += f"; were the rates seen while choosing the true ones, {needed:.2g} trials would refute the claim"
+            reason += f"; at the rates seen so far, about {needed:,} trials would refute the claim; raise --trials"
         return self._finding(
             verdict,
             reason,
             claim=claim,
+            judged_at=None if judged == claim else judged,
             pair=outline.pair,
             event=outline.events[event],
             answers=outline.answers,
@@ -276,17 +278,19 @@ class _Trial:
             seconds=time.perf_counter() - started,
         )
 
-    def _chosen(self, outlines: Sequence[Outline], number: int, claim: PrivacyClaim) -> tuple[int, Counts]:
-        """The place of the candidate that looks best, and what was seen of it."""
+    def _chosen(self, outlines: Sequence[Outline], number: int, claim: Claim) -> tuple[int, float, Counts]:
+        """The place of the candidate that looks best, the ε at which it does, and what was seen of it."""
+        points = [claim.near(epsilon) for epsilon in claim.points]
         events = tuple(range(len(outlines[number].events)))
         most = max(1, self.trials // CHOOSING_SHARE)
         with contextlib.closing(self._looks(outlines, number, Role.CHOOSE, events, most)) as looks:
             for counts in looks:
-                shown = [assess(claim, count, CHOOSING_ALPHA).excess_lower for count in counts]
+                shown = [largest_excess(points, count, CHOOSING_ALPHA) for count in counts]
                 if max(shown) > 0:
                     break
         best = int(np.argmax(shown))
-        return best, counts[best]
+        place = max(range(len(points)), key=lambda one: evidence(points[one], counts[best]))
+        return best, points[place].epsilon, counts[best]
 
     def _judged_event(
         self,
@@ -370,15 +374,19 @@ def _bounds(estimate: Estimate) -> str:
     return f"[{lower_text(estimate.lower)}, {upper_text(estimate.upper)}]"
 
 
-def _verdict(assessment: Assessment, detectable: float | None, ceiling: float) -> tuple[Verdict, str]:
+def _verdict(assessment: Assessment, delta: float, detectable: float | None, ceiling: float) -> tuple[Verdict, str]:
     if assessment.violated:
         first, second = assessment.first, assessment.second
         return Verdict.VIOLATED, (
             f"P[E] in {_bounds(first)} and Q[E] in {_bounds(second)} need ε ≥ {lower_text(assessment.epsilon_lower)}"
+            + (f" at δ = {upper_text(delta)}" if delta else "")
         )
     if detectable is None:
-        return Verdict.INCONCLUSIVE, "with so few trials no advantage of this event can refute the claim"
+        return (
+            Verdict.INCONCLUSIVE,
+            "with so few trials no advantage on this event can refute the claim; raise --trials",
+        )
     return Verdict.NOT_DETECTED, (
-        f"of an event this rare an advantage of {detectable:.3g} would have been detected "
-        f"(of any event the claim allows {ceiling:.3g})"
+        f"not refuted; an advantage of {detectable:.3g} on this event would have been detected (power {POWER:.0%}); "
+        f"the claim allows {ceiling:.3g}"
     )

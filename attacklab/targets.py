@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.claims import PrivacyClaim
+from attacklab.claims import Claim, PrivacyClaim
 from attacklab.errors import LabError, TargetError, UsageError, UsageTypeError
 from attacklab.neighbours import NeighbouringPair, Relation
 
@@ -74,7 +74,7 @@ class Target:
     Attributes:
         name: how it is called in findings.
         kind: what its input is.
-        claim: the (ε, δ) that it claims for one output.
+        claim: what it claims for one output.
         release: `release(input, trials, rng)`, a numpy array or a list of one output a trial.
         sensitivity: the most that a true answer or a utility moves between neighbours.
         bounds: lower and upper bound of a record, for sums and means.
@@ -87,7 +87,7 @@ class Target:
 
     name: str
     kind: Kind
-    claim: PrivacyClaim
+    claim: Claim
     release: Release = field(repr=False)
     sensitivity: float = 1.0
     bounds: tuple[float, float] | None = None
@@ -99,7 +99,7 @@ class Target:
     def __post_init__(self) -> None:
         if not callable(self.release):
             raise UsageTypeError(f"release must be callable as release(input, trials, rng), not {self.release!r}")
-        if self.claim.epsilon <= 0:
+        if isinstance(self.claim, PrivacyClaim) and self.claim.epsilon <= 0:
             raise UsageError(f"epsilon must be greater than 0, not {self.claim.epsilon}")
         scale = 1.0 if self.noise_scale is None else self.noise_scale
         for name, value in (("sensitivity", self.sensitivity), ("noise_scale", scale)):
@@ -126,8 +126,9 @@ class Target:
         cls,
         release: Release,
         *,
-        epsilon: float,
+        epsilon: float | None = None,
         delta: float = 0.0,
+        claim: Claim | None = None,
         sensitivity: float = 1.0,
         noise_scale: float | None = None,
         name: str | None = None,
@@ -138,6 +139,7 @@ class Target:
             release: `release(answer, trials, rng)`, `trials` floats (or integers).
             epsilon: the claimed ε, greater than 0.
             delta: the claimed δ, in [0, 1).
+            claim: instead of those two, a claim of any other kind.
             sensitivity: the most that the answer moves between neighbours, in its own unit.
             noise_scale: λ of Laplace or σ of Gaussian noise, which is no secret; needed where it is not Δ/ε or
                 Δ·√(2·ln(1.25/δ))/ε, for attacks on the noise's low bits.
@@ -147,15 +149,18 @@ class Target:
             TypeError: `release` is not callable.
             ValueError: a parameter is out of range.
         """
-        return cls._made(release, Kind.NOISE, epsilon, delta, name, sensitivity=sensitivity, noise_scale=noise_scale)
+        return cls._made(
+            release, Kind.NOISE, claimed(epsilon, delta, claim), name, sensitivity=sensitivity, noise_scale=noise_scale
+        )
 
     @classmethod
     def selection(
         cls,
         release: Release,
         *,
-        epsilon: float,
+        epsilon: float | None = None,
         delta: float = 0.0,
+        claim: Claim | None = None,
         sensitivity: float = 1.0,
         name: str | None = None,
     ) -> Target:
@@ -163,7 +168,7 @@ class Target:
 
         `sensitivity` is the most that any utility moves between neighbours; the rest as in `Target.noise`.
         """
-        return cls._made(release, Kind.SELECTION, epsilon, delta, name, sensitivity=sensitivity)
+        return cls._made(release, Kind.SELECTION, claimed(epsilon, delta, claim), name, sensitivity=sensitivity)
 
     @classmethod
     def sum(
@@ -171,8 +176,9 @@ class Target:
         release: Release,
         *,
         bounds: tuple[float, float],
-        epsilon: float,
+        epsilon: float | None = None,
         delta: float = 0.0,
+        claim: Claim | None = None,
         relation: Relation | str | None = None,
         name: str | None = None,
     ) -> Target:
@@ -181,7 +187,9 @@ class Target:
         `relation` is that of the datasets that the claim calls neighbours, add-remove or substitute; by default the
         claim is taken to hold for both. The rest as in `Target.noise`.
         """
-        return cls._made(release, Kind.SUM, epsilon, delta, name, bounds=as_bounds(bounds), relation=relation)
+        return cls._made(
+            release, Kind.SUM, claimed(epsilon, delta, claim), name, bounds=as_bounds(bounds), relation=relation
+        )
 
     @classmethod
     def mean(
@@ -189,8 +197,9 @@ class Target:
         release: Release,
         *,
         bounds: tuple[float, float],
-        epsilon: float,
+        epsilon: float | None = None,
         delta: float = 0.0,
+        claim: Claim | None = None,
         relation: Relation | str | None = None,
         name: str | None = None,
     ) -> Target:
@@ -198,26 +207,27 @@ class Target:
 
         A mean that takes the number of records as public claims something of substitute neighbours only.
         """
-        return cls._made(release, Kind.MEAN, epsilon, delta, name, bounds=as_bounds(bounds), relation=relation)
+        return cls._made(
+            release, Kind.MEAN, claimed(epsilon, delta, claim), name, bounds=as_bounds(bounds), relation=relation
+        )
 
     @classmethod
     def dataset(
         cls,
         release: Release,
         *,
-        epsilon: float,
+        epsilon: float | None = None,
         delta: float = 0.0,
+        claim: Claim | None = None,
         relation: Relation | str | None = None,
         name: str | None = None,
     ) -> Target:
         """Any other mechanism: the input is whatever a neighbouring pair holds; the rest as in `Target.sum`."""
-        return cls._made(release, Kind.DATASET, epsilon, delta, name, relation=relation)
+        return cls._made(release, Kind.DATASET, claimed(epsilon, delta, claim), name, relation=relation)
 
     @classmethod
-    def _made(cls, release: Release, kind: Kind, epsilon: float, delta: float, name: str | None, **rest: Any) -> Target:
-        return cls(
-            name=name or _name_of(release), kind=kind, claim=PrivacyClaim(epsilon, delta), release=release, **rest
-        )
+    def _made(cls, release: Release, kind: Kind, claim: Claim, name: str | None, **rest: Any) -> Target:
+        return cls(name=name or _name_of(release), kind=kind, claim=claim, release=release, **rest)
 
     def exact(self, sampler: Sampler) -> Target:
         """The same target with a `sampler(input, bits)` of one output from random bits, so that it can be proved."""
@@ -300,6 +310,23 @@ class Target:
                 raise TargetError(
                     f"{self.name} returned indices from {numbers.min()} to {numbers.max()} of {len(input_)} outcomes"
                 )
+
+
+def claimed(epsilon: float | None, delta: float = 0.0, claim: Claim | None = None) -> Claim:
+    """The claim that somebody made by its ε and δ, or as it is.
+
+    Raises:
+        UsageError: both were given, or neither.
+    """
+    if claim is None:
+        if epsilon is None:
+            raise UsageError("a target needs a claim: an epsilon, or a claim of another kind")
+        return PrivacyClaim(epsilon, delta)
+    if epsilon is not None or delta:
+        raise UsageError(f"give an epsilon (and delta) or a claim, not both: {claim}")
+    if not isinstance(claim, Claim):
+        raise UsageTypeError(f"claim must be a claim, such as PrivacyClaim(1.0), not {claim!r}")
+    return claim
 
 
 def as_bounds(bounds: tuple[float, float]) -> tuple[float, float]:

@@ -10,6 +10,7 @@ Source: Clopper and Pearson 1934.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,6 +83,14 @@ def assess(claim: PrivacyClaim, counts: Counts, alpha: float) -> Assessment:
     hits = np.array([counts.first, counts.second])
     lower, upper = clopper_pearson(hits, counts.trials, alpha / 2)
     return read_off(claim, counts, (lower[0], upper[0]), (lower[1], upper[1]))
+
+
+def largest_excess(claims: Sequence[PrivacyClaim], counts: Counts, alpha: float) -> float:
+    """The largest `excess_lower` of one event over several claims, as `assess` gives it for each."""
+    hits = np.array([counts.first, counts.second])
+    lower, upper = clopper_pearson(hits, counts.trials, alpha / 2)
+    cases = directions((float(lower[0]), float(upper[0])), (float(lower[1]), float(upper[1])))
+    return max(claim.excess(at_least, at_most) for claim in claims for at_least, at_most in cases)
 
 
 def read_off(

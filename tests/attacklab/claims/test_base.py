@@ -8,13 +8,14 @@ import re
 from fractions import Fraction
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from attacklab.claims import PrivacyClaim
+from attacklab.claims import PrivacyClaim, directions
 
 
 def randomized_response(ratio: Fraction, delta: Fraction) -> tuple[list[Fraction], list[Fraction]]:
@@ -190,3 +191,46 @@ def test_bad_sizes_and_priors_are_refused() -> None:
         PrivacyClaim(1.0).posterior_bounds(1.5)
     with pytest.raises(ValueError, match="delta > 0 bounds no posterior"):
         PrivacyClaim(1.0, 0.1).posterior_bounds(0.5)
+
+
+@pytest.mark.parametrize("claimed", [0.0, 1e-9, 0.5, 3.0, 50.0, 800.0])
+@pytest.mark.parametrize("delta", [0.0, 1e-9, 0.2])
+@pytest.mark.parametrize("part", [0.0, 0.3, 0.999, 1.0, 1.7])
+def test_the_implied_profile_is_that_of_randomized_response_and_never_too_small(
+    claimed: float, delta: float, part: float
+) -> None:
+    epsilon = part * claimed
+    with mpmath.workprec(300):
+        ratio, exact_delta = mpmath.exp(mpmath.mpf(claimed)), mpmath.mpf(delta)
+        high, low = (1 - exact_delta) * ratio / (1 + ratio), (1 - exact_delta) / (1 + ratio)
+        truth = exact_delta + max(mpmath.mpf(0), high - mpmath.exp(mpmath.mpf(epsilon)) * low)
+        found = mpmath.mpf(PrivacyClaim(claimed, delta).delta_at(epsilon))
+        noise = mpmath.mpf(2) ** -280  # of the truth itself, which is a difference
+        assert truth - noise <= found <= truth * (1 + mpmath.mpf(2) ** -51) + noise
+
+
+def test_a_claim_is_itself_at_its_own_epsilon_and_judged_nowhere_else() -> None:
+    claim = PrivacyClaim(0.7, 1e-6)
+    assert claim.points == (0.7,)
+    assert claim.at(0.7) is claim
+    assert claim.near(0.7) is claim
+    assert claim.nominal is claim
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_the_directions_of_a_known_pair_are_the_four_of_the_definition(p: float, q: float) -> None:
+    assert set(directions((p, p), (q, q))) == {(p, q), (q, p), (1 - p, 1 - q), (1 - q, 1 - p)}
+
+
+def test_the_directions_of_bounds_are_the_most_cautious_ones() -> None:
+    p, q = (0.25, 0.5), (0.0, 0.125)
+    for at_least, at_most in directions(p, q):
+        assert any(
+            at_least <= min(here) and at_most >= max(there)
+            for here, there in (
+                (p, q),
+                (q, p),
+                ([1 - one for one in p], [1 - one for one in q]),
+                ([1 - one for one in q], [1 - one for one in p]),
+            )
+        )

@@ -1,0 +1,63 @@
+"""μ-GDP: telling neighbours apart is at least as hard as telling N(0, 1) from N(μ, 1).
+
+Source: Dong, Roth and Su 2022, 'Gaussian Differential Privacy': definition 4, corollary 2.13 (the profile, which holds
+for every ε if and only if the claim does), theorem 2.14 (groups), corollary 3.3 (composition).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from attacklab.claims.base import Claim, PrivacyClaim, grid_of_points, require_count, require_numbers
+from attacklab.intervals import Interval
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianDP(Claim):
+    """μ-GDP.
+
+    Args:
+        mu: μ, finite and above 0.
+
+    Raises:
+        UsageError: it is out of range, or no number.
+    """
+
+    mu: float
+
+    def __post_init__(self) -> None:
+        require_numbers(mu=self.mu)
+
+    def __str__(self) -> str:
+        return f"μ-GDP with μ = {self.mu!r}"
+
+    def delta_at(self, epsilon: float) -> float:
+        """Φ(−ε/μ + μ/2) − e^ε·Φ(−ε/μ − μ/2), rounded up."""
+        shift, half = Interval.of(epsilon) / self.mu, Interval.of(self.mu) / 2
+        tail = Interval.of(epsilon).exp() * (shift + half).normal_tail()
+        return min(1.0, max(0.0, ((shift - half).normal_tail() - tail).above()))
+
+    @property
+    def nominal(self) -> PrivacyClaim:
+        """The least of its points at which δ is at most 10^−6."""
+        return self.at(next((one for one in self.points if self.delta_at(one) <= 1e-6), self.points[-1]))
+
+    @property
+    def points(self) -> tuple[float, ...]:
+        """A grid of ε, from 0 to where δ(ε) is too small to be seen."""
+        return grid_of_points(self.delta_at)
+
+    def composed(self, answers: int) -> GaussianDP:
+        """(√m·μ)-GDP, rounded up."""
+        require_count("answers", answers)
+        return GaussianDP((Interval.of(answers).sqrt() * self.mu).above())
+
+    def group(self, size: int) -> GaussianDP:
+        """(kμ)-GDP, rounded up."""
+        require_count("size", size)
+        return GaussianDP((Interval.of(self.mu) * size).above())
+
+    def to_json(self) -> dict[str, Any]:
+        """Its kind and μ."""
+        return {"kind": "gdp", "mu": self.mu}

@@ -1,0 +1,77 @@
+"""μ-GDP against the normal law at 300 bits, its limiting cases, and what composition and groups do to shifts."""
+
+from __future__ import annotations
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from scipy import stats
+
+from attacklab.claims import GaussianDP, PrivacyClaim
+from attacklab.errors import UsageError, UsageTypeError
+
+MUS = [1e-3, 0.1, 1.0, 2.5, 20.0]
+EPSILONS = [0.0, 1e-300, 1e-6, 0.1, 1.0, 5.0, 30.0, 700.0]
+
+
+@pytest.mark.parametrize("mu", MUS)
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_the_profile_is_that_of_two_normal_laws_rounded_up(mu: float, epsilon: float) -> None:
+    with mpmath.workprec(6000):  # far out the two terms agree in most of their digits
+        m, e = mpmath.mpf(mu), mpmath.mpf(epsilon)
+
+        def tail(x: mpmath.mpf) -> mpmath.mpf:
+            return mpmath.erfc(x / mpmath.sqrt(2)) / 2
+
+        truth = tail(e / m - m / 2) - mpmath.exp(e) * tail(e / m + m / 2)
+        found = mpmath.mpf(GaussianDP(mu).delta_at(epsilon))
+        assert truth <= found
+        assert found <= truth * (1 + mpmath.mpf(2) ** -50) + mpmath.mpf(2) ** -1074
+
+
+@pytest.mark.parametrize("mu", [0.3, 1.0, 3.0])
+@pytest.mark.parametrize("epsilon", [0.0, 0.4, 2.0])
+def test_no_half_line_between_two_normal_laws_beats_the_profile_and_one_reaches_it(mu: float, epsilon: float) -> None:
+    thresholds = np.linspace(-10, 10, 200_001)
+    p, q = stats.norm.sf(thresholds, loc=mu), stats.norm.sf(thresholds)
+    best = float((p - math.exp(epsilon) * q).max())
+    assert best == pytest.approx(GaussianDP(mu).delta_at(epsilon), rel=1e-6)
+
+
+def test_the_ceiling_is_the_total_variation_of_the_two_laws() -> None:
+    assert GaussianDP(1.0).ceiling == pytest.approx(2 * stats.norm.cdf(0.5) - 1, rel=1e-12)
+
+
+@pytest.mark.parametrize("count", [1, 2, 9])
+def test_composition_and_groups_shift_the_normal_law_as_the_sum_of_answers_and_of_people_does(count: int) -> None:
+    claim = GaussianDP(0.75)
+    assert claim.composed(count).mu == pytest.approx(0.75 * math.sqrt(count))
+    assert claim.group(count).mu == 0.75 * count
+    assert claim.composed(count).mu >= claim.mu
+
+
+def test_the_points_reach_from_zero_to_where_nothing_can_be_seen() -> None:
+    for mu in MUS[:4]:
+        points = GaussianDP(mu).points
+        assert points[0] == 0
+        assert list(points) == sorted(set(points))
+        assert GaussianDP(mu).delta_at(points[-1]) <= 2.0**-60
+
+
+def test_attacks_choose_scales_by_a_point_of_small_delta() -> None:
+    nominal = GaussianDP(1.0).nominal
+    assert isinstance(nominal, PrivacyClaim)
+    assert 0 < nominal.delta <= 1e-6
+    assert 4 < nominal.epsilon < 6
+
+
+@pytest.mark.parametrize("mu", [0.0, -1.0, math.inf, math.nan])
+def test_a_mu_that_is_not_finite_and_positive_is_refused(mu: float) -> None:
+    with pytest.raises(UsageError, match="mu must be finite and greater than 0"):
+        GaussianDP(mu)
+    with pytest.raises(UsageTypeError, match="mu must be a number, not 'one'"):
+        GaussianDP("one")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="answers must be at least 1"):
+        GaussianDP(1.0).composed(0)

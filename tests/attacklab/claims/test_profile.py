@@ -1,0 +1,121 @@
+"""Profiles by points: what they imply, what survives composition, and accountants as they come."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from attacklab.claims import (
+    GaussianDP,
+    PrivacyClaim,
+    Profile,
+    Renyi,
+    ZeroConcentrated,
+    claim_from_json,
+    from_accountant,
+)
+from attacklab.errors import UsageError, UsageTypeError
+
+
+def laplace(epsilon: float) -> float:
+    """The profile of Laplace noise at scale 1: 1 − e^((ε − 1)/2) below ε = 1."""
+    return max(0.0, -math.expm1((epsilon - 1) / 2))
+
+
+def test_a_function_is_kept_as_points_of_it() -> None:
+    profile = Profile(laplace, "Laplace")
+    assert profile.points[0] == 0.0
+    for epsilon, delta in profile.pairs:
+        assert delta == laplace(epsilon)
+        assert profile.delta_at(epsilon) <= delta
+
+
+def test_between_its_points_a_profile_implies_no_less_than_the_curve_and_little_more() -> None:
+    profile = Profile(laplace, "Laplace")
+    for step in range(200):
+        epsilon = step / 150
+        assert laplace(epsilon) <= profile.delta_at(epsilon) <= laplace(epsilon) + 0.01
+
+
+def test_a_profile_of_one_point_implies_what_that_claim_does() -> None:
+    claim, profile = PrivacyClaim(1.0, 1e-3), Profile([(1.0, 1e-3)])
+    for epsilon in (0.0, 0.4, 1.0, 2.0):
+        assert profile.delta_at(epsilon) == claim.delta_at(epsilon)
+    assert profile.ceiling == pytest.approx(claim.ceiling)
+
+
+def test_composition_and_groups_are_those_of_each_point() -> None:
+    profile = Profile([(0.5, 1e-3), (1.0, 1e-6)], "mine")
+    assert profile.composed(2).pairs == ((1.0, 2e-3), (2.0, 2e-6))
+    grouped = profile.group(2)
+    assert grouped.pairs[1] == (2.0, PrivacyClaim(1.0, 1e-6).group(2).delta)
+    assert str(grouped) == "mine, a group of 2"
+    with pytest.raises(UsageError, match="nothing is promised any more"):
+        Profile([(0.5, 0.4)]).composed(3)
+
+
+class Accountant:
+    def get_delta(self, epsilon: float) -> float:
+        return GaussianDP(1.0).delta_at(epsilon)
+
+
+def test_an_accountant_gives_its_profile() -> None:
+    profile = from_accountant(Accountant())
+    assert str(profile) == "the profile of a Accountant"
+    for epsilon in profile.points[::7]:
+        assert profile.delta_at(epsilon) <= GaussianDP(1.0).delta_at(epsilon)
+    with pytest.raises(UsageTypeError, match="which object has not"):
+        from_accountant(object())
+
+
+@pytest.mark.parametrize(
+    ("curve", "message"),
+    [
+        ([], "promises nothing"),
+        ([(1.0, 1.0)], "promises nothing"),
+        ([(1.0, 0.1), (1.0, 0.2)], "two δ for one ε"),
+        ([(-1.0, 0.1)], "epsilon must be finite and at least 0"),
+        ([(1.0, 1.5)], "delta must lie in"),
+        ([1.0], "a function of ε or pairs"),
+        (3.0, "a function of ε or pairs"),
+    ],
+)
+def test_points_that_promise_nothing_or_are_none_are_refused(curve: object, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        Profile(curve)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        PrivacyClaim(1.0, 1e-6),
+        ZeroConcentrated(0.3),
+        Renyi(2.0, 0.1),
+        Renyi((2.0, 4.0), (0.1, 0.3)),
+        GaussianDP(0.7),
+        Profile([(0.5, 1e-3), (1.0, 1e-6)], "mine"),
+    ],
+    ids=str,
+)
+def test_json_gives_the_same_claim_back(claim: object) -> None:
+    written = claim.to_json()  # type: ignore[attr-defined]
+    assert claim_from_json(written) == claim
+    assert hash(claim_from_json(written)) == hash(claim)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ([], "a JSON object"),
+        ({"kind": "magic"}, "must be zcdp, rdp, gdp or profile, not 'magic'"),
+        ({"kind": "gdp"}, "not a claim"),
+        ({"kind": "rdp", "alpha": 2.0, "epsilon": 1.0}, "not a claim"),
+        ({"epsilon": 1.0, "mu": 3.0}, "not a claim"),
+        ({"kind": "zcdp", "rho": -1.0}, "rho must be finite"),
+        ({"kind": "zcdp", "rho": "x"}, "rho must be a number"),
+    ],
+)
+def test_json_that_is_not_a_claim_is_refused(data: object, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        claim_from_json(data)  # type: ignore[arg-type]
