@@ -158,6 +158,11 @@ class Finding:
     seconds: float = 0.0
     replay: str = ""
 
+    @property
+    def judged(self) -> PrivacyClaim:
+        """The (ε, δ) at which its event was judged."""
+        return self.judged_at or self.claim.nominal
+
     def to_json(self) -> dict[str, Any]:
         """The finding as plain JSON values."""
         data = asdict(self)

@@ -184,7 +184,7 @@ def _curves(settings: Settings) -> Iterator[dict[str, Any]]:
                 target, [attack], trials=trials, alpha=ALPHA_OF_CURVES, seed=settings.seed, spend_all=True
             )
             bounds[by] = finding.epsilon_lower
-        apart = judge(target.claim, Counts(trials, 0, trials), ALPHA_OF_CURVES)
+        apart = judge(target.claim.nominal, Counts(trials, 0, trials), ALPHA_OF_CURVES)
         yield {"trials": trials, "learning": learned.learning, "most_possible": apart.epsilon_lower, **bounds}
 
 

@@ -27,7 +27,7 @@ def advantage_of(finding: Finding) -> Estimate:
 
 def claimed_epsilon(finding: Finding) -> float:
     """The ε of the claim that a finding is about."""
-    return finding.claim.epsilon
+    return finding.claim.nominal.epsilon
 
 
 def finding_at(data: dict[str, Any], target: str, epsilon: float) -> Finding:

@@ -190,10 +190,9 @@ def _withhold(findings: Sequence[Finding]) -> None:
 
 
 def _advisory(finding: Finding) -> str:
-    claim = finding.claim
     return (
         f"## {finding.target} ({finding.target_version})\n\n"
-        f"It claims ε = {claim.epsilon:g}, δ = {claim.delta:g}. On the pair\n\n    {finding.pair}\n\n"
+        f"It claims {finding.claim}. On the pair\n\n    {finding.pair}\n\n"
         f"the event\n\n    {finding.event}\n\nrefutes that: {finding.reason} (probability of a false alarm "
         f"{finding.alpha:.2g}; {finding.trials} outputs).\nReplay: `{finding.replay}`\n"
     )

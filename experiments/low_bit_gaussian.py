@@ -117,7 +117,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
 def _advantages(data: dict[str, Any], answers: int) -> Panel:
     epsilons = data["measured"]["epsilons"]
     measured = [
-        advantage_series(_of(data, make, answers), lambda one: one.claim.epsilon / answers, label, role)
+        advantage_series(_of(data, make, answers), lambda one: one.claim.nominal.epsilon / answers, label, role)
         for make, label, role, model in TARGETS
         if role is Role.EXACT or model.answers == answers
     ]

@@ -155,7 +155,7 @@ def _one_uniform_finding(target: Target) -> Finding:
     else:
         pair = _pair(target)
     first, second = (step_law(one_uniform(target.release, input_)) for input_ in (pair.first, pair.second))
-    certificate = certify(target.claim.epsilon, Fraction(target.claim.delta), first, second)
+    certificate = certify(target.claim.nominal.epsilon, Fraction(target.claim.nominal.delta), first, second)
     distance = advantage(first, second)
     most = certificate.epsilon_bounds[1]
     needed = "no finite ε" if math.isinf(most) else f"ε = {most:.17g}"

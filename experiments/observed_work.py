@@ -100,7 +100,7 @@ def _timed(target: Target, settings: Settings, alpha: float) -> dict[str, Any]:
         "microseconds": [_microseconds(sides, noise) for noise in range(GREATEST_NOISE + 1)],
         "nanoseconds_apart": abs(float(np.median(equal[0]) - np.median(equal[1]))),
         "test": asdict(timing_test(*equal)),
-        "advantage": asdict(assess(target.claim, counts, alpha).advantage),
+        "advantage": asdict(assess(target.claim.nominal, counts, alpha).advantage),
     }
 
 

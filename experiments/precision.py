@@ -159,7 +159,7 @@ def _grids_panel(data: dict[str, Any]) -> Panel:
 def _by_epsilon(data: dict[str, Any], make: Maker) -> list[list[Finding]]:
     """The findings of a target, a list of both pairs for each ε."""
     found = findings_of(data, make.__name__)
-    return [[one for one in found if one.claim.epsilon == epsilon] for epsilon in data["measured"]["epsilons"]]
+    return [[one for one in found if one.claim.nominal.epsilon == epsilon] for epsilon in data["measured"]["epsilons"]]
 
 
 def _of_pair(data: dict[str, Any], make: Maker, pair: int) -> list[Finding]:
@@ -179,7 +179,7 @@ def explain(data: dict[str, Any]) -> str:
     """Say what is seen at ε = 1 and at the least ε, and why."""
 
     def at(make: Maker, pair: int, epsilon: float) -> Finding:
-        return next(one for one in _of_pair(data, make, pair) if one.claim.epsilon == epsilon)
+        return next(one for one in _of_pair(data, make, pair) if one.claim.nominal.epsilon == epsilon)
 
     def shown(finding: Finding) -> str:
         return f"{abs(advantage_of(finding).estimate):.3f}"

@@ -130,7 +130,7 @@ def _bet_on_middle(target: Target, settings: Settings, alpha: float, *key: int) 
         outputs = target.outputs(answer, trials, settings.generator(*key, side))
         # Twice an output is exact, half the least subnormal is not.
         hits.append(int(np.count_nonzero(2 * outputs > target.sensitivity)))
-    return asdict(assess(target.claim, Counts(hits[0], hits[1], trials), alpha).advantage)
+    return asdict(assess(target.claim.nominal, Counts(hits[0], hits[1], trials), alpha).advantage)
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:

@@ -127,7 +127,7 @@ def only_from(
 
 def laplace_scale(target: Target) -> float:
     """The scale λ of the target's noise, if the noise is Laplace noise."""
-    return target.noise_scale or target.sensitivity / target.claim.epsilon
+    return target.noise_scale or target.sensitivity / target.claim.nominal.epsilon
 
 
 def bounds_of(target: Target) -> tuple[float, float]:

@@ -49,7 +49,7 @@ class DoubleBudget:
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """Some records at the bound of larger magnitude, against one more of them."""
         largest = max(bounds_of(target), key=abs)
-        size = max(1, round(COMMON_EXPONENT / target.claim.epsilon))
+        size = max(1, round(COMMON_EXPONENT / target.claim.nominal.epsilon))
         low, high = sorted(largest * end for end in NEGATIVE_WINDOW)
         event = Event(f"the answer lies in [{low!r}, {high!r}]", partial(_between, low=low, high=high))
         fewer, more = np.full(size, largest), np.full(size + 1, largest)

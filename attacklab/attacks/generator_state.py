@@ -71,7 +71,7 @@ class GeneratorState:
         person[-1] = 1
         event = Event(
             f"the last count, minus the noise predicted from the {self.known} other counts, is 1",
-            partial(_is_predicted, counts=person, scale=1 / target.claim.epsilon),
+            partial(_is_predicted, counts=person, scale=1 / target.claim.nominal.epsilon),
         )
         yield Scenario(NeighbouringPair(person, without, None), (event,))
 

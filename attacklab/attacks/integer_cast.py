@@ -44,7 +44,7 @@ class IntegerCast:
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """A tie between two floats of the outputs' format, and the integer above it."""
         released = released_format(probe, 0)
-        tie = tie_between_floats(released, EXCESS * target.sensitivity / min(target.claim.epsilon, 1.0))
+        tie = tie_between_floats(released, EXCESS * target.sensitivity / min(target.claim.nominal.epsilon, 1.0))
         try:
             probe(tie + 1, 1)
         except TargetError:

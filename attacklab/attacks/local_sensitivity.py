@@ -60,7 +60,7 @@ class LocalSensitivity:
     def scenario(target: Target, size: int, answers: int) -> Scenario:
         """The pair of `size` records against one more, with the bets on what `answers` answers reveal."""
         lower, upper = bounds_of(target)
-        epsilon = target.claim.epsilon
+        epsilon = target.claim.nominal.epsilon
         between = (upper - lower) / (epsilon * (size + 1.5))
 
         def event(threshold: float) -> Event:

@@ -55,11 +55,11 @@ class LowBitGaussian:
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """One pair of answers, seen once and seen twice, with a bet for each model; nothing if σ is not known."""
-        if self.sigma is None and target.claim.delta == 0:
+        if self.sigma is None and target.claim.nominal.delta == 0:
             return
         first, second = map(float, self.answers or (0.0, target.sensitivity))
         # A numpy number would widen the arithmetic of narrower outputs; a Python float takes their format.
-        sigma = float(self.sigma or target.noise_scale or textbook_sigma(target.claim, target.sensitivity))
+        sigma = float(self.sigma or target.noise_scale or textbook_sigma(target.claim.nominal, target.sensitivity))
         pair = NeighbouringPair.answers(first, second, sensitivity=target.sensitivity)
         models = MODELS[released_format(probe, first)]
         for answers in sorted({model.answers for model in models}):

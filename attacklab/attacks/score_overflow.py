@@ -86,7 +86,7 @@ def _overflowing_weights(target: Target, probe: Probe) -> NeighbouringPair:
     """Two equal utilities high enough for their weights to overflow, against the same one step lower."""
     # Small multiples of a power of two are exact, so the utilities differ by exactly one step.
     step = max(power_of_two_within(target.sensitivity) / 4, math.ulp(0.0))
-    nats = target.claim.epsilon / 2 * (step / target.sensitivity)
+    nats = target.claim.nominal.epsilon / 2 * (step / target.sensitivity)
     most = int(min(HIGHEST_NATS / nats, EXACT_INTEGERS, sys.float_info.max / step))
 
     def breaks(height: int) -> bool:
@@ -123,6 +123,6 @@ def _worse_is_favoured(outputs: Outputs) -> bool:
 def _rounded_integers(target: Target) -> NeighbouringPair:
     """Integers on either side of the middle of two doubles that are many noise scales apart."""
     step = math.floor(target.sensitivity)
-    tie = tie_between_floats(BINARY64, 2 * target.sensitivity * ROUNDED_NATS / target.claim.epsilon)
+    tie = tie_between_floats(BINARY64, 2 * target.sensitivity * ROUNDED_NATS / target.claim.nominal.epsilon)
     # Not `NeighbouringPair.utilities`, which holds doubles: these integers are not doubles.
     return NeighbouringPair(np.array([tie + step, tie]), np.array([tie, tie + step]), None)

@@ -88,7 +88,7 @@ class SumSensitivity:
 
     def _size(self, target: Target, near: float, far: float) -> int:
         """The least power of two at which doubles near the sum are far enough apart; the largest one if none is."""
-        wanted = EXCESS * abs(far - near) / min(target.claim.epsilon, 1.0)
+        wanted = EXCESS * abs(far - near) / min(target.claim.nominal.epsilon, 1.0)
         size = 2
         while size < self.most_records and not math.ulp(size * far) >= wanted:
             size *= 2

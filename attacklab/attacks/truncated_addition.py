@@ -57,7 +57,7 @@ class TruncatedAddition:
         """The pair on either side of the point where a sum in this format loses its light terms."""
         bits = accumulator.significand_bits
         gap = power_of_two_within(target.sensitivity)
-        nats = target.claim.epsilon / 2 * (gap / target.sensitivity)
+        nats = target.claim.nominal.epsilon / 2 * (gap / target.sensitivity)
         # Just below e^(−nats·depth) = 2^−bits, half a unit in the last place of a sum that starts at 1.
         depth = math.ceil(16 * bits * math.log(2) / nats) / 16 * gap
         counted = np.full(light_outcomes + 1, gap - depth)

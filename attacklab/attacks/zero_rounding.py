@@ -68,7 +68,7 @@ class ZeroRounding:
 
         If the target has no such depth, the one at which binary64 would underflow.
         """
-        nats_per_quarter = target.claim.epsilon / 8 * (gap / target.sensitivity)
+        nats_per_quarter = target.claim.nominal.epsilon / 8 * (gap / target.sensitivity)
         deepest = max(1.0, DEEPEST_NATS / nats_per_quarter)
         dead = first(lambda depth: not both_drawn(probe, -depth * gap / 4), most=deepest)
         return math.ceil(BINARY64.underflow_nats / nats_per_quarter) if dead is None else dead

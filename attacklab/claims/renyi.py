@@ -419,7 +419,7 @@ def _ratio_of_slope(alpha: float, s: float, epsilon: float) -> float:
 
     def excess(x: float) -> float:
         ratio = s / math.exp(x)
-        return less / alpha * (math.exp(x) - s * ratio**less) - aimed * (1 - ratio**less)
+        return float(less / alpha * (math.exp(x) - s * ratio**less) - aimed * (1 - ratio**less))
 
     lowest = max(epsilon, math.log(s) if s else -math.inf)
     highest = epsilon + math.log(alpha / less) + 1e-9

@@ -59,7 +59,7 @@ class AuditedTest:
             return "\n".join(lines + [f"  {finding.attack}: {finding.reason}" for finding in self.findings])
         claim = self.findings[0].claim
         said = {
-            Verdict.VIOLATED: f"does not keep its claim (ε = {claim.epsilon!r}, δ = {claim.delta!r})",
+            Verdict.VIOLATED: f"does not keep its claim ({claim})",
             Verdict.ERROR: "could not be audited: it failed",
             Verdict.INCONCLUSIVE: "had too few trials to decide: raise --dp-seconds or --dp-trials",
         }[self.verdict]

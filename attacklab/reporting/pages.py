@@ -86,7 +86,7 @@ def _summary(group: list[Finding]) -> list[str]:
     advantage, clearest = max(judged, key=lambda pair: max(pair[0].lower, -pair[0].upper) - pair[1].ceiling)
     return [
         counted,
-        f"{clearest.claim.epsilon:g}",
+        f"{clearest.judged.epsilon:g}",
         f"{advantage.estimate:.4g} [{lower_text(advantage.lower, 4)}, {upper_text(advantage.upper, 4)}]",
         f"{clearest.ceiling:.4g}",
         lower_text(clearest.epsilon_lower or 0.0),

@@ -82,7 +82,7 @@ def _rule(attack: str) -> dict[str, Any]:
 
 
 def _result(finding: Finding, place: Place | None, rule: int) -> dict[str, Any]:
-    text = f"{finding.target} does not keep its claim (ε = {finding.claim.epsilon:g}, δ = {finding.claim.delta:g})"
+    text = f"{finding.target} does not keep its claim ({finding.claim})"
     text += f" on the event '{finding.event}': {finding.reason}" if finding.event else f": {finding.reason}"
     return {
         "ruleId": finding.attack,

@@ -126,7 +126,7 @@ class _Looks:
 
 
 def _evidence(finding: Finding) -> float:
-    return -math.inf if finding.counts is None else evidence(finding.claim, finding.counts)
+    return -math.inf if finding.counts is None else evidence(finding.judged, finding.counts)
 
 
 def _improved(pair: NeighbouringPair, target: Target, looks: _Looks) -> NeighbouringPair:

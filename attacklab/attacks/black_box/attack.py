@@ -101,7 +101,8 @@ def _learned(target: Target, probe: Probe, pair: NeighbouringPair, outputs: int)
     """How clearly the best event for a pair breaks the claim, and the pair with its events."""
     first, second = (sampled(probe, input_, outputs) for input_ in (pair.first, pair.second))
     drawn = min(len(first), len(second))
-    candidates = candidate_events(first[:drawn], second[:drawn], target.claim, EVENTS)
+    points = [target.claim.near(epsilon) for epsilon in target.claim.points]
+    candidates = candidate_events(first[:drawn], second[:drawn], points, EVENTS)
     failed = any(isinstance(output, Failure) for side in (first, second) if side.dtype == object for output in side)
     events = tuple(candidate.event for candidate in candidates)
     # Only if needed: to see failures, outputs are drawn one at a time, which is slow and loses their format.

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -41,13 +41,13 @@ class Candidate:
     clarity: float
 
 
-def candidate_events(first: Outputs, second: Outputs, claim: PrivacyClaim, most: int) -> list[Candidate]:
+def candidate_events(first: Outputs, second: Outputs, claims: Sequence[PrivacyClaim], most: int) -> list[Candidate]:
     """The events that tell two samples of outputs apart most clearly, beyond what the claim allows.
 
     Args:
         first: outputs for one input of a pair, at least 4.
         second: the same number of outputs for the other input.
-        claim: what is promised of one output.
+        claims: what is promised of one output, at the points of its privacy profile.
         most: the largest number of candidates to return.
 
     Returns:
@@ -55,8 +55,8 @@ def candidate_events(first: Outputs, second: Outputs, claim: PrivacyClaim, most:
     """
     half = len(first) // 2
     learning, ranking = (first[:half], second[:half]), (first[half:], second[half:])
-    best = [_best_likely_value(learning, ranking, claim), _best_interval(IS_FAILURE, learning, ranking, claim)]
-    best += [_best_interval(score, learning, ranking, claim) for score in learned_scores(*learning)]
+    best = [_best_likely_value(learning, ranking, claims), _best_interval(IS_FAILURE, learning, ranking, claims)]
+    best += [_best_interval(score, learning, ranking, claims) for score in learned_scores(*learning)]
     found = [candidate for candidate in best if candidate is not None]
     if not found:  # all outputs are alike, and that is all there is to bet on
         return [Candidate(_interval(IS_FAILURE, 0.0, 0.0), -math.inf)]
@@ -64,7 +64,7 @@ def candidate_events(first: Outputs, second: Outputs, claim: PrivacyClaim, most:
 
 
 def _best_interval(
-    score: Score, learning: tuple[Outputs, Outputs], ranking: tuple[Outputs, Outputs], claim: PrivacyClaim
+    score: Score, learning: tuple[Outputs, Outputs], ranking: tuple[Outputs, Outputs], claims: Sequence[PrivacyClaim]
 ) -> Candidate | None:
     pooled = np.concatenate([score.of(outputs) for outputs in learning])
     pooled = np.sort(pooled[~np.isnan(pooled)])
@@ -79,13 +79,13 @@ def _best_interval(
     lows, highs = np.concatenate([lows, likely]), np.concatenate([highs, likely])
     sides = [np.sort(score.of(outputs)) for outputs in ranking]  # NaN is sorted last, beyond every interval
     hits = [np.searchsorted(side, highs, "right") - np.searchsorted(side, lows, "left") for side in sides]
-    clarity = _clarity(hits[0], hits[1], len(ranking[0]), claim)
+    clarity = _clarity(hits[0], hits[1], len(ranking[0]), claims)
     best = int(np.argmax(clarity))
     return Candidate(_interval(score, float(lows[best]), float(highs[best])), float(clarity[best]))
 
 
 def _best_likely_value(
-    learning: tuple[Outputs, Outputs], ranking: tuple[Outputs, Outputs], claim: PrivacyClaim
+    learning: tuple[Outputs, Outputs], ranking: tuple[Outputs, Outputs], claims: Sequence[PrivacyClaim]
 ) -> Candidate | None:
     """The best bet on one value of outputs that need not be numbers."""
     if learning[0].dtype != object:
@@ -95,28 +95,29 @@ def _best_likely_value(
     if not likely:
         return None
     hits = [np.array([counts[value] for value in likely]) for counts in seen[2:]]
-    clarity = _clarity(hits[0], hits[1], len(ranking[0]), claim)
+    clarity = _clarity(hits[0], hits[1], len(ranking[0]), claims)
     best = int(np.argmax(clarity))
     return Candidate(
         Event(f"the output is {likely[best]!r}", partial(_equals, value=likely[best])), float(clarity[best])
     )
 
 
-def _clarity(first: NDArray[np.int64], second: NDArray[np.int64], trials: int, claim: PrivacyClaim) -> Doubles:
+def _clarity(first: NDArray[np.int64], second: NDArray[np.int64], trials: int, claims: Sequence[PrivacyClaim]) -> Doubles:
     """The excess over the claim in units of its standard error: the largest over both directions and the complement.
 
     One is added to each count of hits and of misses, so that no standard error is 0.
     """
     p, q = (first + 1) / (trials + 2), (second + 1) / (trials + 2)
-    factor = math.exp(
-        min(claim.epsilon, 300.0)
-    )  # beyond that, only an event that never happens for one input shows anything
-    cases: list[Doubles] = [
-        (here - factor * there - claim.delta) / np.sqrt((here * (1 - here) + factor**2 * there * (1 - there)) / trials)
-        for here, there in directions((p, p), (q, q))
-    ]
+    cases = [_excess_in_errors(claim, *case, trials) for claim in claims for case in directions((p, p), (q, q))]
     clarity: Doubles = np.max(cases, axis=0)
     return clarity
+
+
+def _excess_in_errors(claim: PrivacyClaim, here: Doubles, there: Doubles, trials: int) -> Doubles:
+    # Beyond that ε, only an event that never happens for one input shows anything.
+    factor = math.exp(min(claim.epsilon, 300.0))
+    error = np.sqrt((here * (1 - here) + factor**2 * there * (1 - there)) / trials)
+    return np.asarray((here - factor * there - claim.delta) / error)
 
 
 def _interval(score: Score, low: float, high: float) -> Event:

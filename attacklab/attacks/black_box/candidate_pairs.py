@@ -78,7 +78,7 @@ def candidate_pairs(target: Target, probe: Probe, outcomes: Iterable[int]) -> It
 
 def _of_answers(target: Target, released: Format) -> Iterator[NeighbouringPair]:
     step = target.sensitivity
-    scale = step / target.claim.epsilon
+    scale = step / target.claim.nominal.epsilon
     power = round(math.log2(scale))
     powers = [released.at_most(2.0 ** (power + k)) for k in (-4, -2, -1, 0, 1, 2, 4)]
     large = [released.at_most(2.0 ** (power + k)) for k in (3, 10, 20, 40, 50)]
@@ -102,7 +102,7 @@ def _of_replaced_records(target: Target, probe: Probe) -> Iterator[NeighbouringP
     near, far = ends(target)
     for size in PATHS:
         line = partial(on_path, near, far, size)
-        for step in sorted({0, size // 2, size - 1, *_broken_steps(line, size, target.claim, probe)}):
+        for step in sorted({0, size // 2, size - 1, *_broken_steps(line, size, target.claim.nominal, probe)}):
             yield NeighbouringPair.records(line(step), line(step + 1), Relation.SUBSTITUTE)
 
 
@@ -135,7 +135,7 @@ def _at_bounds(target: Target) -> Iterator[tuple[int, float, float]]:
 def _of_utilities(target: Target, probe: Probe, outcomes: Iterable[int]) -> Iterator[NeighbouringPair]:
     # Multiples of a power of two are exact, so consecutive vectors are exactly neighbours.
     gap = power_of_two_within(target.sensitivity)
-    nats = target.claim.epsilon / 2 * (gap / target.sensitivity)
+    nats = target.claim.nominal.epsilon / 2 * (gap / target.sensitivity)
     last = 1 << max(1, math.ceil(math.log2(DEEPEST_NATS / nats)))
     for count in outcomes:
         one, all_ = np.zeros(count), np.ones(count)
@@ -143,7 +143,7 @@ def _of_utilities(target: Target, probe: Probe, outcomes: Iterable[int]) -> Iter
         # If all move together, one outcome is ahead, so that not all outcomes are alike.
         for start, direction in ((one, -all_), (one, all_), (0 * one, 2 * one - all_), (0 * one, all_ - 2 * one)):
             line = partial(_on_line, gap=gap, start=start, direction=direction)
-            steps = _broken_steps(line, last, target.claim, probe)
+            steps = _broken_steps(line, last, target.claim.nominal, probe)
             for step in sorted({0, *steps}):
                 with contextlib.suppress(ValueError):  # from 2^53 steps on, multiples are rounded
                     yield NeighbouringPair.utilities(line(step), line(step + 1), sensitivity=target.sensitivity)
