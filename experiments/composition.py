@@ -34,7 +34,7 @@ from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from attacklab.statistics.inference import assess, share_of_alpha
 from experiments import targets
-from experiments.composition_bounds import (
+from experiments.common.composition_bounds import (
     advanced_ceiling,
     advanced_epsilon,
     advantage_of,
@@ -43,7 +43,7 @@ from experiments.composition_bounds import (
     optimal_advantage,
     optimal_epsilon,
 )
-from experiments.curves import estimate_series
+from experiments.common.curves import estimate_series
 from mechanisms.gaussian.exact import discrete_gaussian
 from mechanisms.gaussian.privacy import discrete_gaussian_delta, gaussian_delta
 from mechanisms.laplace.exact import two_sided_geometric

@@ -19,7 +19,7 @@ from attacklab.claims import PrivacyClaim
 from attacklab.laws import Bounds, Law, Limits, enumerate_law, largest_ratio, log_bounds, smallest_delta, trade_off
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
-from experiments.bounds import as_floats, middle
+from experiments.common.bounds import as_floats, middle
 from mechanisms.exponential.base_two import BaseTwoEta
 from mechanisms.gaussian.exact import discrete_gaussian
 from mechanisms.gaussian.privacy import discrete_gaussian_delta

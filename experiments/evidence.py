@@ -18,8 +18,8 @@ from attacklab.reporting.figures import Figure, Panel, Role, Series
 from attacklab.statistics.inference import clopper_pearson
 from attacklab.targets import Target
 from experiments import targets
-from experiments.known_flaws import audit_known_flaws
-from experiments.simulated_audits import (
+from experiments.common.known_flaws import audit_known_flaws
+from experiments.common.simulated_audits import (
     Decision,
     OneEvent,
     by_betting,

@@ -19,8 +19,8 @@ from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from attacklab.statistics.inference import share_of_alpha
 from experiments import targets
-from experiments.curves import advantage_at, advantage_panel, advantages_by_epsilon
-from experiments.sweeps import Rows, audits
+from experiments.common.curves import advantage_at, advantage_panel, advantages_by_epsilon
+from experiments.common.sweeps import Rows, audits
 from experiments.targets.generators import CLOCK_VALUES
 
 QUESTION = "How many answers give the noise generator away, and what is that worth?"

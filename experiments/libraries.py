@@ -27,7 +27,7 @@ from attacklab.reporting.figures import Figure, Panel, Role, Series
 from attacklab.statistics.inference import share_of_alpha
 from attacklab.targets import Target
 from attacklab.timed_audit import paced_audit
-from experiments.expected_failures import ExpectedFailure, Status, expected, expected_failures, status
+from experiments.common.expected_failures import ExpectedFailure, Status, expected, expected_failures, status
 
 QUESTION = "What do the attacks find in the DP libraries that people use?"
 

@@ -18,9 +18,9 @@ from attacklab.reporting.figures import Figure, Panel, Role, Series
 from attacklab.statistics.inference import assess, share_of_alpha
 from attacklab.targets import Target
 from experiments import targets
-from experiments.adult import ages
-from experiments.curves import estimate_series
-from experiments.sweeps import audits
+from experiments.common.adult import ages
+from experiments.common.curves import estimate_series
+from experiments.common.sweeps import audits
 
 QUESTION = "How many answers does it take to read the number of people off the noise?"
 

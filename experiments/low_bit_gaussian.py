@@ -16,8 +16,8 @@ from attacklab.findings import Estimate, Finding
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from attacklab.targets import Target
-from experiments.curves import advantage_of, advantage_series, claimed_epsilon, findings_of
-from experiments.sweeps import Maker, sweep
+from experiments.common.curves import advantage_of, advantage_series, claimed_epsilon, findings_of
+from experiments.common.sweeps import Maker, sweep
 from experiments.targets import gaussians as targets
 
 QUESTION = "Which samplers of Gaussian noise can be recognised by the low bits of their outputs?"

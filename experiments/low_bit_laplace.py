@@ -12,8 +12,8 @@ from attacklab.attacks.samplers.laplace import TEXTBOOK, reachable
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments import targets
-from experiments.curves import advantage_at, advantage_panel, advantages_by_epsilon, ideal_laplace_series
-from experiments.sweeps import Maker, Rows, sweep
+from experiments.common.curves import advantage_at, advantage_panel, advantages_by_epsilon, ideal_laplace_series
+from experiments.common.sweeps import Maker, Rows, sweep
 
 QUESTION = "Do the low bits of a noisy answer tell which database it came from?"
 

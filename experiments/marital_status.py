@@ -10,8 +10,8 @@ import numpy as np
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments import targets
-from experiments.adult import marital_counts
-from experiments.sweeps import Rows
+from experiments.common.adult import marital_counts
+from experiments.common.sweeps import Rows
 
 QUESTION = "Which marital status do selection mechanisms report as the most common one, in 200 draws at ε = 1?"
 

@@ -21,7 +21,14 @@ from attacklab.reporting.figures import Figure, Panel, Role, Series
 from attacklab.statistics.inference import assess, share_of_alpha
 from attacklab.statistics.timing import timing_test
 from attacklab.targets import Outputs, Target
-from experiments.curves import advantage_of, advantage_series, ceiling_series, claimed_epsilon, finding_at, findings_of
+from experiments.common.curves import (
+    advantage_of,
+    advantage_series,
+    ceiling_series,
+    claimed_epsilon,
+    finding_at,
+    findings_of,
+)
 from experiments.targets.making import exact_by_reference
 from mechanisms.exponential.base_two import BaseTwoEta
 from mechanisms.laplace.fixed_work import exact_fixed_work_geometric

@@ -13,7 +13,7 @@ from attacklab.findings import Estimate, Finding
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments import targets
-from experiments.curves import (
+from experiments.common.curves import (
     advantage_of,
     advantage_panel,
     advantage_series,
@@ -21,7 +21,7 @@ from experiments.curves import (
     findings_of,
     ideal_laplace_series,
 )
-from experiments.sweeps import Maker, Rows, sweep
+from experiments.common.sweeps import Maker, Rows, sweep
 
 QUESTION = "Does the addition of f(D) and noise tell f(D), whatever sampler the noise comes from?"
 

@@ -19,7 +19,7 @@ from attacklab.claims import PrivacyClaim
 from attacklab.laws import advantage, enumerate_law, smallest_delta
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
-from experiments.bounds import as_floats, middle
+from experiments.common.bounds import as_floats, middle
 from mechanisms.exponential.base_two import BaseTwoEta
 from mechanisms.exponential.precision import worst_case_precision
 from mechanisms.exponential.weighted_sampling import (

@@ -19,7 +19,7 @@ from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from attacklab.targets import Target
 from experiments import targets
-from experiments.timing import in_turns, seconds
+from experiments.common.timing import in_turns, seconds
 
 QUESTION = "What do the referee and the low-bit membership test cost beside drawing the samples?"
 

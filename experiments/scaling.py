@@ -14,7 +14,7 @@ from attacklab.loading import load_target
 from attacklab.referee import audit
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
-from experiments.timing import in_turns, seconds
+from experiments.common.timing import in_turns, seconds
 
 QUESTION = "What does a second process bring to a long audit, and what does a checkpoint cost?"
 

@@ -16,8 +16,8 @@ from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from attacklab.targets import Target
 from experiments import targets
-from experiments.curves import advantage_of, ceiling_series, claimed_epsilon, findings_of
-from experiments.sweeps import Rows, sweep
+from experiments.common.curves import advantage_of, ceiling_series, claimed_epsilon, findings_of
+from experiments.common.sweeps import Rows, sweep
 
 QUESTION = "What does a selection tell when utilities come near the end of their number format?"
 

@@ -21,8 +21,8 @@ from attacklab.reporting.figures import Figure, Panel, Role, Series
 from attacklab.statistics.inference import assess, share_of_alpha
 from attacklab.targets import Target
 from experiments import targets
-from experiments.curves import advantage_of, estimate_series, findings_of, ideal_laplace_advantage
-from experiments.sweeps import Rows, audits
+from experiments.common.curves import advantage_of, estimate_series, findings_of, ideal_laplace_advantage
+from experiments.common.sweeps import Rows, audits
 from experiments.targets.making import exactly
 from mechanisms.grid import LEAST_EXPONENT, Grid
 from mechanisms.laplace.naive import naive_laplace_numpy

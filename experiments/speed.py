@@ -12,8 +12,8 @@ import numpy as np
 
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
+from experiments.common.timing import Work, in_turns, seconds
 from experiments.targets.making import GRID
-from experiments.timing import Work, in_turns, seconds
 from mechanisms.exponential.base_two import BaseTwoEta
 from mechanisms.exponential.exact import exact_exponential
 from mechanisms.exponential.levels import LevelSampler, exact_exponential_fast

@@ -16,14 +16,14 @@ from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from attacklab.statistics.inference import share_of_alpha
 from experiments import targets
-from experiments.curves import (
+from experiments.common.curves import (
     advantage_at,
     advantage_panel,
     advantages_by_epsilon,
     ideal_laplace_advantage,
     ideal_laplace_series,
 )
-from experiments.sweeps import Rows, audits
+from experiments.common.sweeps import Rows, audits
 from experiments.targets.sums import ABOVE_LOWER, DECLARED, LOWER, UPPER
 from mechanisms.summation.naive import Summation, correctly_rounded_sum, numpy_sum, pairwise_sum, sequential_sum
 

@@ -1,6 +1,6 @@
 """The textbook's own flaws: by exact computation where samples see nothing, and as attacks where they do.
 
-See attacklab.attacks: position_chunks, missing_clip and double_budget; experiments.textbook_laws for the computations.
+See attacklab.attacks: position_chunks, missing_clip and double_budget; experiments.common.textbook_laws for the computations.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from attacklab.statistics.inference import share_of_alpha
 from experiments import targets
-from experiments.sweeps import Maker, audits
-from experiments.targets import means
-from experiments.textbook_laws import (
+from experiments.common.sweeps import Maker, audits
+from experiments.common.textbook_laws import (
     enumerated_loss,
     moves_of_one_person,
     passing_probabilities,
     rounding_losses,
     sum_over_count_loss,
 )
+from experiments.targets import means
 
 QUESTION = "How far are a textbook's mechanisms from what the textbook says of them?"
 

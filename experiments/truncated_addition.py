@@ -21,8 +21,8 @@ from attacklab.reporting.figures import Figure, Panel, Role, Series
 from attacklab.statistics.inference import share_of_alpha
 from attacklab.targets import Target
 from experiments import targets
-from experiments.curves import advantage_series, findings_of
-from experiments.sweeps import Maker, audits
+from experiments.common.curves import advantage_series, findings_of
+from experiments.common.sweeps import Maker, audits
 
 QUESTION = "How much do neighbours differ when light weights are lost in a sum, in each floating-point format?"
 

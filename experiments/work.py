@@ -19,7 +19,7 @@ from attacklab.laws import Divergence, Law, Limits, advantage, enumerate_law, la
 from attacklab.laws.counted_work import Counted
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
-from experiments.bounds import as_floats, middle
+from experiments.common.bounds import as_floats, middle
 from mechanisms.exponential.base_e import exact_exponential_base_e
 from mechanisms.exponential.base_two import BaseTwoEta
 from mechanisms.exponential.exact import exact_exponential

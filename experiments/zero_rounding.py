@@ -10,8 +10,8 @@ from attacklab.findings import Finding
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments import targets
-from experiments.curves import advantage_of, advantage_panel, advantage_series, claimed_epsilon, findings_of
-from experiments.sweeps import Maker, Rows, sweep
+from experiments.common.curves import advantage_of, advantage_panel, advantage_series, claimed_epsilon, findings_of
+from experiments.common.sweeps import Maker, Rows, sweep
 
 QUESTION = "How well does one answer tell two neighbours apart when weights underflow to zero?"
 

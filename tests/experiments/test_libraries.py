@@ -14,8 +14,9 @@ from attacklab.attacks import Precision
 from attacklab.findings import Verdict, read_record
 from attacklab.isolation import ProcessRelease
 from attacklab.reporting.figures import Panel
-from experiments import expected_failures, libraries
-from experiments.expected_failures import ExpectedFailure, Status, expected, status
+from experiments import libraries
+from experiments.common import expected_failures
+from experiments.common.expected_failures import ExpectedFailure, Status, expected, status
 from tests.experiments.records import quick_record
 
 ENTRY = {

@@ -18,7 +18,7 @@ from attacklab.attacks import ATTACKS
 from attacklab.findings import Verdict
 from attacklab.libraries import library
 
-FILE = Path(__file__).parent / "data" / "expected_failures.json"
+FILE = Path(__file__).parent.parent / "data" / "expected_failures.json"
 
 
 class Status(enum.StrEnum):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.laws import Law, enumerate_law, smallest_epsilon, step_law
-from experiments.adult import ages
+from experiments.common.adult import ages
 from experiments.targets import means
 from mechanisms.exponential.base_two import BaseTwoEta
 from mechanisms.exponential.utilities import round_at_random
