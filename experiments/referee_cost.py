@@ -69,8 +69,7 @@ def collect(settings: Settings) -> Collected:
     }
     draw = min(seconds(lambda: rng.laplace(0.0, 1.0, trials)) for _ in range(3)) / trials * 1e9
     return Collected(
-        (),
-        {
+        timings={
             "budgets": budgets,
             "overheads": overheads,
             "epsilons": EPSILONS,
@@ -108,9 +107,9 @@ def _slope(shorter: dict[str, float], longer: dict[str, float]) -> float:
     return (_extra(longer) - _extra(shorter)) / (longer["outputs"] - shorter["outputs"])
 
 
-def figures(data: dict[str, Any]) -> list[Figure]:
+def timing_figures(data: dict[str, Any]) -> list[Figure]:
     """Cost of membership a sample, and the referee's overhead round by round."""
-    measured = data["measured"]
+    measured = data["timings"]
     epsilons = measured["epsilons"]
     membership = Panel(
         title="is a double reachable?",
@@ -153,9 +152,9 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     return [Figure(name="referee_cost", caption=caption, panels=[membership, overhead])]
 
 
-def explain(data: dict[str, Any]) -> str:
+def explain_timings(data: dict[str, Any]) -> str:
     """Say what the referee and the membership test cost."""
-    measured = data["measured"]
+    measured = data["timings"]
     costs = [cost for row in measured["membership_ns"].values() for cost in row]
     paragraph = PARAGRAPH.format(
         fixed=median(_extra(row["timed"][-2]) for row in measured["overheads"]) * 1e3,

@@ -61,12 +61,12 @@ def collect(settings: Settings) -> Collected:
         checkpoints = (Path(folder, str(number)) for number in itertools.count())
         kept = in_turns(lambda: audited(two, next(checkpoints)), partial(audited, two), budget=0.0)
     measured = {"trials": trials, "processors": processors(), "start_seconds": start}
-    return Collected((), {**measured, "processes": processes, "checkpoint": kept})
+    return Collected(timings={**measured, "processes": processes, "checkpoint": kept})
 
 
-def figures(data: dict[str, Any]) -> list[Figure]:
+def timing_figures(data: dict[str, Any]) -> list[Figure]:
     """Seconds that processes take to start, and of the ways to run the same audit, beside half of the longest."""
-    measured = data["measured"]
+    measured = data["timings"]
     start, processes, kept = measured["start_seconds"], measured["processes"], measured["checkpoint"]
     names = ["start of one", "start of two", "one process", "two processes", "two, no checkpoint", "two, checkpoint"]
     times = [start["one"], start["two"], processes["seconds"], processes["baseline_seconds"]]
@@ -87,9 +87,9 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     return [Figure(name="scaling", caption=caption, panels=[panel])]
 
 
-def explain(data: dict[str, Any]) -> str:
+def explain_timings(data: dict[str, Any]) -> str:
     """Say what two processes and checkpoints come to."""
-    measured = data["measured"]
+    measured = data["timings"]
     return PARAGRAPH.format(
         trials=measured["trials"],
         one=measured["processes"]["seconds"],

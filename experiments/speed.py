@@ -103,8 +103,7 @@ def collect(settings: Settings) -> Collected:
         for utilities in [np.linspace(0.0, width, RANGE_OUTCOMES)]
     ]
     return Collected(
-        (),
-        {
+        timings={
             "one_draw": one_draw,
             "repeated": repeated,
             "trials": trials,
@@ -167,9 +166,9 @@ def _memory(trials: int, bits: SeededBits) -> list[dict[str, int]]:
     return rows
 
 
-def figures(data: dict[str, Any]) -> list[Figure]:
+def timing_figures(data: dict[str, Any]) -> list[Figure]:
     """Cost against outcomes, against trials, against the utility range, and of additive noise."""
-    measured = data["measured"]
+    measured = data["timings"]
 
     def series(
         label: str, role: Role, rows: list[dict[str, Any]], x: str, y: str = "seconds", scale: float = 1e3
@@ -231,9 +230,9 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     return [Figure(name="speed", caption=caption, panels=[outcomes, trials, ranges, noise])]
 
 
-def explain(data: dict[str, Any]) -> str:
+def explain_timings(data: dict[str, Any]) -> str:
     """List the ratios."""
-    measured = data["measured"]
+    measured = data["timings"]
 
     def ratios(rows: list[dict[str, Any]]) -> str:
         return "; ".join(

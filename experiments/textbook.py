@@ -1,6 +1,7 @@
 """The textbook's own flaws: by exact computation where samples see nothing, and as attacks where they do.
 
-See attacklab.attacks: position_chunks, missing_clip and double_budget; experiments.common.textbook_laws for the computations.
+See position_chunks, missing_clip and double_budget in attacklab.attacks, and experiments.common.textbook_laws for the
+computations.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ from attacklab.loading import load_target, targets_of
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.proof import LIMITS, default_pair, prove
 from attacklab.referee import DEFAULT_ALPHA, DEFAULT_TRIALS, audit
-from attacklab.reporting.experiment import FOLDER, Settings, load_experiments, run_experiment
+from attacklab.reporting.experiment import FOLDER, Settings, is_lab, load_experiments, run_experiment
 from attacklab.reporting.pages import write_index
 from attacklab.reporting.progress import progress
 from attacklab.reporting.sarif import Place, sarif_log
@@ -84,7 +84,7 @@ def list_() -> None:
     for environment in environments(Path.cwd()):
         if environment.is_missing:
             console.print(f"environment {environment.name} is not built: {environment.build}")
-    if not any(Path(FOLDER).glob("targets*")):
+    if not is_lab(Path.cwd()):
         console.print(
             "\nExperiments and the lab's targets are found in a checkout of the lab, which this folder is not."
         )
