@@ -33,19 +33,19 @@ from attacklab.statistics.inference import share_of_alpha
 from attacklab.targets import Outputs, Target
 from experiments import targets
 
-QUESTION = "What does a black-box search find with no hint, beside the attacks written for each flaw?"
+QUESTION = "What does a black-box search find with no hint, compared with the attacks written for each flaw?"
 
 EPSILON = 1.0
 ALPHA_OF_CURVES = 0.05
 CURVE_TRIALS = (1_000, 10_000, 100_000, 1_000_000)
 PARAGRAPH = """\
-Told nothing but a target's kind, claim and sensitivity or bounds, the black-box attack refutes {found} of the {naive}
-naive targets: {named}. The hand-written attacks shown beside it refute {by_hand}. Of the {exact} exact twins it
-refutes {exact_found}. What it misses is too rare for {trials} trials, or needs a pair of a shape that it does not try.
-It draws {fewest} to {most} outputs of a target. On numpy's Laplace, answers
-0 and 1, {curve_trials} trials and 95 % confidence, it proves ε ≥ {learned:.2f} after learning from {learning} outputs
-of either, with no model of the sampler; the attack that has one proves {modelled:.2f}; if the outputs of the two inputs
-had nothing in common, the bound would be {most_possible:.2f}."""
+Told nothing but a target's kind, its claim and its sensitivity or bounds, the black-box attack refutes {found} of the
+{naive} naive targets: {named}. The hand-written attacks beside it refute {by_hand}. Of the {exact} exact twins it
+refutes {exact_found}. What it misses is too rare for {trials} trials, or needs a pair of a shape that it does not
+try. It draws {fewest} to {most} outputs of a target. On numpy's Laplace, with the answers 0 and 1, {curve_trials}
+trials and 95 % confidence, it proves ε ≥ {learned:.2f} after learning from {learning} outputs of each input, with no
+model of the sampler. The attack that has such a model proves {modelled:.2f}. If the outputs of the two inputs had
+nothing in common, the bound would be {most_possible:.2f}."""
 TIMINGS_PARAGRAPH = """\
 The black-box attack takes {fastest:.1f} to {slowest:.1f} s on one target, the attacks written for its kind
 {fastest_by_hand:.1f} to {slowest_by_hand:.1f} s."""

@@ -39,7 +39,7 @@ FALSE_ALARM_ALPHA = 0.01
 FALSE_ALARM_TRIALS = 20_000
 FALSE_ALARM_LOOKS = len(looks(FALSE_ALARM_TRIALS))
 CONFIDENCE = 0.95
-"""Of the bounds on the measured rate of false alarms."""
+"""The confidence of the bounds on the measured rate of false alarms."""
 
 POWER_ALPHA = 1e-6
 POWER_TRIALS = 100_000_000
@@ -48,11 +48,11 @@ RARE = 0.01
 """P[E] of the rare event whose power is measured beside that of randomized response."""
 
 PARAGRAPH = """\
-Of {audits} simulated audits each of two sound targets that sit exactly on their claim, at α = {alpha:g} and looked at
-up to {looked} times, {rates}. Of {real} real audits, half of them of a target that breaks its claim, {agreed} ended as
-their counts do in the simulation. A randomized response whose ε is really 1.1 where 1 is claimed is refuted at
-α = {power_alpha:g} after {betting:.0f} trials on average; no test at all can do it in fewer than {fewest:.0f}, and
-Clopper–Pearson bounds at the same looks take {clopper:.0f}. Over all alternatives drawn, betting takes
+We simulated {audits} audits of each of two sound targets that sit exactly on their claim, at α = {alpha:g} with up to
+{looked} looks: {rates}. Of {real} real audits, half of them of a target that breaks its claim, {agreed} ended as
+their counts do in the simulation. A randomized response whose real ε is 1.1 where 1 is claimed is refuted at α =
+{power_alpha:g} after {betting:.0f} trials on average; no test can do it in fewer than {fewest:.0f}, and
+Clopper–Pearson bounds at the same looks take {clopper:.0f}. Over all the alternatives drawn, betting takes
 {least_ratio:.2f} to {most_ratio:.2f} times the bound. At default settings the known flaws are refuted after {soonest}
 to {latest} outputs{undecided}."""
 

@@ -37,14 +37,14 @@ MEGABYTE = 1e6
 ON_THIS_MACHINE = ("cpu_seconds", "megabytes")
 """What differs from machine to machine; runs, tapes and outcomes do not."""
 PARAGRAPH = """\
-Times are CPU seconds. {weights} outcomes of weights 2^−u: {weights_runs} runs and {weights_seconds:.3f} s until
-nothing is left unresolved. The exponential mechanism in base e with {outcomes} outcomes: {base_e_seconds:.2f} s to
+Times are CPU seconds. For {weights} outcomes of weights 2^−u, {weights_runs} runs and {weights_seconds:.3f} s leave
+nothing unresolved. The exponential mechanism in base e with {outcomes} outcomes takes {base_e_seconds:.2f} s to
 2^−{base_e_precision}. Discrete Laplace noise of scale {scale} takes {laplace_runs} runs and {laplace_seconds:.2f} s
-to 2^−{precision}, since each coin that it tosses is a law of its own; discrete Gaussian noise of that scale calls it
-and needs {gaussian_runs} runs and {gaussian_seconds:.2f} s, because e^−γ is another coin for every value proposed.
-Python's memory, GMP's numbers not counted, peaks at {megabytes:.1f} MB for the largest of the laws that took
-{traced} runs or less. It is open tapes that take memory: a path that waits to be run shares all but its last
-decision with others, and {tapes} of them take {tape_megabytes:.0f} MB."""
+to 2^−{precision}, since each coin that it tosses has a law that is found on its own. Discrete Gaussian noise of that
+scale calls it and needs {gaussian_runs} runs and {gaussian_seconds:.2f} s, because e^−γ is another coin for every
+proposed value. Python's memory, without GMP's numbers, peaks at {megabytes:.1f} MB for the largest of the laws that
+took {traced} runs or fewer. Open tapes are what takes memory: a path that waits to be run shares all but its last
+decision with others, and {tapes} such paths take {tape_megabytes:.0f} MB."""
 
 
 @dataclass(frozen=True)

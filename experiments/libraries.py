@@ -48,10 +48,10 @@ Row: TypeAlias = dict[str, Any]
 """What the scoreboard says of one attack on one mechanism."""
 
 PARAGRAPH = """\
-The table lists {listed} mechanisms of {libraries}, each audited for about {seconds:g} s with as many trials as fit
-into that time. The audits found {known} known flaws again; {passes}. For a mechanism that is refuted, only flaws that
-are publicly known are listed: others are reported to the maintainers first. Where nothing was detected, all that is
-known is the smallest advantage that would have been detected. {absent}"""
+The list has {listed} mechanisms of {versions} versions of libraries, each audited for about {seconds:g} s with as
+many trials as fit into that time. The audits found {known} known flaws again; {passes}. For a mechanism that is
+refuted, only flaws that are publicly known are listed: others are reported to the maintainers first. Where nothing
+was detected, all that is known is the smallest advantage that would have been detected. {absent}"""
 
 
 @dataclass(frozen=True)
@@ -242,7 +242,7 @@ def _row(
 def _known(
     failures: Sequence[ExpectedFailure], library_name: str, mechanism: str, target_version: str, attack: str
 ) -> str | None:
-    """Where the flaw is told of that the attack is expected to find, or None."""
+    """The link of the known flaw that the attack is expected to find, or None."""
     return expected(failures, library_name, target_version.rpartition(" ")[2], mechanism, attack)
 
 
@@ -334,13 +334,13 @@ def explain_timings(data: dict[str, Any]) -> str:
     )
     paragraph = PARAGRAPH.format(
         listed=len({(row["version"], row["mechanism"]) for row in rows}),
-        libraries=", ".join(dict.fromkeys(row["version"] for row in rows)) or "no library",
+        versions=len({row["version"] for row in rows}),
         seconds=measured["seconds"],
         known=sum(row["status"] == Status.KNOWN for row in rows),
         passes=f"**UNEXPECTED PASSES: {', '.join(passes)}**" if passes else "none that is expected was missed",
         absent=" ".join(f"{words}: {', '.join(measured[key])}." for key, words in said if measured[key]),
     )
-    return "\n".join([paragraph, "", *_by_version(rows)]).rstrip()
+    return "\n".join([paragraph.rstrip(), "", *_by_version(rows)]).rstrip()
 
 
 def _by_version(rows: Sequence[Row]) -> Iterator[str]:

@@ -34,7 +34,7 @@ from mechanisms.exponential.base_two import BaseTwoEta
 from mechanisms.laplace.fixed_work import exact_fixed_work_geometric
 from mechanisms.laplace.naive import naive_two_sided_geometric
 
-QUESTION = "How much more does an adversary know who sees, or times, how much work a noisy answer took?"
+QUESTION = "How much more does an adversary learn by counting or timing the work behind a noisy answer?"
 
 EPSILONS = (0.25, 0.5, 1.0, 2.0)
 TIMED = 1.0

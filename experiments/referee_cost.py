@@ -1,4 +1,4 @@
-"""What the instrument costs beside the targets that it runs."""
+"""What the instrument costs compared with the targets that it runs."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from attacklab.targets import Target
 from experiments import targets
 from experiments.common.timing import in_turns, seconds
 
-QUESTION = "What do the referee and the low-bit membership test cost beside drawing the samples?"
+QUESTION = "What do the referee and the low-bit membership test cost compared with drawing the samples?"
 
 EPSILONS = (0.01, 0.1, 1.0, 10.0)
 TARGETS = (targets.naive_laplace_inverse_cdf, targets.naive_laplace_numpy, targets.exact_discrete_laplace)
 PARAGRAPH = """\
-An audit whose event costs next to nothing is compared, in turns, with drawing as many outputs in large batches and
-dropping them; the table says how many times as long it takes. An event costs {fixed:.0f} ms more, mostly for the many
-small batches between the first looks at the evidence, and {slope:.1f} ns more for each further output. Deciding
-whether one double is reachable takes {fastest:.0f} to {slowest:.0f} ns a sample on one core, depending on the model
-of the sampler and on ε; a draw of numpy's Laplace takes {draw:.0f} ns."""
+An audit whose event costs next to nothing is compared, in turns, with drawing the same number of outputs in large
+batches and dropping them; the table says how many times as long the audit takes. An event costs {fixed:.0f} ms more,
+mostly for the many small batches between the first looks at the evidence, and {slope:.1f} ns more for each further
+output. Deciding whether one double is reachable takes {fastest:.0f} to {slowest:.0f} ns a sample on one core,
+depending on the model of the sampler and on ε; a draw of numpy's Laplace takes {draw:.0f} ns."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def collect(settings: Settings) -> Collected:
 
 
 def _overheads(target: Target, budgets: Sequence[int], settings: Settings) -> dict[str, Any]:
-    """Of audits of one target with ever more trials: their seconds, and those of drawing the same number of outputs."""
+    """Time audits of one target with ever more trials, and the drawing of the same number of outputs."""
     timed = []
     for trials in budgets:
         audited = partial(audit, target, [_Trivial()], trials=trials, seed=settings.seed)

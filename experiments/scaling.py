@@ -23,12 +23,12 @@ STARTING_TRIALS = 1_000
 """An audit so short that starting the processes is nearly all that it takes, and long enough to need both."""
 
 PARAGRAPH = """\
-An audit of {trials} trials an input of the exact Laplace mechanism, with its low-bit event, takes {one:.1f} s in one
-worker process and {two:.1f} s in two: {speedup:.2f} times as fast (median of three comparisons in turns, on a
-machine of {processors} processors). Before that one process takes {start_one:.2f} s to start and to load the target,
-two take {start_two:.2f} s; an audit that moves to processes by itself does so only if it is going to take far longer.
-Keeping every batch in a checkpoint takes {checkpoint:.2f} times as long as not keeping it. Findings are the same in all
-of these, because the randomness of a batch depends on the seed and its number alone."""
+An audit of the exact Laplace mechanism with its low-bit event and {trials} trials an input takes {one:.1f} s in one
+worker process and {two:.1f} s in two: {speedup:.2f} times as fast (median of three comparisons in turns, on a machine
+with {processors} processors). Before that, one process takes {start_one:.2f} s to start and to load the target, and
+two take {start_two:.2f} s; an audit moves to processes by itself only if it is going to take far longer than that.
+Keeping every batch in a checkpoint takes {checkpoint:.2f} times as long as not keeping it. The findings are the same
+in all of these runs, because the randomness of a batch depends only on the seed and the batch's number."""
 
 
 def collect(settings: Settings) -> Collected:

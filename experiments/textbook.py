@@ -51,17 +51,18 @@ AUDITED: Sequence[tuple[Attack, Maker, str, Role]] = (
     (DoubleBudget(), targets.exact_sum_over_count, "budget spent\ntwice", Role.EXACT),
 )
 PARAGRAPH = """\
-Propose-test-release claims that its test errs with probability δ; the textbook's threshold ln(2/δ)/(2ε) lets it err
-with ½·√(δ/2): for the Adult table, δ = 1/n² = {delta:.2g}, with {passes:.3g}, {times:.0f} times too often. No sample of
-feasible size shows that; the law of the test does, and that of the repaired one lies at {repaired:.2g}. A noisy sum
-over a noisy count that spend ε each lose {loss:.4f}·ε at the answer −u for {people} people. Sample and aggregate by
-position makes {made} chunks of the Adult table where its noise is scaled to {wanted}. Without the first row its
-aggregate of maxima moves {adult:.2f} times as far as the noise covers where the rows are in random order, {ordered:.0f}
-times where young and old alternate by chunks, and {worst:.0f} times on 1200 rows of 20, 20, 80, 80, …; with chunks
-assigned to people it moves {person:.2g}, {person_ordered:.2g} and {person_worst:.2g} times as far. An age of −10^6 that
-nothing clips moves a sum by {outlier:.0f} times its declared sensitivity. Rounding utilities of sensitivity ½ to
-integers turns a base-2 loss of 1 into {rounded:.3f} with {others} other outcomes. Three of these flaws show in outputs:
-of {refutable} naive mechanisms attacked {refuted} are refuted at ε = {epsilon:g}, of {sound} exact ones {accused}."""
+Propose-test-release claims that its test errs with probability δ. The textbook's threshold ln(2/δ)/(2ε) lets it err
+with probability ½·√(δ/2): for the Adult table, with δ = 1/n² = {delta:.2g}, that is {passes:.3g}, or {times:.0f}
+times too often. No sample of feasible size shows that; the law of the test does, and the law of the repaired test
+gives {repaired:.2g}. A noisy sum over a noisy count that spend ε each lose {loss:.4f}·ε at the answer −u for {people}
+people. Sample and aggregate by position makes {made} chunks of the Adult table where its noise is scaled to {wanted}.
+Without the first row, its aggregate of maxima moves {adult:.2f} times as far as the noise covers where the rows are
+in random order, {ordered:.0f} times as far where young and old alternate by chunks, and {worst:.0f} times as far on
+1200 rows of 20, 20, 80, 80, …; with chunks assigned to people it moves {person:.2g}, {person_ordered:.2g} and
+{person_worst:.2g} times as far. An age of −10^6 that nothing clips moves a sum by {outlier:.0f} times its declared
+sensitivity. Rounding utilities of sensitivity ½ to integers turns a base-2 loss of 1 into {rounded:.3f} with {others}
+other outcomes. Three of these flaws show in outputs: of {refutable} naive mechanisms attacked, {refuted} are refuted
+at ε = {epsilon:g}; of {sound} exact ones, {accused}."""
 
 
 def collect(settings: Settings) -> Collected:

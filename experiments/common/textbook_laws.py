@@ -1,4 +1,4 @@
-"""What the textbook's flaws amount to, computed exactly: laws, privacy losses, and how far one person moves what.
+"""What the textbook's flaws amount to, computed exactly: laws, privacy losses, and how far one person moves each.
 
 `mechanisms/local_sensitivity/README.md` and `mechanisms/exponential/README.md` derive the closed forms.
 """
@@ -34,7 +34,7 @@ AGES = Domain(0, Fraction(means.UPPER), means.AGE_GRID)
 
 
 def passing_probabilities(delta: float, epsilon: float) -> dict[str, float]:
-    """With which probability propose-test-release's test passes at distance 0.
+    """The probability with which propose-test-release's test passes at distance 0.
 
     Returns:
         What is claimed; what the textbook's threshold gives, as derived, and as its code computes it from one uniform
