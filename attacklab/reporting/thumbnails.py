@@ -9,7 +9,7 @@ from PIL import Image
 
 from attacklab.findings import write_whole
 
-LARGEST = (170, 120)
+LARGEST = (200, 130)
 """Width and height in pixels that a thumbnail fits into."""
 
 

@@ -67,7 +67,7 @@ def test_the_index_has_a_sentence_and_a_thumbnail_of_every_experiment(tmp_path: 
         entry = f"[![{name}](thumbnails/{name}.png)]({name}.md)<br>[**{name}**]({name}.md): What of {name}?"
         assert page.count(entry) == 1
         with Image.open(tmp_path / "thumbnails" / f"{name}.png") as thumbnail:
-            assert thumbnail.size == (150, 120)
+            assert thumbnail.size == (162, 130)
     assert [page.index(f"**{name}**") for name in names] == sorted(page.index(f"**{name}**") for name in names)
     rows = [line for line in page.splitlines() if line.startswith("|")]
     assert len(rows) == 2 + 2
