@@ -119,7 +119,7 @@ def test_a_known_flaw_is_published_with_its_link(only_numpys_laplace: list[Expec
     data = quick_record(libraries)
     (row,) = data["timings"]["rows"]
     assert (row["verdict"], row["status"], row["version"]) == ("violated", "known flaw", f"numpy {np.__version__}")
-    assert row["epsilon_lower"] > 5
+    assert row["epsilon_lower"] > libraries.EPSILON  # how far above depends on how many trials there was time for
     head, cells = libraries.timing_table(data)
     told = dict(zip(head, cells, strict=True))
     assert (told["status"], told["told of at"]) == ("known flaw", "https://example.org/known")
