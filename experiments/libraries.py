@@ -282,7 +282,7 @@ def _advisory(finding: Finding) -> str:
 
 
 def timing_figures(data: dict[str, Any]) -> list[Figure]:
-    """A panel a library and version, with the most that any attack proves of each mechanism."""
+    """One panel for each library version, with the most that any attack proves of each mechanism."""
     rows = [row for row in data["timings"]["rows"] if row["verdict"] in (Verdict.VIOLATED, Verdict.NOT_DETECTED)]
     if not rows:
         return []
@@ -344,7 +344,7 @@ def explain_timings(data: dict[str, Any]) -> str:
 
 
 def _by_version(rows: Sequence[Row]) -> Iterator[str]:
-    """A line a version: what was found, and when and where it was measured."""
+    """A line for each version: what was found, and when and where it was measured."""
     if not rows:
         return
     yield "| library | mechanisms | with known flaws | known flaws found | measured | where |"
@@ -373,7 +373,7 @@ def timing_table(data: dict[str, Any]) -> list[list[str]]:
     """Every attack on every mechanism."""
     head = ["library", "mechanism", "attack", "verdict", "ε at least", "advantage", "detectable", "outputs", "seconds"]
     return [
-        [*head, "status", "told of at", "measured", "where"],
+        [*head, "status", "reported at", "measured", "where"],
         *(
             [
                 row["version"],

@@ -1,4 +1,4 @@
-"""The pages of reports/: an index and one page an experiment, written from the records and figures alone.
+"""The pages of reports/: an index and one page for each experiment, written from the records and figures alone.
 
 The page of an experiment shows only what the seed determines. What depends on the machine has a page of its own under
 `measured/`; where that is all there is, the index leads there.
@@ -95,7 +95,7 @@ Measured {{ "on " ~ environment.date if environment.date else "once" }} on {{ en
 
 
 def write_index(reports: Path) -> Path:
-    """Write `index.md` and a page an experiment, with long tables and thumbnails, from the records in `reports`.
+    """Write `index.md` and a page for each experiment, with long tables and thumbnails, from the records in `reports`.
 
     Nothing is written unless every record can be read.
 

@@ -122,7 +122,7 @@ def test_a_known_flaw_is_published_with_its_link(only_numpys_laplace: list[Expec
     assert row["epsilon_lower"] > libraries.EPSILON  # how far above depends on how many trials there was time for
     head, cells = libraries.timing_table(data)
     told = dict(zip(head, cells, strict=True))
-    assert (told["status"], told["told of at"]) == ("known flaw", "https://example.org/known")
+    assert (told["status"], told["reported at"]) == ("known flaw", "https://example.org/known")
     assert told["measured"] == datetime.now(UTC).date().isoformat()
     assert "NEW FAILURES" not in libraries.explain_timings(data)
     assert not libraries.UNPUBLISHED.exists()

@@ -1,4 +1,4 @@
-"""The committed reports: a record and a page an experiment, times kept apart, tables that fit on a page."""
+"""The committed reports: a record and a page for each experiment, times kept apart, tables that fit on a page."""
 
 from __future__ import annotations
 
