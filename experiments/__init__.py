@@ -1,1 +1,1 @@
-"""One file a question: configuration, data, figure. The only place where mechanisms and attacks meet."""
+"""One file for each question: configuration, data, figure. The only place where mechanisms and attacks meet."""

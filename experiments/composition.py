@@ -34,7 +34,7 @@ from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from attacklab.statistics.inference import assess, share_of_alpha
 from experiments import targets
-from experiments.composition_bounds import (
+from experiments.common.composition_bounds import (
     advanced_ceiling,
     advanced_epsilon,
     advantage_of,
@@ -43,7 +43,7 @@ from experiments.composition_bounds import (
     optimal_advantage,
     optimal_epsilon,
 )
-from experiments.curves import estimate_series
+from experiments.common.curves import estimate_series
 from mechanisms.gaussian.exact import discrete_gaussian
 from mechanisms.gaussian.privacy import discrete_gaussian_delta, gaussian_delta
 from mechanisms.laplace.exact import two_sided_geometric
@@ -52,9 +52,9 @@ QUESTION = "How do leaks add up over many answers, and what does composition all
 
 EPSILON = 0.1
 STEPS = 4
-"""Of the exact mechanism's grid in one unit of the answer."""
+"""Steps of the exact mechanism's grid in one unit of the answer."""
 RATIO = Fraction(999, 1024)
-"""Of the probabilities of its noise from step to step: −STEPS·ln(RATIO) is 0.0989, within ε."""
+"""The ratio of the probabilities of its noise from step to step: −STEPS·ln(RATIO) is 0.0989, within ε."""
 ANSWERS = tuple(2**power for power in range(11))
 MEASURED = tuple(2**power for power in range(9))
 DELTA = 1e-6
@@ -65,17 +65,17 @@ FEW = 2
 SIGMA = 1
 CURVE = tuple(Fraction(step, 10) for step in range(31))
 PARAGRAPH = """\
-Answers at ε = {epsilon:g} each. Of exact two-sided geometric noise on a grid of quarters, one answer has advantage
-{one:.4f} and {many} answers have {exact:.4f}; the optimal composition of any ε-DP mechanisms allows {optimal:.4f},
-advanced composition {advanced:.4f}, basic {basic:.4f}. The low bits of numpy's Laplace noise need no composition: one
-answer gives {low_bits:.3f} already, and {few} answers {low_bits_few:.4f}. Noise scaled to the local sensitivity of a
-mean of {group} or {larger} records is the other kind of leak: one answer gives {local_one:.3f}, where ε allows
-{ceiling:.3f}, and {local_many} answers {local:.3f}, where {local_allowed:.3f} is allowed. In terms of (ε, δ) at
-δ = {delta:g}, the {many} answers of the exact mechanism spend {spent:.2f}; the optimum allows {optimal_epsilon:.2f},
-advanced composition {advanced_epsilon:.2f} and basic {basic_epsilon:.1f}. A claim with δ > 0 is judged by the curve of
-the mechanism itself: at σ = 1 and ε = 1 the exact law of the discrete Gaussian has δ = {law:.4f}; its own curve says
-{discrete:.4f} and the continuous Gaussian's {continuous:.4f}, by which a sound implementation would look broken. At
-other ε the discrete curve is the lower one."""
+Each answer is given at ε = {epsilon:g}. With exact two-sided geometric noise on a grid of quarters, one answer has
+advantage {one:.4f} and {many} answers have {exact:.4f}; the optimal composition of arbitrary ε-DP mechanisms allows
+{optimal:.4f}, advanced composition {advanced:.4f}, basic composition {basic:.4f}. The low bits of numpy's Laplace
+noise need no composition: one answer already gives {low_bits:.3f}, and {few} answers give {low_bits_few:.4f}. Noise
+scaled to the local sensitivity of a mean of {group} or {larger} records leaks in another way: one answer gives
+{local_one:.3f}, where ε allows {ceiling:.3f}, and {local_many} answers give {local:.3f}, where {local_allowed:.3f} is
+allowed. In terms of (ε, δ) at δ = {delta:g}, the {many} answers of the exact mechanism spend {spent:.2f}; the optimum
+allows {optimal_epsilon:.2f}, advanced composition {advanced_epsilon:.2f} and basic composition {basic_epsilon:.1f}. A
+claim with δ > 0 is judged by the curve of the mechanism itself: at σ = 1 and ε = 1 the exact law of the discrete
+Gaussian has δ = {law:.4f}. Its own curve says {discrete:.4f}; the continuous Gaussian's says {continuous:.4f}, by
+which a sound implementation would look broken. At other ε the discrete curve is the lower one."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -125,7 +125,7 @@ def _low_bits(settings: Settings, trials: int, answers: int, alpha: float) -> Es
             drawn = target.outputs(float(side), rows * answers, rng)
             kept += int(reachable(drawn, 0.0, 1 / EPSILON, NUMPY).reshape(rows, answers).all(axis=1).sum())
         hits.append(kept)
-    return assess(target.claim.composed(answers), Counts(hits[0], hits[1], trials), alpha).advantage
+    return assess(target.claim.composed(answers).nominal, Counts(hits[0], hits[1], trials), alpha).advantage
 
 
 def _local(settings: Settings, trials: int, answers: int, alpha: float) -> Estimate:
@@ -138,7 +138,7 @@ def _local(settings: Settings, trials: int, answers: int, alpha: float) -> Estim
         drawn = target.outputs(np.full(size, lower), trials * answers, settings.generator(1, answers, side))
         seen = estimated_scale(drawn.reshape(trials, answers), lower)
         hits.append(int(np.count_nonzero(seen > threshold)))
-    return assess(target.claim.composed(answers), Counts(hits[0], hits[1], trials), alpha).advantage
+    return assess(target.claim.composed(answers).nominal, Counts(hits[0], hits[1], trials), alpha).advantage
 
 
 def _portions(trials: int, answers: int) -> Iterable[int]:

@@ -19,7 +19,7 @@ from attacklab.claims import PrivacyClaim
 from attacklab.laws import Bounds, Law, Limits, enumerate_law, largest_ratio, log_bounds, smallest_delta, trade_off
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
-from experiments.bounds import as_floats, middle
+from experiments.common.bounds import as_floats, middle
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.gaussian.exact import discrete_gaussian
 from mechanisms.gaussian.privacy import discrete_gaussian_delta
@@ -52,17 +52,17 @@ LABELS = {
 }
 PURE = ("laplace", "response", "geometric")
 PARAGRAPH = """\
-All at ε = {epsilon:g}. *Posteriors*: who believes in one of two neighbours with probability ½ believes in it with up
-to {posterior:.4f} after one answer of the discrete Laplace mechanism; the claim's bound is e^ε/(1 + e^ε) =
-{posterior_claim:.4f}. The discrete Gaussian, whose claim has a δ, keeps no such bound: outcomes of probability at
-least 2^−20 move the belief to {posterior_gaussian:.4f}. *Groups*: for k = 1, …, {largest} records e^ε of the
-geometric mechanism on a range is ({ratio})^k, exactly: k times the ε of one record, as promised. Of the discrete
-Gaussian the claim (ε, δ) = ({epsilon:g}, {delta:.2e}) promises a group of {largest} that δ is at most
-{group_claim:.2e} at {largest}ε; its law has {group_delta:.2e} there. *δ(ε)*: randomized response has the largest
-δ(ε′) that ε-DP allows at every ε′; at ε′ = {other_epsilon:g} discrete Laplace noise has {laplace_delta:.4f} instead
-of {response_delta:.4f}. The δ(ε) of the discrete Gaussian's law and the formula of Canonne, Kamath and Steinke for
-it differ by {gap:.0e} at most. *Trade-off*: randomized response lies on the curve of the claim, the other mechanisms
-nowhere below it."""
+Everything here is at ε = {epsilon:g}. *Posteriors*: an adversary who believes in one of two neighbours with
+probability ½ believes in it with at most {posterior:.4f} after one answer of the discrete Laplace mechanism; the
+claim's bound is e^ε/(1 + e^ε) = {posterior_claim:.4f}. The discrete Gaussian, whose claim has a δ, keeps no such
+bound: outcomes of probability at least 2^−20 move the belief to {posterior_gaussian:.4f}. *Groups*: for k = 1, …,
+{largest} records, the e^ε of the geometric mechanism on a range is exactly ({ratio})^k: k times the ε of one record,
+as promised. For the discrete Gaussian, the claim (ε, δ) = ({epsilon:g}, {delta:.2e}) promises a group of {largest} a
+δ of at most {group_claim:.2e} at {largest}ε; its law has {group_delta:.2e} there. *δ(ε)*: at every ε′, randomized
+response has the largest δ(ε′) that ε-DP allows; at ε′ = {other_epsilon:g} discrete Laplace noise has
+{laplace_delta:.4f} instead of {response_delta:.4f}. The δ(ε) of the discrete Gaussian's law differs from the formula
+of Canonne, Kamath and Steinke by at most {gap:.0e}. *Trade-off*: randomized response lies on the curve of the claim,
+and the other mechanisms are nowhere below it."""
 
 
 def collect(settings: Settings) -> Collected:

@@ -19,8 +19,8 @@ from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from attacklab.statistics.inference import share_of_alpha
 from experiments import targets
-from experiments.curves import advantage_at, advantage_panel, advantages_by_epsilon
-from experiments.sweeps import Rows, audits
+from experiments.common.curves import advantage_at, advantage_panel, advantages_by_epsilon
+from experiments.common.sweeps import Rows, audits
 from experiments.targets.generators import CLOCK_VALUES
 
 QUESTION = "How many answers give the noise generator away, and what is that worth?"
@@ -32,14 +32,17 @@ FEW_TRUTHS = (0.0, 1e3)
 COUNTS = (560, 624, 640, 700, 800, 1000, 1300)
 FEW_COUNTS = (560, 640, 1000)
 PARAGRAPH = """\
-numpy's legacy generator draws its noise from a Mersenne Twister, whose outputs are linear in its state. Of consecutive
-answers whose truth is known and 0, {least} were enough to recover the state; large truths round low bits of the noise
-away and take more answers, {most} at {largest:g} times the noise scale. The slowest recovery took {seconds:.1f} s. From
-there on every draw is predicted to the last bit: in a histogram of which all counts but one are known the adversary
-reads that one off with advantage {state:.3f} at ε = 1, where the claim allows {ceiling:.3f} and the exact histogram
-yields {exact_state:.3f}. A generator seeded from a clock for every answer has as many first draws as the clock has
-values: one answer told the seed among {seeds} in {enumeration:.1f} s, and neighbours apart with advantage {seed:.3f}
-({exact_seed:.3f} for the exact mechanism). All of numpy's 32-bit seeds would take {all_seeds:.1f} hours on one core."""
+numpy's legacy generator draws its noise from a Mersenne Twister, whose outputs are linear in its state. Where the true
+answer is known to be 0, {least} consecutive noisy answers were enough to recover the state. A large true answer rounds
+low bits of the noise away and takes more answers: {most} at {largest:g} times the noise scale. From there on the
+adversary predicts every draw to the last bit. In a histogram of which all counts but one are known, that one is then
+read off with advantage {state:.3f} at ε = 1, where the claim allows {ceiling:.3f} and the exact histogram yields
+{exact_state:.3f}. A generator that is seeded from a clock for every answer has only as many first draws as the clock
+has values: one answer gave away the seed among {seeds}, and told neighbours apart with advantage {seed:.3f}
+({exact_seed:.3f} for the exact mechanism)."""
+TIMINGS_PARAGRAPH = """\
+The slowest recovery of a state took {recovery:.1f} s. To find the seed of one answer among {seeds} took
+{enumeration:.1f} s; at that rate all of numpy's 32-bit seeds take {all_seeds:.1f} hours on one core."""
 
 STATE: Rows = (
     (targets.naive_histogram, "naive, np.random, one count of a histogram", Role.NAIVE),
@@ -63,11 +66,18 @@ def collect(settings: Settings) -> Collected:
     for attack, rows, trials in jobs:
         cases = [(attack, make, epsilon) for make, _, _ in rows for epsilon in epsilons]
         findings += audits(cases, alpha, settings, trials=trials)
-    return Collected(findings, {"epsilons": epsilons, "state": _recovering(settings), "seed": _enumerating(settings)})
+    state, slowest = _recovering(settings)
+    seeds, seconds = _enumerating(settings)
+    measured = {"epsilons": epsilons, "state": state, "seed": {"rows": seeds}}
+    return Collected(findings, measured, {"slowest_recovery": slowest, "enumeration": seconds})
 
 
-def _recovering(settings: Settings) -> dict[str, Any]:
-    """How many of some generators are recovered, by the number of answers and the size of their truths."""
+def _recovering(settings: Settings) -> tuple[dict[str, Any], float]:
+    """How many of some generators are recovered, by the number of answers and the size of their truths.
+
+    Returns:
+        That, and the seconds that the slowest recovery took.
+    """
     answers, truths = (FEW_COUNTS, FEW_TRUTHS) if settings.quick else (COUNTS, TRUTHS)
     generators = settings.budget(2, 1)
     recovered, slowest = [], 0.0
@@ -83,7 +93,7 @@ def _recovering(settings: Settings) -> dict[str, Any]:
                 slowest = max(slowest, time.perf_counter() - started)
             rates.append(hits / generators)
         recovered.append(rates)
-    return {"answers": answers, "truths": truths, "generators": generators, "recovered": recovered, "seconds": slowest}
+    return {"answers": answers, "truths": truths, "generators": generators, "recovered": recovered}, slowest
 
 
 def _predicts(released: NDArray[np.float64], truth: float, generator: np.random.RandomState) -> bool:
@@ -95,21 +105,22 @@ def _predicts(released: NDArray[np.float64], truth: float, generator: np.random.
     return np.array_equal(recovered.laplace(0.0, 1.0, 1000), generator.laplace(0.0, 1.0, 1000))
 
 
-def _enumerating(settings: Settings) -> dict[str, Any]:
-    """How long it takes to find a seed by one answer."""
-    rows = []
+def _enumerating(settings: Settings) -> tuple[list[dict[str, Any]], list[float]]:
+    """Find seeds by one answer: among how many and whether each was found, and the seconds that each took."""
+    rows, seconds = [], []
     for power in range(8, settings.budget(18, 16), 2):
         seed = (1 << power) - 1
         answer = 5.0 + np.random.RandomState(seed).laplace(0.0, 1.0)
         started = time.perf_counter()
         found = recover_seed([answer], [5.0], scale=1.0, seeds=range(1 << power))
-        rows.append({"seeds": 1 << power, "seconds": time.perf_counter() - started, "found": found == [seed]})
-    return {"rows": rows}
+        seconds.append(time.perf_counter() - started)
+        rows.append({"seeds": 1 << power, "found": found == [seed]})
+    return rows, seconds
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
-    """What recovers the state, what it is worth, and what enumerating seeds costs."""
-    state, rows = data["measured"]["state"], data["measured"]["seed"]["rows"]
+    """What recovers the state, and what it is worth."""
+    state = data["measured"]["state"]
     recovering = Panel(
         title=f"np.random: {state['generators']} generators, truths in units of the noise scale",
         x_label="known answers in a row",
@@ -121,7 +132,19 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     )
     measured = advantages_by_epsilon(data, (*STATE, *SEEDED))
     winning = advantage_panel("what the adversary wins", measured, data["measured"]["epsilons"])
-    cost = rows[-1]["seconds"] / rows[-1]["seeds"]
+    return [
+        Figure(
+            name="generator_state",
+            caption="Left: answers that give the state away. Right: its worth.",
+            panels=[recovering, winning],
+        )
+    ]
+
+
+def timing_figures(data: dict[str, Any]) -> list[Figure]:
+    """What enumerating seeds costs."""
+    rows, seconds = data["measured"]["seed"]["rows"], data["timings"]["enumeration"]
+    cost = seconds[-1] / rows[-1]["seeds"]
     all_powers = [2.0**power for power in (8, 16, 24, 32)]
     enumerating = Panel(
         title="finding the seed by one answer, on one core",
@@ -134,7 +157,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
                 label="measured",
                 role=Role.NAIVE,
                 x=[row["seeds"] for row in rows],
-                y=[row["seconds"] for row in rows],
+                y=seconds,
                 marks_only=True,
             ),
             Series(
@@ -147,9 +170,9 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     )
     return [
         Figure(
-            name="generator_state",
-            caption="Left: answers that give the state away. Right: its worth. Below: the cost of enumerating seeds.",
-            panels=[recovering, winning, enumerating],
+            name="generator_state_seconds",
+            caption="The cost of enumerating seeds.",
+            panels=[enumerating],
         )
     ]
 
@@ -165,13 +188,22 @@ def explain(data: dict[str, Any]) -> str:
         least=enough(state["recovered"][0]),
         largest=state["truths"][-1],
         most=enough(state["recovered"][-1]),
-        seconds=state["seconds"],
         state=advantage_at(data, targets.naive_histogram, 1.0),
         ceiling=PrivacyClaim(1.0).ceiling,
         exact_state=advantage_at(data, targets.exact_histogram, 1.0),
         seeds=rows[-1]["seeds"],
-        enumeration=rows[-1]["seconds"],
         seed=advantage_at(data, targets.naive_laplace_clock_seeded, 1.0),
         exact_seed=advantage_at(data, targets.exact_discrete_laplace, 1.0),
-        all_seeds=rows[-1]["seconds"] / rows[-1]["seeds"] * 2**32 / 3600,
+    )
+
+
+def explain_timings(data: dict[str, Any]) -> str:
+    """Say how long it takes to recover a state, or a seed."""
+    timings, seeds = data["timings"], data["measured"]["seed"]["rows"][-1]["seeds"]
+    enumeration = timings["enumeration"][-1]
+    return TIMINGS_PARAGRAPH.format(
+        recovery=timings["slowest_recovery"],
+        seeds=seeds,
+        enumeration=enumeration,
+        all_seeds=enumeration / seeds * 2**32 / 3600,
     )

@@ -34,15 +34,17 @@ KINDS = {
     "gaussian": f"discrete Gaussian, σ = {SCALE}",
 }
 MEGABYTE = 1e6
+ON_THIS_MACHINE = ("cpu_seconds", "megabytes")
+"""What differs from machine to machine; runs, tapes and outcomes do not."""
 PARAGRAPH = """\
-Times are CPU seconds. {weights} outcomes of weights 2^−u: {weights_runs} runs and {weights_seconds:.3f} s until
-nothing is left unresolved. The exponential mechanism in base e with {outcomes} outcomes: {base_e_seconds:.2f} s to
+Times are CPU seconds. For {weights} outcomes of weights 2^−u, {weights_runs} runs and {weights_seconds:.3f} s leave
+nothing unresolved. The exponential mechanism in base e with {outcomes} outcomes takes {base_e_seconds:.2f} s to
 2^−{base_e_precision}. Discrete Laplace noise of scale {scale} takes {laplace_runs} runs and {laplace_seconds:.2f} s
-to 2^−{precision}, since each coin that it tosses is a law of its own; discrete Gaussian noise of that scale calls it
-and needs {gaussian_runs} runs and {gaussian_seconds:.2f} s, because e^−γ is another coin for every value proposed.
-Python's memory, GMP's numbers not counted, peaks at {megabytes:.1f} MB for the largest of the laws that took
-{traced} runs or less. It is open tapes that take memory: a path that waits to be run shares all but its last
-decision with others, and {tapes} of them take {tape_megabytes:.0f} MB."""
+to 2^−{precision}, since each coin that it tosses has a law that is found on its own. Discrete Gaussian noise of that
+scale calls it and needs {gaussian_runs} runs and {gaussian_seconds:.2f} s, because e^−γ is another coin for every
+proposed value. Python's memory, without GMP's numbers, peaks at {megabytes:.1f} MB for the largest of the laws that
+took {traced} runs or fewer. Open tapes are what takes memory: a path that waits to be run shares all but its last
+decision with others, and {tapes} such paths take {tape_megabytes:.0f} MB."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,31 @@ def collect(settings: Settings) -> Collected:
     ]
     costs = [vars(measure(case)) for case in cases]
     tapes = [open_tapes(runs) for runs in ((10, 100) if settings.quick else (100, 1_000, 9_000))]
-    return Collected((), {"costs": costs, "open_tapes": tapes})
+    parts = {"costs": [_parted(cost) for cost in costs], "open_tapes": [_parted(one) for one in tapes]}
+    return Collected(
+        measured={name: [seeded for seeded, _ in rows] for name, rows in parts.items()},
+        timings={name: [timed for _, timed in rows] for name, rows in parts.items()},
+    )
+
+
+def _parted(cost: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What is the same on every machine, and what depends on it."""
+    return (
+        {name: value for name, value in cost.items() if name not in ON_THIS_MACHINE},
+        {name: value for name, value in cost.items() if name in ON_THIS_MACHINE},
+    )
+
+
+def _joined(data: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    return [{**seeded, **timed} for seeded, timed in zip(data["measured"][name], data["timings"][name], strict=True)]
+
+
+def _costs(data: dict[str, Any]) -> list[Cost]:
+    return [Cost(**cost) for cost in _joined(data, "costs")]
+
+
+def _open_tapes(data: dict[str, Any]) -> list[dict[str, float]]:
+    return _joined(data, "open_tapes")
 
 
 def measure(case: Case) -> Cost:
@@ -159,9 +185,9 @@ def sum_of_bits(count: int, bits: RandomBits) -> int:
     return sum(bits.take(1) for _ in range(count))
 
 
-def figures(data: dict[str, Any]) -> list[Figure]:
+def timing_figures(data: dict[str, Any]) -> list[Figure]:
     """Time against outcomes and precision, runs against precision, memory against open tapes."""
-    costs = [Cost(**cost) for cost in data["measured"]["costs"]]
+    costs = _costs(data)
     by_size = [_of(costs, kind, precision=p) for kind, p in (("weights", 0), ("base_e", PRECISION))]
     by_precision = [_of(costs, "base_e", size=OUTCOMES), _of(costs, "laplace"), _of(costs, "gaussian")]
     return [
@@ -177,7 +203,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
         Figure(
             name="law_cost_tapes",
             caption="What runs that wait cost.",
-            panels=[_tapes_panel(data["measured"]["open_tapes"])],
+            panels=[_tapes_panel(_open_tapes(data))],
         ),
     ]
 
@@ -237,14 +263,14 @@ def _label(cost: Cost, x: str) -> str:
     return f"{KINDS['base_e']}, " + (f"{OUTCOMES} outcomes" if x == "precision" else f"to 2^−{PRECISION}")
 
 
-def explain(data: dict[str, Any]) -> str:
+def explain_timings(data: dict[str, Any]) -> str:
     """Say what the laws cost."""
-    costs = [Cost(**cost) for cost in data["measured"]["costs"]]
+    costs = _costs(data)
     (weights,) = _of(costs, "weights", size=87)
     (base_e,) = _of(costs, "base_e", size=OUTCOMES, precision=PRECISION)
     precision = min(PRECISION, max(one.precision for one in _of(costs, "laplace")))
     (laplace,), (gaussian,) = (_of(costs, kind, precision=precision) for kind in ("laplace", "gaussian"))
-    widest = data["measured"]["open_tapes"][-1]
+    widest = _open_tapes(data)[-1]
     return PARAGRAPH.format(
         weights=weights.size,
         weights_runs=weights.runs,

@@ -1,33 +1,36 @@
 """A scoreboard of real DP libraries: what is installed here and in the built environments, under every attack.
 
+An audit runs for a given time, so all of this depends on the machine. What cannot be measured here stays: findings of
+an earlier run in environments that are not built here, each marked with when and where it was measured.
+
 Whatever an audit refutes and `expected_failures` does not list is withheld: it is written to `reports-unpublished/`,
 which no repository holds, with a text that can be sent to the maintainers, and a warning says so. Of a mechanism that
-is refuted the page lists only what was expected, so that no missing row tells what is withheld. A quick run audits what
-this interpreter has.
+is refuted the page lists only what was expected, so that no missing row tells what is withheld. Both rules are applied
+again to what an earlier run measured. A quick run audits what this interpreter has.
 """
 
 from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from attacklab.attacks import ATTACKS, Attack, Precision, SumSensitivity
-from attacklab.findings import Finding, Verdict, decisive, lower_text, record, to_text, write_whole
+from attacklab.findings import Finding, Verdict, decisive, lower_text, read_record, record, to_text, write_whole
 from attacklab.isolation import isolated
 from attacklab.isolation.targets import ProcessRelease
 from attacklab.libraries import Library, library
 from attacklab.libraries.environments import environments
 from attacklab.referee import DEFAULT_ALPHA
-from attacklab.reporting.experiment import Collected, Settings
+from attacklab.reporting.experiment import Collected, Settings, measured_here
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from attacklab.statistics.inference import share_of_alpha
 from attacklab.targets import Target
 from attacklab.timed_audit import paced_audit
-from experiments.expected_failures import ExpectedFailure, Status, expected, expected_failures, status
+from experiments.common.expected_failures import ExpectedFailure, Status, expected, expected_failures, status
 
 QUESTION = "What do the attacks find in the DP libraries that people use?"
 
@@ -41,11 +44,14 @@ NARROW_BOUNDS = (1.0, 1.0 + 2.0**-48)
 UNPUBLISHED = Path("reports-unpublished")
 QUICK_ATTACKS: tuple[Attack, ...] = (Precision(), SumSensitivity(most_records=1 << 10))
 
+Row: TypeAlias = dict[str, Any]
+"""What the scoreboard says of one attack on one mechanism."""
+
 PARAGRAPH = """\
-{listed} mechanisms of {libraries} are listed, each audited with as many trials as there was time for in about
-{seconds:g} s. {known} known flaws were found again; {passes}. Of a mechanism that is refuted only flaws are listed that
-are publicly known: others are told to the maintainers first. Of what is not refuted, no more is known than the smallest
-advantage that would have been detected. {absent}"""
+The list has {listed} mechanisms of {versions} versions of libraries, each audited for about {seconds:g} s with as
+many trials as fit into that time. The audits found {known} known flaws again; {passes}. For a mechanism that is
+refuted, only flaws that are publicly known are listed: others are reported to the maintainers first. Where nothing
+was detected, all that is known is the smallest advantage that would have been detected. {absent}"""
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,7 @@ class Audited:
     @property
     def spec(self) -> str:
         """What loads it on the command line."""
-        return f"{self.library.name}:{self.mechanism}"
+        return _spec(self.library.name, self.mechanism)
 
     def target(self) -> Target:
         """The mechanism at ε = 1."""
@@ -93,8 +99,25 @@ def audited_in_environments(root: Path) -> list[Audited]:
     ]
 
 
+def _spec(library_name: str, mechanism: str) -> str:
+    return f"{library_name}:{mechanism}"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """All findings of one attack on one mechanism in one environment, and their row."""
+
+    found: Sequence[Finding]
+    row: Row
+
+    @property
+    def case(self) -> tuple[str | None, str]:
+        """The environment and the mechanism."""
+        return self.row["environment"], _spec(self.row["library"], self.row["mechanism"])
+
+
 def collect(settings: Settings) -> Collected:
-    """Audit every mechanism; keep what is publicly known, or is no failure, and withhold the rest.
+    """Audit every mechanism; keep what is publicly known, or is not a failure, and withhold the rest.
 
     Warns:
         UserWarning: something is withheld.
@@ -102,33 +125,70 @@ def collect(settings: Settings) -> Collected:
     failures = expected_failures()
     seconds = 1.0 if settings.quick else 8.0
     cases = audited_here() + ([] if settings.quick else audited_in_environments(Path.cwd()))
-    published: list[Finding] = []
-    withheld: list[Finding] = []
-    rows, failed = [], []
+    marked = measured_here()
+    judged: list[Judged] = []
+    audited, failed = set(), []
     for case in cases:
         try:
             findings = _findings(case, seconds, share_of_alpha(DEFAULT_ALPHA, len(cases)), settings)
         except ValueError as error:  # an environment that is broken hides no other
             failed.append(f"{case.spec} in {case.environment}: {error}")
             continue
-        judged = [(found, _row(case, found, failures)) for found in _by_attack(findings)]
-        is_refuted = any(row["verdict"] is Verdict.VIOLATED for _, row in judged)
-        for found, row in judged:
-            if row["status"] is Status.NEW:
-                withheld += found
-            elif row["link"] or not is_refuted:
-                published += found
-                rows.append(row)
+        audited.add((case.environment, case.spec))
+        for found in _by_attack(findings):
+            row = _row(case.library.name, case.mechanism, case.environment, found, failures)
+            judged.append(Judged(found, {**row, "measured": marked}))
+    earlier = list(_earlier(settings.previous, audited, failures)) if settings.previous else []
+    published, withheld = _published(judged + earlier)
     if withheld:
         _withhold(withheld)
-    absent = [f"{one.name} (`{one.build}`)" for one in environments(Path.cwd()) if settings.quick or one.is_missing]
-    measured = {
-        "rows": rows,
+    kept = {one.row["environment"] for one in earlier} & {one.row["environment"] for one in published}
+    described = environments(Path.cwd())
+    order = [None, *(one.name for one in described)]
+    published.sort(key=lambda one: order.index(one.row["environment"]))
+    timings = {
+        "rows": [one.row for one in published],
         "seconds": seconds,
-        "absent": absent,
+        "kept": [name for name in order if name in kept],
+        "absent": [
+            f"{one.name} (`{one.build}`)"
+            for one in described
+            if (settings.quick or one.is_missing) and one.name not in kept
+        ],
         "failed": failed,
     }
-    return Collected(published, measured)
+    return Collected(timings=timings, timed_findings=[finding for one in published for finding in one.found])
+
+
+def _earlier(
+    previous: Mapping[str, Any], audited: Collection[tuple[str | None, str]], failures: Sequence[ExpectedFailure]
+) -> Iterator[Judged]:
+    """What an earlier run published of mechanisms in environments that this run did not audit, judged again.
+
+    Rows of environments that the checkout no longer describes are dropped: nobody can replay them.
+    """
+    described = {one.name for one in environments(Path.cwd())}
+    for row in previous["timings"]["rows"]:
+        environment, spec = row["environment"], _spec(row["library"], row["mechanism"])
+        if environment not in described or (environment, spec) in audited:
+            continue
+        named = (spec, row["version"], row["attack"])
+        found = [one for one in previous["findings"] if (one.target, one.target_version, one.attack) == named]
+        known = _known(failures, row["library"], row["mechanism"], row["version"], row["attack"])
+        yield Judged(found, {**row, **_compared(Verdict(row["verdict"]), known, found)})
+
+
+def _published(judged: Sequence[Judged]) -> tuple[list[Judged], list[Finding]]:
+    """What may be published, and the findings that are withheld."""
+    refuted = {one.case for one in judged if one.row["verdict"] == Verdict.VIOLATED}
+    published: list[Judged] = []
+    withheld: list[Finding] = []
+    for one in judged:
+        if one.row["status"] == Status.NEW:
+            withheld += one.found
+        elif one.row["link"] or one.case not in refuted:
+            published.append(one)
+    return published, withheld
 
 
 def _findings(case: Audited, seconds: float, alpha: float, settings: Settings) -> list[Finding]:
@@ -152,23 +212,24 @@ def _by_attack(findings: Sequence[Finding]) -> Iterator[list[Finding]]:
             yield found
 
 
-def _row(case: Audited, found: Sequence[Finding], failures: Sequence[ExpectedFailure]) -> dict[str, Any]:
-    """What the scoreboard says of one attack on one mechanism: its worst scenario."""
+def _row(
+    library_name: str,
+    mechanism: str,
+    environment: str | None,
+    found: Sequence[Finding],
+    failures: Sequence[ExpectedFailure],
+) -> Row:
+    """The row of one attack on one mechanism: its worst scenario."""
     worst = max(decisive(found), key=lambda one: one.epsilon_lower or 0.0)
-    version = worst.target_version.rpartition(" ")[2]
-    link = expected(failures, case.library.name, version, case.mechanism, worst.attack)
+    known = _known(failures, library_name, mechanism, worst.target_version, worst.attack)
     return {
-        "library": case.library.name,
+        "environment": environment,
+        "library": library_name,
         "version": worst.target_version,
-        "mechanism": case.mechanism,
+        "mechanism": mechanism,
         "attack": worst.attack,
         "verdict": worst.verdict,
-        "status": status(
-            worst.verdict,
-            is_expected=link is not None,
-            too_few_trials=any(one.trials_needed is not None for one in found),
-        ),
-        "link": link,
+        **_compared(worst.verdict, known, found),
         "reason": worst.reason,
         "epsilon_lower": worst.epsilon_lower,
         "advantage": worst.advantage.estimate if worst.advantage else None,
@@ -178,10 +239,31 @@ def _row(case: Audited, found: Sequence[Finding], failures: Sequence[ExpectedFai
     }
 
 
+def _known(
+    failures: Sequence[ExpectedFailure], library_name: str, mechanism: str, target_version: str, attack: str
+) -> str | None:
+    """The link of the known flaw that the attack is expected to find, or None."""
+    return expected(failures, library_name, target_version.rpartition(" ")[2], mechanism, attack)
+
+
+def _compared(verdict: Verdict, link: str | None, found: Sequence[Finding]) -> Row:
+    """What a row says of a verdict beside what is publicly known."""
+    too_few_trials = any(one.trials_needed is not None for one in found)
+    return {"status": status(verdict, is_expected=link is not None, too_few_trials=too_few_trials), "link": link}
+
+
 def _withhold(findings: Sequence[Finding]) -> None:
-    """Write what is not publicly known where it stays, with a text for those who maintain the library."""
-    write_whole(UNPUBLISHED / "libraries.json", to_text(record(findings)))
-    parts = [_advisory(finding) for finding in findings if finding.verdict is Verdict.VIOLATED]
+    """Write what is not publicly known where it stays, with a text for the maintainers of the library.
+
+    What an earlier run withheld of mechanisms that are not among the findings stays there as well.
+    """
+    file = UNPUBLISHED / "libraries.json"
+    anew = {(one.target, one.target_version) for one in findings}
+    earlier = read_record(file)["findings"] if file.is_file() else []
+    kept = [one for one in earlier if (one.target, one.target_version) not in anew]
+    all_withheld = [*findings, *kept]
+    write_whole(file, to_text(record(all_withheld)))
+    parts = [_advisory(finding) for finding in all_withheld if finding.verdict is Verdict.VIOLATED]
     advisories = UNPUBLISHED / "libraries.md"
     write_whole(advisories, "\n".join(["# To be reported to the maintainers first", "", *parts]))
     warnings.warn(
@@ -198,9 +280,9 @@ def _advisory(finding: Finding) -> str:
     )
 
 
-def figures(data: dict[str, Any]) -> list[Figure]:
-    """A panel a library and version, with the most that any attack proves of each mechanism."""
-    rows = [row for row in data["measured"]["rows"] if row["verdict"] in (Verdict.VIOLATED, Verdict.NOT_DETECTED)]
+def timing_figures(data: dict[str, Any]) -> list[Figure]:
+    """One panel for each library version, with the most that any attack proves of each mechanism."""
+    rows = [row for row in data["timings"]["rows"] if row["verdict"] in (Verdict.VIOLATED, Verdict.NOT_DETECTED)]
     if not rows:
         return []
     best: dict[tuple[str, str], dict[str, Any]] = {}
@@ -235,41 +317,81 @@ def _panel(version: str, rows: Sequence[dict[str, Any]]) -> Panel:
     )
 
 
-def explain(data: dict[str, Any]) -> str:
-    """The scoreboard in words and as a table."""
-    measured = data["measured"]
+def explain_timings(data: dict[str, Any]) -> str:
+    """The scoreboard in words, and a table of the versions audited."""
+    measured = data["timings"]
     rows = measured["rows"]
     passes = [
         f"{row['mechanism']} of {row['version']} under {row['attack']}"
         for row in rows
         if row["status"] == Status.PASSES
     ]
+    said = (
+        ("kept", "Not measured in this run, but earlier, when and where the table says"),
+        ("absent", "Not audited"),
+        ("failed", "**Could not be loaded**"),
+    )
     paragraph = PARAGRAPH.format(
         listed=len({(row["version"], row["mechanism"]) for row in rows}),
-        libraries=", ".join(dict.fromkeys(row["version"] for row in rows)),
+        versions=len({row["version"] for row in rows}),
         seconds=measured["seconds"],
         known=sum(row["status"] == Status.KNOWN for row in rows),
         passes=f"**UNEXPECTED PASSES: {', '.join(passes)}**" if passes else "none that is expected was missed",
-        absent=" ".join(
-            f"{said}: {', '.join(measured[key])}."
-            for key, said in (("absent", "Not audited"), ("failed", "**Could not be loaded**"))
-            if measured[key]
-        ),
+        absent=" ".join(f"{words}: {', '.join(measured[key])}." for key, words in said if measured[key]),
     )
-    return "\n".join([paragraph, "", *_table(rows)])
+    return "\n".join([paragraph.rstrip(), "", *_by_version(rows)]).rstrip()
 
 
-def _table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
-    yield "| library | mechanism | attack | verdict | ε ≥ | advantage | detectable | outputs | s | |"
-    yield "|---|---|---|---|---|---|---|---|---|---|"
-    for row in rows:
-        mark = f"[{row['status']}]({row['link']})" if row["link"] else row["status"]
-        proved = "" if row["epsilon_lower"] is None else lower_text(row["epsilon_lower"])
+def _by_version(rows: Sequence[Row]) -> Iterator[str]:
+    """A line for each version: what was found, and when and where it was measured."""
+    if not rows:
+        return
+    yield "| library | mechanisms | with known flaws | known flaws found | measured | where |"
+    yield "|---|---|---|---|---|---|"
+    for version, environment in dict.fromkeys((row["version"], row["environment"]) for row in rows):
+        own = [row for row in rows if (row["version"], row["environment"]) == (version, environment)]
+        known = [row for row in own if row["status"] == Status.KNOWN]
+        dates = dict.fromkeys(row["measured"]["date"] for row in own)
+        places = dict.fromkeys(_place(row) for row in own)
         yield (
-            f"| {row['version']} | {row['mechanism']} | {row['attack']} | {row['verdict']} | {proved} | "
-            f"{_figure(row['advantage'])} | {_figure(row['smallest_detectable'])} | {row['trials']} | "
-            f"{row['seconds']:.1f} | {mark} |"
+            f"| {version} | {_mechanisms(own)} | {_mechanisms(known)} | {len(known)} | {', '.join(dates)} | "
+            f"{', '.join(places)} |"
         )
+
+
+def _mechanisms(rows: Sequence[Row]) -> int:
+    return len({row["mechanism"] for row in rows})
+
+
+def _place(row: Row) -> str:
+    measured = row["measured"]
+    return f"{measured['system']} {measured['machine']}, Python {measured['python']}"
+
+
+def timing_table(data: dict[str, Any]) -> list[list[str]]:
+    """Every attack on every mechanism."""
+    head = ["library", "mechanism", "attack", "verdict", "ε at least", "advantage", "detectable", "outputs", "seconds"]
+    return [
+        [*head, "status", "reported at", "measured", "where"],
+        *(
+            [
+                row["version"],
+                row["mechanism"],
+                row["attack"],
+                row["verdict"],
+                "" if row["epsilon_lower"] is None else lower_text(row["epsilon_lower"]),
+                _figure(row["advantage"]),
+                _figure(row["smallest_detectable"]),
+                str(row["trials"]),
+                f"{row['seconds']:.1f}",
+                row["status"],
+                row["link"] or "",
+                row["measured"]["date"],
+                _place(row),
+            ]
+            for row in data["timings"]["rows"]
+        ),
+    ]
 
 
 def _figure(value: float | None) -> str:

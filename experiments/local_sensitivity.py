@@ -18,9 +18,9 @@ from attacklab.reporting.figures import Figure, Panel, Role, Series
 from attacklab.statistics.inference import assess, share_of_alpha
 from attacklab.targets import Target
 from experiments import targets
-from experiments.adult import ages
-from experiments.curves import estimate_series
-from experiments.sweeps import audits
+from experiments.common.adult import ages
+from experiments.common.curves import estimate_series
+from experiments.common.sweeps import audits
 
 QUESTION = "How many answers does it take to read the number of people off the noise?"
 
@@ -50,13 +50,14 @@ AUDITED = (
     targets.exact_sample_aggregate,
 )
 PARAGRAPH = """\
-The mean age of n people with noise of scale u/((n + 1)·ε), u = {upper:g}, gives n away. From {many} answers about all
-{everybody} people the naive mechanism's noise yields n within {error:.2%} (median over repetitions); the repaired
-mechanisms' noise is scaled to something else, and the same reading of it stays far off. One person more or less moves
-the scale by one part in n, so telling neighbours apart needs a small group or many answers: for the {group} people
-who are {status}, at ε = {epsilon:g} an answer, the bet on n wins {one_advantage:.3f} on one answer where the claim
-allows {one_ceiling:.3f}, and on {most_shown} answers {most_advantage:.3f} where their composition allows
-{most_ceiling:.3f}. The worst pair, one record against two, is enough to refute ε = {audited:g} on single answers."""
+If noise of scale u/((n + 1)·ε) with u = {upper:g} is added to the mean age of n people, the noise gives n away. From
+{many} answers about all {everybody} people, the noise of the naive mechanism yields n within {error:.2%} (median over
+repetitions). The repaired mechanisms scale their noise to something else, and the same reading of it stays far off.
+One person more or less moves the scale by one part in n, so telling neighbours apart needs a small group or many
+answers. For the {group} people who are {status}, at ε = {epsilon:g} an answer, the bet on n has advantage
+{one_advantage:.3f} on one answer, where the claim allows {one_ceiling:.3f}, and {most_advantage:.3f} on {most_shown}
+answers, where their composition allows {most_ceiling:.3f}. The worst pair, one record against two, is enough to
+refute ε = {audited:g} on single answers."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -120,7 +121,7 @@ def _bet(
             scales = estimated_scale(drawn, float(people.mean()))
             read = size_of_scale(scales, *bounds_of(target), SMALL_EPSILON)
             hits[side] += int(np.count_nonzero(read < len(group) - 0.5))
-    found = assess(claim, Counts(hits[0], hits[1], trials), alpha)
+    found = assess(claim.nominal, Counts(hits[0], hits[1], trials), alpha)
     return {"answers": answers, **asdict(found.advantage), "ceiling": claim.ceiling}
 
 

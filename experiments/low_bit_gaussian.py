@@ -16,8 +16,8 @@ from attacklab.findings import Estimate, Finding
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from attacklab.targets import Target
-from experiments.curves import advantage_of, advantage_series, claimed_epsilon, findings_of
-from experiments.sweeps import Maker, sweep
+from experiments.common.curves import advantage_of, advantage_series, claimed_epsilon, findings_of
+from experiments.common.sweeps import Maker, sweep
 from experiments.targets import gaussians as targets
 
 QUESTION = "Which samplers of Gaussian noise can be recognised by the low bits of their outputs?"
@@ -44,16 +44,16 @@ DENSITIES: tuple[tuple[SamplerModel, type[Any], str], ...] = (
 )
 BINADES = tuple(range(-14, 2))
 PARAGRAPH = """\
-Every Gaussian sampler maps uniforms on a grid to some floating-point numbers only. Inverting it says whether an output
-can come from a given true answer: the model of the right sampler recognises {own:.4f} of its own outputs or more. At ε
-= 1 and δ = 10⁻⁵ the ideal mechanism lets the best bet win {ideal_one:.3f} on one answer and {ideal_two:.3f} on two. A
-pair of Box–Muller or polar outputs, Python's random.gauss and numpy's RandomState among them, gives {pairs}; SciPy's
-inverse CDF gives {inverse} on a single answer. numpy's present ziggurat is another matter: above 2⁻⁶ standard
-deviations nearly every number is a multiple of the step of one of its 256 layers, so that membership says nothing
-there. What remains is the multiplication by σ and the addition, which leave holes whatever the sampler is: {ziggurat},
-and {least} at ε = {epsilon:g}, where the ideal mechanism gives {ideal_least:.4f}. One output of Box–Muller alone could
-be inverted only by trying its 2⁵³ radii, and nearly every number would be found. The exact mechanism shows {exact_one}
-and {exact_two}."""
+Every Gaussian sampler maps uniforms on a grid to only some of the floating-point numbers. Inverting it shows whether
+an output can come from a given true answer: the model of the right sampler recognises at least {own:.4f} of its own
+outputs. At ε = 1 and δ = 10⁻⁵, the best bet against the ideal mechanism has advantage {ideal_one:.3f} on one answer
+and {ideal_two:.3f} on two. A pair of Box–Muller or polar outputs, Python's random.gauss and numpy's RandomState among
+them, gives {pairs}; SciPy's inverse CDF gives {inverse} on a single answer. numpy's present ziggurat is different:
+above 2⁻⁶ standard deviations nearly every number is a multiple of the step of one of its 256 layers, so membership
+says nothing there. What remains is the multiplication by σ and the addition, which leave holes with every sampler:
+{ziggurat}, and {least} at ε = {epsilon:g}, where the ideal mechanism gives {ideal_least:.4f}. A single output of
+Box–Muller could be inverted only by trying its 2⁵³ radii, and nearly every number would be found. The exact mechanism
+shows {exact_one} and {exact_two}."""
 
 
 def collect(settings: Settings) -> Collected:

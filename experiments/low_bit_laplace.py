@@ -12,8 +12,8 @@ from attacklab.attacks.samplers.laplace import TEXTBOOK, reachable
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments import targets
-from experiments.curves import advantage_at, advantage_panel, advantages_by_epsilon, ideal_laplace_series
-from experiments.sweeps import Maker, Rows, sweep
+from experiments.common.curves import advantage_at, advantage_panel, advantages_by_epsilon, ideal_laplace_series
+from experiments.common.sweeps import Maker, Rows, sweep
 
 QUESTION = "Do the low bits of a noisy answer tell which database it came from?"
 
@@ -26,13 +26,13 @@ TARGETS: Rows = (
     (targets.exact_rounded_laplace, "exact, rounded ideal Laplace", Role.EXACT),
 )
 PARAGRAPH = """\
-Laplace noise computed as a logarithm of a uniform on a grid leaves holes: most doubles cannot be produced from a
-given true answer, and the holes of neighbouring answers differ. A reachable double that the neighbour cannot produce
-proves the database. At ε = 0.01, where the claim allows {ceiling:.4f}, the textbook's inverse CDF gives {textbook}
-and numpy {numpy}; the exact mechanisms give {discrete} and {rounded}. An attack that takes every multiple of 2^−53
-for a possible uniform gets about 0.60; the arithmetic of both samplers leaves only some of those, so that knowing it
-gives about 0.80. The picture shows why: each mark is a double that the sampler can produce, and few stand in both
-rows. More noise does not help, because the holes scale with it."""
+Laplace noise that is computed as the logarithm of a uniform on a grid leaves holes: most doubles cannot be produced
+from a given true answer, and the holes of neighbouring answers differ. A double that one answer can produce and its
+neighbour cannot proves which database it came from. At ε = 0.01, where the claim allows {ceiling:.4f}, the textbook's
+inverse CDF gives {textbook} and numpy {numpy}; the exact mechanisms give {discrete} and {rounded}. An attack that
+takes every multiple of 2^−53 for a possible uniform gets about 0.60. The arithmetic of both samplers leaves only some
+of those, and an attack that knows it gets about 0.80. The picture shows why: each mark is a double that the sampler
+can produce, and few stand in both rows. More noise does not help, because the holes scale with it."""
 ANSWERS = (0.0, 1.0)
 HOLES_AT = 150.0
 HOLES_EPSILON = 0.01

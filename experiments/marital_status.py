@@ -10,8 +10,8 @@ import numpy as np
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments import targets
-from experiments.adult import marital_counts
-from experiments.sweeps import Rows
+from experiments.common.adult import marital_counts
+from experiments.common.sweeps import Rows
 
 QUESTION = "Which marital status do selection mechanisms report as the most common one, in 200 draws at ε = 1?"
 
@@ -26,10 +26,11 @@ MECHANISMS: Rows = (
     (targets.exact_exponential_noisy_max, "exact report noisy max, exponential", Role.EXACT),
 )
 PARAGRAPH = """\
-Utility of a status: people who have it, in thousands ({best} has {utility:g}); Δu = 1 as in the textbook, which is
-far more than the thousandth that one person really moves it by. Of {draws} draws {shares}. The ideal exponential
-mechanism expects {expected:.1f}. Naive and exact twins agree here, as they must on harmless utilities: what tells
-them apart is utilities that an adversary picked, as in the experiments on zero-rounding and truncated addition."""
+The utility of a status is the number of people who have it, in thousands ({best} has {utility:g}). Δu = 1 as in the
+textbook, far more than the thousandth by which one person really moves it. In {draws} draws {shares}. The ideal
+exponential mechanism expects {expected:.1f}. Naive and exact twins agree here, as they must on harmless utilities.
+What tells them apart is utilities that an adversary picked, as in the experiments on zero-rounding and truncated
+addition."""
 
 
 def collect(settings: Settings) -> Collected:

@@ -37,7 +37,7 @@ LIMITS = Limits(unresolved=Fraction(1, 1 << 62), runs=1 << 11, tapes=1 << 10)
 NAMES = tuple(sorted(targets.__all__, key=lambda name: (name.startswith("exact"), name)))
 
 WORK = Work(NeighbouringPair(1, 0, None))
-"""The attack of who sees how many random bits an output took; on integers, of which `answers` would make doubles."""
+"""An attack that also sees how many random bits an output took; on integers, which `answers` would make doubles."""
 COUNTED: Mapping[str, Callable[[Target], Target]] = {
     "naive_two_sided_geometric": with_bits_drawn,
     "exact_two_sided_geometric": with_bits_taken,
@@ -92,15 +92,16 @@ FARTHEST = 1 << 12
 """At the utility −FARTHEST an outcome's weight is lost beside that of 0 in every format."""
 
 PARAGRAPH = """\
-{attacks} attacks against {naive} naive and {exact} exact targets, each at ε = {epsilon:g}, with one α for all.
-Outputs alone refute {by_samples} of the naive ones. Refuted by an exact law only, by probabilities that no number of
-trials would show: {law_only}. Refuted only by an adversary who also counts the random bits that an output took:
-{work_only}. Refuted by nothing here: {unseen}. Bits are counted of {counted} only, the twins of which one promises
-the same work for every output; no other claim says anything of work. Of the exact ones {accused} refuted; exact laws
-prove the claims of {proved} on a pair of neighbours, and leave open those of {undecided}, for which an enumeration of
-{runs} runs is too short. A grey cell says no more than that an advantage as large as the number in it would have been
-detected. Trials were up to {trials} a pair and event. Of some targets a draw costs much: of these ({costly}) at most
-{outcomes} outcomes and {records} records were tried, and of some ({spared}) no more than {few_trials} trials."""
+{attacks} attacks were run against {naive} naive and {exact} exact targets, each at ε = {epsilon:g}, with one α for
+all. Outputs alone refute {by_samples} of the naive ones. Refuted only by an exact law, through probabilities that no
+feasible number of trials would show: {law_only}. Refuted only by an adversary who also counts the random bits that an
+output took: {work_only}. Not refuted here: {unseen}. Bits are counted only for {counted}, because one of these twins
+promises the same work for every output; no other claim says anything about work. Of the exact ones {accused} refuted;
+exact laws prove the claims of {proved} on a pair of neighbours, and leave open those of {undecided}, for which an
+enumeration of {runs} runs is too short. A grey cell means only that an advantage as large as the number in it would
+have been detected. Up to {trials} trials were run for each pair and event. For targets whose draws are expensive
+({costly}), at most {outcomes} outcomes and {records} records were tried, and for some of them ({spared}) no more than
+{few_trials} trials."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -247,7 +248,7 @@ def _short(number: float) -> str:
 
 
 def refuting(data: dict[str, Any]) -> dict[str, set[str]]:
-    """By what each target is refuted: attacks' names, or that of the exact law."""
+    """The names of what refutes each target: attacks, or the exact law."""
     by: dict[str, set[str]] = {name: set() for name in NAMES}
     for (target, column), found in _by_cell(data).items():
         if any(finding.verdict is Verdict.VIOLATED for finding in found):

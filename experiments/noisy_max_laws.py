@@ -16,7 +16,7 @@ from gmpy2 import mpq
 from attacklab.laws import Bounds, Law, Limits, enumerate_law, exp_bounds
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
-from experiments.bounds import as_floats, middle
+from experiments.common.bounds import as_floats, middle
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_gumbel_noisy_max, exact_laplace_noisy_max
 
 QUESTION = "Which noise makes report noisy max the exponential mechanism: Gumbel, exponential or Laplace?"

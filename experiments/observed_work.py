@@ -21,13 +21,20 @@ from attacklab.reporting.figures import Figure, Panel, Role, Series
 from attacklab.statistics.inference import assess, share_of_alpha
 from attacklab.statistics.timing import timing_test
 from attacklab.targets import Outputs, Target
-from experiments.curves import advantage_of, advantage_series, ceiling_series, claimed_epsilon, finding_at, findings_of
+from experiments.common.curves import (
+    advantage_of,
+    advantage_series,
+    ceiling_series,
+    claimed_epsilon,
+    finding_at,
+    findings_of,
+)
 from experiments.targets.making import exact_by_reference
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.laplace.exact_geometric import exact_two_sided_geometric
 from mechanisms.laplace.naive_geometric import naive_two_sided_geometric
 
-QUESTION = "How much more does an adversary know who sees, or times, how much work a noisy answer took?"
+QUESTION = "How much more does an adversary learn by counting or timing the work behind a noisy answer?"
 
 EPSILONS = (0.25, 0.5, 1.0, 2.0)
 TIMED = 1.0
@@ -37,15 +44,17 @@ PAIR = NeighbouringPair(*ANSWERS, None)
 """Integers, which `NeighbouringPair.answers` would make doubles of."""
 GREATEST_NOISE = 5
 PARAGRAPH = """\
-A geometric variate counted in a loop takes one uniform for every step, and the difference of two of them is the
-noise: output plus number of uniforms has the parity of the true answer. Who counts the random bits that the naive
-mechanism drew tells neighbours apart with advantage {naive:.3f} at ε = 1, where the claim allows {ceiling:.3f} and
-the output alone all but reaches it; with the sampler of fixed work, every draw of which takes {bits} bits, it has
-{fixed:.3f}. Time shows the same, less sharply. Measured on the machine that made this report, in turns, a naive draw
-took {shortest:.1f} µs for noise 0 and {longest:.1f} µs for noise ±{greatest}, one of fixed work {fixed_shortest:.1f}
-and {fixed_longest:.1f}. Among trials with the same output the median times of the two answers are {naive_apart:.0f}
-ns apart for the naive mechanism (t = {naive_t:.1f}, p = {naive_p:.2g}) and {fixed_apart:.0f} ns for fixed work (t =
-{fixed_t:.1f}, p = {fixed_p:.2g}): bits and comparisons are fixed, the time of Python's long integers only nearly.
+A geometric variate that is counted in a loop takes one uniform for every step, and the difference of two of them is
+the noise: the output plus the number of uniforms has the parity of the true answer. An adversary who counts the random
+bits that the naive mechanism drew tells neighbours apart with advantage {naive:.3f} at ε = 1, where the claim allows
+{ceiling:.3f} and the output alone nearly reaches that. Against the sampler of fixed work, every draw of which takes
+{bits} bits, the same adversary has {fixed:.3f}. Time shows the same, less sharply."""
+TIMINGS_PARAGRAPH = """\
+Time shows what counted bits show, less sharply. At ε = 1, measured in turns, a naive draw took {shortest:.1f} µs for
+noise 0 and {longest:.1f} µs for noise ±{greatest}; a draw of fixed work took {fixed_shortest:.1f} and
+{fixed_longest:.1f} µs. Among trials with the same output, the median times of the two answers are {naive_apart:.0f} ns
+apart for the naive mechanism (t = {naive_t:.1f}, p = {naive_p:.2g}) and {fixed_apart:.0f} ns for fixed work (t =
+{fixed_t:.1f}, p = {fixed_p:.2g}): bits and comparisons are fixed, the time of Python's long integers is only nearly so.
 The best bet on output and time, chosen on one half of the trials and judged on the other, has advantage
 {naive_timed:.3f} against the naive mechanism and {fixed_timed:.3f} against fixed work."""
 
@@ -83,7 +92,7 @@ def collect(settings: Settings) -> Collected:
     ]
     bits = with_bits_taken(exact_fixed_work(TIMED)).outputs(ANSWERS[0], 1, np.random.default_rng(settings.seed))
     timed = {make.__name__: _timed(make(TIMED), settings, alpha) for make, _, _ in TARGETS}
-    return Collected(findings, {"timed": timed, "bits": int(bits["work"][0])})
+    return Collected(findings, {"bits": int(bits["work"][0])}, timed)
 
 
 def _timed(target: Target, settings: Settings, alpha: float) -> dict[str, Any]:
@@ -113,12 +122,23 @@ def _microseconds(sides: Iterable[Outputs], noise: int) -> float:
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
-    """Advantage of counted work and of time against ε; time by noise."""
+    """Advantage of counted work against ε."""
     return [
         Figure(
             name="observed_work",
             caption="Output and work of two-sided geometric noise on answers one apart; bands are confidence bounds.",
-            panels=[_advantages(data), _times(data)],
+            panels=[_advantages(data)],
+        )
+    ]
+
+
+def timing_figures(data: dict[str, Any]) -> list[Figure]:
+    """Advantage of time, and time by noise."""
+    return [
+        Figure(
+            name="observed_time",
+            caption="Output and time of two-sided geometric noise on answers one apart.",
+            panels=[_timed_advantages(data), _times(data)],
         )
     ]
 
@@ -128,21 +148,30 @@ def _advantages(data: dict[str, Any]) -> Panel:
         advantage_series(findings_of(data, observe(make()).name), claimed_epsilon, label, role)
         for make, observe, label, role in OBSERVED
     ]
+    return Panel(
+        title="Advantage of an adversary who counts the work",
+        x_label="claimed ε",
+        y_label="distinguishing advantage P[E] − Q[E]",
+        series=[*counted, _output_alone(), ceiling_series(EPSILONS)],
+    )
+
+
+def _timed_advantages(data: dict[str, Any]) -> Panel:
     timed = [
         Series(
             label=f"{label}, output and time",
             role=role,
             x=[TIMED],
-            y=[data["measured"]["timed"][make.__name__]["advantage"]["estimate"]],
+            y=[data["timings"][make.__name__]["advantage"]["estimate"]],
             marks_only=True,
         )
         for make, label, role in TARGETS
     ]
     return Panel(
-        title="Advantage of who sees the work",
+        title="Advantage of an adversary who times the work",
         x_label="claimed ε",
         y_label="distinguishing advantage P[E] − Q[E]",
-        series=[*counted, *timed, _output_alone(), ceiling_series(EPSILONS)],
+        series=[*timed, _output_alone(), ceiling_series(EPSILONS)],
     )
 
 
@@ -162,7 +191,7 @@ def _times(data: dict[str, Any]) -> Panel:
                 label=label,
                 role=role,
                 x=range(GREATEST_NOISE + 1),
-                y=data["measured"]["timed"][make.__name__]["microseconds"],
+                y=data["timings"][make.__name__]["microseconds"],
             )
             for make, label, role in TARGETS
         ],
@@ -170,8 +199,7 @@ def _times(data: dict[str, Any]) -> Panel:
 
 
 def explain(data: dict[str, Any]) -> str:
-    """Say what the work gives away."""
-    naive, fixed = (data["measured"]["timed"][make.__name__] for make, _, _ in TARGETS)
+    """Say what the counted work gives away."""
 
     def counted(place: int) -> float:
         make, observe, _, _ = OBSERVED[place]
@@ -182,6 +210,13 @@ def explain(data: dict[str, Any]) -> str:
         ceiling=PrivacyClaim(TIMED).ceiling,
         bits=data["measured"]["bits"],
         fixed=counted(1),
+    )
+
+
+def explain_timings(data: dict[str, Any]) -> str:
+    """Say what the time gives away."""
+    naive, fixed = (data["timings"][make.__name__] for make, _, _ in TARGETS)
+    return TIMINGS_PARAGRAPH.format(
         shortest=naive["microseconds"][0],
         longest=naive["microseconds"][-1],
         greatest=GREATEST_NOISE,

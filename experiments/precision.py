@@ -13,7 +13,7 @@ from attacklab.findings import Estimate, Finding
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments import targets
-from experiments.curves import (
+from experiments.common.curves import (
     advantage_of,
     advantage_panel,
     advantage_series,
@@ -21,9 +21,9 @@ from experiments.curves import (
     findings_of,
     ideal_laplace_series,
 )
-from experiments.sweeps import Maker, Rows, sweep
+from experiments.common.sweeps import Maker, Rows, sweep
 
-QUESTION = "Does the addition of f(D) and noise tell f(D), whatever sampler the noise comes from?"
+QUESTION = "Does adding noise to f(D) give f(D) away, whatever sampler the noise comes from?"
 
 EPSILONS = (0.01, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 TARGETS: Rows = (
@@ -44,14 +44,15 @@ GRIDS_OF = (
     (targets.exact_rounded_laplace, 1.0, "exact, f(D) = 1", Role.EXACT),
 )
 PARAGRAPH = """\
-The sum of f(D) and noise is rounded to the grid of its larger operand. From f(D) = 1 only multiples of 2^−53 come,
-whatever the noise is; from f(D) = 0 everything does, and a share of {odd:.3f} of all answers is finer at ε = 1. All
-that f(D) = 1 leaves out comes to {far} for Laplace noise, so that its real ε is at least {epsilon:.2f}; computed for
-ideal noise that is rounded once, it is {computed:.3f}. (Where 1/ε is not a power of two, the product with it favours
-even multiples and takes a little away.) More noise makes that rarer, but not for answers beside a power of two: two
-answers that differ in the last bit alone, where the ideal mechanism hides everything, are told apart with advantage
-{near} at ε = {least:g} as at any other ε. The adversary needs no knowledge of the sampler. On a public grid, the exact
-mechanism's outputs are the same multiples whatever f(D) is, and nothing shows: {exact} and {exact_near}."""
+The sum of f(D) and noise is rounded to the grid of its larger operand. From f(D) = 1 come only multiples of 2^−53,
+whatever the noise is; from f(D) = 0 come finer numbers as well, a share of {odd:.3f} of all answers at ε = 1.
+Everything that f(D) = 1 leaves out adds up to {far} for Laplace noise, so its real ε is at least {epsilon:.2f};
+computed for ideal noise that is rounded once, it is {computed:.3f}. (Where 1/ε is not a power of two, the product
+with it favours even multiples and takes a little away.) More noise makes these answers rarer, but not for answers
+beside a power of two: two answers that differ only in the last bit, where the ideal mechanism hides everything, are
+told apart with advantage {near} at ε = {least:g} as at every other ε. The adversary needs no knowledge of the
+sampler. On a public grid, the exact mechanism's outputs are the same multiples whatever f(D) is, and nothing shows:
+{exact} and {exact_near}."""
 
 
 def collect(settings: Settings) -> Collected:

@@ -19,7 +19,7 @@ from attacklab.claims import PrivacyClaim
 from attacklab.laws import advantage, enumerate_law, smallest_delta
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
-from experiments.bounds import as_floats, middle
+from experiments.common.bounds import as_floats, middle
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.base2.precision import worst_case_precision
 from mechanisms.exponential.base2.weighted_sampling import (
@@ -47,20 +47,20 @@ SAME_LENGTH: Pair = ((4, 4, 4, 2, 1), (2, 2, 2, 2, 1))
 OTHER_LENGTH: Pair = ((4, 4, 4, 4, 4), (4, 2, 2, 2, 2))
 MOST_ROUNDS = 10
 PARAGRAPH = """\
-Three outcomes of weight 1. The index printed in Algorithm 2 gives them {printed_2} of {tapes} tapes of {bits} bits:
-the third is never drawn. Printed Algorithm 3, whose dummy outcome ends at the wrong place, gives them {printed_3},
-and Algorithm 4 inherits the index of Algorithm 2. All corrected forms give 1/3 each, exactly. In the published
-implementation {full} outcomes of weight 1 and one of cost u share a grid whose precision was searched for without
-the greatest cost, {greatest}, and its comparisons hand the first outcome one point too many. The light outcome has
-probability {light} at cost {cost} (ideal {ideal}) and {breach} at cost {greatest}: of two neighbours only one can
-give that outcome, so that no ε holds; at the claimed ε = 2·ln 2 the exact δ is {delta:.2e}. Some 10^5 draws show
-that to who knows where to look; with a greater cost in place of {greatest} the same breach lies beyond any sample.
-The work done is an output as well. Two databases with totals of {same_totals} differ by an advantage of {own:.3f} in
-what is drawn. Who also sees how many bits it took has {rejection:.3f} with Algorithm 2 and {bisection:.3f} with
-Algorithm 3; Algorithm 4 with at least {rounds} rounds brings that down to {hidden:.4f}, while the loop as printed
-stops at the first draw in range, whatever k is, and fails if there is none among k: {printed_loop:.3f}. If totals
-lie on either side of a power of two ({other_totals}), a draw takes another number of bits, and no number of rounds
-hides that: {lengths:.3f}."""
+Take three outcomes of weight 1. The index printed in Algorithm 2 gives them {printed_2} of {tapes} tapes of {bits}
+bits: the third is never drawn. Printed Algorithm 3, whose dummy outcome ends at the wrong place, gives them
+{printed_3}, and Algorithm 4 inherits the index of Algorithm 2. All corrected forms give 1/3 each, exactly. In the
+published implementation {full} outcomes of weight 1 and one of cost u share a grid whose precision was searched for
+without the greatest cost, {greatest}, and its comparisons give the first outcome one point too many. The light
+outcome has probability {light} at cost {cost} (ideal: {ideal}) and {breach} at cost {greatest}: only one of two
+neighbours can give that outcome, so no ε holds; at the claimed ε = 2·ln 2 the exact δ is {delta:.2e}. Some 10^5 draws
+show that to an adversary who knows where to look; with a greater cost in place of {greatest} the same breach lies
+beyond any sample. The work done is an output as well. Two databases with totals of {same_totals} differ by an
+advantage of {own:.3f} in what is drawn. An adversary who also sees how many bits it took has {rejection:.3f} with
+Algorithm 2 and {bisection:.3f} with Algorithm 3. Algorithm 4 with at least {rounds} rounds brings that down to
+{hidden:.4f}, while the loop as printed stops at the first draw in range, whatever k is, and fails if none of the k
+draws is in range: {printed_loop:.3f}. If totals lie on either side of a power of two ({other_totals}), a draw takes a
+different number of bits, and no number of rounds hides that: {lengths:.3f}."""
 
 
 def collect(_settings: Settings) -> Collected:

@@ -1,4 +1,4 @@
-"""What the instrument costs beside the targets that it runs."""
+"""What the instrument costs compared with the targets that it runs."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from attacklab.targets import Target
 from experiments import targets
-from experiments.timing import in_turns, seconds
+from experiments.common.timing import in_turns, seconds
 
-QUESTION = "What do the referee and the low-bit membership test cost beside drawing the samples?"
+QUESTION = "What do the referee and the low-bit membership test cost compared with drawing the samples?"
 
 EPSILONS = (0.01, 0.1, 1.0, 10.0)
 TARGETS = (targets.naive_laplace_inverse_cdf, targets.naive_laplace_numpy, targets.exact_discrete_laplace)
 PARAGRAPH = """\
-An audit whose event costs next to nothing is compared, in turns, with drawing as many outputs in large batches and
-dropping them; the table says how many times as long it takes. An event costs {fixed:.0f} ms more, mostly for the many
-small batches between the first looks at the evidence, and {slope:.1f} ns more for each further output. Deciding
-whether one double is reachable takes {fastest:.0f} to {slowest:.0f} ns a sample on one core, depending on the model
-of the sampler and on ε; a draw of numpy's Laplace takes {draw:.0f} ns."""
+An audit whose event costs next to nothing is compared, in turns, with drawing the same number of outputs in large
+batches and dropping them; the table says how many times as long the audit takes. An event costs {fixed:.0f} ms more,
+mostly for the many small batches between the first looks at the evidence, and {slope:.1f} ns more for each further
+output. Deciding whether one double is reachable takes {fastest:.0f} to {slowest:.0f} ns a sample on one core,
+depending on the model of the sampler and on ε; a draw of numpy's Laplace takes {draw:.0f} ns."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,7 @@ def collect(settings: Settings) -> Collected:
     }
     draw = min(seconds(lambda: rng.laplace(0.0, 1.0, trials)) for _ in range(3)) / trials * 1e9
     return Collected(
-        (),
-        {
+        timings={
             "budgets": budgets,
             "overheads": overheads,
             "epsilons": EPSILONS,
@@ -81,7 +80,7 @@ def collect(settings: Settings) -> Collected:
 
 
 def _overheads(target: Target, budgets: Sequence[int], settings: Settings) -> dict[str, Any]:
-    """Of audits of one target with ever more trials: their seconds, and those of drawing the same number of outputs."""
+    """Time audits of one target with ever more trials, and the drawing of the same number of outputs."""
     timed = []
     for trials in budgets:
         audited = partial(audit, target, [_Trivial()], trials=trials, seed=settings.seed)
@@ -108,9 +107,9 @@ def _slope(shorter: dict[str, float], longer: dict[str, float]) -> float:
     return (_extra(longer) - _extra(shorter)) / (longer["outputs"] - shorter["outputs"])
 
 
-def figures(data: dict[str, Any]) -> list[Figure]:
+def timing_figures(data: dict[str, Any]) -> list[Figure]:
     """Cost of membership a sample, and the referee's overhead round by round."""
-    measured = data["measured"]
+    measured = data["timings"]
     epsilons = measured["epsilons"]
     membership = Panel(
         title="is a double reachable?",
@@ -153,9 +152,9 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     return [Figure(name="referee_cost", caption=caption, panels=[membership, overhead])]
 
 
-def explain(data: dict[str, Any]) -> str:
+def explain_timings(data: dict[str, Any]) -> str:
     """Say what the referee and the membership test cost."""
-    measured = data["measured"]
+    measured = data["timings"]
     costs = [cost for row in measured["membership_ns"].values() for cost in row]
     paragraph = PARAGRAPH.format(
         fixed=median(_extra(row["timed"][-2]) for row in measured["overheads"]) * 1e3,

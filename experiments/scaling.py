@@ -15,7 +15,7 @@ from attacklab.loading import load_target
 from attacklab.referee import audit
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
-from experiments.timing import in_turns, seconds
+from experiments.common.timing import in_turns, seconds
 
 QUESTION = "What does a second process bring to a long audit, and what does a checkpoint cost?"
 
@@ -24,12 +24,12 @@ STARTING_TRIALS = 1_000
 """An audit so short that starting the processes is nearly all that it takes, and long enough to need both."""
 
 PARAGRAPH = """\
-An audit of {trials} trials an input of the exact Laplace mechanism, with its low-bit event, takes {one:.1f} s in one
-worker process and {two:.1f} s in two: {speedup:.2f} times as fast (median of three comparisons in turns, on a
-machine of {processors} processors). Before that one process takes {start_one:.2f} s to start and to load the target,
-two take {start_two:.2f} s; an audit that moves to processes by itself does so only if it is going to take far longer.
-Keeping every batch in a checkpoint takes {checkpoint:.2f} times as long as not keeping it. Findings are the same in all
-of these, because the randomness of a batch depends on the seed and its number alone."""
+An audit of the exact Laplace mechanism with its low-bit event and {trials} trials an input takes {one:.1f} s in one
+worker process and {two:.1f} s in two: {speedup:.2f} times as fast (median of three comparisons in turns, on a machine
+with {processors} processors). Before that, one process takes {start_one:.2f} s to start and to load the target, and
+two take {start_two:.2f} s; an audit moves to processes by itself only if it is going to take far longer than that.
+Keeping every batch in a checkpoint takes {checkpoint:.2f} times as long as not keeping it. The findings are the same
+in all of these runs, because the randomness of a batch depends only on the seed and the batch's number."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -62,12 +62,12 @@ def collect(settings: Settings) -> Collected:
         checkpoints = (Path(folder, str(number)) for number in itertools.count())
         kept = in_turns(lambda: audited(two, next(checkpoints)), partial(audited, two), budget=0.0)
     measured = {"trials": trials, "processors": processors(), "start_seconds": start}
-    return Collected((), {**measured, "processes": processes, "checkpoint": kept})
+    return Collected(timings={**measured, "processes": processes, "checkpoint": kept})
 
 
-def figures(data: dict[str, Any]) -> list[Figure]:
+def timing_figures(data: dict[str, Any]) -> list[Figure]:
     """Seconds that processes take to start, and of the ways to run the same audit, beside half of the longest."""
-    measured = data["measured"]
+    measured = data["timings"]
     start, processes, kept = measured["start_seconds"], measured["processes"], measured["checkpoint"]
     names = ["start of one", "start of two", "one process", "two processes", "two, no checkpoint", "two, checkpoint"]
     times = [start["one"], start["two"], processes["seconds"], processes["baseline_seconds"]]
@@ -88,9 +88,9 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     return [Figure(name="scaling", caption=caption, panels=[panel])]
 
 
-def explain(data: dict[str, Any]) -> str:
+def explain_timings(data: dict[str, Any]) -> str:
     """Say what two processes and checkpoints come to."""
-    measured = data["measured"]
+    measured = data["timings"]
     return PARAGRAPH.format(
         trials=measured["trials"],
         one=measured["processes"]["seconds"],

@@ -16,10 +16,10 @@ from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from attacklab.targets import Target
 from experiments import targets
-from experiments.curves import advantage_of, ceiling_series, claimed_epsilon, findings_of
-from experiments.sweeps import Rows, sweep
+from experiments.common.curves import advantage_of, ceiling_series, claimed_epsilon, findings_of
+from experiments.common.sweeps import Rows, sweep
 
-QUESTION = "What does a selection tell when utilities come near the end of their number format?"
+QUESTION = "What does a selection give away when utilities come near the end of their number format?"
 
 EPSILONS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 SHOWN = 0.5
@@ -31,14 +31,15 @@ FORMS = (
 )
 STEP, WEIGHTS, DIFFERENCES, DOUBLES = range(4)
 PARAGRAPH = """\
-Selection at the end of a number format, ε = {epsilon:g}, where the claim allows {ceiling:.3f}. Weights e^(εu/2) taken
-as they come overflow at utilities of {height:g}, which the adversary finds by looking at outputs: the mechanism then
-finds no outcome, and a quarter of Δu lower it does, advantage {weights:.2f}. Scores kept in eight bits, their maximum
-subtracted in eight bits: {high} against −{high} differ by {twice}, which wraps around to {wrapped}, so that the worse
-outcome becomes the better one, advantage {differences:.2f} against {low} and −{low}. Integers near 2^{power} lie
-between two doubles; one more or less sends each to one or the other, {apart} apart: a mechanism that subtracts the
-largest utility, sound against the first, has {doubles:.2f}, and noisy max {noisy:.2f}. The exact mechanism clamps
-integers to ±2^53, within which they are doubles, and has at most {exact:.3f} in all four forms."""
+These are selections at the end of a number format, at ε = {epsilon:g}, where the claim allows {ceiling:.3f}. Weights
+e^(εu/2) that are used as they are overflow at utilities of {height:g}, which the adversary finds by looking at
+outputs: there the mechanism finds no outcome, and a quarter of Δu lower it does, which gives advantage {weights:.2f}.
+In the second form, scores are kept in eight bits and their maximum is subtracted in eight bits: {high} and −{high}
+differ by {twice}, which wraps around to {wrapped}, so the worse outcome becomes the better one, with advantage
+{differences:.2f} against {low} and −{low}. Integers near 2^{power} lie between two doubles, and one more or less
+sends each to one or the other, {apart} apart: a mechanism that subtracts the largest utility, and so withstands the
+first form, has {doubles:.2f}, and noisy max has {noisy:.2f}. The exact mechanism clamps integers to ±2^53, within
+which they are doubles, and has at most {exact:.3f} in all four forms."""
 
 
 def naive_exponential_int8(epsilon: float = 1.0) -> Target:

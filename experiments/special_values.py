@@ -21,8 +21,8 @@ from attacklab.reporting.figures import Figure, Panel, Role, Series
 from attacklab.statistics.inference import assess, share_of_alpha
 from attacklab.targets import Target
 from experiments import targets
-from experiments.curves import advantage_of, estimate_series, findings_of, ideal_laplace_advantage
-from experiments.sweeps import Rows, audits
+from experiments.common.curves import advantage_of, estimate_series, findings_of, ideal_laplace_advantage
+from experiments.common.sweeps import Rows, audits
 from experiments.targets.making import exactly
 from mechanisms.grid import LEAST_EXPONENT, Grid
 from mechanisms.laplace.exact_rounded import exact_rounded_laplace_fast
@@ -40,15 +40,15 @@ STEPS = (1, 2, 3, 4, 6, 8, 16, 64)
 """Sensitivities, in units of the least subnormal."""
 LEAST = math.ulp(0.0)
 PARAGRAPH = """\
-A failure is an output. Of four records in [0, 1] one is replaced. Clipping as numpy does it lets NaN through, and the
+A failure is an output. One of four records in [0, 1] is replaced. Clipping as numpy does it lets NaN through, and the
 sum is NaN every time: advantage {nan:.0f} at ε = 1, where the claim allows {ceiling:.3f}. A sum that refuses what is
-not finite raises for NaN and both infinities, and its error message is the proof: {refused:.0f} each. The exact sum
-gives NaN the value of the lower bound and never fails; of special records it shows {exact:.3f} at most. In selection a
-NaN or +∞ among the utilities makes every weight of the textbook's mechanism NaN. And where the sensitivity Δ is the
-least subnormal number, a scale of Δ/4 rounds to 0 and numpy adds no noise at all: the bet on answers beyond Δ/2 wins
-{silent:.3f} at ε = 4, where {allowed:.3f} is allowed; at {steps} times that sensitivity it wins {coarse:.3f}, near
-the ideal mechanism's {ideal:.3f}. The exact mechanism's public grid is far coarser than Δ and shows
-{total:.3f}."""
+not finite raises for NaN and for both infinities, and its error message is the proof: {refused:.0f} for each. The
+exact sum gives NaN the value of the lower bound and never fails; with special records it shows at most {exact:.3f}.
+In selection, a NaN or +∞ among the utilities makes every weight of the textbook's mechanism NaN. Where the
+sensitivity Δ is the smallest subnormal number, a scale of Δ/4 rounds to 0 and numpy adds no noise at all: the bet on
+answers beyond Δ/2 has advantage {silent:.3f} at ε = 4, where {allowed:.3f} is allowed; at {steps} times that
+sensitivity it has {coarse:.3f}, near the ideal mechanism's {ideal:.3f}. The exact mechanism's public grid is far
+coarser than Δ, and it shows {total:.3f}."""
 
 
 def naive_sum(epsilon: float = EPSILON) -> Target:

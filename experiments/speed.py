@@ -12,8 +12,8 @@ import numpy as np
 
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
+from experiments.common.timing import Work, in_turns, seconds
 from experiments.targets.making import GRID
-from experiments.timing import Work, in_turns, seconds
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.exact_base2 import exact_exponential_base2
 from mechanisms.exponential.exact_fast import LevelSampler, exact_exponential_fast
@@ -24,7 +24,7 @@ from mechanisms.laplace.exact_fast import exact_discrete_laplace_fast
 from mechanisms.laplace.exact_rounded import exact_rounded_laplace_fast
 from mechanisms.randomness import SeededBits
 
-QUESTION = "What does an exact mechanism cost beside its naive twin?"
+QUESTION = "What does an exact mechanism cost compared with its naive twin?"
 
 EPSILON = 1.0
 OUTCOMES = (100, 1_000, 10_000, 75_000, 250_000, 1_000_000)
@@ -36,12 +36,13 @@ TRIALS = (100, 1_000, 10_000, 100_000, 1_000_000)
 ETA = BaseTwoEta.from_epsilon(EPSILON, y=4)
 PUBLISHED = "0.12 s at 1 000 outcomes, 8.3 s at 5 000 and 55 s at 10 000 in Python, about 10 s at 75 000 in Rust"
 PARAGRAPH = """\
-One draw of the exact exponential mechanism, set-up included, against naive numpy with the same utilities: {one_draw}.
-A million draws from one mechanism: {repeated}. The bit-by-bit reference of the base-2 mechanism takes
+One draw of the exact exponential mechanism, set-up included, compared with naive numpy on the same utilities:
+{one_draw}. A million draws from one mechanism: {repeated}. The bit-by-bit reference of the base-2 mechanism takes
 {reference_seconds:.2f} s and {reference_megabytes:.0f} MB at {reference_outcomes} outcomes (published for that
-mechanism: {published}). A million noisy answers against numpy's own sampler of the same shape: {noise}. Exactness by
-levels is paid for by counting outcomes instead of exponentiating their utilities; additive noise is paid for by a
-logarithm (or a quantile) with a proven error bound. All ratios are medians of runs in turns on one machine."""
+mechanism: {published}). A million noisy answers compared with numpy's own sampler of the same shape: {noise}.
+Exactness by levels costs the counting of outcomes instead of the exponentiation of their utilities; exact additive
+noise costs a logarithm (or a quantile) with a proven error bound. All ratios are medians of runs in turns on one
+machine."""
 
 
 def utilities_of(outcomes: int, shape: str, rng: np.random.Generator) -> np.ndarray:
@@ -103,8 +104,7 @@ def collect(settings: Settings) -> Collected:
         for utilities in [np.linspace(0.0, width, RANGE_OUTCOMES)]
     ]
     return Collected(
-        (),
-        {
+        timings={
             "one_draw": one_draw,
             "repeated": repeated,
             "trials": trials,
@@ -167,9 +167,9 @@ def _memory(trials: int, bits: SeededBits) -> list[dict[str, int]]:
     return rows
 
 
-def figures(data: dict[str, Any]) -> list[Figure]:
+def timing_figures(data: dict[str, Any]) -> list[Figure]:
     """Cost against outcomes, against trials, against the utility range, and of additive noise."""
-    measured = data["measured"]
+    measured = data["timings"]
 
     def series(
         label: str, role: Role, rows: list[dict[str, Any]], x: str, y: str = "seconds", scale: float = 1e3
@@ -231,9 +231,9 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     return [Figure(name="speed", caption=caption, panels=[outcomes, trials, ranges, noise])]
 
 
-def explain(data: dict[str, Any]) -> str:
+def explain_timings(data: dict[str, Any]) -> str:
     """List the ratios."""
-    measured = data["measured"]
+    measured = data["timings"]
 
     def ratios(rows: list[dict[str, Any]]) -> str:
         return "; ".join(

@@ -16,14 +16,14 @@ from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from attacklab.statistics.inference import share_of_alpha
 from experiments import targets
-from experiments.curves import (
+from experiments.common.curves import (
     advantage_at,
     advantage_panel,
     advantages_by_epsilon,
     ideal_laplace_advantage,
     ideal_laplace_series,
 )
-from experiments.sweeps import Rows, audits
+from experiments.common.sweeps import Rows, audits
 from experiments.targets.sums import ABOVE_LOWER, DECLARED, LOWER, UPPER
 from mechanisms.summation.naive import Summation, correctly_rounded_sum, numpy_sum, pairwise_sum, sequential_sum
 
@@ -37,15 +37,15 @@ ORDERS: tuple[tuple[str, Role, Summation], ...] = (
 )
 EPSILONS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 PARAGRAPH = """\
-With records in [1, 1 + 2^−48] a change of one record moves the real sum by at most 2^−48. The sum of {size} records as
-computed moves by {moved:g} times as much, and twice as far for twice as many: doubles near the sum are that far apart,
-and some single record decides which one it becomes. This holds for every order of summation, the correctly rounded one
-included; the sum in fixed point, counted from the lower bound, moves by 1. Noise for the declared sensitivity does not
-hide it: at ε = 1 the attack, which finds the record by bisection from noisy outputs alone, wins {naive:.3f} against
-numpy's sum where the claim allows {ceiling:.3f}; against fixed point it wins {exact:.3f}, where the ideal mechanism
-could give it {ideal:.3f}: what is released is a double too, rounded after the noise was added. A sum of ages in 16-bit
-integers wraps around ({wrapped:.3f}), and a cast of the integer answers 2^60 + 128 and 2^60 + 129 to doubles rounds
-them 256 apart ({cast:.3f}; the exact mechanism {uncast:.3f})."""
+With records in [1, 1 + 2^−48], a change of one record moves the real sum by at most 2^−48. The sum of {size} records
+as computed moves by {moved:g} times as much, and twice as far for twice as many: doubles near the sum are that far
+apart, and some single record decides which one the sum becomes. This holds for every order of summation, the
+correctly rounded one included; the sum in fixed point, counted from the lower bound, moves by 1. Noise for the
+declared sensitivity does not hide it: at ε = 1 the attack, which finds the record by bisection from noisy outputs
+alone, has advantage {naive:.3f} against numpy's sum, where the claim allows {ceiling:.3f}. Against fixed point it has
+{exact:.3f}, where the ideal mechanism could give it {ideal:.3f}: what is released is a double too, rounded after the
+noise was added. A sum of ages in 16-bit integers wraps around ({wrapped:.3f}), and a cast of the integer answers 2^60
++ 128 and 2^60 + 129 to doubles rounds them 256 apart ({cast:.3f}; {uncast:.3f} for the exact mechanism)."""
 
 ROUNDED: Rows = (
     (targets.naive_bounded_sum_numpy, "naive, numpy", Role.NAIVE),

@@ -1,6 +1,7 @@
 """The textbook's own flaws: by exact computation where samples see nothing, and as attacks where they do.
 
-See attacklab.attacks: position_chunks, missing_clip and double_budget; experiments.textbook_laws for the computations.
+See position_chunks, missing_clip and double_budget in attacklab.attacks, and experiments.common.textbook_laws for the
+computations.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from attacklab.statistics.inference import share_of_alpha
 from experiments import targets
-from experiments.sweeps import Maker, audits
-from experiments.targets import means
-from experiments.textbook_laws import (
+from experiments.common.sweeps import Maker, audits
+from experiments.common.textbook_laws import (
     enumerated_loss,
     moves_of_one_person,
     passing_probabilities,
     rounding_losses,
     sum_over_count_loss,
 )
+from experiments.targets import means
 
 QUESTION = "How far are a textbook's mechanisms from what the textbook says of them?"
 
@@ -50,17 +51,18 @@ AUDITED: Sequence[tuple[Attack, Maker, str, Role]] = (
     (DoubleBudget(), targets.exact_sum_over_count, "budget spent\ntwice", Role.EXACT),
 )
 PARAGRAPH = """\
-Propose-test-release claims that its test errs with probability δ; the textbook's threshold ln(2/δ)/(2ε) lets it err
-with ½·√(δ/2): for the Adult table, δ = 1/n² = {delta:.2g}, with {passes:.3g}, {times:.0f} times too often. No sample of
-feasible size shows that; the law of the test does, and that of the repaired one lies at {repaired:.2g}. A noisy sum
-over a noisy count that spend ε each lose {loss:.4f}·ε at the answer −u for {people} people. Sample and aggregate by
-position makes {made} chunks of the Adult table where its noise is scaled to {wanted}. Without the first row its
-aggregate of maxima moves {adult:.2f} times as far as the noise covers where the rows are in random order, {ordered:.0f}
-times where young and old alternate by chunks, and {worst:.0f} times on 1200 rows of 20, 20, 80, 80, …; with chunks
-assigned to people it moves {person:.2g}, {person_ordered:.2g} and {person_worst:.2g} times as far. An age of −10^6 that
-nothing clips moves a sum by {outlier:.0f} times its declared sensitivity. Rounding utilities of sensitivity ½ to
-integers turns a base-2 loss of 1 into {rounded:.3f} with {others} other outcomes. Three of these flaws show in outputs:
-of {refutable} naive mechanisms attacked {refuted} are refuted at ε = {epsilon:g}, of {sound} exact ones {accused}."""
+Propose-test-release claims that its test errs with probability δ. The textbook's threshold ln(2/δ)/(2ε) lets it err
+with probability ½·√(δ/2): for the Adult table, with δ = 1/n² = {delta:.2g}, that is {passes:.3g}, or {times:.0f}
+times too often. No sample of feasible size shows that; the law of the test does, and the law of the repaired test
+gives {repaired:.2g}. A noisy sum over a noisy count that spend ε each lose {loss:.4f}·ε at the answer −u for {people}
+people. Sample and aggregate by position makes {made} chunks of the Adult table where its noise is scaled to {wanted}.
+Without the first row, its aggregate of maxima moves {adult:.2f} times as far as the noise covers where the rows are
+in random order, {ordered:.0f} times as far where young and old alternate by chunks, and {worst:.0f} times as far on
+1200 rows of 20, 20, 80, 80, …; with chunks assigned to people it moves {person:.2g}, {person_ordered:.2g} and
+{person_worst:.2g} times as far. An age of −10^6 that nothing clips moves a sum by {outlier:.0f} times its declared
+sensitivity. Rounding utilities of sensitivity ½ to integers turns a base-2 loss of 1 into {rounded:.3f} with {others}
+other outcomes. Three of these flaws show in outputs: of {refutable} naive mechanisms attacked, {refuted} are refuted
+at ε = {epsilon:g}; of {sound} exact ones, {accused}."""
 
 
 def collect(settings: Settings) -> Collected:

@@ -21,8 +21,8 @@ from attacklab.reporting.figures import Figure, Panel, Role, Series
 from attacklab.statistics.inference import share_of_alpha
 from attacklab.targets import Target
 from experiments import targets
-from experiments.curves import advantage_series, findings_of
-from experiments.sweeps import Maker, audits
+from experiments.common.curves import advantage_series, findings_of
+from experiments.common.sweeps import Maker, audits
 
 QUESTION = "How much do neighbours differ when light weights are lost in a sum, in each floating-point format?"
 
@@ -35,14 +35,14 @@ FORMATS: Sequence[tuple[Format, Maker]] = (
 )
 LIGHT_OUTCOMES = tuple(1 << power for power in range(4, 17, 2))
 PARAGRAPH = """\
-One heavy outcome and many light ones, each worth half a unit in the last place of the heavy weight: on one database
-every light weight is rounded away and no light outcome is ever drawn, on its neighbour each one counts. The ceiling
-at ε = {epsilon:g} is {ceiling:.3f}; sampled advantages reach {shown}. In binary64 the flaw is real but invisible to
-any sample: the exact law of the naive mechanism, found as a step function of its one uniform number, gives {light}
-light outcomes together the probability {counted} on one database and exactly {lost} on the other, where the ideal
-mechanism gives them {ideal:.2g}. That is a breach of the support: pure DP fails for every ε, and at ε = {epsilon:g}
-the smallest δ is {delta:.2g} instead of 0. The ideal mechanism's own advantage is drawn in every panel, because an
-advantage that it has as well demonstrates nothing."""
+There is one heavy outcome and there are many light ones, each worth half a unit in the last place of the heavy
+weight. On one database every light weight is rounded away and no light outcome is ever drawn; on its neighbour each
+one counts. The ceiling at ε = {epsilon:g} is {ceiling:.3f}; sampled advantages reach {shown}. In binary64 the flaw is
+real but no sample can show it: the exact law of the naive mechanism, found as a step function of its one uniform
+number, gives {light} light outcomes together the probability {counted} on one database and exactly {lost} on the
+other, where the ideal mechanism gives them {ideal:.2g}. That is a breach of the support: pure DP fails for every ε,
+and at ε = {epsilon:g} the smallest δ is {delta:.2g} instead of 0. The ideal mechanism's own advantage is drawn in
+every panel, because an advantage that it has as well demonstrates nothing."""
 
 
 def collect(settings: Settings) -> Collected:

@@ -1,9 +1,10 @@
-"""What the work done tells beside the output, by joint laws of the two.
+"""What the work done tells in addition to the output, by joint laws of the two.
 
-A mechanism's law is that of its outputs. Who can time it, or count how much randomness it takes from the system, sees
-more: the pair (output, work). Loops that run as long as the noise is large, and rejections whose probability depends on
-the database, make that pair tell more than ε allows. Jin, McMurtry, Rubinstein and Ohrimenko 2022, 'Are We There Yet?
-Timing and Floating-Point Attacks on Differential Privacy Systems', measure the time; here the pair's law is exact.
+A mechanism's law is that of its outputs. An adversary who can time it, or count the randomness that it takes from the
+system, sees more: the pair (output, work). Loops that run as long as the noise is large, and rejections whose
+probability depends on the database, make that pair tell more than ε allows. Jin, McMurtry, Rubinstein and Ohrimenko
+2022, 'Are We There Yet? Timing and Floating-Point Attacks on Differential Privacy Systems', measure the time; here
+the pair's law is exact.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from attacklab.laws import Divergence, Law, Limits, advantage, enumerate_law, la
 from attacklab.laws.counted_work import Counted
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
-from experiments.bounds import as_floats, middle
+from experiments.common.bounds import as_floats, middle
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.base2.weighted_sampling import (
     sample_by_bisection,
@@ -33,7 +34,7 @@ from mechanisms.laplace.exact_fast import discrete_laplace_by_inversion
 from mechanisms.laplace.exact_geometric import exact_two_sided_geometric
 from mechanisms.randomness import RandomBits
 
-QUESTION = "What does an adversary learn who sees how much work an exact mechanism did?"
+QUESTION = "What does an adversary learn by seeing how much work an exact mechanism did?"
 
 EPSILON = Fraction(1)
 Y = 8
@@ -48,17 +49,18 @@ ROUNDS = 8
 GREATEST_NOISE = RANGE - ANSWERS[0]
 CEILING = PrivacyClaim(float(EPSILON)).ceiling
 PARAGRAPH = """\
-All mechanisms have exact laws and keep ε = 1, whose ceiling is {ceiling:.3f}, as long as only outputs are seen.
-Discrete Laplace noise by Algorithm 2 has advantage {algorithm_2:.3f} on answers one apart; who also sees how many
-bits were taken has {algorithm_2_bits:.3f}, who sees how many calls were made {algorithm_2_calls:.3f}: its loop is as
-long as the noise is large, {steps:.1f} bits a step on average, and output minus noise is the secret. Geometric noise
-counted in a loop tells all ({geometric_bits:.3f}). By inversion every run makes {inversion_calls} calls, yet the
-reference path takes bits one by one until they decide, and their number tells {inversion_bits:.3f}; the fast path
-takes whole words. In selection between utilities (0, 0, 0, 0, 0) and (0, −1, −1, −1, −1) the output alone has
-{selection:.3f}, with the bits of bisection {bisection_bits:.3f}, of base e {base_e_bits:.3f} and of rejection
-{rejection_bits:.3f}, because the total of the weights takes another number of bits; at least {rounds} rounds do not
-hide that ({rounds_bits:.3f}). Geometric noise of fixed work takes {fixed} bits in every run: {fixed_bits:.6f} with
-the work, {fixed_output:.6f} without, equal as rational numbers."""
+All of these mechanisms have exact laws and keep ε = 1, whose ceiling is {ceiling:.3f}, as long as only outputs are
+seen. Discrete Laplace noise by Algorithm 2 has advantage {algorithm_2:.3f} on answers one apart. An adversary who
+also sees how many bits were taken has {algorithm_2_bits:.3f}, and one who sees how many calls were made
+{algorithm_2_calls:.3f}: the loop runs as long as the noise is large, {steps:.1f} bits a step on average, and output
+minus noise is the secret. Geometric noise counted in a loop reveals everything ({geometric_bits:.3f}). By inversion
+every run makes {inversion_calls} calls, yet the reference path takes bits one by one until they decide, and their
+number gives {inversion_bits:.3f}; the fast path takes whole words. In selection between utilities (0, 0, 0, 0, 0) and
+(0, −1, −1, −1, −1) the output alone has {selection:.3f}. With the number of bits it is {bisection_bits:.3f} for
+bisection, {base_e_bits:.3f} for base e and {rejection_bits:.3f} for rejection, because the total of the weights takes
+a different number of bits; at least {rounds} rounds do not hide that ({rounds_bits:.3f}). Geometric noise of fixed
+work takes {fixed} bits in every run: {fixed_bits:.6f} with the work and {fixed_output:.6f} without it, equal as
+rational numbers."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ MECHANISMS = {
     "rounds": _base_two(f"at least {ROUNDS} rounds", partial(sample_by_rejection_rounds, rounds=ROUNDS)),
 }
 ADDITIVE = ("algorithm_2", "geometric", "inversion", "fixed_work")
-"""Those that add noise to an answer."""
+"""The mechanisms that add noise to an answer."""
 
 
 _COUNTED: tuple[Counted, ...] = ("bits", "calls")
@@ -123,7 +125,7 @@ def collect(settings: Settings) -> Collected:
 
 
 def _measure(name: str, limits: Limits) -> dict[str, Any]:
-    """The advantage of who sees the output, and of who sees the bits taken or the calls made as well."""
+    """The advantage from the output alone, and from the output with the bits taken or with the calls made."""
     mechanism = MECHANISMS[name]
     own = advantage(*(mechanism.law(side, limits, None) for side in (0, 1)))
     found: dict[str, Any] = {"output": as_floats(own), "output_exact": _exact(own)}

@@ -10,8 +10,8 @@ from attacklab.findings import Finding
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments import targets
-from experiments.curves import advantage_of, advantage_panel, advantage_series, claimed_epsilon, findings_of
-from experiments.sweeps import Maker, Rows, sweep
+from experiments.common.curves import advantage_of, advantage_panel, advantage_series, claimed_epsilon, findings_of
+from experiments.common.sweeps import Maker, Rows, sweep
 
 QUESTION = "How well does one answer tell two neighbours apart when weights underflow to zero?"
 
@@ -23,12 +23,12 @@ TARGETS: Rows = (
 )
 ATTACK = ZeroRounding()
 PARAGRAPH = """\
-The adversary puts two neighbouring vectors of utilities astride the point where a weight e^(εu/2) underflows to zero.
-At ε = 0.5 it finds that point between the utilities {upper} and {lower} by looking at outputs alone. With two
-outcomes the naive mechanism then always answers one of them on one database and never on the other: advantage {two}.
-With {outcomes} outcomes it is {many}. Subtracting the largest utility first removes this boundary: weights then
-depend on differences only. That does not make it exact, since a weight far below the best still becomes zero, which
-no sample of this size can show."""
+The adversary places two neighbouring vectors of utilities on either side of the point where a weight e^(εu/2)
+underflows to zero. At ε = 0.5 it finds that point between the utilities {upper} and {lower} by looking at outputs
+alone. With two outcomes the naive mechanism then always gives one of them on one database and never on the other:
+advantage {two}. With {outcomes} outcomes it is {many}. Subtracting the largest utility first removes this boundary:
+weights then depend only on differences. That does not make the mechanism exact, since a weight far below the best
+still becomes zero, which no sample of this size can show."""
 
 
 def collect(settings: Settings) -> Collected:

@@ -21,7 +21,7 @@ TASKS = ROOT / "docs" / "contributing.md"
 MECHANISMS = sorted(ROOT.glob("mechanisms/*/README.md"))
 DOCUMENTS = sorted(
     path
-    for pattern in ("*.md", "docs/*.md", "experiments/**/*.md", "mechanisms/**/*.md", "reports/*.md")
+    for pattern in ("*.md", "docs/*.md", "experiments/**/*.md", "mechanisms/**/*.md", "reports/**/*.md")
     for path in ROOT.glob(pattern)
 )
 

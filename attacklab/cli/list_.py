@@ -22,7 +22,7 @@ def command() -> None:
     for environment in known:
         if environment.is_missing:
             out.print(f"environment {environment.name} is not built; build it with: {environment.build}")
-    if any(Path(FOLDER).glob("targets*")):
+    if is_lab(Path.cwd()):
         out.print(_experiments())
         out.print(_targets(f"{FOLDER}.targets"))
     else:

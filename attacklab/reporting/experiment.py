@@ -1,11 +1,18 @@
 """Experiments: one question each, answered by data, figures and a paragraph.
 
-An experiment is a module of the `experiments` package beside the lab's checkout, with these names in it:
+An experiment is a module of the lab's package `experiments`, with these names in it:
 
 - `QUESTION`: the question, one line;
 - `collect(settings) -> Collected`: measures; nothing else runs mechanisms;
 - `figures(data) -> list[Figure]`: what to draw, from the collected JSON alone;
 - `explain(data) -> str`: what is seen and why, one paragraph of Markdown, from the collected JSON alone.
+
+What the seed determines and what depends on the machine never share a file. `figures` and `explain` are not shown any
+timing. An experiment that times something puts it in `Collected.timings` and has, beside those two or instead of them:
+
+- `explain_timings(data) -> str`: a paragraph on the timings, which are in `data["timings"]`;
+- `timing_figures(data) -> list[Figure]`, optional: what to draw of them;
+- `timing_table(data) -> list[list[str]]`, optional: a table of them, its head first.
 """
 
 from __future__ import annotations
@@ -14,21 +21,28 @@ import importlib
 import json
 import sys
 import time
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from attacklab.errors import UsageError
-from attacklab.findings import Finding, record, to_text, write_whole
+from attacklab.findings import SCHEMA, Finding, environment, read_record, to_text, write_whole
 from attacklab.reporting.figures import Figure
 
 Data: TypeAlias = dict[str, Any]
 
-REQUIRED = ("QUESTION", "collect", "figures", "explain")
 FOLDER = "experiments"
+MARKER = "pyproject.toml"
+"""In a checkout of the lab its table `[tool.attacklab]` names the package of experiments."""
+
+DATA, MEASURED, FIGURES = "data", "measured", "figures"
+"""Folders of the reports: records that a seed determines, all that depends on the machine, and figures in either."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +52,13 @@ class Settings:
     Attributes:
         seed: what all randomness is derived from.
         quick: whether a rough picture in seconds is wanted.
+        previous: what the last run into the same folder measured, for an experiment that keeps what cannot be measured
+            here; its findings as `Finding`.
     """
 
     seed: int = 0
     quick: bool = False
+    previous: Mapping[str, Any] | None = None
 
     def budget(self, full: int, quick: int) -> int:
         """A number of trials (or the like) for this run."""
@@ -54,87 +71,185 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """What an experiment measured: findings, and any other JSON values that its figures need."""
+    """What an experiment measured.
+
+    Attributes:
+        findings: those that the seed determines, but for the seconds that each took.
+        measured: other JSON values that the seed determines.
+        timings: JSON values that depend on the machine.
+        timed_findings: those of audits that ran for a given time, whose trials so depend on the machine.
+    """
 
     findings: Sequence[Finding] = ()
     measured: Mapping[str, Any] = field(default_factory=dict)
+    timings: Mapping[str, Any] = field(default_factory=dict)
+    timed_findings: Sequence[Finding] = ()
 
 
-@dataclass(frozen=True, slots=True)
+def _nothing_drawn(data: Data) -> list[Figure]:  # noqa: ARG001 - stands for a function of an experiment
+    return []
+
+
+def _nothing_said(data: Data) -> str:  # noqa: ARG001 - likewise
+    return ""
+
+
+def _no_rows(data: Data) -> list[list[str]]:  # noqa: ARG001 - likewise
+    return []
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
     """A loaded experiment module."""
 
     name: str
     question: str
     collect: Callable[[Settings], Collected]
-    figures: Callable[[Data], list[Figure]]
-    explain: Callable[[Data], str]
+    figures: Callable[[Data], list[Figure]] = _nothing_drawn
+    explain: Callable[[Data], str] = _nothing_said
+    timing_figures: Callable[[Data], list[Figure]] = _nothing_drawn
+    explain_timings: Callable[[Data], str] = _nothing_said
+    timing_table: Callable[[Data], list[list[str]]] = _no_rows
+
+
+OPTIONAL = ("figures", "explain", "timing_figures", "explain_timings", "timing_table")
+
+
+def is_lab(root: Path) -> bool:
+    """Whether the folder `experiments` at `root` is the lab's; many folders have that name, and are not run.
+
+    Raises:
+        ValueError: there is a pyproject.toml that cannot be read.
+    """
+    marker = root / MARKER
+    if not marker.is_file():
+        return False
+    try:
+        tools = tomllib.loads(marker.read_text(encoding="utf-8")).get("tool", {})
+    except ValueError as error:
+        raise UsageError(f"{marker} is not TOML: {error}; repair it, or run this from a checkout of the lab") from error
+    return bool(tools.get("attacklab", {}).get("experiments") == FOLDER)
 
 
 def load_experiments(root: Path) -> dict[str, Experiment]:
-    """Load every experiment of the checkout at `root`, by name.
+    """Load every experiment of the checkout at `root`, by name: all modules of its package `experiments`.
+
+    Packages inside it hold what experiments share, and are not experiments.
 
     Raises:
-        ValueError: there is no experiments folder, or an experiment lacks one of its names.
+        ValueError: there are no experiments of the lab here, or one of them lacks a name.
     """
     folder = root / FOLDER
     if not folder.is_dir():
         raise UsageError(f"no {FOLDER}/ in this folder; run it from a checkout of the lab")
+    if not is_lab(root):
+        raise UsageError(
+            f"{FOLDER}/ in this folder is not the lab's: no {MARKER} beside it has "
+            f'experiments = "{FOLDER}" under [tool.attacklab]; run it from a checkout of the lab'
+        )
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
-    loaded = {}
-    for path in sorted(folder.glob("*.py")):
-        # Many folders have this name: what does not say that it is an experiment is not run.
-        if "\nQUESTION = " not in path.read_text(encoding="utf-8"):
-            continue
-        module = importlib.import_module(f"{FOLDER}.{path.stem}")
-        missing = [name for name in REQUIRED if not hasattr(module, name)]
-        if missing:
-            raise UsageError(f"experiment {path.stem} lacks {', '.join(missing)}")
-        loaded[path.stem] = Experiment(path.stem, module.QUESTION, module.collect, module.figures, module.explain)
-    return loaded
+    names = sorted(path.stem for path in folder.glob("*.py") if path.stem != "__init__")
+    return {name: _experiment(name, importlib.import_module(f"{FOLDER}.{name}")) for name in names}
+
+
+def _experiment(name: str, module: ModuleType) -> Experiment:
+    missing = [one for one in _required(module) if not hasattr(module, one)]
+    if missing:
+        raise UsageError(
+            f"experiment {name} lacks {', '.join(missing)}; add what is missing, "
+            f"or move a module that is not an experiment to {FOLDER}/common/"
+        )
+    given = {one: getattr(module, one) for one in OPTIONAL if hasattr(module, one)}
+    return Experiment(name=name, question=module.QUESTION, collect=module.collect, **given)
+
+
+def _required(module: ModuleType) -> Sequence[str]:
+    """The names that a module must have: something is explained, and whatever is drawn is explained."""
+    has_timings = any(hasattr(module, one) for one in ("timing_figures", "explain_timings", "timing_table"))
+    explained = ["figures", "explain"] if hasattr(module, "figures") or hasattr(module, "explain") else []
+    if has_timings:
+        explained.append("explain_timings")
+    return ["QUESTION", "collect", *(explained or ["figures", "explain"])]
+
+
+def measured_here() -> dict[str, str]:
+    """When and where something is measured that is measured now: the date (UTC), versions, system and processor."""
+    return {"date": datetime.now(UTC).date().isoformat(), **environment()}
 
 
 def run_experiment(experiment: Experiment, settings: Settings, reports: Path) -> Data:
     """Collect, write the data, draw the figures from the written data.
 
+    What the seed determines goes to `data/NAME.json` and `figures/`; what depends on the machine, the seconds of each
+    finding among it, to `measured/NAME.json` and `measured/figures/`.
+
     Args:
         experiment: which.
-        settings: how much to measure.
-        reports: the folder to write `data/NAME.json` and `figures/*.svg, *.png` into.
+        settings: how much to measure; `previous` is read from the reports.
+        reports: the folder to write into.
 
     Returns:
-        The record as it was written.
+        The record of the seed as it was written, with all findings and the seconds that it took.
 
     Raises:
+        ValueError: the measured record that is there already is not a record.
         OSError: the folder cannot be written.
     """
     from attacklab.reporting import plots  # here, because matplotlib costs every other command half a second
 
+    record_path, measured_path = (reports / folder / f"{experiment.name}.json" for folder in (DATA, MEASURED))
+    if measured_path.is_file():
+        settings = replace(settings, previous=read_record(measured_path))
     started = time.perf_counter()
     collected = experiment.collect(settings)
-    text = to_text(
-        record(
-            collected.findings,
-            experiment={
-                "name": experiment.name,
-                "question": experiment.question,
-                "seed": settings.seed,
-                "quick": settings.quick,
-                "seconds": round(time.perf_counter() - started, 1),
-            },
-            measured=collected.measured,
-        )
-    )
-    data: Data = json.loads(text)
-    drawn = experiment.figures(data)
-    entry = {
-        **data["experiment"],
-        "paragraph": experiment.explain(data),
-        "figures": [{"name": figure.name, "caption": figure.caption} for figure in drawn],
+    seconds = round(time.perf_counter() - started, 1)
+    seeded = _plain(_seeded(experiment, settings, collected))
+    timed = _plain(_timed(experiment, seconds, collected))
+    shown = {**seeded, "timings": timed["timings"]}
+    drawn, timings_drawn = experiment.figures(seeded), experiment.timing_figures(shown)
+    seeded["experiment"] |= {"paragraph": experiment.explain(seeded), "figures": _named(drawn)}
+    timed["experiment"] |= {
+        "paragraph": experiment.explain_timings(shown),
+        "figures": _named(timings_drawn),
+        "table": experiment.timing_table(shown),
     }
-    data["experiment"] = entry
-    for figure in drawn:
-        plots.save(figure, reports / "figures")
-    write_whole(reports / "data" / f"{experiment.name}.json", to_text(data))
-    return data
+    for figures, folder in ((drawn, reports / FIGURES), (timings_drawn, reports / MEASURED / FIGURES)):
+        for figure in figures:
+            plots.save(figure, folder)
+    write_whole(measured_path, to_text(timed))
+    write_whole(record_path, to_text(seeded))
+    return {
+        **seeded,
+        "experiment": {**seeded["experiment"], "seconds": seconds},
+        "findings": seeded["findings"] + timed["findings"],
+    }
+
+
+def _seeded(experiment: Experiment, settings: Settings, collected: Collected) -> Data:
+    findings = [finding.to_json() for finding in collected.findings]
+    for finding in findings:
+        del finding["seconds"]
+    named = {"name": experiment.name, "question": experiment.question, "seed": settings.seed, "quick": settings.quick}
+    return {"schema": SCHEMA, "findings": findings, "experiment": named, "measured": collected.measured}
+
+
+def _timed(experiment: Experiment, seconds: float, collected: Collected) -> Data:
+    return {
+        "schema": SCHEMA,
+        "environment": measured_here(),
+        "findings": [finding.to_json() for finding in collected.timed_findings],
+        "experiment": {"name": experiment.name, "seconds": seconds},
+        "finding_seconds": [finding.seconds for finding in collected.findings],
+        "timings": collected.timings,
+    }
+
+
+def _plain(data: Data) -> Data:
+    """The values as they are read again from the file."""
+    plain: Data = json.loads(to_text(data))
+    return plain
+
+
+def _named(figures: Sequence[Figure]) -> list[dict[str, str]]:
+    return [{"name": figure.name, "caption": figure.caption} for figure in figures]

@@ -1,85 +1,199 @@
-"""The index page of reports/: one entry an experiment, written from the records alone."""
+"""The pages of reports/: an index and one page for each experiment, written from the records and figures alone.
+
+The page of an experiment shows only what the seed determines. What depends on the machine has a page of its own under
+`measured/`; where that is all there is, the index leads there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import csv
+import io
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import jinja2
 
 from attacklab.errors import UsageError
 from attacklab.findings import Finding, Verdict, lower_text, read_record, upper_text, write_whole
+from attacklab.reporting.experiment import DATA, FIGURES, MEASURED
+from attacklab.reporting.thumbnails import write_thumbnail
 
-INDEX = jinja2.Template(
+Rows: TypeAlias = Sequence[Sequence[str]]
+"""A table, its head first."""
+
+LONGEST_TABLE = 40
+"""A table of more rows, its head not counted, is a file of its own beside the page."""
+
+COLUMNS = 4
+"""Of the index."""
+
+THUMBNAILS = "thumbnails"
+HEAD = ("target", "attack", "findings", "clearest at ε", "advantage", "claim allows", "ε at least")
+
+TEMPLATES = jinja2.Environment(autoescape=False, keep_trailing_newline=True)  # noqa: S701 - Markdown, from our records
+INDEX = TEMPLATES.from_string(
     """\
 # What the experiments found
 
-Written by `attacklab run` from the records in `data/`; not to be edited by hand.
-{% for entry in entries %}
-- [{{ entry.experiment.name }}](#{{ entry.experiment.name }}): {{ entry.experiment.question }}
-{%- endfor %}
-{% for entry in entries %}
+Written by `attacklab run`; not to be edited by hand. What a seed determines is in `data/`; times, machines and versions
+are in `measured/`.
 
-## {{ entry.experiment.name }}
-
-*{{ entry.experiment.question }}*
-
-{{ entry.experiment.paragraph }}
-{% for figure in entry.experiment.figures %}
+|{{ " |" * columns }}
+|{{ "---|" * columns }}
+{% for row in entries | batch(columns) -%}
+|{% for entry in row %} {{ entry }} |{% endfor %}
+{% endfor %}"""
+)
+FIGURE_LIST = """\
+{% for figure in entry.figures %}
 ![{{ figure.caption }}](figures/{{ figure.name }}.png)
 
 {{ figure.caption }} ([SVG](figures/{{ figure.name }}.svg))
 {% endfor %}
-{%- if entry.findings %}
-| target | attack | findings | clearest at ε | advantage | claim allows | ε at least |
-|---|---|---|---|---|---|---|
-{% for row in summarise(entry.findings) -%}
-| {{ row | join(" | ") }} |
-{% endfor -%}
+{%- if table %}
+{{ table }}
 {% endif %}
-Data: [{{ entry.experiment.name }}.json](data/{{ entry.experiment.name }}.json), seed {{ entry.experiment.seed }}\
-{{ ", quick run" if entry.experiment.quick else "" }}, {{ entry.experiment.seconds }} s, \
-Python {{ entry.environment.python }}, numpy {{ entry.environment.numpy }}.
-{% endfor %}""",
-    autoescape=False,
-    keep_trailing_newline=True,
+"""
+PAGE = TEMPLATES.from_string(
+    """\
+# {{ entry.name }}
+
+*{{ entry.question }}*
+
+{{ entry.paragraph }}
+"""
+    + FIGURE_LIST
+    + """\
+{% if has_timings -%}
+What was timed: [{{ entry.name }} on one machine](measured/{{ entry.name }}.md).
+
+{% endif -%}
+Data: [{{ entry.name }}.json](data/{{ entry.name }}.json), seed {{ entry.seed }}\
+{{ ", quick run" if entry.quick else "" }}.
+{%- if is_measured %} Times, machine and versions: [measured/{{ entry.name }}.json](measured/{{ entry.name }}.json).
+{%- endif %} [All experiments](index.md).
+"""
+)
+MEASURED_PAGE = TEMPLATES.from_string(
+    """\
+# {{ entry.name }}, as measured on one machine
+
+*{{ question }}*
+
+{{ entry.paragraph }}
+"""
+    + FIGURE_LIST
+    + """\
+Measured {{ "on " ~ environment.date if environment.date else "once" }} on {{ environment.system }} \
+{{ environment.machine }} with Python {{ environment.python }} and numpy {{ environment.numpy }}, in \
+{{ entry.seconds }} s. Another machine gives other figures. Data: [{{ entry.name }}.json]({{ entry.name }}.json).
+{%- if has_page %} What the seed determines: [{{ entry.name }}](../{{ entry.name }}.md).{% endif %} \
+[All experiments](../index.md).
+"""
 )
 
 
 def write_index(reports: Path) -> Path:
-    """Write `index.md` from all the records in `reports/data`.
+    """Write `index.md` and a page for each experiment, with long tables and thumbnails, from the records in `reports`.
+
+    Nothing is written unless every record can be read.
 
     Returns:
-        The page's path.
+        The index's path.
 
     Raises:
-        ValueError: a file there is not a record.
+        ValueError: a file there is not a record, or a figure that one names is missing.
         OSError: the folder cannot be written.
     """
-    entries = []
-    for path in sorted((reports / "data").glob("*.json")):
-        data = read_record(path)
-        if "experiment" not in data:
-            raise UsageError(f"{path} is not the record of an experiment")
-        entries.append(data)
-    page = INDEX.render(entries=entries, summarise=_summarise)
+    records = [(_read(path), _measured(reports, path)) for path in sorted((reports / DATA).glob("*.json"))]
+    entries = [_write_pages(reports, data, measured) for data, measured in records]
     index = reports / "index.md"
-    write_whole(index, page.rstrip() + "\n")
+    _write(index, INDEX.render(entries=entries, columns=min(COLUMNS, len(entries) or 1)))
     return index
 
 
-def _summarise(findings: Sequence[Finding]) -> list[list[str]]:
+def _read(path: Path) -> dict[str, Any]:
+    data = read_record(path)
+    if "experiment" not in data:
+        raise UsageError(f"{path} is not the record of an experiment; move it elsewhere")
+    return data
+
+
+def _measured(reports: Path, data: Path) -> dict[str, Any] | None:
+    """What was measured with a record; None for a record from before the two were kept apart."""
+    path = reports / MEASURED / data.name
+    return _read(path) if path.is_file() else None
+
+
+def _write_pages(reports: Path, data: dict[str, Any], measured: dict[str, Any] | None) -> str:
+    """Write the pages of one experiment; return its entry in the index."""
+    entry = data["experiment"]
+    name = entry["name"]
+    timed = measured["experiment"] if measured else {}
+    has_timings = bool(timed.get("paragraph"))
+    has_page = bool(entry["paragraph"] or entry["figures"] or data["findings"] or not has_timings)
+    page, measured_page = reports / f"{name}.md", reports / MEASURED / f"{name}.md"
+    if has_page:
+        table = _table(summarised(data["findings"]), page, reports / DATA / f"{name}.csv")
+        _write(page, PAGE.render(entry=entry, table=table, has_timings=has_timings, is_measured=measured is not None))
+    if measured and has_timings:
+        table = _table(timed.get("table", ()), measured_page, reports / MEASURED / f"{name}.csv")
+        known = {"question": entry["question"], "environment": measured["environment"], "has_page": has_page}
+        _write(measured_page, MEASURED_PAGE.render(entry=timed, table=table, **known))
+    folder, shown = (reports, entry) if has_page else (reports / MEASURED, timed)
+    return _index_entry(reports, folder, name, entry["question"], shown["figures"])
+
+
+def _index_entry(reports: Path, folder: Path, name: str, question: str, figures: Sequence[Mapping[str, str]]) -> str:
+    """The cell of an experiment in the index: a thumbnail of its first figure, its name and its question."""
+    page = (folder / f"{name}.md").relative_to(reports).as_posix()
+    entry = f"[**{name}**]({page}): {_cell(question)}"
+    if not figures:
+        return entry
+    figure, thumbnail = folder / FIGURES / f"{figures[0]['name']}.png", folder / THUMBNAILS / f"{name}.png"
+    if not figure.is_file():
+        raise UsageError(f"{figure} is missing; run the experiment {name} again")
+    write_thumbnail(figure, thumbnail)
+    return f"[![{name}]({thumbnail.relative_to(reports).as_posix()})]({page})<br>{entry}"
+
+
+def _table(rows: Rows, page: Path, file: Path) -> str:
+    """The table in Markdown or, if it is long, a link to the CSV file that it is written to."""
+    body = rows[1:]
+    if len(body) <= LONGEST_TABLE:
+        file.unlink(missing_ok=True)
+        return "\n".join(_markdown(rows)) if body else ""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    write_whole(file, text.getvalue())
+    return f"The table has {len(body)} rows: [{file.name}]({file.relative_to(page.parent).as_posix()})."
+
+
+def _markdown(rows: Rows) -> list[str]:
+    head, *body = ([_cell(cell) for cell in row] for row in rows)
+    return [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *body)]
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", r"\|")
+
+
+def _write(path: Path, page: str) -> None:
+    write_whole(path, page.rstrip() + "\n")
+
+
+def summarised(findings: Sequence[Finding]) -> Rows:
     """A row for each target under each attack: how often which verdict, and the finding furthest above its ceiling."""
     groups: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
         groups.setdefault((finding.target, finding.attack), []).append(finding)
-    rows = ([target, attack, *_summary(group)] for (target, attack), group in groups.items())
-    return [[cell.replace("|", r"\|") for cell in row] for row in rows]
+    return [HEAD, *((target, attack, *_summary(group)) for (target, attack), group in groups.items())]
 
 
 def _summary(group: list[Finding]) -> list[str]:
     verdicts = [finding.verdict for finding in group]
-    counted = ", ".join(f"{verdicts.count(verdict)} **{verdict}**" for verdict in Verdict if verdict in verdicts)
+    counted = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in Verdict if verdict in verdicts)
     judged = [(finding.advantage, finding) for finding in group if finding.advantage is not None]
     if not judged:
         return [counted, "", group[0].reason, "", ""]

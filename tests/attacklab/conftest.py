@@ -9,13 +9,15 @@ from pathlib import Path
 import pytest
 
 PACKAGE = "experiments"
+MARKER = f'[tool.attacklab]\nexperiments = "{PACKAGE}"\n'
 
 
 @pytest.fixture
 def own_experiments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder with an empty package `experiments`, which hides the project's own one while the test runs."""
+    """A lab with an empty package `experiments`, which hides the project's own one while the test runs."""
     (tmp_path / PACKAGE).mkdir()
     (tmp_path / PACKAGE / "__init__.py").write_text("")
+    (tmp_path / "pyproject.toml").write_text(MARKER)
     monkeypatch.setattr(sys, "path", list(sys.path))
     kept = _taken_out()
     yield tmp_path

@@ -12,7 +12,7 @@ import pytest
 from scipy import integrate, stats
 
 from experiments import composition, observed_work, score_overflow, special_values
-from experiments.composition_bounds import (
+from experiments.common.composition_bounds import (
     advanced_ceiling,
     advanced_epsilon,
     convolved,

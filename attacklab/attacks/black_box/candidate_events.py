@@ -102,7 +102,9 @@ def _best_likely_value(
     )
 
 
-def _clarity(first: NDArray[np.int64], second: NDArray[np.int64], trials: int, claims: Sequence[PrivacyClaim]) -> Doubles:
+def _clarity(
+    first: NDArray[np.int64], second: NDArray[np.int64], trials: int, claims: Sequence[PrivacyClaim]
+) -> Doubles:
     """The excess over the claim in units of its standard error: the largest over both directions and the complement.
 
     One is added to each count of hits and of misses, so that no standard error is 0.

@@ -463,7 +463,8 @@ def test_list_outside_a_checkout_shows_the_attacks_and_runs_nobodys_scripts(atta
 def checkout(folder: Path, own_experiments: Path) -> Path:
     assert folder == own_experiments
     (folder / "experiments" / "low_bits.py").write_text(EXPERIMENT)
-    (folder / "experiments" / "targets.py").write_text(TARGETS)
+    (folder / "experiments" / "targets").mkdir()
+    (folder / "experiments" / "targets" / "__init__.py").write_text(TARGETS)
     return folder
 
 
@@ -476,11 +477,19 @@ def test_run_writes_data_figures_and_page(checkout: Path) -> None:
     assert "[1/1] low_bits: Do the bits tell [one] from [two]?" in run.stdout
     assert "1 violated" in run.stdout
     found = sorted(str(path.relative_to(checkout / "out")) for path in (checkout / "out").rglob("*.*"))
-    assert found == ["data/low_bits.json", "figures/bits.png", "figures/bits.svg", "index.md"]
+    assert found == [
+        "data/low_bits.json",
+        "figures/bits.png",
+        "figures/bits.svg",
+        "index.md",
+        "low_bits.md",
+        "measured/low_bits.json",
+        "thumbnails/low_bits.png",
+    ]
     (finding,) = read_record(checkout / "out" / "data" / "low_bits.json")["findings"]
     assert (finding.verdict, finding.seed) == (Verdict.VIOLATED, 3)
     assert 0 < finding.counts.trials <= 2000
-    assert "It is seen at once." in (checkout / "out" / "index.md").read_text(encoding="utf-8")
+    assert "It is seen at once." in (checkout / "out" / "low_bits.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.usefixtures("checkout")

@@ -1,91 +1,210 @@
-"""The index page: every record is on it, and a file that is no record is refused."""
+"""The pages: every record has one and is in the index, long tables are files, and what is not a record is refused."""
 
 from __future__ import annotations
 
+import csv
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from attacklab.findings import Estimate, Finding, Verdict, record, to_text, write_whole
-from attacklab.reporting.pages import write_index
+from attacklab.reporting.pages import LONGEST_TABLE, write_index
 from tests.attacklab.test_findings import BARE, FULL
 
 ERROR = replace(BARE, verdict=Verdict.ERROR, reason="broke raised ValueError: a | b", target="broken", attack="x")
 
 
-def written(folder: Path, name: str, findings: list[Finding], **rest: Any) -> None:
+def written(folder: Path, name: str, findings: list[Finding], **changed: Any) -> None:
     experiment = {
         "name": name,
         "question": f"What of {name}?",
         "seed": 3,
         "quick": True,
-        "seconds": 1.5,
         "paragraph": f"Seen in {name}.",
         "figures": [{"name": f"{name}_figure", "caption": f"Caption of {name}"}],
+        **changed,
     }
-    data = record(findings, experiment=experiment, measured={}, **rest)
-    write_whole(folder / "data" / f"{name}.json", to_text(data))
+    write_whole(folder / "data" / f"{name}.json", to_text(record(findings, experiment=experiment, measured={})))
+    drawn(folder / "figures" / f"{name}_figure.png")
 
 
-def test_the_page_lists_every_experiment_with_its_figures_findings_and_data(tmp_path: Path) -> None:
-    names = ["alpha", "beta", "gamma"]
+def measured(folder: Path, name: str, rows: int = 1, paragraph: str = "It took a while.") -> None:
+    experiment = {
+        "name": name,
+        "seconds": 1.5,
+        "paragraph": paragraph,
+        "figures": [{"name": f"{name}_seconds", "caption": "Seconds"}],
+        "table": [["work", "seconds"], *([f"a|{row}", "2"] for row in range(rows))],
+    }
+    data = record([], experiment=experiment, timings={})
+    data["environment"]["date"] = "2026-02-03"
+    write_whole(folder / "measured" / f"{name}.json", to_text(data))
+    drawn(folder / "measured" / "figures" / f"{name}_seconds.png")
+
+
+def drawn(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.new("RGB", (1000, 800), "red").save(path)
+
+
+def page_of(reports: Path, name: str) -> str:
+    write_index(reports)
+    return (reports / f"{name}.md").read_text(encoding="utf-8")
+
+
+def test_the_index_has_a_sentence_and_a_thumbnail_of_every_experiment(tmp_path: Path) -> None:
+    names = ["alpha", "beta", "delta", "epsilon", "gamma"]
     for name in names:
-        written(tmp_path, name, [FULL, replace(FULL, verdict=Verdict.NOT_DETECTED), BARE, ERROR])
+        written(tmp_path, name, [FULL] * 50)
     index = write_index(tmp_path)
     assert index == tmp_path / "index.md"
     page = index.read_text(encoding="utf-8")
     for name in names:
-        for piece in (
-            f"(#{name})",
-            f"## {name}",
-            f"*What of {name}?*",
-            f"Seen in {name}.",
-            f"(figures/{name}_figure.png)",
-            f"(figures/{name}_figure.svg)",
-            f"Caption of {name}",
-            f"(data/{name}.json)",
-        ):
-            assert piece in page, piece
-    positions = [page.index(f"\n## {name}") for name in names]
-    assert positions == sorted(positions)
-    assert "1 **violated**, 1 **not detected**" in page
+        entry = f"[![{name}](thumbnails/{name}.png)]({name}.md)<br>[**{name}**]({name}.md): What of {name}?"
+        assert page.count(entry) == 1
+        with Image.open(tmp_path / "thumbnails" / f"{name}.png") as thumbnail:
+            assert thumbnail.size == (162, 130)
+    assert [page.index(f"**{name}**") for name in names] == sorted(page.index(f"**{name}**") for name in names)
+    rows = [line for line in page.splitlines() if line.startswith("|")]
+    assert len(rows) == 2 + 2
+    assert len(page) < 300 + 200 * len(names)
+
+
+def test_the_page_of_an_experiment_shows_its_figures_findings_and_data(tmp_path: Path) -> None:
+    written(tmp_path, "alpha", [FULL, replace(FULL, verdict=Verdict.NOT_DETECTED), BARE, ERROR])
+    page = page_of(tmp_path, "alpha")
+    for piece in (
+        "# alpha\n",
+        "*What of alpha?*",
+        "Seen in alpha.",
+        "(figures/alpha_figure.png)",
+        "(figures/alpha_figure.svg)",
+        "Caption of alpha",
+        "(data/alpha.json), seed 3, quick run.",
+        "(index.md)",
+    ):
+        assert piece in page, piece
+    assert "1 violated, 1 not detected" in page
     assert "0.59 [0.4, 0.7]" in page
-    assert "1 **error**" in page
+    assert "1 error" in page
 
 
 def test_every_row_of_the_table_has_as_many_cells_as_its_head(tmp_path: Path) -> None:
     written(tmp_path, "one", [FULL, BARE, ERROR])
-    rows = [line for line in write_index(tmp_path).read_text(encoding="utf-8").splitlines() if line.startswith("|")]
+    rows = [line for line in page_of(tmp_path, "one").splitlines() if line.startswith("|")]
     assert len(rows) == 2 + 3
     assert {row.replace("\\|", "").count("|") for row in rows} == {8}
+
+
+def test_a_table_of_more_than_40_rows_is_a_file_beside_the_data_and_a_shorter_one_is_not(tmp_path: Path) -> None:
+    assert LONGEST_TABLE == 40
+    findings = [replace(FULL, target=f"target | {number}") for number in range(41)]
+    written(tmp_path, "one", findings)
+    page = page_of(tmp_path, "one")
+    assert "|" not in page
+    assert "The table has 41 rows: [one.csv](data/one.csv)." in page
+    with (tmp_path / "data" / "one.csv").open(newline="", encoding="utf-8") as file:
+        head, *rows = csv.reader(file)
+    assert head == ["target", "attack", "findings", "clearest at ε", "advantage", "claim allows", "ε at least"]
+    assert [row[0] for row in rows] == [finding.target for finding in findings]
+    assert rows[0][2] == "1 violated"
+    written(tmp_path, "one", findings[:40])
+    assert page_of(tmp_path, "one").count("\n| target") == 1 + 40
+    assert not (tmp_path / "data" / "one.csv").exists()
 
 
 def test_the_clearest_finding_is_shown_whichever_side_the_advantage_is_on(tmp_path: Path) -> None:
     opposite = replace(FULL, advantage=Estimate(-0.8, -0.9, -0.7), epsilon_lower=3.21)
     written(tmp_path, "one", [FULL, opposite])
-    assert "| -0.8 [-0.9, -0.7] | 0.05 | 3.21 |" in write_index(tmp_path).read_text(encoding="utf-8")
+    assert "| -0.8 [-0.9, -0.7] | 0.05 | 3.21 |" in page_of(tmp_path, "one")
 
 
 def test_an_experiment_without_findings_has_no_table(tmp_path: Path) -> None:
     written(tmp_path, "one", [])
-    assert "|---" not in write_index(tmp_path).read_text(encoding="utf-8")
+    assert "|---" not in page_of(tmp_path, "one")
 
 
-def test_the_same_records_give_the_same_page(tmp_path: Path) -> None:
+def test_what_was_timed_has_a_page_of_its_own(tmp_path: Path) -> None:
     written(tmp_path, "one", [FULL])
-    first = write_index(tmp_path).read_bytes()
-    assert write_index(tmp_path).read_bytes() == first
+    measured(tmp_path, "one")
+    page = page_of(tmp_path, "one")
+    assert "(measured/one.md)" in page
+    assert "(measured/one.json)" in page
+    assert "2026" not in page
+    timed = (tmp_path / "measured" / "one.md").read_text(encoding="utf-8")
+    for piece in ("It took a while.", "(figures/one_seconds.png)", "| a\\|0 | 2 |", "on 2026-02-03", "(../one.md)"):
+        assert piece in timed, piece
 
 
+def test_an_experiment_that_only_times_has_no_page_but_that_and_the_index_leads_there(tmp_path: Path) -> None:
+    written(tmp_path, "one", [], paragraph="", figures=[])
+    measured(tmp_path, "one", rows=41)
+    index = write_index(tmp_path).read_text(encoding="utf-8")
+    assert "[![one](measured/thumbnails/one.png)](measured/one.md)<br>[**one**](measured/one.md): What of one?" in index
+    assert not (tmp_path / "one.md").exists()
+    assert "The table has 41 rows: [one.csv](one.csv)." in (tmp_path / "measured" / "one.md").read_text("utf-8")
+    assert (tmp_path / "measured" / "one.csv").read_text("utf-8").splitlines()[1] == "a|0,2"
+
+
+def test_an_experiment_that_times_nothing_has_no_measured_page(tmp_path: Path) -> None:
+    written(tmp_path, "one", [FULL])
+    measured(tmp_path, "one", paragraph="")
+    assert "What was timed" not in page_of(tmp_path, "one")
+    assert not (tmp_path / "measured" / "one.md").exists()
+
+
+def test_a_record_from_before_times_stood_apart_has_a_page(tmp_path: Path) -> None:
+    written(tmp_path, "one", [FULL], seconds=1.5)
+    assert "seconds" in (tmp_path / "data" / "one.json").read_text(encoding="utf-8")
+    page = page_of(tmp_path, "one")
+    assert "Seen in one." in page
+    assert "1 violated" in page
+    assert "measured" not in page
+
+
+def test_every_link_of_the_pages_leads_somewhere(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        written(tmp_path, name, [replace(FULL, target=f"{number}") for number in range(41)])
+        measured(tmp_path, name, rows=41)
+    write_index(tmp_path)
+    for page in tmp_path.rglob("*.md"):
+        links = re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8"))
+        assert links
+        for link in links:
+            assert link.endswith(".svg") or (page.parent / link).is_file(), link
+
+
+def test_the_same_records_give_the_same_pages(tmp_path: Path) -> None:
+    written(tmp_path, "one", [FULL])
+    measured(tmp_path, "one")
+    write_index(tmp_path)
+    first = {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
+    write_index(tmp_path)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*.*")} == first
+
+
+@pytest.mark.parametrize("folder", ["data", "measured"])
 @pytest.mark.parametrize("text", ["{", "[]", '{"schema": "attacklab/0"}', to_text(record([FULL]))])
-def test_a_file_that_is_no_experiments_record_is_refused_and_named_and_the_old_page_stays(
-    text: str, tmp_path: Path
+def test_a_file_that_is_no_experiments_record_is_refused_and_named_and_the_old_pages_stay(
+    text: str, folder: str, tmp_path: Path
 ) -> None:
     written(tmp_path, "one", [FULL])
-    page = write_index(tmp_path).read_bytes()
-    (tmp_path / "data" / "two.json").write_text(text)
-    with pytest.raises(ValueError, match=r"two\.json"):
+    written(tmp_path, "two", [FULL])
+    write_index(tmp_path)
+    pages = {path: path.read_bytes() for path in tmp_path.rglob("*.md")}
+    written(tmp_path, "one", [])
+    write_whole(tmp_path / folder / "two.json", text)
+    with pytest.raises(ValueError, match=rf"{folder}/two\.json"):
         write_index(tmp_path)
-    assert (tmp_path / "index.md").read_bytes() == page
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*.md")} == pages
+
+
+def test_a_figure_that_is_missing_is_named(tmp_path: Path) -> None:
+    written(tmp_path, "one", [FULL])
+    (tmp_path / "figures" / "one_figure.png").unlink()
+    with pytest.raises(ValueError, match=r"one_figure\.png is missing; run the experiment one again"):
+        write_index(tmp_path)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from attacklab.claims import PrivacyClaim
 from attacklab.reporting.experiment import Settings
 from experiments import evidence
-from experiments.simulated_audits import by_betting, by_clopper_pearson, counts_at_looks, fewest_trials, looks
+from experiments.common.simulated_audits import by_betting, by_clopper_pearson, counts_at_looks, fewest_trials, looks
 
 ALPHA = 1e-6
 

@@ -1,4 +1,4 @@
-"""The Adult census table by age and marital status: 32 561 people (see data/README.md)."""
+"""The Adult census table by age and marital status: 32 561 people (see experiments/data/README.md)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-TABLE = Path(__file__).parent / "data" / "adult_age_marital.csv"
+TABLE = Path(__file__).parent.parent / "data" / "adult_age_marital.csv"
 
 
 @cache

@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 from scipy import integrate
 
-from experiments.textbook_laws import (
+from experiments.common.textbook_laws import (
     enumerated_loss,
     moves_of_one_person,
     passing_probabilities,

@@ -1,4 +1,4 @@
-"""What the textbook's flaws amount to, computed exactly: laws, privacy losses, and how far one person moves what.
+"""What the textbook's flaws amount to, computed exactly: laws, privacy losses, and how far one person moves each.
 
 `mechanisms/local_sensitivity/README.md` and `mechanisms/exponential/README.md` derive the closed forms.
 """
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.laws import Law, enumerate_law, smallest_epsilon, step_law
-from experiments.adult import ages
+from experiments.common.adult import ages
 from experiments.targets import means
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.utilities import round_at_random
@@ -36,7 +36,7 @@ AGES = Domain(0, Fraction(means.UPPER), means.AGE_GRID)
 
 
 def passing_probabilities(delta: float, epsilon: float) -> dict[str, float]:
-    """With which probability propose-test-release's test passes at distance 0.
+    """The probability with which propose-test-release's test passes at distance 0.
 
     Returns:
         What is claimed; what the textbook's threshold gives, as derived, and as its code computes it from one uniform

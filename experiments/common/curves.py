@@ -10,7 +10,7 @@ from typing import Any
 from attacklab.claims import PrivacyClaim
 from attacklab.findings import Estimate, Finding
 from attacklab.reporting.figures import Panel, Role, Series
-from experiments.sweeps import Maker, Rows
+from experiments.common.sweeps import Maker, Rows
 
 
 def findings_of(data: dict[str, Any], target: str) -> list[Finding]:

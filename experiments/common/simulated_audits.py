@@ -140,5 +140,5 @@ def fewest_trials(claim: PrivacyClaim, p: float, q: float, alpha: float) -> floa
 
 
 def _divergence(p: float, other: float) -> float:
-    """Of two coins."""
+    """The relative entropy of two coins, in nats."""
     return float(special.rel_entr(p, other) + special.rel_entr(1 - p, 1 - other))

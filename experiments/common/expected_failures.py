@@ -1,7 +1,7 @@
-"""The flaws of real libraries that are publicly known: where each is told of, and what audits are expected to find.
+"""The flaws of real libraries that are publicly known: where each is reported, and what audits are expected to find.
 
 `data/expected_failures.json` holds them. Whatever else an audit refutes is new, and is not published before those who
-maintain the library know of it; and what is expected but not found any more is told as loudly.
+maintain the library know of it; and what is expected but no longer found is reported just as loudly.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from attacklab.attacks import ATTACKS
 from attacklab.findings import Verdict
 from attacklab.libraries import library
 
-FILE = Path(__file__).parent / "data" / "expected_failures.json"
+FILE = Path(__file__).parent.parent / "data" / "expected_failures.json"
 
 
 class Status(enum.StrEnum):
@@ -42,7 +42,7 @@ class ExpectedFailure:
         mechanisms: in which of its mechanisms.
         attack: which attack finds it.
         reason: what it is, in one line.
-        link: where it is told of.
+        link: where it is reported.
         versions: a specifier (PEP 440) of the versions that have it; all by default.
     """
 

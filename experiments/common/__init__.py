@@ -1,0 +1,1 @@
+"""What several experiments share: data, sweeps, series for figures, computations. No module here is an experiment."""

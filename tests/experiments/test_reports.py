@@ -1,0 +1,91 @@
+"""The committed reports: a record and a page for each experiment, times kept apart, tables that fit on a page."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attacklab.findings import read_record
+from attacklab.reporting.experiment import Settings, load_experiments
+from attacklab.reporting.pages import LONGEST_TABLE, write_index
+from tests.experiments.records import Data
+
+ROOT = Path(__file__).parent.parent.parent
+REPORTS = ROOT / "reports"
+EXPERIMENTS = load_experiments(ROOT)
+MEASURED_ONLY = {"law_cost", "libraries", "referee_cost", "scaling", "speed"}
+MIXED = ("black_box", "evidence", "generator_state", "law_cost", "observed_work")
+OF_A_MACHINE = re.compile("seconds|megabyte|_ns$|machine|system|environment|processor|^(date|python|numpy)$")
+
+
+def keys(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield from value
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from keys(part)
+
+
+def test_every_experiment_has_a_record_of_the_seed_one_of_the_machine_and_a_page() -> None:
+    for folder in ("data", "measured"):
+        assert {path.stem for path in (REPORTS / folder).glob("*.json")} == set(EXPERIMENTS)
+        for path in (REPORTS / folder).glob("*.json"):
+            assert read_record(path)["experiment"]["name"] == path.stem
+    assert {path.stem for path in REPORTS.glob("*.md")} == {*EXPERIMENTS, "index"} - MEASURED_ONLY
+    assert {path.stem for path in (REPORTS / "measured").glob("*.md")} >= MEASURED_ONLY
+    index = (REPORTS / "index.md").read_text("utf-8")
+    assert len(index) < 8_000
+    for name, experiment in EXPERIMENTS.items():
+        assert f"**{name}**" in index
+        assert experiment.question in index
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_nothing_of_a_machine_stands_in_the_record_of_the_seed(name: str) -> None:
+    found = set(keys(json.loads((REPORTS / "data" / f"{name}.json").read_text("utf-8"))))
+    assert {"schema", "findings", "experiment", "measured"} <= found
+    assert not {key for key in found if OF_A_MACHINE.search(key)}
+
+
+def test_no_page_is_longer_than_300_lines_and_no_table_than_40_rows() -> None:
+    for path in REPORTS.rglob("*.md"):
+        lines = path.read_text("utf-8").splitlines()
+        assert len(lines) <= 300, path
+        longest = run = 0
+        for line in lines:
+            run = run + 1 if line.startswith("|") else 0
+            longest = max(longest, run)
+        assert longest <= 2 + LONGEST_TABLE, path
+
+
+def test_the_committed_pages_are_those_of_the_committed_records(tmp_path: Path) -> None:
+    again = tmp_path / "reports"
+    shutil.copytree(REPORTS, again)
+    pages = sorted(path.relative_to(again) for ending in ("md", "csv") for path in again.rglob(f"*.{ending}"))
+    for page in pages:
+        (again / page).unlink()
+    write_index(again)
+    for page in pages:
+        assert (again / page).read_bytes() == (REPORTS / page).read_bytes(), page
+    rewritten = {path.relative_to(again) for ending in ("md", "csv") for path in again.rglob(f"*.{ending}")}
+    assert rewritten == set(pages)
+
+
+def determined(name: str) -> Data:
+    """What a quick run says that the seed determines."""
+    collected = EXPERIMENTS[name].collect(Settings(seed=6, quick=True))
+    findings = [finding.to_json() for finding in collected.findings]
+    for finding in findings:
+        del finding["seconds"]
+    return json.loads(json.dumps({"findings": findings, "measured": collected.measured}))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MIXED)
+def test_what_the_seed_determines_is_the_same_in_every_run(name: str) -> None:
+    assert determined(name) == determined(name)
