@@ -8,9 +8,10 @@ this interpreter has.
 
 from __future__ import annotations
 
+import math
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from attacklab.libraries import Library, library
 from attacklab.libraries.environments import environments
 from attacklab.referee import DEFAULT_ALPHA
 from attacklab.reporting.experiment import Collected, Settings
-from attacklab.reporting.figures import Figure, Panel, Role, Series
+from attacklab.reporting.figures import Cell, Figure, Matrix
 from attacklab.statistics.inference import share_of_alpha
 from attacklab.targets import Target
 from attacklab.timed_audit import paced_audit
@@ -37,6 +38,9 @@ HERE = ("numpy", "scipy")
 
 NARROW_BOUNDS = (1.0, 1.0 + 2.0**-48)
 """Bounds of a sum within which its doubles are further apart than its sensitivity."""
+
+GRAVEST_FIRST = (Verdict.VIOLATED, Verdict.ERROR, Verdict.NOT_DETECTED, Verdict.INCONCLUSIVE)
+"""Which verdict of its attacks a mechanism's cell in the figure shows."""
 
 UNPUBLISHED = Path("reports-unpublished")
 QUICK_ATTACKS: tuple[Attack, ...] = (Precision(), SumSensitivity(most_records=1 << 10))
@@ -200,40 +204,46 @@ def _advisory(finding: Finding) -> str:
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
-    """A panel a library and version, with the most that any attack proves of each mechanism."""
-    rows = [row for row in data["measured"]["rows"] if row["verdict"] in (Verdict.VIOLATED, Verdict.NOT_DETECTED)]
+    """Versions of libraries against mechanisms, with the most that any attack proves of each."""
+    rows = data["measured"]["rows"]
     if not rows:
         return []
-    best: dict[tuple[str, str], dict[str, Any]] = {}
-    for row in sorted(rows, key=lambda row: row["epsilon_lower"]):
-        best[row["version"], row["mechanism"]] = row
-    shown = [row for row in rows if row is best[row["version"], row["mechanism"]]]
-    versions = dict.fromkeys(row["version"] for row in shown)
-    panels = [_panel(version, [row for row in shown if row["version"] == version][::-1]) for version in versions]
-    caption = "The largest ε that an attack proves of each mechanism, all of which claim ε = 1."
-    return [Figure(name="libraries", caption=caption, panels=panels)]
-
-
-def _panel(version: str, rows: Sequence[dict[str, Any]]) -> Panel:
-    def marks(label: str, role: Role, *verdicts: Verdict) -> list[Series]:
-        points = [(row["epsilon_lower"], place) for place, row in enumerate(rows) if row["verdict"] in verdicts]
-        if not points:
-            return []
-        return [
-            Series(label=label, role=role, x=[x for x, _ in points], y=[float(y) for _, y in points], marks_only=True)
-        ]
-
-    return Panel(
-        title=version,
-        x_label="ε that is proved",
-        y_label="",
-        y_names=[f"{row['mechanism']}: {row['attack']}" for row in rows],
-        series=[
-            *marks("violated", Role.NAIVE, Verdict.VIOLATED),
-            *marks("not detected", Role.EXACT, Verdict.NOT_DETECTED),
-            Series(label="claim", role=Role.CEILING, x=[EPSILON] * 2, y=[-0.6, len(rows) - 0.4]),
+    versions = list(dict.fromkeys(row["version"] for row in rows))
+    mechanisms = _families_together(row["mechanism"] for row in rows)
+    matrix = Matrix(
+        title=f"the largest ε that an attack proves of mechanisms that claim ε = {EPSILON:g}",
+        row_names=mechanisms,
+        column_names=versions,
+        cells=[
+            [
+                _cell([row for row in rows if (row["mechanism"], row["version"]) == (mechanism, version)])
+                for version in versions
+            ]
+            for mechanism in mechanisms
         ],
     )
+    caption = (
+        f"Mechanisms, all of which claim ε = {EPSILON:g}, by library and version; the number is the largest ε that an "
+        "attack proves. Empty: the library has no such mechanism, or none that is audited."
+    )
+    return [Figure(name="libraries", caption=caption, panels=[matrix])]
+
+
+def _families_together(mechanisms: Iterable[str]) -> list[str]:
+    """Names without repetitions: those that begin with the same word follow each other, and so do their variants."""
+    names = list(dict.fromkeys(mechanisms))
+    families = list(dict.fromkeys(name.partition("_")[0] for name in names))
+    return sorted(names, key=lambda name: families.index(name.partition("_")[0]))
+
+
+def _cell(rows: Sequence[dict[str, Any]]) -> Cell:
+    """The gravest verdict on one mechanism of one version, and the largest ε that is proved under it, rounded down."""
+    for verdict in GRAVEST_FIRST:
+        proved = [row["epsilon_lower"] or 0.0 for row in rows if row["verdict"] == verdict]
+        if proved:
+            has_bound = verdict in (Verdict.VIOLATED, Verdict.NOT_DETECTED)
+            return Cell(verdict=verdict, text=f"{math.floor(10 * max(proved)) / 10:.1f}" if has_bound else "")
+    return Cell(verdict=Verdict.NOT_APPLICABLE)
 
 
 def explain(data: dict[str, Any]) -> str:
