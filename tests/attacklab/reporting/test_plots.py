@@ -90,7 +90,7 @@ def test_a_legend_has_as_many_columns_as_fit() -> None:
         (axes,) = canvas.axes
         return len({round(text.get_window_extent().x0) for text in axes.get_legend().get_texts()})
 
-    assert [columns(letters) for letters in (1, 9, 20, 60)] == [4, 3, 2, 1]
+    assert [columns(letters) for letters in (1, 8, 16, 60)] == [4, 3, 2, 1]
 
 
 @pytest.mark.parametrize("count", range(1, 10))
