@@ -224,7 +224,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     )
     caption = (
         f"Mechanisms, all of which claim ε = {EPSILON:g}, by library and version; the number is the largest ε that an "
-        "attack proves. Empty: the library has no such mechanism, or none that is audited."
+        "attack proves. Empty: nothing is listed."
     )
     return [Figure(name="libraries", caption=caption, panels=[matrix])]
 

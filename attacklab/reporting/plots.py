@@ -99,8 +99,8 @@ PAD_INCHES = 0.1
 KEY_PAD_INCHES = 0.08
 """What is left free around a panel, and between it and its legend."""
 
-LETTER_POINTS = 5.0
-"""The width of a letter of a tick's name, about; names are wrapped by it, then measured."""
+NAME_SHARE = 0.92
+"""How much of the room between two ticks a name may fill."""
 
 WITHIN_DECADES = (1.0, 2.0, 5.0)
 """The ticks of a logarithmic axis that is too short for powers of ten alone."""
@@ -160,7 +160,14 @@ def save(figure: Figure, folder: Path) -> list[Path]:
 
 
 def draw(figure: Figure) -> Canvas:
-    """Draw a figure's panels, each with its legend below it, and lay them out so that nothing covers anything else."""
+    """Draw a figure's panels, each with its legend below it, and lay them out so that nothing covers anything else.
+
+    Args:
+        figure: what to draw.
+
+    Returns:
+        The drawing, of the size that its text takes.
+    """
     with mpl.rc_context(STYLE):
         canvas = Canvas(figsize=(PANEL_INCHES * MOST_COLUMNS, PANEL_INCHES))
         FigureCanvasAgg(canvas)
@@ -240,13 +247,13 @@ def _measure(canvas: Canvas, slot: _Slot) -> None:
 def _fit_names(axes: Axes, width: float) -> None:
     """Write the names below the axes on several lines, or aslant where a word is too long for that."""
     names = [" ".join(label.get_text().split()) for label in axes.get_xticklabels()]
-    room = 72 * width / len(names)
-    wrapped = [
-        "\n".join(textwrap.wrap(name, max(1, int(room / LETTER_POINTS)), break_long_words=False)) for name in names
-    ]
-    axes.set_xticks(axes.get_xticks(), wrapped, rotation=0, ha="center")
-    widest = max(label.get_window_extent().width for label in axes.get_xticklabels())
-    if 72 * widest / axes.figure.dpi > 0.92 * room:
+    room = NAME_SHARE * axes.figure.dpi * width / len(names)
+    axes.set_xticks(axes.get_xticks(), names, rotation=0, ha="center")
+    longest = max(axes.get_xticklabels(), key=lambda label: len(label.get_text()))
+    letters = int(room * len(longest.get_text()) / longest.get_window_extent().width)
+    wrapped = ["\n".join(textwrap.wrap(name, max(1, letters), break_long_words=False)) for name in names]
+    axes.set_xticks(axes.get_xticks(), wrapped)
+    if max(label.get_window_extent().width for label in axes.get_xticklabels()) > room:
         axes.set_xticks(axes.get_xticks(), names, rotation=25, ha="right", rotation_mode="anchor")
 
 
