@@ -93,11 +93,13 @@ def prove(
     """
     if not target.covers(pair):
         raise UsageError(f"{target.name} claims for {target.relation} neighbours, nothing of a pair by {pair.relation}")
-    if target.claim.epsilon > MOST_EPSILON:
-        raise UsageError(f"a claim must have an epsilon of at most 2^20 to be proved, not {target.claim.epsilon}")
+    claim = target.claim
+    if not isinstance(claim, PrivacyClaim):
+        raise UsageError(f"only a claim of an epsilon (and delta) can be proved, not {claim}")
+    if claim.epsilon > MOST_EPSILON:
+        raise UsageError(f"a claim must have an epsilon of at most 2^20 to be proved, not {claim.epsilon}")
     started = time.perf_counter()
     first, second = laws_of(target, pair, limits=limits, progress=progress)
-    claim = target.claim
     certificate = certify(claim.epsilon, claim.delta, first, second)
     distance = advantage(first, second)
     return Finding(

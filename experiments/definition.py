@@ -263,7 +263,7 @@ def _group_delta_panel(measured: dict[str, Any]) -> Panel:
         series=[
             _exact("exact law", sizes, map(middle, measured["group_delta"])),
             Series(
-                label="claim, k·e^((k − 1)ε)·δ",
+                label="claim, k·exp((k − 1)ε)·δ",
                 role=Role.CEILING,
                 x=sizes,
                 y=[group_claim(measured, k).delta for k in sizes],

@@ -184,7 +184,7 @@ def _alarm_panel(alarms: Sequence[dict[str, Any]]) -> Panel:
         )
     allowed = Series(label="α", role=Role.CEILING, x=looked, y=[FALSE_ALARM_ALPHA] * len(looked))
     return Panel(
-        title=f"sound targets on their claim, {alarms[0]['audits']} audits each",
+        title=f"sound targets on their claim, {alarms[0]['audits']:,} audits each",
         x_label="trials",
         y_label="share of audits with a false alarm so far",
         x_scale="log",

@@ -11,22 +11,33 @@ again to what an earlier run measured. A quick run audits what this interpreter 
 
 from __future__ import annotations
 
+import math
 import sys
 import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from attacklab.attacks import ATTACKS, Attack, Precision, SumSensitivity
-from attacklab.findings import Finding, Verdict, decisive, lower_text, read_record, record, to_text, write_whole
+from attacklab.findings import (
+    WORST_FIRST,
+    Finding,
+    Verdict,
+    decisive,
+    lower_text,
+    read_record,
+    record,
+    to_text,
+    write_whole,
+)
 from attacklab.isolation import isolated
 from attacklab.isolation.targets import ProcessRelease
 from attacklab.libraries import Library, library
 from attacklab.libraries.environments import environments
 from attacklab.referee import DEFAULT_ALPHA
 from attacklab.reporting.experiment import Collected, Settings, measured_here
-from attacklab.reporting.figures import Figure, Panel, Role, Series
+from attacklab.reporting.figures import Cell, Figure, Matrix
 from attacklab.statistics.inference import share_of_alpha
 from attacklab.targets import Target
 from attacklab.timed_audit import paced_audit
@@ -281,40 +292,46 @@ def _advisory(finding: Finding) -> str:
 
 
 def timing_figures(data: dict[str, Any]) -> list[Figure]:
-    """One panel for each library version, with the most that any attack proves of each mechanism."""
-    rows = [row for row in data["timings"]["rows"] if row["verdict"] in (Verdict.VIOLATED, Verdict.NOT_DETECTED)]
+    """Versions of libraries against mechanisms, with the most that any attack proves of each."""
+    rows = data["timings"]["rows"]
     if not rows:
         return []
-    best: dict[tuple[str, str], dict[str, Any]] = {}
-    for row in sorted(rows, key=lambda row: row["epsilon_lower"]):
-        best[row["version"], row["mechanism"]] = row
-    shown = [row for row in rows if row is best[row["version"], row["mechanism"]]]
-    versions = dict.fromkeys(row["version"] for row in shown)
-    panels = [_panel(version, [row for row in shown if row["version"] == version][::-1]) for version in versions]
-    caption = "The largest ε that an attack proves of each mechanism, all of which claim ε = 1."
-    return [Figure(name="libraries", caption=caption, panels=panels)]
-
-
-def _panel(version: str, rows: Sequence[dict[str, Any]]) -> Panel:
-    def marks(label: str, role: Role, *verdicts: Verdict) -> list[Series]:
-        points = [(row["epsilon_lower"], place) for place, row in enumerate(rows) if row["verdict"] in verdicts]
-        if not points:
-            return []
-        return [
-            Series(label=label, role=role, x=[x for x, _ in points], y=[float(y) for _, y in points], marks_only=True)
-        ]
-
-    return Panel(
-        title=version,
-        x_label="ε that is proved",
-        y_label="",
-        y_names=[f"{row['mechanism']}: {row['attack']}" for row in rows],
-        series=[
-            *marks("violated", Role.NAIVE, Verdict.VIOLATED),
-            *marks("not detected", Role.EXACT, Verdict.NOT_DETECTED),
-            Series(label="claim", role=Role.CEILING, x=[EPSILON] * 2, y=[-0.6, len(rows) - 0.4]),
+    versions = list(dict.fromkeys(row["version"] for row in rows))
+    mechanisms = _families_together(row["mechanism"] for row in rows)
+    matrix = Matrix(
+        title=f"the largest ε that an attack proves of mechanisms that claim ε = {EPSILON:g}",
+        row_names=mechanisms,
+        column_names=versions,
+        cells=[
+            [
+                _cell([row for row in rows if (row["mechanism"], row["version"]) == (mechanism, version)])
+                for version in versions
+            ]
+            for mechanism in mechanisms
         ],
     )
+    caption = (
+        f"Mechanisms, all of which claim ε = {EPSILON:g}, by library and version; the number is the largest ε that an "
+        "attack proves. Empty: nothing is listed."
+    )
+    return [Figure(name="libraries", caption=caption, panels=[matrix])]
+
+
+def _families_together(mechanisms: Iterable[str]) -> list[str]:
+    """Names without repetitions: those that begin with the same word follow each other, and so do their variants."""
+    names = list(dict.fromkeys(mechanisms))
+    families = list(dict.fromkeys(name.partition("_")[0] for name in names))
+    return sorted(names, key=lambda name: families.index(name.partition("_")[0]))
+
+
+def _cell(rows: Sequence[dict[str, Any]]) -> Cell:
+    """The gravest verdict on one mechanism of one version, and the largest ε that is proved under it, rounded down."""
+    for verdict in WORST_FIRST:
+        proved = [row["epsilon_lower"] or 0.0 for row in rows if row["verdict"] == verdict]
+        if proved:
+            has_bound = verdict in (Verdict.VIOLATED, Verdict.NOT_DETECTED)
+            return Cell(verdict=verdict, text=f"{math.floor(10 * max(proved)) / 10:.1f}" if has_bound else "")
+    return Cell(verdict=Verdict.NOT_APPLICABLE)
 
 
 def explain_timings(data: dict[str, Any]) -> str:

@@ -129,7 +129,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     """The error of the reading, and the advantage of the bet, against the number of answers."""
     everybody, small = data["measured"]["everybody"], data["measured"]["small_group"]
     reading = Panel(
-        title=f"reading n = {everybody['people']} off the noise, ε = {EPSILON:g} an answer",
+        title=f"reading n = {everybody['people']:,} off the noise, ε = {EPSILON:g} an answer",
         x_label="number of answers",
         y_label="relative error of the estimated n (median)",
         x_scale="log",

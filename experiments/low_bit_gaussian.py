@@ -137,16 +137,16 @@ def _advantages(data: dict[str, Any], answers: int) -> Panel:
 
 
 def _recognised_panel(data: dict[str, Any]) -> Panel:
-    places = list(range(len(TARGETS)))
+    places = list(reversed(range(len(TARGETS))))
     own, other = zip(*data["measured"]["recognised"], strict=True)
     return Panel(
         title="outputs that could have come from f(D) = 0, ε = 1",
-        x_label="",
-        y_label="share of outputs (or pairs)",
-        x_names=[label for _, label, _, _ in TARGETS],
+        x_label="share of outputs (or pairs)",
+        y_label="",
+        y_names=[label for _, label, _, _ in reversed(TARGETS)],
         series=[
-            Series(label="truly from f(D) = 0", role=Role.NAIVE, x=places, y=own, marks_only=True),
-            Series(label="truly from f(D) = 1", role=Role.OTHER, x=places, y=other, marks_only=True),
+            Series(label="truly from f(D) = 0", role=Role.NAIVE, x=own, y=places, marks_only=True),
+            Series(label="truly from f(D) = 1", role=Role.OTHER, x=other, y=places, marks_only=True),
         ],
     )
 

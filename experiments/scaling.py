@@ -75,13 +75,13 @@ def timing_figures(data: dict[str, Any]) -> list[Figure]:
     places = range(len(names))
     half = processes["seconds"] / 2
     panel = Panel(
-        title=f"an audit of {measured['trials']} trials an input",
+        title=f"an audit of {measured['trials']:,} trials an input",
         x_label="",
         y_label="seconds",
         x_names=names,
         series=[
             Series(label="measured", role=Role.OTHER, x=places, y=times, marks_only=True),
-            Series(label="half of what one process takes", role=Role.IDEAL, x=places, y=[half] * len(names)),
+            Series(label="half of what one process takes", role=Role.IDEAL, x=[-0.5, len(names) - 0.5], y=[half] * 2),
         ],
     )
     caption = "The start of the processes, and the same audit in one and in two; medians in turns, but for the start."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from fractions import Fraction
 from functools import partial
@@ -172,7 +172,7 @@ def _by_input(data: dict[str, Any], title: str, rows: Rows, names: Iterable[str]
         x_label="",
         y_label="distinguishing advantage |P[E] − Q[E]|",
         x_names=listed,
-        series=[*measured, _ceiling([0, len(listed) - 1], EPSILON)],
+        series=[*measured, _ceiling([-0.5, len(listed) - 0.5], EPSILON)],
     )
 
 
@@ -190,7 +190,7 @@ def _silent(data: dict[str, Any]) -> Panel:
     )
 
 
-def _ceiling(ends: list[int], epsilon: float) -> Series:
+def _ceiling(ends: Sequence[float], epsilon: float) -> Series:
     return Series(
         label="ceiling of the claim, tanh(ε/2)", role=Role.CEILING, x=ends, y=[PrivacyClaim(epsilon).ceiling] * 2
     )

@@ -190,7 +190,7 @@ def timing_figures(data: dict[str, Any]) -> list[Figure]:
         ],
     )
     trials = Panel(
-        title="many draws, 1 000 outcomes, set-up included",
+        title="many draws, 1,000 outcomes, set-up included",
         x_label="number of draws",
         y_label="milliseconds",
         x_scale="log",
@@ -201,7 +201,7 @@ def timing_figures(data: dict[str, Any]) -> list[Figure]:
         ],
     )
     ranges = Panel(
-        title=f"one draw, {RANGE_OUTCOMES} outcomes",
+        title=f"one draw, {RANGE_OUTCOMES:,} outcomes",
         x_label="utility range, in units of Δu",
         y_label="milliseconds",
         x_scale="log",
@@ -212,7 +212,7 @@ def timing_figures(data: dict[str, Any]) -> list[Figure]:
     )
     names = list(measured["noise"])
     noise = Panel(
-        title=f"{measured['trials']} noisy answers",
+        title=f"{measured['trials']:,} noisy answers",
         x_label="",
         y_label="time over numpy's own sampler",
         x_names=names,

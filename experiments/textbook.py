@@ -141,7 +141,7 @@ def _moving(data: dict[str, Any]) -> Panel:
         series=[
             Series(label="naive", role=Role.NAIVE, x=places, y=moves["naive"], marks_only=True),
             Series(label="exact", role=Role.EXACT, x=places, y=moves["exact"], marks_only=True),
-            Series(label="covered", role=Role.CEILING, x=places, y=[1.0] * len(places)),
+            Series(label="covered", role=Role.CEILING, x=[-0.5, len(places) - 0.5], y=[1.0] * 2),
         ],
     )
 
@@ -181,7 +181,7 @@ def _attacks(data: dict[str, Any]) -> Panel:
             marks_only=True,
         )
 
-    claimed = Series(label="claimed", role=Role.CEILING, x=list(range(len(names))), y=[EPSILON] * len(names))
+    claimed = Series(label="claimed", role=Role.CEILING, x=[-0.5, len(names) - 0.5], y=[EPSILON] * 2)
     return Panel(
         title=f"attacks on means that claim ε = {EPSILON:g}",
         x_label="",

@@ -11,7 +11,7 @@ from attacklab.cli.output import console
 from attacklab.libraries import NAMES, Library, library
 from attacklab.libraries.environments import Environment, environments
 from attacklab.loading import targets_of
-from attacklab.reporting.experiment import FOLDER, load_experiments
+from attacklab.reporting.experiment import FOLDER, is_lab, load_experiments
 
 
 def command() -> None:

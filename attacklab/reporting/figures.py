@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
@@ -11,6 +12,11 @@ from typing import Any, Literal, TypeAlias
 from attacklab.findings import Verdict
 
 Scale: TypeAlias = Literal["linear", "log", "symlog"]
+
+MINUS = "\N{MINUS SIGN}"
+SUPERSCRIPTS = str.maketrans("+-−0123456789kntux", "⁺⁻⁻⁰¹²³⁴⁵⁶⁷⁸⁹ᵏⁿᵗᵘˣ")
+POWER = re.compile(r"\^([+−-]?(?:\d+|[kntux])\b)")
+SCIENTIFIC = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)e([+−-]?)0*(\d+)\b")
 
 
 class Role(enum.StrEnum):
@@ -109,7 +115,7 @@ class Matrix:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """Panels, two in a row, or matrices, one below the other.
+    """Panels, two in a row (the last of an odd number is as wide as two), or matrices, one below the other.
 
     Attributes:
         name: file name without its ending.
@@ -147,3 +153,13 @@ def _panel(data: Mapping[str, Any]) -> Panel:
 def _matrix(data: Mapping[str, Any]) -> Matrix:
     cells = [[Cell(**{**cell, "verdict": Verdict(cell["verdict"])}) for cell in row] for row in data["cells"]]
     return Matrix(**{**data, "cells": cells})
+
+
+def typeset(text: str) -> str:
+    """Write powers as a reader expects them: "2^−1074" as "2⁻¹⁰⁷⁴", "e^−t" as "e⁻ᵗ", "1.5e-06" as "1.5·10⁻⁶"."""
+    return POWER.sub(lambda found: found[1].translate(SUPERSCRIPTS), SCIENTIFIC.sub(_power_of_ten, text))
+
+
+def _power_of_ten(found: re.Match[str]) -> str:
+    factor, sign, power = found.groups()
+    return f"{'' if factor == '1' else factor + '·'}10^{sign.replace('+', '')}{power}"

@@ -5,44 +5,72 @@ from __future__ import annotations
 import io
 import itertools
 import math
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure as Canvas
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 from numpy.typing import NDArray
 
 from attacklab.findings import Verdict, write_whole
-from attacklab.reporting.figures import Figure, Matrix, Panel, Role, Series
+from attacklab.reporting.figures import MINUS, Figure, Matrix, Panel, Role, Scale, Series, typeset
 
 COLOURS = {
-    Role.NAIVE: ("#c1272d", "#e8743b", "#8c1a4b", "#b8860b", "#7a5195"),
-    Role.EXACT: ("#0b5fa5", "#2a9d8f", "#5aa9e6", "#264653"),
+    Role.NAIVE: ("#b2182b", "#e8743b", "#7a1048", "#b8860b", "#7a5195"),
+    Role.EXACT: ("#2b7fc4", "#1b8a7a", "#6fb7e9", "#264653"),
     Role.IDEAL: ("#6c757d", "#9aa0a6", "#495057", "#adb5bd"),
     Role.CEILING: ("#000000", "#555555"),
-    Role.OTHER: ("#3d3d3d", "#6a994e", "#bc6c25", "#577590"),
+    Role.OTHER: ("#3d3d3d", "#6a994e", "#bc6c25", "#577590", "#9c6ba8"),
 }
-LINES = {Role.NAIVE: "-", Role.EXACT: "-", Role.IDEAL: "--", Role.CEILING: ":", Role.OTHER: "-"}
-MEASURED = (Role.NAIVE, Role.EXACT, Role.OTHER)
-MARKERS = ("o", "s", "^", "D", "v")
+LINES: dict[Role, tuple[Any, ...]] = {
+    Role.NAIVE: ("-", (0, (6, 2)), (0, (3, 2)), (0, (6, 2, 1, 2)), (0, (1, 1.5))),
+    Role.EXACT: ("-", (0, (6, 2)), (0, (3, 2)), (0, (6, 2, 1, 2))),
+    Role.IDEAL: ("--", "-.", (0, (2, 1)), (0, (8, 2))),
+    Role.CEILING: (":", (0, (4, 1.5, 1, 1.5))),
+    Role.OTHER: ("-", (0, (6, 2)), (0, (3, 2)), (0, (6, 2, 1, 2)), (0, (1, 1.5))),
+}
+"""Lines of each role in turn; what lies below shows through the gaps of all but the first."""
+
+MEASURED = (Role.NAIVE, Role.OTHER, Role.EXACT)
+"""Roles with markers, from the bottom to the top."""
+
+MARKERS = ("o", "s", "^", "D", "v", "P")
+MARKER_POINTS = (9.0, 7.0, 4.5)
+LINE_POINTS = (3.2, 1.8, 1.2)
+"""What is drawn first among series that touch, what touches no other, and what is drawn last, over all the others."""
+
+MOST_MARKERS = 14
+"""On a line of more points, only every second, third, … of them has a marker."""
+
 STYLE: Any = {
     "figure.dpi": 150,
     "font.size": 10,
+    "xtick.labelsize": 9,
+    "ytick.labelsize": 9,
+    "axes.titlesize": 11,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
+    "axes.axisbelow": True,
     "grid.alpha": 0.3,
-    "legend.frameon": True,
-    "legend.framealpha": 0.8,
-    "legend.edgecolor": "none",
+    "legend.frameon": False,
     "legend.fontsize": 8.5,
+    "legend.handlelength": 2.2,
+    "legend.borderpad": 0.2,
+    "legend.borderaxespad": 0,
+    "legend.columnspacing": 1.2,
     "svg.fonttype": "path",
     "svg.hashsalt": "attacklab",
 }
@@ -57,25 +85,52 @@ VERDICT_COLOURS = {
 DARK = (Verdict.VIOLATED, Verdict.PROVED)
 """Verdicts on whose colour text is white."""
 
-PANEL_INCHES = (6.2, 4.4)
-CELL_INCHES = (0.62, 0.26)
-MARGIN_INCHES = (3.6, 2.4)
-"""What the names of a matrix take."""
-
 MOST_COLUMNS = 2
+PANEL_INCHES = 5.6
+"""The width of a panel with all that is written around it."""
 
-KEY_SHARE, LETTER_SHARE, LINE_SHARE = 0.11, 0.0135, 0.056
-"""What a legend takes of a panel, about: the width of its keys and of a letter, the height of a line."""
+AXES_INCHES = 3.2
+NAME_INCHES = 0.24
+"""The height of a panel's axes: this much, or this much for each name at their side, whichever is more."""
+
+CELL_INCHES = (0.46, 0.25)
+CELL_POINTS = 8
+PAD_INCHES = 0.1
+KEY_PAD_INCHES = 0.08
+"""What is left free around a panel, and between it and its legend."""
+
+NAME_SHARE = 0.92
+"""How much of the room between two ticks a name may fill."""
 
 WITHIN_DECADES = (1.0, 2.0, 5.0)
 """The ticks of a logarithmic axis that is too short for powers of ten alone."""
 
-BETWEEN = (0.2, 0.4, 0.6, 0.8)
-"""Where along a line it is looked whether a legend would cover it."""
+TOO_NEAR = 0.035
+"""Points of two series that are nearer than this share of the axis touch."""
 
-MINUS = "\N{MINUS SIGN}"
-SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-"""Powers of ten in plain text: matplotlib's own notation takes it a parser."""
+SIDE_STEP, ALL_STEPS = 0.22, 0.8
+"""How far apart touching marks at one name stand, and how far all of them reach at most, in shares of a name."""
+
+
+@dataclass(slots=True)
+class _Slot:
+    """A panel's axes and what they take, in inches: the whole width; the axes; the margins, where text stands."""
+
+    axes: Axes
+    width: float
+    inner: tuple[float, float]
+    left: float = 0.0
+    bottom: float = 0.0
+    right: float = 0.0
+    top: float = 0.0
+
+    @property
+    def key_height(self) -> float:
+        """The height of the legend and of the gap above it; nothing where there is none."""
+        legend = self.axes.get_legend()
+        if legend is None:
+            return 0.0
+        return legend.get_window_extent().height / legend.figure.dpi + KEY_PAD_INCHES
 
 
 def save(figure: Figure, folder: Path) -> list[Path]:
@@ -91,21 +146,10 @@ def save(figure: Figure, folder: Path) -> list[Path]:
     Raises:
         OSError: the folder cannot be written.
     """
+    canvas = draw(figure)
+    png, svg = io.BytesIO(), io.BytesIO()
     with mpl.rc_context(STYLE):
-        width, height = map(max, zip(*map(_inches, figure.panels), strict=True))
-        columns = min(len(figure.panels), 1 if isinstance(figure.panels[0], Matrix) else MOST_COLUMNS)
-        rows = -(-len(figure.panels) // columns)
-        canvas = Canvas(figsize=(width * columns, height * rows), layout="tight")
-        for place, panel in enumerate(figure.panels, 1):
-            axes = canvas.add_subplot(rows, columns, place)
-            if isinstance(panel, Matrix):
-                _draw_matrix(axes, panel)
-            else:
-                _draw(axes, panel)
-        # The canvases of the two formats, not `savefig`, which draws everything once more beforehand, to lay it out.
-        png, svg = io.BytesIO(), io.BytesIO()
         FigureCanvasAgg(canvas).print_png(png, metadata={"Software": None})  # type: ignore[no-untyped-call] # matplotlib gives no types
-        canvas.set_layout_engine("none")  # the layout is in shares of the figure, whatever the format
         FigureCanvasSVG(canvas).print_svg(svg, metadata={"Date": None})  # type: ignore[no-untyped-call] # nor here
     written = []
     for ending, content in (("svg", svg), ("png", png)):
@@ -115,11 +159,127 @@ def save(figure: Figure, folder: Path) -> list[Path]:
     return written
 
 
-def _inches(panel: Panel | Matrix) -> tuple[float, float]:
-    if isinstance(panel, Panel):
-        return PANEL_INCHES
-    columns, rows = len(panel.column_names), len(panel.row_names)
-    return MARGIN_INCHES[0] + CELL_INCHES[0] * columns, MARGIN_INCHES[1] + CELL_INCHES[1] * rows
+def draw(figure: Figure) -> Canvas:
+    """Draw a figure's panels, each with its legend below it, and lay them out so that nothing covers anything else.
+
+    Args:
+        figure: what to draw.
+
+    Returns:
+        The drawing, of the size that its text takes.
+    """
+    with mpl.rc_context(STYLE):
+        canvas = Canvas(figsize=(PANEL_INCHES * MOST_COLUMNS, PANEL_INCHES))
+        FigureCanvasAgg(canvas)
+        rows = [
+            [_slot(canvas, panel, width) for panel, width in zip(row, widths, strict=True)]
+            for row, widths in _rows(figure.panels)
+        ]
+        _lay_out(canvas, rows)
+    return canvas
+
+
+def _rows(panels: Sequence[Panel | Matrix]) -> Iterator[tuple[Sequence[Panel | Matrix], list[float]]]:
+    """Rows of panels with their widths in inches: every row is as wide as the first."""
+    columns = min(len(panels), 1 if isinstance(panels[0], Matrix) else MOST_COLUMNS)
+    for first in range(0, len(panels), columns):
+        row = panels[first : first + columns]
+        yield row, [PANEL_INCHES * columns / len(row)] * len(row)
+
+
+def _slot(canvas: Canvas, panel: Panel | Matrix, width: float) -> _Slot:
+    axes = canvas.add_axes((0.1, 0.1, 0.8, 0.8))
+    if isinstance(panel, Matrix):
+        inner = (CELL_INCHES[0] * len(panel.column_names), CELL_INCHES[1] * len(panel.row_names))
+        _draw_matrix(axes, panel)
+        return _Slot(axes, width, inner)
+    _draw(axes, panel, width)
+    return _Slot(axes, width, (width - 1, max(AXES_INCHES, NAME_INCHES * (len(panel.y_names) + 1))))
+
+
+def _lay_out(canvas: Canvas, rows: list[list[_Slot]]) -> None:
+    """Measure the text around the axes and give every row, and the figure, the room that it takes."""
+    slots = [slot for row in rows for slot in row]
+    for _ in range(2):  # what is written at the ticks depends on the width that the first pass finds
+        for slot in slots:
+            _measure(canvas, slot)
+    width = max(sum(slot.width for slot in row) for row in rows)
+    heights = []
+    for row in rows:
+        inner = max(slot.inner[1] for slot in row)
+        for slot in row:
+            slot.inner = (slot.inner[0], inner)
+        below = max(slot.bottom + slot.key_height for slot in row)
+        heights.append(max(slot.top for slot in row) + inner + below + 2 * PAD_INCHES)
+    canvas.set_size_inches(width, sum(heights))
+    top = sum(heights)
+    for row, height in zip(rows, heights, strict=True):
+        baseline = top - PAD_INCHES - max(slot.top for slot in row) - row[0].inner[1]
+        left = 0.0
+        for slot in row:
+            _place(canvas, slot, left, baseline)
+            left += slot.width
+        top -= height
+
+
+def _measure(canvas: Canvas, slot: _Slot) -> None:
+    """Find the margins at the present width of the axes, and the width that they leave (a matrix: the whole width)."""
+    axes, (width, height) = slot.axes, slot.inner
+    all_width, all_height = canvas.get_size_inches()
+    axes.set_position((0.3, 0.3, width / all_width, height / all_height))
+    if not axes.images and isinstance(axes.xaxis.get_major_locator(), FixedLocator):
+        _fit_names(axes, width)
+    inner, drawn = axes.get_window_extent(), axes.get_tightbbox()
+    assert drawn is not None  # noqa: S101 - axes that can be seen have one
+    title = axes.title.get_window_extent()  # in the middle of the slot, and so at neither side of the axes
+    slot.left, slot.right = ((inner.x0 - drawn.x0) / canvas.dpi, (drawn.x1 - inner.x1) / canvas.dpi)
+    slot.bottom, slot.top = ((inner.y0 - drawn.y0) / canvas.dpi, (max(drawn.y1, title.y1) - inner.y1) / canvas.dpi)
+    margins = slot.left + slot.right + 2 * PAD_INCHES
+    if axes.images:
+        slot.width = width + margins
+    else:
+        slot.inner = (slot.width - margins, height)
+    if title.width / canvas.dpi > slot.width - 2 * PAD_INCHES:
+        text = axes.get_title()
+        axes.set_title("\n".join(textwrap.wrap(text, math.ceil(0.55 * len(text)))))
+
+
+def _fit_names(axes: Axes, width: float) -> None:
+    """Write the names below the axes on several lines, or aslant where a word is too long for that."""
+    names = [" ".join(label.get_text().split()) for label in axes.get_xticklabels()]
+    room = NAME_SHARE * axes.figure.dpi * width / len(names)
+    axes.set_xticks(axes.get_xticks(), names, rotation=0, ha="center")
+    longest = max(axes.get_xticklabels(), key=lambda label: len(label.get_text()))
+    letters = int(room * len(longest.get_text()) / longest.get_window_extent().width)
+    wrapped = ["\n".join(textwrap.wrap(name, max(1, letters), break_long_words=False)) for name in names]
+    axes.set_xticks(axes.get_xticks(), wrapped)
+    if max(label.get_window_extent().width for label in axes.get_xticklabels()) > room:
+        axes.set_xticks(axes.get_xticks(), names, rotation=25, ha="right", rotation_mode="anchor")
+
+
+def _place(canvas: Canvas, slot: _Slot, left: float, baseline: float) -> None:
+    """Put axes above their baseline, and the legend below what is written under them, in inches from the lower left."""
+    all_width, all_height = canvas.get_size_inches()
+    (width, height), start = slot.inner, left + slot.left + PAD_INCHES
+    slot.axes.set_position((start / all_width, baseline / all_height, width / all_width, height / all_height))
+    middle = left + slot.width / 2
+    spare = max(0.0, slot.width / 2 - PAD_INCHES - slot.axes.title.get_window_extent().width / canvas.dpi / 2)
+    title = min(max(start + width / 2, middle - spare), middle + spare)  # over the axes, or as near as it fits
+    slot.axes.title.set_x((title - start) / width)
+    legend = slot.axes.get_legend()
+    if legend is not None:
+        below = baseline - slot.bottom - KEY_PAD_INCHES
+        legend.set_loc("upper center")
+        legend.set_bbox_to_anchor((middle / all_width, below / all_height), canvas.transFigure)
+
+
+def _draw_legend(axes: Axes, handles: Sequence[Artist], width: float) -> None:
+    """Draw the legend in as many columns as fit into a width in inches; `_place` puts it where it belongs."""
+    for columns in range(min(4, len(handles)), 0, -1):
+        legend = axes.legend(handles=handles, ncols=columns)
+        legend.set_in_layout(False)
+        if legend.get_window_extent().width / axes.figure.dpi <= width:
+            return
 
 
 def _draw_matrix(axes: Axes, matrix: Matrix) -> None:
@@ -132,14 +292,23 @@ def _draw_matrix(axes: Axes, matrix: Matrix) -> None:
         for x, cell in enumerate(row):
             if cell.text:
                 colour = "white" if cell.verdict in DARK else "black"
-                axes.text(x, y, cell.text, ha="center", va="center", fontsize=7, color=colour)
-    axes.set_title(matrix.title, fontsize=11)
-    axes.set_xticks(range(len(matrix.column_names)), matrix.column_names, rotation=45, ha="left")
-    axes.set_yticks(range(len(matrix.row_names)), matrix.row_names)
+                axes.text(
+                    x, y, typeset(cell.text), ha="center", va="center_baseline", fontsize=CELL_POINTS, color=colour
+                )
+    axes.set_title(typeset(matrix.title)).set_in_layout(False)
+    axes.set_xticks(
+        range(len(matrix.column_names)),
+        [typeset(name) for name in matrix.column_names],
+        rotation=45,
+        ha="left",
+        rotation_mode="anchor",
+    )
+    axes.set_yticks(range(len(matrix.row_names)), [typeset(name) for name in matrix.row_names])
     axes.set_xticks([x - 0.5 for x in range(len(matrix.column_names) + 1)], minor=True)
     axes.set_yticks([y - 0.5 for y in range(len(matrix.row_names) + 1)], minor=True)
     axes.tick_params(which="both", length=0, top=False, labeltop=True, labelbottom=False)
     axes.grid(visible=False, which="major")
+    axes.set_axisbelow(False)
     axes.grid(which="minor", color="#e9ecef", linewidth=0.8, alpha=1)
     axes.spines[:].set_visible(False)
     shown = {cell.verdict for row in matrix.cells for cell in row}
@@ -148,86 +317,154 @@ def _draw_matrix(axes: Axes, matrix: Matrix) -> None:
         for verdict, colour in VERDICT_COLOURS.items()
         if verdict in shown
     ]
-    axes.legend(handles=keys, loc="upper center", bbox_to_anchor=(0.5, 0), ncols=min(3, len(keys)))
+    _draw_legend(axes, keys, CELL_INCHES[0] * len(matrix.column_names))
 
 
-def _draw(axes: Axes, panel: Panel) -> None:
-    counts = dict.fromkeys(Role, 0)
-    measured = 0
-    for series in panel.series:
-        _draw_series(axes, series, counts[series.role], measured)
-        counts[series.role] += 1
-        measured += series.role in MEASURED
-    axes.set_title(panel.title, fontsize=11, y=1.0)  # where it would be put anyhow, after measuring all ticks
-    axes.set_xlabel(panel.x_label)
-    axes.set_ylabel(panel.y_label)
+def _draw(axes: Axes, panel: Panel, width: float = PANEL_INCHES) -> None:
+    axes.set_title(typeset(panel.title)).set_in_layout(False)
+    axes.set_xlabel(typeset(panel.x_label))
+    axes.set_ylabel(typeset(panel.y_label))
     axes.set_xscale(panel.x_scale)
     if panel.y_scale == "symlog":
         least = min((abs(y) for series in panel.series for y in series.y if y), default=1.0)
         axes.set_yscale("symlog", linthresh=least)
     else:
         axes.set_yscale(panel.y_scale)
+    keys = _draw_all_series(axes, panel)
     axes.autoscale_view()
-    for axis, scale in ((axes.xaxis, panel.x_scale), (axes.yaxis, panel.y_scale)):
-        if scale == "log":
-            low, high = axis.get_view_interval()
-            axis.set_major_locator(LogLocator(subs=WITHIN_DECADES if high < 100 * low else (1.0,), numticks=8))
-        if scale != "linear":
-            axis.set_minor_locator(NullLocator())
-            axis.set_major_formatter(FuncFormatter(_plain_number))
+    _label_ticks(axes.xaxis, panel.x_scale)
+    _label_ticks(axes.yaxis, panel.y_scale)
     if panel.x_names:
-        axes.set_xticks(range(len(panel.x_names)), panel.x_names, rotation=25, ha="right")
+        axes.set_xticks(range(len(panel.x_names)), [typeset(name) for name in panel.x_names])
+        axes.set_xlim(-0.5, len(panel.x_names) - 0.5)
     if panel.y_names:
-        axes.set_yticks(range(len(panel.y_names)), panel.y_names)
+        axes.set_yticks(range(len(panel.y_names)), [typeset(name) for name in panel.y_names])
         axes.set_ylim(-0.6, len(panel.y_names) - 0.4)
-    if len(panel.series) > 1:
-        _draw_legend(axes, panel)
+    if len(keys) > 1:
+        _draw_legend(axes, keys, width - 2 * PAD_INCHES)
 
 
-def _draw_legend(axes: Axes, panel: Panel) -> None:
-    """Draw the legend where it covers no data; above all of them, in room made for it, where there is no such place."""
-    letters = max(len(series.label) for series in panel.series)
-    width, height = KEY_SHARE + LETTER_SHARE * letters, LINE_SHARE * (len(panel.series) + 0.5)
-    in_axes = axes.transScale + axes.transLimits
-    drawn = np.concatenate([in_axes.transform(_along(series)) for series in panel.series])
-    for left, bottom in itertools.product((0.0, (1 - width) / 2, 1 - width), (0.0, (1 - height) / 2, 1 - height)):
-        if not (((drawn - (left, bottom)) >= 0) & (drawn <= (left + width, bottom + height))).all(axis=1).any():
-            axes.legend(loc="best")
-            return
-    bottom, top = axes.get_ylim()
-    if panel.y_scale == "linear" and not panel.y_names:  # a probability has no tick at 1.5
-        axes.set_yticks([tick for tick in axes.get_yticks() if bottom <= tick <= top])
-    scale = axes.yaxis.get_transform()
-    low, high = scale.transform((bottom, top))
-    axes.set_ylim(top=scale.inverted().transform([low + (high - low) / (1 - height)])[0])
-    axes.legend(loc="upper center")
+def _label_ticks(axis: Axis, scale: Scale) -> None:
+    if scale == "log":
+        low, high = axis.get_view_interval()
+        axis.set_major_locator(LogLocator(subs=WITHIN_DECADES if high < 100 * low else (1.0,), numticks=8))
+    if scale != "linear":
+        axis.set_minor_locator(NullLocator())
+        axis.set_major_formatter(FuncFormatter(_plain_number))
 
 
-def _along(series: Series) -> NDArray[np.float64]:
-    """Points of a series and, where a line joins them, between them."""
-    points = np.column_stack([np.asarray(series.x, dtype=float), np.asarray(series.y, dtype=float)])
-    if series.marks_only:
-        return points
-    return np.concatenate([points, *(points[:-1] + share * np.diff(points, axis=0) for share in BETWEEN)])
+def _draw_all_series(axes: Axes, panel: Panel) -> list[Artist]:
+    """Draw the series so that those which touch all show.
+
+    Returns:
+        Their entries in the legend, in the panel's order.
+    """
+    named = bool(panel.x_names or panel.y_names)
+    shown = _side_by_side(axes, panel) if named else panel.series
+    ranks = [
+        0.5 if named and series.marks_only else rank for series, rank in zip(shown, _ranks(axes, panel), strict=True)
+    ]
+    counts, markers = dict.fromkeys(Role, 0), itertools.count()
+    keys: list[Artist] = []
+    for series, rank in zip(shown, ranks, strict=True):
+        keys.append(
+            _draw_series(axes, series, counts[series.role], next(markers) if series.role in MEASURED else 0, rank)
+        )
+        counts[series.role] += 1
+    return keys
 
 
-def _draw_series(axes: Axes, series: Series, of_its_role: int, measured_before: int) -> None:
-    colours = COLOURS[series.role]
-    colour = colours[of_its_role % len(colours)]
-    axes.plot(
+def _ranks(axes: Axes, panel: Panel) -> list[float]:
+    """Where each series is drawn among those that touch it: 0 below all of them, 1 above; ½ if it touches none."""
+    points = _scaled(axes, panel)
+    upwards = [place for role in MEASURED for place, series in enumerate(panel.series) if series.role is role]
+    groups: list[list[int]] = []
+    for place in upwards:
+        touching = [group for group in groups if any(_touch(points[place], points[other]) for other in group)]
+        groups = [group for group in groups if group not in touching]
+        groups.append([*itertools.chain.from_iterable(touching), place])
+    ranks = [0.5] * len(panel.series)
+    for group in groups:
+        for step, place in enumerate(sorted(group, key=upwards.index)):
+            ranks[place] = step / (len(group) - 1) if len(group) > 1 else 0.5
+    return ranks
+
+
+def _touch(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
+    apart = np.abs(one[:, np.newaxis] - other)
+    return bool((apart.max(axis=2) < TOO_NEAR).any())
+
+
+def _scaled(axes: Axes, panel: Panel) -> list[NDArray[np.float64]]:
+    """The points of each series in shares of the panel's ranges, as its scales show them."""
+    both = [
+        np.column_stack(
+            [
+                axis.get_transform().transform(np.asarray(values, dtype=float))
+                for axis, values in ((axes.xaxis, series.x), (axes.yaxis, series.y))
+            ]
+        )
+        for series in panel.series
+    ]
+    extent = np.ptp(np.concatenate(both), axis=0)
+    return [points / np.where(extent > 0, extent, 1) for points in both]
+
+
+def _draw_series(axes: Axes, series: Series, of_its_role: int, measured_before: int, rank: float) -> Artist:
+    colour, line = (choice[series.role][of_its_role % len(choice[series.role])] for choice in (COLOURS, LINES))
+    measured, exact = series.role in MEASURED, series.role is Role.EXACT
+    marker_size, line_width = (float(np.interp(rank, (0, 0.5, 1), sizes)) for sizes in (MARKER_POINTS, LINE_POINTS))
+    every = 1 if series.marks_only else -(-len(series.x) // MOST_MARKERS)
+    (drawn,) = axes.plot(
         series.x,
         series.y,
-        linestyle="" if series.marks_only else LINES[series.role],
-        marker=MARKERS[measured_before % len(MARKERS)] if series.role in MEASURED else "",
-        # Each smaller than the one before it, so that series which coincide all stay visible.
-        markersize=max(3.0, 8.5 - 2.0 * measured_before),
+        linestyle="" if series.marks_only else line,
+        marker=MARKERS[measured_before % len(MARKERS)] if measured else "",
+        markevery=(measured_before % every, every),
+        markersize=marker_size - 0.8 * exact,  # their edges are drawn outside
+        markerfacecolor="white" if exact else colour,
+        markeredgecolor=colour if exact else "white",
+        markeredgewidth=1.2 if exact else 0.5,
         color=colour,
-        linewidth=1.6,
-        label=series.label,
-        zorder=4 if series.role is Role.CEILING else 3,
+        linewidth=line_width if measured else 1.2,
+        label=typeset(series.label),
+        zorder=3 + rank if measured else 5,
     )
     if series.lower and series.upper:
         axes.fill_between(series.x, series.lower, series.upper, color=colour, alpha=0.18, linewidth=0)
+    return drawn
+
+
+def _side_by_side(axes: Axes, panel: Panel) -> list[Series]:
+    """Move marks of several series apart that touch at the same name."""
+    along = 0 if panel.x_names else 1
+    scaled = _scaled(axes, panel)
+    places = [[float(name) for name in (series.x, series.y)[along]] for series in panel.series]
+    at_names: dict[float, list[tuple[float, int, int]]] = {}
+    for number, series in enumerate(panel.series):
+        if series.marks_only:
+            for index, name in enumerate(places[number]):
+                at_names.setdefault(name, []).append((float(scaled[number][index, 1 - along]), number, index))
+    for marks in at_names.values():
+        for group in _touching(sorted(marks)):
+            numbers = sorted({number for _, number, _ in group})
+            step = min(SIDE_STEP, ALL_STEPS / len(numbers))
+            for _, number, index in group:
+                places[number][index] += step * (numbers.index(number) - (len(numbers) - 1) / 2)
+    if panel.x_names:
+        return [replace(series, x=moved) for series, moved in zip(panel.series, places, strict=True)]
+    return [replace(series, y=moved) for series, moved in zip(panel.series, places, strict=True)]
+
+
+def _touching(marks: Sequence[tuple[float, int, int]]) -> Iterator[list[tuple[float, int, int]]]:
+    """Split marks, by their place along the axis, where two that follow each other do not touch."""
+    group = [marks[0]]
+    for mark in marks[1:]:
+        if mark[0] - group[-1][0] >= TOO_NEAR:
+            yield group
+            group = []
+        group.append(mark)
+    yield group
 
 
 def _plain_number(value: float, _position: int) -> str:
@@ -235,5 +472,4 @@ def _plain_number(value: float, _position: int) -> str:
         return f"{value:g}".replace("-", MINUS)
     power = math.floor(math.log10(abs(value)) + 1e-9)
     factor = f"{abs(value) / 10.0**power:.3g}"
-    many = "" if factor == "1" else f"{factor}·"
-    return f"{MINUS if value < 0 else ''}{many}10{str(power).translate(SUPERSCRIPTS)}"
+    return typeset(f"{MINUS if value < 0 else ''}{factor}e{power}")

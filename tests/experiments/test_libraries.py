@@ -16,7 +16,7 @@ from attacklab.attacks import Precision
 from attacklab.findings import Finding, Verdict, environment, read_record
 from attacklab.isolation.targets import ProcessRelease
 from attacklab.reporting.experiment import Settings, load_experiments, run_experiment
-from attacklab.reporting.figures import Panel
+from attacklab.reporting.figures import Cell, Matrix
 from experiments import libraries
 from experiments.common import expected_failures
 from experiments.common.expected_failures import ExpectedFailure, Status, expected, status
@@ -206,17 +206,33 @@ def test_an_environment_that_is_broken_is_told_of_and_hides_no_other(tmp_path: P
     assert "**Could not be loaded**: pydp:laplace in pydp-1.0: there is no program" in libraries.explain_timings(data)
 
 
-def test_the_figure_shows_the_most_that_is_proved_of_each_mechanism(only_numpys_laplace: list[ExpectedFailure]) -> None:
+def test_the_figure_shows_the_gravest_verdict_and_the_most_that_is_proved_of_each_mechanism(
+    only_numpys_laplace: list[ExpectedFailure],
+) -> None:
     only_numpys_laplace.append(failure())
     data = quick_record(libraries)
     (row,) = data["timings"]["rows"]
-    weaker = {**row, "attack": "weaker", "epsilon_lower": 0.5, "verdict": "not detected"}
-    data["timings"]["rows"] = [row, weaker, {**weaker, "mechanism": "gaussian"}]
+    weaker = {**row, "attack": "weaker", "epsilon_lower": 0.59, "verdict": "not detected"}
+    undecided = {**row, "attack": "undecided", "epsilon_lower": 0.9, "verdict": "inconclusive"}
+    data["timings"]["rows"] = [
+        {**weaker, "epsilon_lower": 20.0},
+        {**row, "epsilon_lower": 1.5},
+        {**row, "epsilon_lower": 6.28},
+        {**weaker, "mechanism": "gaussian"},
+        {**undecided, "mechanism": "gaussian"},
+        {**undecided, "version": "other 1", "mechanism": "laplace_legacy"},
+    ]
     (figure,) = libraries.timing_figures(data)
-    (panel,) = figure.panels
-    assert isinstance(panel, Panel)
-    assert panel.y_names == ["gaussian: weaker", "laplace: precision"]
-    assert panel.series[0].x == [row["epsilon_lower"]]
+    (matrix,) = figure.panels
+    assert isinstance(matrix, Matrix)
+    assert matrix.column_names == [row["version"], "other 1"]
+    assert matrix.row_names == ["laplace", "laplace_legacy", "gaussian"]
+    empty = Cell(verdict=Verdict.NOT_APPLICABLE)
+    assert matrix.cells == [
+        [Cell(verdict=Verdict.VIOLATED, text="6.2"), empty],
+        [empty, Cell(verdict=Verdict.INCONCLUSIVE)],
+        [Cell(verdict=Verdict.INCONCLUSIVE), empty],
+    ]
 
 
 # What was measured elsewhere

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from attacklab.findings import Verdict
-from attacklab.reporting.figures import Cell, Figure, Matrix, Panel, Role, Series
+from attacklab.reporting.figures import Cell, Figure, Matrix, Panel, Role, Series, typeset
 
 FIGURE = Figure(
     name="some_figure",
@@ -117,3 +117,23 @@ def test_a_malformed_figure_is_refused() -> None:
 def test_a_series_of_unequal_or_no_points_is_refused(lengths: dict[str, list[float]]) -> None:
     with pytest.raises(ValueError, match="series 's' needs as many y and bounds as x, and at least one"):
         Series(label="s", role=Role.NAIVE, **lengths)
+
+
+@pytest.mark.parametrize(
+    ("plain", "set_in_type"),
+    [
+        ("2^−1074", "2⁻¹⁰⁷⁴"),
+        ("records in [1, 1 + 2^-48]", "records in [1, 1 + 2⁻⁴⁸]"),
+        ("integers near 2^60 cast", "integers near 2⁶⁰ cast"),
+        ("½·e^−t, 2^k and 2^−u", "½·e⁻ᵗ, 2ᵏ and 2⁻ᵘ"),
+        ("δ = 1e-06", "δ = 10⁻⁶"),
+        ("−1.8e+308", "−1.8·10³⁰⁸"),
+        ("5e-3", "5·10⁻³"),
+        ("10e10", "10·10¹⁰"),
+        ("naive_1e5, x1e5 and 0x1e5", "naive_1e5, x1e5 and 0x1e5"),
+        ("bfloat16: 64 doubles, ε = 1.05", "bfloat16: 64 doubles, ε = 1.05"),
+    ],
+)
+def test_powers_are_raised_and_names_are_left_alone(plain: str, set_in_type: str) -> None:
+    assert typeset(plain) == set_in_type
+    assert typeset(set_in_type) == set_in_type
