@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import itertools
 import json
 import re
@@ -16,9 +15,11 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.text import Text
 
 from attacklab.reporting import plots
-from attacklab.reporting.figures import Matrix
+from attacklab.reporting.experiment import load_experiments
+from attacklab.reporting.figures import Figure, Matrix
 
-RECORDS = sorted((Path(__file__).parents[2] / "reports" / "data").glob("*.json"))
+ROOT = Path(__file__).parents[2]
+EXPERIMENTS = load_experiments(ROOT)
 UNRAISED = re.compile(r"\^[\d+−(-]|\de[+−-]?\d")
 
 
@@ -40,11 +41,19 @@ def written_around(axes: Axes) -> list[Text]:
     return [*single, *tick_labels(axes.xaxis), *tick_labels(axes.yaxis)]
 
 
-@pytest.fixture(scope="module", params=RECORDS, ids=lambda path: path.stem)
+def committed(name: str) -> list[Figure]:
+    """The figures of an experiment's committed records: what the seed determines, then what was timed."""
+    paths = (ROOT / "reports" / folder / f"{name}.json" for folder in ("data", "measured"))
+    data, measured = (json.loads(path.read_text(encoding="utf-8")) for path in paths)
+    experiment = EXPERIMENTS[name]
+    return experiment.figures(data) + experiment.timing_figures({**data, "timings": measured["timings"]})
+
+
+@pytest.fixture(scope="module", params=EXPERIMENTS)
 def drawn(request: pytest.FixtureRequest) -> list[Canvas]:
-    """What an experiment draws of its committed record."""
-    figures = importlib.import_module(f"experiments.{request.param.stem}").figures
-    canvases = [plots.draw(figure) for figure in figures(json.loads(request.param.read_text(encoding="utf-8")))]
+    """What an experiment draws of its committed records."""
+    canvases = [plots.draw(figure) for figure in committed(request.param)]
+    assert canvases
     for canvas in canvases:
         canvas.draw_without_rendering()
     return canvases
@@ -95,9 +104,6 @@ def test_the_letters_of_a_figure_are_legible_on_a_page(drawn: list[Canvas]) -> N
 
 
 def test_a_record_of_libraries_is_one_matrix() -> None:
-    from experiments import libraries
-
-    (record,) = (path for path in RECORDS if path.stem == "libraries")
-    (figure,) = libraries.figures(json.loads(record.read_text(encoding="utf-8")))
+    (figure,) = committed("libraries")
     (panel,) = figure.panels
     assert isinstance(panel, Matrix)
