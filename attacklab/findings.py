@@ -341,7 +341,7 @@ def _rounded(bound: float, digits: int, rounding: str) -> str:
 
 
 def _not_json(constant: str) -> float:
-    raise UsageError(f"{constant} is no JSON number")
+    raise UsageError(f"{constant} is not a JSON number")
 
 
 def _plain(value: Any) -> Any:

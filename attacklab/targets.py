@@ -141,7 +141,7 @@ class Target:
             delta: the claimed δ, in [0, 1).
             claim: instead of those two, a claim of any other kind.
             sensitivity: the most that the answer moves between neighbours, in its own unit.
-            noise_scale: λ of Laplace or σ of Gaussian noise, which is no secret; needed where it is not Δ/ε or
+            noise_scale: λ of Laplace or σ of Gaussian noise, which need not be secret; needed where it is not Δ/ε or
                 Δ·√(2·ln(1.25/δ))/ε, for attacks on the noise's low bits.
             name: how to call it; the release's own name by default.
 

@@ -42,15 +42,15 @@ REHEARSING_SHARE = 50
 """A scenario is rehearsed until that takes its share of the seconds, divided by this."""
 
 SLOW_SHARE = 10
-"""Of an attack whose rehearsal takes more than its share of the seconds, divided by this, one scenario is rehearsed."""
+"""An attack has only one scenario rehearsed if that takes more than its share of the seconds, divided by this."""
 
 MISJUDGED = 10
 """A trial is taken to cost no less than this part of the mean that was measured, whatever seems to be a call's cost."""
 
 
 @dataclass(frozen=True, slots=True)
-class Paced:
-    """What an attack came to.
+class TimedAttack:
+    """What one attack found in a timed audit.
 
     Attributes:
         attack: the attack.
@@ -65,7 +65,7 @@ class Paced:
     findings: tuple[Finding, ...]
 
 
-def paced_audit(
+def timed_audit(
     target: Target,
     attacks: Sequence[Attack] = ATTACKS,
     *,
@@ -79,7 +79,7 @@ def paced_audit(
     where: Callable[[Bench], Runner] = Here,
     report: Callable[[Advance], object] = lambda _: None,
     say: Say = lambda _: None,
-) -> list[Paced]:
+) -> list[TimedAttack]:
     """Run attacks against a target for about so long.
 
     Args:
@@ -99,7 +99,7 @@ def paced_audit(
         say: is told, in one line an attack, the measured rate and the trials.
 
     Returns:
-        What each attack came to, in their order; those that were not reached any more are left out.
+        What each attack found, in their order; attacks that were not reached are left out.
 
     Raises:
         ValueError: `seconds`, `trials`, `alpha` or `seed` is out of range.
@@ -134,9 +134,9 @@ def paced_audit(
         for place, turn in enumerate(turns):
             turn.judge(min(trials or turn.affordable(seconds / applying), SHORT_ROUND), share / 2)
             if turn.shows(Verdict.VIOLATED):
-                return [turn.paced() for turn in turns[: place + 1]]
+                return [turn.result() for turn in turns[: place + 1]]
         if any(turn.shows(Verdict.ERROR) for turn in turns):
-            return [turn.paced() for turn in turns]
+            return [turn.result() for turn in turns]
         # An attack whose share was too small for the whole short round stays with that: trials tell the rounds.
         ahead = [turn for turn in turns if turn.goes_on]
     for place, turn in enumerate(ahead):
@@ -146,7 +146,7 @@ def paced_audit(
             turn.judge(most, share / 2 if until_refuted else share)
         if until_refuted and turn.shows(Verdict.VIOLATED):
             break
-    return [turn.paced() for turn in turns]
+    return [turn.result() for turn in turns]
 
 
 def _applies(attack: Attack, target: Target) -> bool:
@@ -185,8 +185,8 @@ class _Turn:
         self._findings = self._judge.findings(self._plan, trials, alpha)
         require_ieee_arithmetic()  # a target may have loaded a library that changed it
 
-    def paced(self) -> Paced:
-        return Paced(self._judge.attack, self.trials, self._alpha, tuple(self._findings))
+    def result(self) -> TimedAttack:
+        return TimedAttack(self._judge.attack, self.trials, self._alpha, tuple(self._findings))
 
     def affordable(self, seconds: float, say: Say = lambda _: None) -> int:
         """How many trials there is time for, at least 1."""

@@ -40,7 +40,7 @@ from attacklab.reporting.experiment import Collected, Settings, measured_here
 from attacklab.reporting.figures import Cell, Figure, Matrix
 from attacklab.statistics.inference import share_of_alpha
 from attacklab.targets import Target
-from attacklab.timed_audit import paced_audit
+from attacklab.timed_audit import timed_audit
 from experiments.common.expected_failures import ExpectedFailure, Status, expected, expected_failures, status
 
 QUESTION = "What do the attacks find in the DP libraries that people use?"
@@ -206,7 +206,7 @@ def _findings(case: Audited, seconds: float, alpha: float, settings: Settings) -
     attacks: Sequence[Attack] = QUICK_ATTACKS if settings.quick else ATTACKS
     target = case.target()
     try:
-        audited = paced_audit(
+        audited = timed_audit(
             target, attacks, seconds=seconds, alpha=alpha, seed=settings.seed, spend_all=True, spec=case.replay()
         )
         return [finding for one in audited for finding in one.findings]

@@ -134,7 +134,7 @@ def _bet_on_middle(target: Target, settings: Settings, alpha: float, *key: int) 
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
-    """Advantage by what is replaced, and against the sensitivity where noise vanishes."""
+    """Advantage for each value that replaces a record, and against the sensitivity where noise vanishes."""
     records = [*map(_named, SPECIAL_RECORDS), "upper bound", "one at 0, others at upper"]
     return [
         Figure(

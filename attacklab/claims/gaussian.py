@@ -21,7 +21,7 @@ class GaussianDP(Claim):
         mu: μ, finite and above 0.
 
     Raises:
-        UsageError: it is out of range, or no number.
+        UsageError: it is out of range, or not a number.
     """
 
     mu: float

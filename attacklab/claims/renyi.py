@@ -185,7 +185,7 @@ class ZeroConcentrated(RenyiClaim):
         rho: ρ, finite and above 0.
 
     Raises:
-        UsageError: it is out of range, or no number.
+        UsageError: it is out of range, or not a number.
     """
 
     rho: float
@@ -234,8 +234,8 @@ class Renyi(RenyiClaim):
         epsilon: the bound of each, as many, finite and above 0.
 
     Raises:
-        UsageError: one of them is out of range or no number, an order stands there twice, or there are not as many of
-            one as of the other.
+        UsageError: one of them is out of range or not a number, an order stands there twice, or there are not as many
+            of one as of the other.
     """
 
     alpha: float | tuple[float, ...]

@@ -25,7 +25,7 @@ from attacklab.findings import Verdict, require_writable
 from attacklab.referee import DEFAULT_ALPHA, DEFAULT_TRIALS, audit
 from attacklab.reporting.progress import progress
 from attacklab.targets import Kind
-from attacklab.timed_audit import paced_audit
+from attacklab.timed_audit import timed_audit
 
 
 def command(
@@ -84,8 +84,8 @@ def command(
     ):
         settings |= {"where": where, "report": report}
         if asked.library is not None and trials is None:
-            paced = paced_audit(loaded, chosen, **settings)
-            findings = [finding for one in paced for finding in one.findings]
+            audited = timed_audit(loaded, chosen, **settings)
+            findings = [finding for one in audited for finding in one.findings]
         else:
             findings = audit(loaded, chosen, trials=trials or DEFAULT_TRIALS, checkpoint=resume, **settings)
     files.write(findings, asked.place)

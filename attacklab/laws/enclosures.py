@@ -59,7 +59,8 @@ def float_below(number: Any) -> float:
 
 def float_above(number: Any) -> float:
     """The smallest float that is at least the given rational (or infinite) number."""
-    return -float_below(-number)
+    nearest = float(number)
+    return math.nextafter(nearest, math.inf) if nearest < number else nearest
 
 
 def normalised(weights: Mapping[Any, Bounds], *, rest: Any = 0) -> Law:

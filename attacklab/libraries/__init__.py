@@ -66,7 +66,7 @@ class Library:
 
 
 def adapter_module(place: str) -> str | None:
-    """The module with a library's targets, by what precedes the colon; None if that is not a library."""
+    """The module with the targets of the library of this name; None if there is no such library."""
     return f"{__name__}.{place}_adapter" if place in NAMES else None
 
 

@@ -151,14 +151,14 @@ def _audited(
         raise RuntimeError(f"{FIXTURE} audits one target per test; parametrise the test to audit several")
     from attacklab.pytest_plugin.report import AuditedTest
     from attacklab.reporting.sarif import Place
-    from attacklab.timed_audit import paced_audit
+    from attacklab.timed_audit import timed_audit
 
     claimed = _claimed(item, target)
     chosen = _registered(run.attacks) if attacks is None else tuple(attacks)
     if not chosen:
         raise UsageError(f"{FIXTURE} was given no attacks; leave attacks= out to run the registered ones")
     alpha = run.alpha / len(run.audits)
-    audited = paced_audit(
+    audited = timed_audit(
         claimed, chosen, seconds=run.seconds, trials=run.trials, alpha=alpha, seed=run.seed, until_refuted=True
     )
     findings: list[Finding] = []

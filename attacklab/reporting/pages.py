@@ -26,9 +26,18 @@ LONGEST_TABLE = 40
 """A table of more rows, its head not counted, is a file of its own beside the page."""
 
 COLUMNS = 4
-"""Of the index."""
+"""How many experiments stand side by side in the index."""
 
 THUMBNAILS = "thumbnails"
+FIGURE = {"name": str, "caption": str}
+DRAWN = {"name": str, "paragraph": str, "figures": [FIGURE]}
+SEEDED_SHAPE = {"experiment": {**DRAWN, "question": str, "seed": int, "quick": bool}}
+MEASURED_SHAPE = {
+    "environment": {"system": str, "machine": str, "python": str, "numpy": str},
+    "experiment": {**DRAWN, "seconds": (int, float), "table": [[str]]},
+}
+"""What pages show of a record: a type, a list of one shape, or an object's shapes by their keys."""
+
 HEAD = ("target", "attack", "findings", "clearest at ε", "advantage", "claim allows", "ε at least")
 
 TEMPLATES = jinja2.Environment(autoescape=False, keep_trailing_newline=True)  # noqa: S701 - Markdown, from our records
@@ -103,27 +112,52 @@ def write_index(reports: Path) -> Path:
         The index's path.
 
     Raises:
-        ValueError: a file there is not a record, or a figure that one names is missing.
+        UsageError: a file there is not a record, lacks what its page shows, or names a figure that is missing.
         OSError: the folder cannot be written.
     """
-    records = [(_read(path), _measured(reports, path)) for path in sorted((reports / DATA).glob("*.json"))]
+    records = [
+        (_read(path, SEEDED_SHAPE), _measured(reports, path)) for path in sorted((reports / DATA).glob("*.json"))
+    ]
     entries = [_write_pages(reports, data, measured) for data, measured in records]
     index = reports / "index.md"
     _write(index, INDEX.render(entries=entries, columns=min(COLUMNS, len(entries) or 1)))
     return index
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path, shape: Mapping[str, Any]) -> dict[str, Any]:
     data = read_record(path)
     if "experiment" not in data:
         raise UsageError(f"{path} is not the record of an experiment; move it elsewhere")
+    fault = _fault(data, shape, "the record")
+    if fault:
+        raise UsageError(f"{path} is malformed: {fault}; run the experiment {path.stem} again")
+    if data["experiment"]["name"] != path.stem:
+        raise UsageError(f"{path} is the record of {data['experiment']['name']!r}; give the file that name")
     return data
+
+
+def _fault(value: Any, shape: Any, place: str) -> str:
+    """The first part of a value that does not have its shape; empty if there is none."""
+    if isinstance(shape, Mapping):
+        if not isinstance(value, Mapping):
+            return f"{place} is not an object"
+        missing = [key for key in shape if key not in value]
+        if missing:
+            return f"{place} lacks {', '.join(missing)}"
+        parts = ((value[key], part, key) for key, part in shape.items())
+    elif isinstance(shape, list):
+        if not isinstance(value, list):
+            return f"{place} is not a list"
+        parts = ((item, shape[0], f"{place}[{number}]") for number, item in enumerate(value))
+    else:
+        return "" if isinstance(value, shape) else f"{place} is {value!r}"
+    return next(filter(None, (_fault(*part) for part in parts)), "")
 
 
 def _measured(reports: Path, data: Path) -> dict[str, Any] | None:
     """What was measured with a record; None for a record from before the two were kept apart."""
     path = reports / MEASURED / data.name
-    return _read(path) if path.is_file() else None
+    return _read(path, MEASURED_SHAPE) if path.is_file() else None
 
 
 def _write_pages(reports: Path, data: dict[str, Any], measured: dict[str, Any] | None) -> str:
@@ -131,14 +165,14 @@ def _write_pages(reports: Path, data: dict[str, Any], measured: dict[str, Any] |
     entry = data["experiment"]
     name = entry["name"]
     timed = measured["experiment"] if measured else {}
-    has_timings = bool(timed.get("paragraph"))
+    has_timings = bool(measured and timed["paragraph"])
     has_page = bool(entry["paragraph"] or entry["figures"] or data["findings"] or not has_timings)
     page, measured_page = reports / f"{name}.md", reports / MEASURED / f"{name}.md"
     if has_page:
         table = _table(summarised(data["findings"]), page, reports / DATA / f"{name}.csv")
         _write(page, PAGE.render(entry=entry, table=table, has_timings=has_timings, is_measured=measured is not None))
     if measured and has_timings:
-        table = _table(timed.get("table", ()), measured_page, reports / MEASURED / f"{name}.csv")
+        table = _table(timed["table"], measured_page, reports / MEASURED / f"{name}.csv")
         known = {"question": entry["question"], "environment": measured["environment"], "has_page": has_page}
         _write(measured_page, MEASURED_PAGE.render(entry=timed, table=table, **known))
     folder, shown = (reports, entry) if has_page else (reports / MEASURED, timed)

@@ -38,7 +38,7 @@ MOST_CHANGES = 32
 
 @dataclass(frozen=True)
 class Witness:
-    """What a search came to.
+    """What a search found.
 
     Attributes:
         pair: the smallest pair that was found to show the flaw.

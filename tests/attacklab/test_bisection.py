@@ -120,7 +120,7 @@ def test_where_steps_grow_or_shrink_steadily_the_largest_is_found(steps: list[in
 
 @given(values=st.lists(st.integers(-1000, 1000), min_size=2, max_size=100))
 def test_of_any_steps_the_one_found_changes_by_at_least_its_share(values: list[int]) -> None:
-    """Of two halves, one changes by at least half of the whole."""
+    """One of two halves changes by at least half of the whole."""
     count = len(values) - 1
     found = steepest_step(lambda low, high: abs(values[high] - values[low]), 0, count)
     assert 0 <= found < count

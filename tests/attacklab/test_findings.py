@@ -133,7 +133,7 @@ def test_numbers_that_json_lacks_are_refused_in_writing_and_in_reading(number: f
         to_text(record([FULL], measured={"x": number}))
     path = tmp_path / "record.json"
     path.write_text(json.dumps(record([], measured={"x": number})))
-    with pytest.raises(ValueError, match=r"record\.json is not JSON: .* is no JSON number"):
+    with pytest.raises(ValueError, match=r"record\.json is not JSON: .* is not a JSON number"):
         read_record(path)
 
 

@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab import timed_audit
 from attacklab.attacks import ATTACKS, GeneratorSeed, Precision, ZeroRounding
 from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.findings import Finding, Verdict
 from attacklab.neighbours import NeighbouringPair
 from attacklab.referee import audit
 from attacklab.targets import Target
-from attacklab.timed_audit import SHORT_ROUND, STEPS, Paced, paced_audit
+from attacklab.timed_audit import SHORT_ROUND, STEPS, TimedAttack, timed_audit
 
 ANSWERS = Precision((0.0, 1.0))
 
@@ -35,9 +34,9 @@ class Slow:
         stop = -np.expm1(-1.0)
         return round(answer) + rng.geometric(stop, trials) - rng.geometric(stop, trials)
 
-    def audited(self, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> list[Paced]:
-        monkeypatch.setattr(timed_audit.time, "perf_counter", lambda: self.seconds)
-        return paced_audit(Target.noise(self, epsilon=1.0), **{"seconds": 3.0, "until_refuted": True, **settings})
+    def audited(self, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> list[TimedAttack]:
+        monkeypatch.setattr("attacklab.timed_audit.time.perf_counter", lambda: self.seconds)
+        return timed_audit(Target.noise(self, epsilon=1.0), **{"seconds": 3.0, "until_refuted": True, **settings})
 
 
 def laplace(answer: float, trials: int, rng: np.random.Generator) -> Any:
@@ -48,11 +47,11 @@ def failing(answer: float, trials: int, rng: np.random.Generator) -> Any:  # noq
     raise ArithmeticError("no")
 
 
-def untimed(audited: Iterable[Paced]) -> list[Finding]:
+def untimed(audited: Iterable[TimedAttack]) -> list[Finding]:
     return [replace(finding, seconds=0.0) for one in audited for finding in one.findings]
 
 
-def verdicts(audited: Iterable[Paced]) -> set[Verdict]:
+def verdicts(audited: Iterable[TimedAttack]) -> set[Verdict]:
     return {finding.verdict for finding in untimed(audited)} - {Verdict.NOT_APPLICABLE}
 
 
@@ -138,7 +137,7 @@ def test_findings_are_those_of_an_audit_with_the_same_trials_and_share_of_alpha(
     target = Target.noise(laplace, epsilon=1.0)
     said: list[str] = []
     attacks = [ZeroRounding(), ANSWERS, GeneratorSeed()]
-    zero_rounding, precision, _ = paced_audit(target, attacks, seconds=0.05, seed=3, say=said.append)
+    zero_rounding, precision, _ = timed_audit(target, attacks, seconds=0.05, seed=3, say=said.append)
     assert len(said) == 2
     assert "precision" in said[0]
     assert precision.trials == int(said[0].rpartition(" ")[2])
@@ -167,7 +166,7 @@ class Never:
 @pytest.mark.parametrize(("until_refuted", "alpha"), [(True, 5e-7), (False, 1e-6)])
 def test_each_round_has_half_of_alpha_where_there_may_be_two(trials: int, until_refuted: bool, alpha: float) -> None:
     target = Target.noise(laplace, epsilon=1.0)
-    (audited,) = paced_audit(target, [Never()], trials=trials, until_refuted=until_refuted)
+    (audited,) = timed_audit(target, [Never()], trials=trials, until_refuted=until_refuted)
     (finding,) = audited.findings
     assert (audited.trials, audited.alpha) == (trials, 1e-6)
     assert finding.alpha == pytest.approx(alpha)
@@ -177,7 +176,7 @@ def test_each_round_has_half_of_alpha_where_there_may_be_two(trials: int, until_
 
 def test_alpha_is_split_over_the_attacks_that_apply() -> None:
     target = Target.noise(laplace, epsilon=1.0)
-    audited = paced_audit(target, [Never("one"), ZeroRounding(), Never("two")], trials=100)
+    audited = timed_audit(target, [Never("one"), ZeroRounding(), Never("two")], trials=100)
     assert [one.alpha for one in audited] == pytest.approx([5e-7] * 3)
     assert [one.findings[0].alpha for one in audited[::2]] == pytest.approx([5e-7] * 2)
 
@@ -191,7 +190,7 @@ def test_attacks_behind_the_one_that_refutes_look_for_nothing_where_that_is_enou
             probed.append(answer)
         return laplace(answer, trials, rng)
 
-    audited = paced_audit(
+    audited = timed_audit(
         Target.noise(release, epsilon=1.0), [ANSWERS, Never()], trials=5_000, until_refuted=until_refuted
     )
     assert audited[0].findings[0].verdict is Verdict.VIOLATED
@@ -207,7 +206,7 @@ def test_scenarios_are_looked_for_once() -> None:
             probed.append(answer)
         return rng.random(trials)
 
-    paced_audit(Target.noise(release, epsilon=1.0), [Never()], trials=5_000, until_refuted=True)
+    timed_audit(Target.noise(release, epsilon=1.0), [Never()], trials=5_000, until_refuted=True)
     assert len(probed) == 1
 
 
@@ -220,7 +219,7 @@ def test_a_target_that_fails_is_asked_once_an_attack_and_ends_in_errors(until_re
         return failing(answer, trials, rng)
 
     target = Target.noise(release, epsilon=1.0)
-    audited = paced_audit(target, [Never("one"), Never("two")], seconds=1.0, until_refuted=until_refuted)
+    audited = timed_audit(target, [Never("one"), Never("two")], seconds=1.0, until_refuted=until_refuted)
     assert [finding.verdict for finding in untimed(audited)] == [Verdict.ERROR] * 2
     assert all("ArithmeticError: no" in finding.reason for finding in untimed(audited))
     assert len(calls) == 2
@@ -229,11 +228,11 @@ def test_a_target_that_fails_is_asked_once_an_attack_and_ends_in_errors(until_re
 @pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf")])
 def test_seconds_out_of_range_are_refused(seconds: float) -> None:
     with pytest.raises(ValueError, match="seconds must be finite and greater than 0"):
-        paced_audit(Target.noise(laplace, epsilon=1.0), seconds=seconds)
+        timed_audit(Target.noise(laplace, epsilon=1.0), seconds=seconds)
 
 
 @pytest.mark.parametrize("until_refuted", [True, False])
 @pytest.mark.parametrize("trials", [0, -5])
 def test_trials_out_of_range_are_refused(trials: int, until_refuted: bool) -> None:
     with pytest.raises(ValueError, match="trials must be at least 1"):
-        paced_audit(Target.noise(laplace, epsilon=1.0), [ANSWERS], trials=trials, until_refuted=until_refuted)
+        timed_audit(Target.noise(laplace, epsilon=1.0), [ANSWERS], trials=trials, until_refuted=until_refuted)

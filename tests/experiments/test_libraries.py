@@ -340,7 +340,7 @@ def test_what_is_measured_here_replaces_what_was_measured_before(
 def test_what_was_measured_elsewhere_is_withheld_once_its_flaw_is_not_listed_as_public(
     only_numpys_laplace: list[ExpectedFailure], tmp_path: Path
 ) -> None:
-    """Of the refuted mechanism nothing else is left either, as of one that is measured here."""
+    """Its other findings go too, as they do for a refuted mechanism that is measured here."""
     only_numpys_laplace += [failure(), KNOWN_ELSEWHERE]
     measured_elsewhere(tmp_path, "precision", "low_bit_laplace")
     with pytest.warns(UserWarning, match=r"NEW FAILURES, withheld until the maintainers know of them: 1, in .*\.md"):

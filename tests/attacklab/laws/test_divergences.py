@@ -147,6 +147,11 @@ def test_the_smallest_epsilon_at_a_delta_is_where_that_delta_is_reached() -> Non
     assert smallest_epsilon(noise, shifted)[0] > 0.69
 
 
+def test_equal_laws_need_an_epsilon_of_zero_which_is_not_negative() -> None:
+    law = clamped_geometric(3, 8)
+    assert [f"{bound:g}" for bound in smallest_epsilon(law, law)] == ["0", "0"]
+
+
 @given(closed_laws, closed_laws)
 def test_the_privacy_loss_is_weighted_by_the_first_law_and_averages_to_the_second(p: Law, q: Law) -> None:
     loss = privacy_loss(p, q)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from attacklab.errors import UsageError
 from attacklab.findings import Estimate, Finding, Verdict, record, to_text, write_whole
 from attacklab.reporting.pages import LONGEST_TABLE, write_index
 from tests.attacklab.test_findings import BARE, FULL
@@ -201,6 +203,36 @@ def test_a_file_that_is_no_experiments_record_is_refused_and_named_and_the_old_p
     with pytest.raises(ValueError, match=rf"{folder}/two\.json"):
         write_index(tmp_path)
     assert {path: path.read_bytes() for path in tmp_path.rglob("*.md")} == pages
+
+
+@pytest.mark.parametrize(
+    ("folder", "changed", "fault"),
+    [
+        ("data", {"figures": [{"name": "one_figure"}]}, r"figures\[0\] lacks caption"),
+        ("data", {"figures": None}, "figures is not a list"),
+        ("data", {"seed": "3"}, "seed is '3'"),
+        ("measured", {"table": [["work", 2]]}, r"table\[0\]\[1\] is 2"),
+        ("measured", {"paragraph": ["It took a while."]}, "paragraph is "),
+    ],
+)
+def test_a_malformed_record_is_told_in_one_line_that_names_the_file_and_the_fault(
+    folder: str, changed: dict[str, Any], fault: str, tmp_path: Path
+) -> None:
+    written(tmp_path, "one", [FULL])
+    measured(tmp_path, "one")
+    path = tmp_path / folder / "one.json"
+    data = json.loads(path.read_text(encoding="utf-8"))
+    data["experiment"] |= changed
+    write_whole(path, to_text(data))
+    with pytest.raises(UsageError, match=rf"{folder}/one\.json is malformed: {fault}.*; run the experiment one again$"):
+        write_index(tmp_path)
+
+
+def test_a_record_in_the_file_of_another_experiment_is_refused(tmp_path: Path) -> None:
+    written(tmp_path, "one", [FULL])
+    (tmp_path / "data" / "one.json").rename(tmp_path / "data" / "two.json")
+    with pytest.raises(UsageError, match=r"two\.json is the record of 'one'; give the file that name"):
+        write_index(tmp_path)
 
 
 def test_a_figure_that_is_missing_is_named(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def test_the_law_of_the_textbooks_test_is_its_closed_form_and_far_above_the_clai
 @pytest.mark.parametrize(("size", "epsilon"), [(1, 1.0), (4, 0.5), (30, 1.0)])
 def test_the_loss_of_sum_over_count_is_that_of_its_density_at_minus_u(size: int, epsilon: float) -> None:
     def density(n: int) -> float:
-        """Of sum/(count·u) at −1, but for a factor: ∫ |c| × the densities of the sum at −c and the count at c."""
+        """The density of sum/(count·u) at −1, up to a factor: ∫ |c| × the densities of sum at −c and count at c."""
 
         def at(count: float) -> float:
             return abs(count) * math.exp(epsilon * (2 * size - abs(-count - n) - abs(count - n)))
