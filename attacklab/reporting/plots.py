@@ -276,7 +276,7 @@ def _place(canvas: Canvas, slot: _Slot, left: float, baseline: float) -> None:
 def _draw_legend(axes: Axes, handles: Sequence[Artist], width: float) -> None:
     """Draw the legend in as many columns as fit into a width in inches; `_place` puts it where it belongs."""
     for columns in range(min(4, len(handles)), 0, -1):
-        legend = axes.legend(handles=handles, ncols=columns)
+        legend = axes.legend(handles=handles, ncols=columns, loc="upper center")  # "best" would search in vain
         legend.set_in_layout(False)
         if legend.get_window_extent().width / axes.figure.dpi <= width:
             return
