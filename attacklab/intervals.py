@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -56,7 +57,7 @@ class Interval:
         return cls(min(one.lower for one in enclosed), max(one.upper for one in enclosed))
 
     def __neg__(self) -> Interval:
-        return Interval(_down(gmpy2.minus, self.upper), _up(gmpy2.minus, self.lower))
+        return Interval(_down(operator.neg, self.upper), _up(operator.neg, self.lower))
 
     def __add__(self, other: Number) -> Interval:
         there = Interval.of(other)
