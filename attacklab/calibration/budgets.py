@@ -19,22 +19,22 @@ from attacklab.intervals import Interval
 
 def total(parts: Sequence[float]) -> Interval:
     """The sum of what was spent: ε of pure DP, or ρ of zCDP."""
-    return Interval.of(sum(map(Fraction, parts), Fraction(0)))
+    return _enclosed(sum(map(Fraction, parts), Fraction(0)))
 
 
 def share(total: float, releases: int) -> Interval:
     """The most that each of m releases may spend."""
-    return Interval.of(Fraction(total) / releases)
+    return _enclosed(Fraction(total) / releases)
 
 
 def remaining(total: float, parts: Sequence[float]) -> Interval:
     """What is left of a total after some were spent."""
-    return Interval.of(Fraction(total) - sum(map(Fraction, parts), Fraction(0)))
+    return _enclosed(Fraction(total) - sum(map(Fraction, parts), Fraction(0)))
 
 
 def ratio(numerator: float, denominator: float) -> Interval:
     """One number by another: the ε of Laplace noise is Δ/s, its scale Δ/ε."""
-    return Interval.of(Fraction(numerator) / Fraction(denominator))
+    return _enclosed(Fraction(numerator) / Fraction(denominator))
 
 
 def composed_delta(delta: float, releases: int) -> Interval:
@@ -59,7 +59,14 @@ def composed_epsilon(epsilon: float, releases: int, delta: float) -> Interval:
     With the k likeliest events of m randomized responses, the ones with the fewest lies, P[E] ≤ e^ε′·Q[E] + δ asks for
     ε′ ≥ ln((P[E] − δ)/Q[E]); the largest of these over all k is the ε′ that is needed.
     """
+    if delta == 0:
+        return _enclosed(Fraction(epsilon) * releases)
     return refined(lambda: _composed_epsilon(epsilon, releases, delta), is_narrow)
+
+
+def _enclosed(number: Fraction) -> Interval:
+    """A rational number, without an error where so many bits hold it."""
+    return refined(lambda: Interval.of(number), lambda interval: bool(interval.lower == interval.upper))
 
 
 def _composed_epsilon(epsilon: float, releases: int, delta: float) -> Interval:

@@ -20,7 +20,6 @@ that ρ (Δ/σ = √(2ρ)), whose δ is known exactly, may be the better witness
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import gmpy2
@@ -40,13 +39,13 @@ FINEST_HALVINGS = 100
 
 def delta(rho: float, epsilon: float) -> Interval:
     """From the largest δ that some ρ-zCDP mechanism is known to have at ε to the least that is known to be enough."""
-    order = _order(rho, Fraction(epsilon))
+    order = best_order(rho, Fraction(epsilon))
     return Interval(_witnessed(rho, Fraction(epsilon), order), _sufficient(rho, Fraction(epsilon), order).upper)
 
 
 def epsilon(rho: float, delta: float) -> Interval:
     """From the largest ε at which some ρ-zCDP mechanism is known not to have δ to the least that is enough."""
-    sufficient = crossing(lambda loss: _sufficient(rho, loss, _order(rho, loss)), delta).upper
+    sufficient = crossing(lambda loss: _sufficient(rho, loss, best_order(rho, loss)), delta).upper
     return Interval(_least_witnessed(rho, delta, sufficient), sufficient)
 
 
@@ -58,7 +57,7 @@ def _least_witnessed(rho: float, delta: float, sufficient: Any) -> Any:
 
     def is_unrefuted(halvings: int) -> bool:
         nearby = enough * (1 - Fraction(1, 1 << halvings))
-        return not _witnessed(rho, nearby, _order(rho, nearby)) > delta
+        return not _witnessed(rho, nearby, best_order(rho, nearby)) > delta
 
     nearest = least(is_unrefuted, 0, FINEST_HALVINGS) - 1
     if nearest == 0:
@@ -66,7 +65,7 @@ def _least_witnessed(rho: float, delta: float, sufficient: Any) -> Any:
     return max(by_gaussian, Interval.of(enough * (1 - Fraction(1, 1 << nearest))).lower)
 
 
-def _order(rho: float, epsilon: Fraction) -> Any:
+def best_order(rho: float, epsilon: Fraction) -> Any:
     """The λ at which the bound from above is least, nearly: any other λ gives a bound as valid."""
     with gmpy2.context(precision=ORDER_BITS):
         concentration, loss = gmpy2.mpfr(rho), gmpy2.mpfr(gmpy2.mpq(epsilon))
@@ -91,30 +90,40 @@ def _sufficient(rho: float, epsilon: Fraction, order: Any) -> Interval:
 
 def _witnessed(rho: float, epsilon: Fraction, order: Any) -> Any:
     """The largest δ at ε that a witness is certified to have."""
-    at, loss = Interval(order, order), Interval.of(epsilon)
-    enough_loss = refined(lambda: loss + ((at + 1) / at).log(), is_narrow).lower
     signal = refined(lambda: (Interval.of(rho) * 2).sqrt(), is_narrow)
     by_gaussian = refined(lambda: gaussian.delta_at(epsilon, signal), is_narrow).lower
+    witness = two_answers(rho, epsilon, order)
+    if witness is None:
+        return by_gaussian
+    probability, loss = witness
+    return max(by_gaussian, (probability * -(Interval.of(epsilon) - loss).expm1()).lower)
+
+
+def two_answers(rho: float, epsilon: Fraction, order: Any) -> tuple[Interval, Interval] | None:
+    """The likeliest first answer for which the mechanism with two answers is certified to be ρ-zCDP.
+
+    Args:
+        rho: ρ.
+        epsilon: the ε at which its δ is to be large.
+        order: the λ at which the bound from above is least.
+
+    Returns:
+        p and t, single numbers; None where no certificate was found.
+    """
+    at = Interval(order, order)
+    nearest = (((at + 1) / at).log() + epsilon).lower
+    if not nearest > rho:
+        return None
+    loss = Interval(nearest, nearest)
+    gap = loss - rho
     for part in NEARNESS:  # the nearest that is certified has the most
-        two_answers = refined(partial(_two_answers, rho, epsilon, enough_loss, part), is_narrow).lower
-        if two_answers > 0:
-            return max(by_gaussian, two_answers)
-    return by_gaussian
-
-
-def _two_answers(rho: float, epsilon: Fraction, loss: Any, part: float) -> Interval:
-    """The δ at ε of the mechanism with two answers, one of privacy loss `loss`; 0 where it is not certified."""
-    nothing, most = Interval.of(0), Interval(loss, loss)
-    if not loss > rho:
-        return nothing
-    start = ((most - rho) / rho * (0.5 * (1 - part))).lower
-    from_here = _exponent(Interval(start, start), rho)
-    gap = most - rho
-    likely = ((-(gap * gap) / (Interval.of(rho) * 4)).exp() * -(-from_here).expm1()).lower
-    probability = Interval(likely, likely)
-    if not (0 < likely < 1) or not is_concentrated(probability, most, rho, start):
-        return nothing
-    return probability * -(Interval.of(epsilon) - most).expm1()
+        start = (gap / rho * (0.5 * (1 - part))).lower
+        from_here = _exponent(Interval(start, start), rho)
+        likely = ((-(gap * gap) / (Interval.of(rho) * 4)).exp() * -(-from_here).expm1()).lower
+        probability = Interval(likely, likely)
+        if 0 < likely < 1 and is_concentrated(probability, loss, rho, start):
+            return probability, loss
+    return None
 
 
 def is_concentrated(probability: Interval, loss: Interval, rho: float, start: Any) -> bool:

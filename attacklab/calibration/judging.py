@@ -61,8 +61,12 @@ def _finding(about: Quantity, function: Callable[..., object], name: str, argume
     if number is None:
         shown = "NaN" if isinstance(answer, Real) and answer != answer else described(answer)
         return found(Verdict.ERROR, f"the formula returned {shown}; it must return one double")
-    bound = about.bound(arguments) + 0  # at the precision of records
-    return found(*_judged(about, number, bound), number, bound)
+    exact = about.bound(arguments)
+    for bound in (exact + 0, exact):  # as short as decides
+        verdict, reason = _judged(about, number, bound)
+        if verdict is not Verdict.INCONCLUSIVE:
+            break
+    return found(verdict, reason, number, bound)
 
 
 def _double(answer: object) -> float | None:
@@ -78,7 +82,7 @@ def _double(answer: object) -> float | None:
 
 def _judged(about: Quantity, number: float, bound: Interval) -> tuple[Verdict, str]:
     is_small = about.unsafe is Unsafe.TOO_SMALL
-    known = f"{about.meaning} lies in {bound}"
+    known = f"{about.meaning} lies in [{bound.lower:.20Dg}, {bound.upper:.20Ug}]"
     if number < bound.lower if is_small else number > bound.upper:
         return Verdict.VIOLATED, f"{number!r} is {about.unsafe}{_shortfall(number, bound, is_small)}: {known}"
     if number >= bound.upper if is_small else number <= bound.lower:

@@ -76,6 +76,7 @@ _SMALL, _LARGE = Unsafe.TOO_SMALL, Unsafe.TOO_LARGE
 _BALLE = "Balle and Wang 2018, theorem 8"
 _ZCDP = "Canonne, Kamath and Steinke 2020, proposition 12; the mechanism with two answers of docs/calibration.md"
 _STABILITY = "Korolova et al. 2009; Rogers 2023, algorithm 1"
+_BETWEEN = "one between two integers acts as the larger"
 _KAIROUZ = "Kairouz, Oh and Viswanath 2015, theorem 3.3"
 
 QUANTITIES: tuple[Quantity, ...] = (
@@ -201,7 +202,7 @@ QUANTITIES: tuple[Quantity, ...] = (
     ),
     Quantity(
         "laplace_threshold",
-        "the least threshold on counts with discrete Laplace noise that keeps δ",
+        f"where thresholds on counts with discrete Laplace noise begin to keep δ ({_BETWEEN})",
         _SMALL,
         grids.laplace_threshold(),
         tails.laplace_threshold,
@@ -209,7 +210,7 @@ QUANTITIES: tuple[Quantity, ...] = (
     ),
     Quantity(
         "gaussian_threshold",
-        "the least threshold on counts with discrete Gaussian noise that keeps δ",
+        f"where thresholds on counts with discrete Gaussian noise begin to keep δ ({_BETWEEN})",
         _SMALL,
         grids.gaussian_threshold(),
         tails.gaussian_threshold,
