@@ -190,4 +190,4 @@ def composed_epsilon() -> tuple[dict[str, Any], ...]:
 
 
 def _named(names: str, rows: Iterable[tuple[Any, ...]]) -> tuple[dict[str, Any], ...]:
-    return tuple(dict(zip(names.split(), row, strict=True)) for row in rows)
+    return tuple(dict(zip(names.split(), row, strict=True)) for row in dict.fromkeys(rows))

@@ -11,7 +11,7 @@ from attacklab.findings import Verdict
 from experiments.calibration_formulas import NAIVE, SOUND
 
 NAMES = [one.name for one in QUANTITIES]
-SLOW = {"gaussian_sigma": 5, "gaussian_epsilon": 4, "zcdp_epsilon": 2, "gaussian_composed_epsilon": 2}
+SLOW = {"gaussian_sigma": 5, "gaussian_epsilon": 4, "zcdp_epsilon": 4, "gaussian_composed_epsilon": 2}
 """Of these only every n-th set of arguments is asked for."""
 
 TIGHT = sorted(
