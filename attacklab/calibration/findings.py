@@ -8,6 +8,7 @@ a shortfall of less than one unit in the last place is told: they stand as an in
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -80,6 +81,25 @@ class CalibrationFinding:
             )
         except (TypeError, AttributeError, ValueError) as error:
             raise UsageError(f"not a calibration finding: {error}") from error
+
+    @property
+    def deviation(self) -> float:
+        """How far the number is on the unsafe side at least, as a part of the bound; 0 where it is not refuted."""
+        if self.verdict is not Verdict.VIOLATED or self.returned is None or self.bound is None:
+            return 0.0
+        return deviation(self.returned, self.bound)
+
+
+def deviation(number: float, bound: Interval) -> float:
+    """How far a number is from a bound at least, as a part of its nearer end; 0 inside of it."""
+    if bound.lower <= number <= bound.upper:
+        return 0.0
+    is_below = number < bound.lower
+    end = bound.lower if is_below else bound.upper
+    if end == 0 or not math.isfinite(number):
+        return math.inf
+    nearest = Interval(end, end)
+    return ((nearest - number if is_below else number - nearest) / Interval(abs(end), abs(end))).below()
 
 
 def encoded(parameters: Mapping[str, Argument]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from numbers import Real
 
-from attacklab.calibration.findings import CalibrationFinding
+from attacklab.calibration.findings import CalibrationFinding, deviation
 from attacklab.calibration.quantities import Arguments, Quantity, Unsafe, quantity
 from attacklab.errors import LabFault
 from attacklab.findings import Verdict
@@ -84,17 +84,8 @@ def _judged(about: Quantity, number: float, bound: Interval) -> tuple[Verdict, s
     is_small = about.unsafe is Unsafe.TOO_SMALL
     known = f"{about.meaning} lies in [{bound.lower:.20Dg}, {bound.upper:.20Ug}]"
     if number < bound.lower if is_small else number > bound.upper:
-        return Verdict.VIOLATED, f"{number!r} is {about.unsafe}{_shortfall(number, bound, is_small)}: {known}"
+        part = f"{deviation(number, bound):.1e}"
+        return Verdict.VIOLATED, f"{number!r} is {about.unsafe} by at least {part} of the bound: {known}"
     if number >= bound.upper if is_small else number <= bound.lower:
         return Verdict.PROVED, f"{number!r} is safe: {known}"
     return Verdict.INCONCLUSIVE, f"neither proved safe nor unsafe: {known}, and so does {number!r}"
-
-
-def _shortfall(number: float, bound: Interval, is_small: bool) -> str:
-    """How far a number is on the unsafe side at least, as a part of the bound; nothing where the bound is 0."""
-    nearest = bound.lower if is_small else bound.upper
-    if not math.isfinite(number) or not 0 < abs(nearest) < math.inf:
-        return ""
-    end = Interval(nearest, nearest)
-    part = ((end - number if is_small else Interval.of(number) - end) / Interval(abs(nearest), abs(nearest))).below()
-    return f" by {part:.1e} of the bound"
