@@ -65,6 +65,7 @@ def test_what_is_publicly_known_is_listed_with_its_link(
     assert "of 1 sound ones none is accused" in " ".join(page.split()).lower()
 
 
+@pytest.mark.slow
 def test_a_quick_run_finds_the_naive_formulas_and_asks_no_library() -> None:
     collected = calibration.collect(Settings(quick=True))
     own = collected.measured["own"]

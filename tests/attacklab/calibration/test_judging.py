@@ -31,6 +31,16 @@ def test_a_number_on_the_unsafe_side_is_a_finding_with_both_numbers() -> None:
     assert finding.parameters == EPSILON[0]
 
 
+def test_a_refuted_number_deviates_by_a_part_of_the_bound() -> None:
+    half = judged(lambda scale, sensitivity: sensitivity / scale / 2)
+    assert half.deviation == pytest.approx(0.5, rel=1e-12)
+    assert judged(lambda **_: 1.0).deviation == 0.0
+    spent = {"total": 1.0, "parts": (0.5, 0.5)}
+    [nothing_left] = calibrate("budget_remaining", lambda **_: 0.1, name="x", grid=[spent])
+    assert nothing_left.verdict is Verdict.VIOLATED
+    assert nothing_left.deviation == math.inf
+
+
 def test_the_neighbour_above_is_proved_safe() -> None:
     finding = judged(lambda scale, sensitivity: math.nextafter(sensitivity / scale, 1))
     assert finding.verdict is Verdict.PROVED
