@@ -9,10 +9,12 @@ with Correct Rounding'.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Rational
@@ -23,7 +25,19 @@ import gmpy2
 Number: TypeAlias = "Interval | Rational | Fraction | float | int"
 
 PRECISION = 192
-"""Bits of the significand of either end."""
+"""Bits of the significand of either end, unless `precision` says otherwise."""
+
+_precision: ContextVar[int] = ContextVar("precision", default=PRECISION)
+
+
+@contextlib.contextmanager
+def precision(bits: int) -> Iterator[None]:
+    """Compute with ends of so many bits inside a `with` block, for differences in which most of them cancel."""
+    before = _precision.set(bits)
+    try:
+        yield
+    finally:
+        _precision.reset(before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +82,8 @@ class Interval:
 
     def __mul__(self, other: Number) -> Interval:
         there = Interval.of(other)
+        if self.lower >= 0 and there.lower >= 0:  # as below, by two products instead of eight
+            return Interval(_down(_product, self.lower, there.lower), _up(_product, self.upper, there.upper))
         ends = list(itertools.product((self.lower, self.upper), (there.lower, there.upper)))
         return Interval(min(_down(_product, *pair) for pair in ends), max(_up(_product, *pair) for pair in ends))
 
@@ -147,12 +163,12 @@ class Interval:
 
 
 def _down(function: Callable[..., Any], *arguments: Any) -> Any:
-    with gmpy2.context(precision=PRECISION, round=gmpy2.RoundDown):
+    with gmpy2.context(precision=_precision.get(), round=gmpy2.RoundDown):
         return function(*arguments)
 
 
 def _up(function: Callable[..., Any], *arguments: Any) -> Any:
-    with gmpy2.context(precision=PRECISION, round=gmpy2.RoundUp):
+    with gmpy2.context(precision=_precision.get(), round=gmpy2.RoundUp):
         return function(*arguments)
 
 

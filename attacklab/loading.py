@@ -65,6 +65,20 @@ def load_target(spec: str, *, kind: Kind | None = None, epsilon: float | None = 
     return replace(target, version=_version(module)) if target.version == "unknown" else target
 
 
+def load_function(spec: str) -> Callable[..., Any]:
+    """Load a plain function by its name, `path/to/file.py:name` or `package.module:name`.
+
+    Raises:
+        ValueError: the name cannot be found or cannot be called; the message says what to write instead.
+    """
+    place, name = place_and_name(spec)
+    found = getattr(_module(place), name, None)
+    if not callable(found):
+        raise UsageError(f"{spec} is {described(found)}, not a function; name one that {place} defines")
+    function: Callable[..., Any] = found
+    return function
+
+
 def place_and_name(spec: str) -> tuple[str, str]:
     """Split a target's name into its file, module or library, and the name in that.
 

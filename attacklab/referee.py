@@ -255,7 +255,8 @@ class _Trial:
         detectable = None if assessment.violated else self._detectable(judged, assessment, alpha)
         verdict, reason = _verdict(assessment, judged.delta, detectable, claim.ceiling)
         if verdict is Verdict.NOT_DETECTED and needed is not None and needed > self.trials:
-            reason += f"; at the rates seen so far, about {needed:,} trials would refute the claim; raise --trials"
+            about = float(f"{needed:.2g}")
+            reason += f"; at the rates seen so far, about {about:,.0f} trials would refute the claim; raise --trials"
         return self._finding(
             verdict,
             reason,

@@ -125,14 +125,7 @@ class ChildProcess:
         """
         seconds = self._limits.seconds
         deadline = time.monotonic() + seconds
-        self._read_answer()
-        self._require_nothing_left("before the request")
-        self._request = memoryview(request)
-        self._selector.register(self._stdin, selectors.EVENT_WRITE, ChildProcess._write_request)
-        line = self._line(seconds, deadline)
-        if self._request:
-            raise ChildError(ChildFailure.GARBAGE, "it answered before it had read the request")
-        answer = read_answer(line, trials)
+        answer = read_answer(self._answered(request, seconds, deadline), trials)
         if isinstance(answer, Frame):
             size = answer.size
             self._wait(lambda: len(self._answer) >= size, seconds, deadline)
@@ -140,6 +133,26 @@ class ChildProcess:
             answer = answer.outputs(content)
         self._require_nothing_left("after the answer")
         return answer
+
+    def ask_line(self, request: bytes) -> bytes:
+        """Send one line and read the one line that answers it, without the newline.
+
+        Raises:
+            ChildError: the process did not answer with one line; the message says how.
+        """
+        line = self._answered(request, self._limits.seconds, time.monotonic() + self._limits.seconds)
+        self._require_nothing_left("after the answer")
+        return line
+
+    def _answered(self, request: bytes, seconds: float, deadline: float) -> bytes:
+        self._read_answer()
+        self._require_nothing_left("before the request")
+        self._request = memoryview(request)
+        self._selector.register(self._stdin, selectors.EVENT_WRITE, ChildProcess._write_request)
+        line = self._line(seconds, deadline)
+        if self._request:
+            raise ChildError(ChildFailure.GARBAGE, "it answered before it had read the request")
+        return line
 
     def _line(self, seconds: float, deadline: float) -> bytes:
         searched = 0

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from attacklab.claims import Claim, Renyi, ZeroConcentrated
-from attacklab.claims.renyi import Cut, RenyiClaim
+from attacklab.claims.cuts import Cut
+from attacklab.claims.renyi import RenyiClaim
 from attacklab.errors import UsageError, UsageTypeError
 from attacklab.intervals import Interval
 

@@ -1,0 +1,93 @@
+"""Budgets that add up: exact sums of floats, and what m releases keep together.
+
+Sources: Kairouz, Oh and Viswanath 2015, 'The Composition Theorem for Differential Privacy', theorem 3.3 and section 3:
+the least ε′ of m releases that are ε-DP each is that of m randomized responses; m releases that are (ε, δ)-DP each have
+at mε the least δ′ = 1 − (1 − δ)^m.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import gmpy2
+
+from attacklab.calibration.refinement import is_narrow, refined
+from attacklab.intervals import Interval
+
+
+def total(parts: Sequence[float]) -> Interval:
+    """The sum of what was spent: ε of pure DP, or ρ of zCDP."""
+    return _enclosed(sum(map(Fraction, parts), Fraction(0)))
+
+
+def share(total: float, releases: int) -> Interval:
+    """The most that each of m releases may spend."""
+    return _enclosed(Fraction(total) / releases)
+
+
+def remaining(total: float, parts: Sequence[float]) -> Interval:
+    """What is left of a total after some were spent."""
+    return _enclosed(Fraction(total) - sum(map(Fraction, parts), Fraction(0)))
+
+
+def ratio(numerator: float, denominator: float) -> Interval:
+    """One number by another: the ε of Laplace noise is Δ/s, its scale Δ/ε."""
+    return _enclosed(Fraction(numerator) / Fraction(denominator))
+
+
+def composed_delta(delta: float, releases: int) -> Interval:
+    """The least δ′ at mε of m releases that are (ε, δ)-DP each."""
+    return any_of(Interval.of(delta), releases)
+
+
+def any_of(probability: Interval, tries: int) -> Interval:
+    """1 − (1 − p)^m as p·(1 + (1 − p) + … + (1 − p)^(m−1)), in which nothing cancels, by doubling m."""
+    missed = 1 - probability
+    power, total = Interval.of(1), Interval.of(0)
+    for bit in bin(tries)[2:]:
+        power, total = power * power, total + power * total
+        if bit == "1":
+            power, total = power * missed, total * missed + 1
+    return probability * total
+
+
+def composed_epsilon(epsilon: float, releases: int, delta: float) -> Interval:
+    """The least ε′ at which m releases that are ε-DP each are (ε′, δ)-DP together.
+
+    With the k likeliest events of m randomized responses, the ones with the fewest lies, P[E] ≤ e^ε′·Q[E] + δ asks for
+    ε′ ≥ ln((P[E] − δ)/Q[E]); the largest of these over all k is the ε′ that is needed.
+    """
+    if delta == 0:
+        return _enclosed(Fraction(epsilon) * releases)
+    return refined(lambda: _composed_epsilon(epsilon, releases, delta), is_narrow)
+
+
+def _enclosed(number: Fraction) -> Interval:
+    """A rational number, without an error where so many bits hold it."""
+    return refined(lambda: Interval.of(number), lambda interval: bool(interval.lower == interval.upper))
+
+
+def _composed_epsilon(epsilon: float, releases: int, delta: float) -> Interval:
+    odds = Interval.of(epsilon).exp()
+    lie = 1 / (odds + 1)
+    smallest = Interval.of(1)
+    for _ in range(releases):
+        smallest = smallest * lie
+    ratios = [Interval.of(1)]
+    for _ in range(releases):
+        ratios.append(ratios[-1] * odds)
+    first = second = Interval.of(0)
+    lower = upper = gmpy2.mpfr(0)
+    for lies in range(releases + 1):
+        ways = smallest * math.comb(releases, lies)
+        first = first + ways * ratios[releases - lies]
+        second = second + ways * ratios[lies]
+        excess = first - delta
+        if excess.upper <= 0:
+            continue
+        needed = Interval(max(excess.lower, gmpy2.mpfr(0)), excess.upper) / second
+        logarithm = needed.log()
+        lower, upper = max(lower, logarithm.lower), max(upper, logarithm.upper)
+    return Interval(lower, upper)

@@ -1,0 +1,52 @@
+"""The Gaussian mechanism: what δ it has at an ε, exactly, and what follows for its noise scale.
+
+Source: Balle and Wang 2018, 'Improving the Gaussian Mechanism for Differential Privacy', theorem 8: the mechanism with
+sensitivity Δ and standard deviation σ is (ε, δ)-DP if and only if Φ(Δ/2σ − εσ/Δ) − e^ε·Φ(−Δ/2σ − εσ/Δ) ≤ δ. The
+composition of m of them has the same privacy loss as one with σ/√m (Dong, Roth and Su 2022, corollary 3.3).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from attacklab.calibration.refinement import crossing, is_kept, is_narrow, refined
+from attacklab.intervals import Interval, Number
+
+
+def delta_at(epsilon: Number, signal: Interval) -> Interval:
+    """The δ at ε of the Gaussian mechanism whose Δ/σ is `signal`, with whatever precision is set."""
+    half, shift = signal * 0.5, Interval.of(epsilon) / signal
+    difference = (shift - half).normal_tail() - Interval.of(epsilon).exp() * (shift + half).normal_tail()
+    return Interval(max(difference.lower, type(difference.lower)(0)), difference.upper)
+
+
+def delta(epsilon: float, sigma: float, sensitivity: float) -> Interval:
+    """The least δ at which the Gaussian mechanism is (ε, δ)-DP."""
+    return refined(lambda: delta_at(epsilon, Interval.of(sensitivity) / sigma), is_narrow)
+
+
+def sigma(epsilon: float, delta: float, sensitivity: float) -> Interval:
+    """The least σ at which the Gaussian mechanism is (ε, δ)-DP."""
+    return crossing(lambda scale: delta_at(epsilon, Interval.of(sensitivity) / scale), delta)
+
+
+def epsilon(delta: float, sigma: float, sensitivity: float) -> Interval:
+    """The least ε at which the Gaussian mechanism is (ε, δ)-DP."""
+    return composed_epsilon(delta, sigma, sensitivity, 1)
+
+
+def composed_epsilon(delta: float, sigma: float, sensitivity: float, releases: int) -> Interval:
+    """The least ε at which m releases of the Gaussian mechanism are (ε, δ)-DP together."""
+    return least_epsilon(delta, Interval.of(releases).sqrt() * sensitivity / sigma)
+
+
+def least_epsilon(delta: float, signal: Interval) -> Interval:
+    """The least ε at which the Gaussian mechanism whose Δ/σ is `signal` is (ε, δ)-DP."""
+    if is_kept(lambda: delta_at(0, signal), delta):
+        return Interval.of(0)
+    return crossing(lambda loss: delta_at(loss, signal), delta)
+
+
+def rho(sigma: float, sensitivity: float) -> Interval:
+    """The least ρ at which the Gaussian mechanism is ρ-zCDP: Δ²/2σ² (Bun and Steinke 2016, proposition 1.6)."""
+    return Interval.of((Fraction(sensitivity) / Fraction(sigma)) ** 2 / 2)

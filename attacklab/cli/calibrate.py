@@ -1,0 +1,120 @@
+"""`attacklab calibrate`: the arithmetic between a claim and a noise scale, held to certified bounds."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from attacklab.calibration import QUANTITIES, CalibrationFinding, ProgramFormula, Quantity, calibrate, quantity, record
+from attacklab.cli.messages import say
+from attacklab.cli.status import Status
+from attacklab.errors import UsageError
+from attacklab.findings import WORST_FIRST, Verdict, require_writable, to_text, write_whole
+from attacklab.isolation.process import DEFAULT_SECONDS, Limits
+from attacklab.loading import load_function
+
+LIST = "list"
+SHOWN = 10
+"""Findings of one verdict that are printed; `--json` writes all."""
+
+STYLES = {Verdict.VIOLATED: "bold red", Verdict.ERROR: "bold yellow", Verdict.INCONCLUSIVE: "yellow"}
+
+
+def command(
+    about: Annotated[
+        str, typer.Argument(metavar="QUANTITY", help="What the formula computes; list shows what there is.")
+    ] = LIST,
+    target: Annotated[
+        str | None, typer.Argument(metavar="TARGET", help="path/file.py:function or package.module:function")
+    ] = None,
+    command: Annotated[
+        str | None, typer.Option("--exec", help="A program that computes the formula, in any language.")
+    ] = None,
+    seconds: Annotated[float, typer.Option(help="Timeout of a request to the program, in seconds.")] = DEFAULT_SECONDS,
+    json: Annotated[str | None, typer.Option(help="Write the findings to this file, or - for standard output.")] = None,
+) -> None:
+    """Hold a formula between a claim and a noise scale to certified bounds."""
+    if about == LIST:
+        if target is not None or command is not None:
+            raise UsageError("list takes no formula; name a quantity before it")
+        Console(markup=False, highlight=False).print(_quantities())
+        return
+    known = quantity(about)
+    file = None if json in (None, "-") else Path(str(json))
+    if file is not None:
+        require_writable(file)
+    with _formula(known, target, command, seconds) as formula:
+        findings = calibrate(known, formula, name=str(target or command))
+    text = to_text(record(findings))
+    if json == "-":
+        typer.echo(text, nl=False)
+    else:
+        _print(known, findings)
+        if file is not None:
+            write_whole(file, text)
+    raise typer.Exit(_status(findings))
+
+
+@contextlib.contextmanager
+def _formula(
+    about: Quantity, target: str | None, command: str | None, seconds: float
+) -> Iterator[Callable[..., object]]:
+    if (target is None) == (command is None):
+        raise UsageError(f"give the formula of {about.signature}: a TARGET, or a program after --exec")
+    if target is not None:
+        yield load_function(target)
+        return
+    try:
+        words = shlex.split(str(command))
+    except ValueError as error:
+        raise UsageError(f"--exec {command}: {str(error).lower()}; quote the command as a shell would") from error
+    program = ProgramFormula(words, about.name, Limits(seconds=seconds))
+    try:
+        yield program
+    finally:
+        program.close()
+
+
+def _status(findings: Sequence[CalibrationFinding]) -> Status:
+    verdicts = {finding.verdict for finding in findings}
+    if Verdict.ERROR in verdicts:
+        return Status.FAILED
+    if Verdict.VIOLATED in verdicts:
+        return Status.REFUTED
+    if verdicts == {Verdict.NOT_APPLICABLE}:
+        say("nothing was calibrated: the formula refused all arguments; look at one of its messages with --json -")
+        return Status.FAILED
+    return Status.OK
+
+
+def _quantities() -> Table:
+    table = Table("quantity", "certified", "unsafe", "asked", box=None)
+    for one in QUANTITIES:
+        table.add_row(one.signature, one.meaning, str(one.unsafe), str(len(one.grid)))
+    return table
+
+
+def _print(about: Quantity, findings: Sequence[CalibrationFinding]) -> None:
+    console = Console(markup=False, highlight=False, soft_wrap=True)
+    for verdict in (one for one in WORST_FIRST if one not in (Verdict.PROVED, Verdict.NOT_APPLICABLE)):
+        found = [one for one in findings if one.verdict is verdict]
+        for one in found[:SHOWN]:
+            given = ", ".join(f"{name}={value!r}" for name, value in one.parameters.items())
+            console.print(
+                Text.assemble((str(verdict), STYLES.get(verdict, "")), f" {about.name}({given}): {one.reason}")
+            )
+        if len(found) > SHOWN:
+            console.print(f"… and {len(found) - SHOWN} more {verdict}; --json FILE writes all")
+    counted = ", ".join(
+        f"{count} {verdict}" for verdict in WORST_FIRST if (count := sum(one.verdict is verdict for one in findings))
+    )
+    console.print(f"{findings[0].name}, {len(findings)} sets of arguments: {counted}")
+    console.print(f"bound: {about.meaning} ({about.source})")
