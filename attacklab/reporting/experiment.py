@@ -149,7 +149,9 @@ def load_experiments(root: Path) -> dict[str, Experiment]:
         )
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
-    names = sorted(path.stem for path in folder.glob("*.py") if path.stem != "__init__")
+    names = sorted(path.stem for path in folder.glob("*.py") if path.is_file() and path.stem != "__init__")
+    if not names:
+        raise UsageError(f"no experiment in {FOLDER}/; add a module NAME.py to it")
     return {name: _experiment(name, importlib.import_module(f"{FOLDER}.{name}")) for name in names}
 
 

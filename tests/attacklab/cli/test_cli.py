@@ -271,10 +271,11 @@ def test_a_failure_of_the_system_is_told_with_its_file(
     assert attacklab(f"audit some_targets.py:sound {NOISE}") == (2, "", f"attacklab: {told}\n")
 
 
-def test_a_file_that_cannot_be_read_is_named(attacklab: Any, folder: Path) -> None:
+def test_a_folder_that_is_named_as_a_module_is_not_an_experiment(attacklab: Any, folder: Path) -> None:
+    (folder / "pyproject.toml").write_text('[tool.attacklab]\nexperiments = "experiments"\n')
     (folder / "experiments" / "odd.py").mkdir(parents=True)
-    told = f"attacklab: {folder / 'experiments' / 'odd.py'}: Is a directory\n"
-    assert attacklab("run") == (2, "", told)
+    assert attacklab("run") == (2, "", "attacklab: no experiment in experiments/; add a module NAME.py to it\n")
+    assert not (folder / "reports").exists()
 
 
 def test_a_dict_that_names_its_target_keeps_that_name(attacklab: Any) -> None:

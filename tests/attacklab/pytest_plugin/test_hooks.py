@@ -64,7 +64,7 @@ def test_a_leaking_mechanism_fails_with_pair_event_counts_and_bound(pytester: py
     result.assert_outcomes(failed=1, deselected=1)
     result.stdout.fnmatch_lines(
         [
-            "leaking does not keep its claim (ε = 1.0, δ = 0.0)",
+            "leaking does not keep its claim (ε = 1.0)",
             "low_bit_laplace: violated: *",
             "  pair: 0.0 and 1.0",
             "  event: reachable from 0.0 and not from 1.0 by *",
