@@ -77,11 +77,11 @@ def test_the_status_tells_a_proved_claim_from_a_refuted_one(
         ("raising", "_raising raised RuntimeError('disk\\non fire') on the draws []"),
         ("leaving", "_leaving raised SystemExit(0) on the draws []"),
         ("endless", "_endless gave no outcome in 1000 runs"),
-        ("stateful", "gave something else when run again on the same bits"),
+        ("stateful", "gave another outcome when run again on the same bits"),
         ("listing", "an outcome must be hashable"),
         ("decimal", "an outcome of type Decimal cannot be written as JSON"),
         ("huge", "an outcome of 100001 bits cannot be written as JSON"),
-        ("wide", "an integer uniform over 2^100000 or more values is an outcome"),
+        ("wide", "an outcome is an integer uniform over 2^100000 or more values"),
     ],
 )
 def test_what_a_sampler_does_wrong_is_an_error_finding(name: str, reason: str, attacklab: Any, tmp_path: Path) -> None:

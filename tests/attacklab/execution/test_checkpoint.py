@@ -346,14 +346,14 @@ def test_a_run_that_was_killed_twenty_times_equals_one_that_was_not(command_line
     require_a_killed_run_to_equal_one_that_was_not(command_line, 20, workers)
 
 
-def test_ctrl_c_leaves_a_run_that_the_printed_line_goes_on_with(command_line: CommandLine) -> None:
+def test_ctrl_c_leaves_a_run_that_the_printed_line_continues(command_line: CommandLine) -> None:
     line = f"{COMMAND} --workers 2 --resume run.jsonl --json run.json"
     process = command_line.start(line)
     command_line.wait_for_results("run.jsonl", 5, process)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: the workers get it too
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, "")
-    assert err == f"attacklab: interrupted; go on with: attacklab {line}\n"
+    assert err == f"attacklab: interrupted; continue with: attacklab {line}\n"
     assert not (command_line.folder / "run.json").exists()
     again = command_line.start(line.replace("--workers 2", "--workers 1"))
     out, err = again.communicate(timeout=60)
