@@ -69,7 +69,7 @@ accused, though most of them return the least double that is safe. A conversion 
 short by one rounding, because a mechanism of two answers attains the best known bound to many digits
 (docs/calibration.md)."""
 
-LIBRARIES = """Of real libraries {libraries} were asked; only deviations are listed that are publicly known. {absent}"""
+LIBRARIES = """Real libraries asked: {libraries}. Only deviations that are publicly known are listed. {absent}"""
 
 
 @dataclass(frozen=True)

@@ -160,7 +160,7 @@ def _end(text: str) -> Any:
         return gmpy2.mpfr(text)
     significand, separator, exponent = text.partition("p")
     if not separator:
-        raise ValueError(f"{text!r} is no end of an interval: it must look like 0x1fp-3")
+        raise ValueError(f"{text!r} is not an end of an interval; write it like 0x1fp-3")
     whole, power = int(significand, 16), int(exponent)
     bits = max(abs(whole).bit_length(), 2)
     with gmpy2.context(precision=bits):

@@ -12,7 +12,7 @@ from experiments.common.calibration_formulas import NAIVE, SOUND
 
 NAMES = [one.name for one in QUANTITIES]
 SLOW = {"gaussian_sigma": 5, "gaussian_epsilon": 4, "zcdp_epsilon": 4, "gaussian_composed_epsilon": 2}
-"""Of these only every n-th set of arguments is asked for."""
+"""These quantities are slow: only every n-th set of their arguments is asked for."""
 
 TIGHT = sorted(
     set(NAMES)
