@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from attacklab.calibration import QUANTITIES, read_record
 from attacklab.cli.calibrate import command
 
-FORMULAS = Path(__file__).parents[1] / "calibration" / "formulas.py"
+HERE = Path(__file__).parents[1] / "calibration"
 PROGRAM = shlex.join([sys.executable, str(HERE / "program.py")])
 
 app = typer.Typer()
@@ -29,7 +29,7 @@ def run(*words: str) -> tuple[int, str]:
 
 
 def formula(name: str) -> str:
-    return f"{FORMULAS}:{name}"
+    return f"{HERE / 'formulas.py'}:{name}"
 
 
 def test_the_quantities_are_listed_with_their_signatures() -> None:
