@@ -32,7 +32,7 @@ def test_a_program_is_judged_as_a_function_is() -> None:
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ("decimal", "0.5 is no exact number"),
+        ("decimal", "0.5 is not exact: write floats as hex strings"),
         ("text", "value must be a hex float"),
         ("wide", "is not a binary64 number"),
         ("other", "an answer holds value or error, not outputs"),
