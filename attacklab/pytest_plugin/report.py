@@ -9,6 +9,7 @@ from typing import Any
 
 from attacklab.findings import Finding, Verdict, decisive, lower_text, record, upper_text
 from attacklab.reporting.sarif import Place, sarif_log
+from attacklab.reporting.wording import claim_text, judged_text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,9 +58,8 @@ class AuditedTest:
         if not worst:
             lines = [f"{target}: inconclusive: none of the attacks that ran could decide anything about this target"]
             return "\n".join(lines + [f"  {finding.attack}: {finding.reason}" for finding in self.findings])
-        claim = self.findings[0].claim
         said = {
-            Verdict.VIOLATED: f"does not keep its claim ({claim})",
+            Verdict.VIOLATED: f"does not keep its claim ({claim_text(worst[0])})",
             Verdict.ERROR: "could not be audited: it failed",
             Verdict.INCONCLUSIVE: "had too few trials to decide: raise --dp-seconds or --dp-trials",
         }[self.verdict]
@@ -121,6 +121,8 @@ def _details(finding: Finding) -> list[str]:
         lines.append(f"  pair{relation}: {_shown(finding.pair['first'])} and {_shown(finding.pair['second'])}")
     if finding.event:
         lines.append(f"  event: {finding.event}")
+    if finding.judged_at is not None:
+        lines.append(f"  {judged_text(finding)}")
     if finding.counts is not None:
         counts = finding.counts
         lines.append(

@@ -135,7 +135,7 @@ def test_a_file_that_fails_is_told_in_one_line_and_leaves_no_half_module(
 
 
 def test_parameters_that_do_not_fit_are_named(place: str) -> None:
-    with pytest.raises(ValueError, match="needs an epsilon"):
+    with pytest.raises(ValueError, match=r"needs a claim; add --epsilon, --rho, --mu or --rdp$"):
         load_target(f"{place}:noisy", kind=Kind.NOISE)
     with pytest.raises(ValueError, match="a target with a claim of its own; leave the parameters out"):
         load_target(f"{place}:target", epsilon=1.0)

@@ -64,6 +64,26 @@ def unclipped(records, trials, rng):
 def described(**rest):
     return {"kind": "noise", "release": sound, "epsilon": 1.0, **rest}
 
+def concentrated(rho: float = 0.5):
+    return {"kind": "noise", "release": leaking, "claim": {"kind": "zcdp", "rho": rho}, "noise_scale": 1.0}
+
+def ordered(rdp=((2.0, 1.0),)):
+    orders, bounds = zip(*rdp)
+    return {"kind": "noise", "release": leaking, "claim": {"kind": "rdp", "alpha": orders, "epsilon": bounds}}
+
+def tabled():
+    curve = [(0.0, 0.1), (0.1, 2.0**-40)]
+    return {"kind": "noise", "release": leaking, "claim": {"kind": "profile", "name": "0x1 table", "curve": curve}}
+
+def misclaimed():
+    return {"kind": "noise", "release": sound, "claim": {"kind": "zdp", "rho": 1.0}}
+
+def unclaimed():
+    return {"kind": "noise", "release": sound, "claim": 7}
+
+def twice():
+    return {"epsilon": 1.0, **concentrated()}
+
 def worded():
     return described(sensitivity="wide")
 
@@ -290,7 +310,7 @@ MISTAKES = [
     ("audit some_targets.py:sound --kind noise --epsilon 1 --delta 1", "delta must lie in [0, 1), not 1.0"),
     ("audit some_targets.py:sound --kind noise --epsilon 1 --delta nan", "delta must lie in [0, 1), not nan"),
     ("audit some_targets.py:sound --kind noise --epsilon 1 --sensitivity 0", "sensitivity must be finite and greater"),
-    ("audit some_targets.py:sound --kind noise", "needs an epsilon"),
+    ("audit some_targets.py:sound --kind noise", "needs a claim; add --epsilon, --rho, --mu or --rdp"),
     ("audit some_targets.py:sound --kind mean --epsilon 1", "a mean target needs bounds"),
     ("audit some_targets.py:sound --kind noise --epsilon 1 --lower 0 --upper 1", "a noise target takes no bounds"),
     ("audit some_targets.py:target --kind noise --epsilon 1", "leave the kind and the parameters out"),
@@ -312,7 +332,7 @@ MISTAKES = [
     ("audit numpy:laplacian", "numpy has no 'laplacian'; there are laplace, laplace_legacy, gaussian, exponential"),
     (
         "audit numpy:laplace --lower 0 --upper 1",
-        "cannot be loaded: numpy:laplace looks like a release function; add --kind",
+        "cannot be loaded: numpy:laplace takes no bounds; leave that out",
     ),
     ("audit some_targets.py:target --epsilon 1", "leave the parameters out"),
     ("audit some_targets.py:sound", "looks like a release function; add --kind and --epsilon, or name a Target"),
@@ -361,8 +381,32 @@ MISTAKES = [
     ("audit --exec nowhere --kind noise --epsilon 1", "there is no program 'nowhere'"),
     ("audit --exec ./notes.txt --kind noise --epsilon 1", "'./notes.txt', or it is not executable"),
     ("audit --exec 'nowhere --kind noise --epsilon 1", "--exec 'nowhere: no closing quotation"),
-    ("audit --exec true --kind noise", "a program after --exec needs --kind and --epsilon"),
-    ("audit --exec true --epsilon 1", "a program after --exec needs --kind and --epsilon"),
+    ("audit --exec true --kind noise", "a program after --exec needs --kind and a claim; add --kind and one of"),
+    ("audit --exec true --epsilon 1", "a program after --exec needs --kind and a claim; add --kind and one of"),
+    ("audit --exec true --rho 1", "a program after --exec needs --kind and a claim; add --kind and one of"),
+    ("audit --exec true --kind noise --rho 1 --delta 0.1", "--delta and --rho exclude each other; give --epsilon"),
+    ("audit some_targets.py:sound --kind noise --epsilon 1 --rho 1", "--epsilon and --rho exclude each other; give"),
+    ("audit some_targets.py:sound --kind noise --mu 1 --rdp 2,1", "--mu and --rdp exclude each other; give --epsilon"),
+    ("audit some_targets.py:sound --kind noise --rho 0", "rho must be finite and greater than 0, not 0.0"),
+    ("audit some_targets.py:sound --kind noise --rho nan", "rho must be finite and greater than 0, not nan"),
+    ("audit some_targets.py:sound --kind noise --mu -1", "mu must be finite and greater than 0, not -1.0"),
+    ("audit some_targets.py:sound --kind noise --rdp 2", "--rdp must be ALPHA,EPSILON, such as 2,0.5, not '2'"),
+    ("audit some_targets.py:sound --kind noise --rdp 2,x", "--rdp must be ALPHA,EPSILON, such as 2,0.5, not '2,x'"),
+    ("audit some_targets.py:sound --kind noise --rdp 1,1", "alpha must be greater than 1, not 1.0"),
+    ("audit some_targets.py:sound --kind noise --rdp 2,1 --rdp 2,3", "each alpha of an RDP claim may stand there once"),
+    ("audit some_targets.py:sound --rho 1", "looks like a release function; add --kind and --epsilon, or name a Target"),
+    ("audit some_targets.py:target --rho 1", "is a target with a claim of its own; leave the parameters out"),
+    ("audit some_targets.py:target --rho 1 --isolate", "is a target with a claim of its own; leave the parameters out"),
+    ("audit some_targets.py:apart --rho 1", "some_targets.py:apart takes no rho; leave that out"),
+    ("audit some_targets.py:apart --mu 1 --isolate", "some_targets.py:apart takes no mu; leave that out"),
+    ("audit some_targets.py:misclaimed", "the claim in what some_targets.py:misclaimed returned: kind of a claim must be"),
+    ("audit some_targets.py:misclaimed --isolate", "the claim in what some_targets.py:misclaimed returned: kind of a"),
+    ("audit some_targets.py:unclaimed", "a claim is a JSON object, not 7"),
+    ("audit some_targets.py:unclaimed --isolate", "a claim must be a JSON object, not of type int"),
+    ("audit some_targets.py:twice", "give an epsilon (and delta) or a claim, not both: ρ-zCDP with ρ = 0.5"),
+    ("audit some_targets.py:twice --isolate", "it must have kind, release and either epsilon (and delta) or claim"),
+    ("prove some_targets.py:vast --rho 1", "is a target with a claim of its own; leave the parameters out"),
+    ("prove some_targets.py:vast --epsilon 1 --mu 1", "--epsilon and --mu exclude each other; give --epsilon"),
     ("audit --exec true --kind noise --epsilon 1 --isolate", "leave --isolate out"),
     ("audit --exec true --kind mean --epsilon 1", "a mean target needs bounds"),
     ("run", "no experiments/ in this folder; run it from a checkout of the lab"),

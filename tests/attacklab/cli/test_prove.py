@@ -93,6 +93,7 @@ def test_what_a_sampler_does_wrong_is_an_error_finding(name: str, reason: str, a
     assert reason in finding["reason"]
     assert finding["replay"] == f"attacklab prove samplers.py:{name} --first 0 --second 1"
     assert [pair["readable"] for pair in (finding["pair"]["first"], finding["pair"]["second"])] == [["0.0"], ["1.0"]]
-    assert out.splitlines()[1].split() == ["exact_law", "error"]
-    assert out.splitlines()[2].startswith("    ")
+    assert out.splitlines()[0] == "release claims ε = 1.0"
+    assert out.splitlines()[2].split() == ["exact_law", "error"]
+    assert out.splitlines()[3].startswith("    ")
     assert finding["reason"] in out

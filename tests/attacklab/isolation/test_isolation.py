@@ -465,7 +465,7 @@ def test_a_target_with_a_claim_of_its_own_is_described_as_in_this_process(
             {"kind": None},
             "looks like a release function; add --kind and --epsilon, or name a Target",
         ),
-        (f"{MISBEHAVING}:sound", {"epsilon": None}, "needs an epsilon"),
+        (f"{MISBEHAVING}:sound", {"epsilon": None}, "needs a claim; add --epsilon, --rho, --mu or --rdp$"),
         (f"{MISBEHAVING}:sound", {"bounds": (0.0, 1.0)}, "^a noise target takes no bounds$"),
         (f"{MISBEHAVING}:sound", {"epsilon": -1.0}, "epsilon must be"),
         (f"{MISBEHAVING}:sound", {"delta": "1e-6"}, "^delta must be a number or numbers, not '1e-6'$"),

@@ -29,7 +29,7 @@ def test_a_refuted_claim_is_an_error_at_its_place_under_the_rule_of_its_attack()
     (run,) = sarif_log([(VIOLATED, PLACE)])["runs"]
     (result,) = run["results"]
     assert result["level"] == "error"
-    assert "my_laplace does not keep its claim (ε = 1, δ = 0)" in result["message"]["text"]
+    assert "my_laplace does not keep its claim (ε = 1.0)" in result["message"]["text"]
     assert "an even number" in result["message"]["text"]
     rule = run["tool"]["driver"]["rules"][result["ruleIndex"]]
     assert rule["id"] == result["ruleId"] == "precision"
