@@ -169,7 +169,7 @@ def _loaded(spec: str, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
 
 
 def _plain_claim(claim: Any) -> dict[str, Any]:
-    """A claim as a dict of plain values: it is one, or an object of the attacklab installed there, perhaps an old one."""
+    """A claim as a dict of plain values; it is one, or an object of the attacklab there, which may be an old one."""
     if isinstance(claim, dict):
         return claim
     if hasattr(claim, "to_json"):

@@ -16,7 +16,7 @@ def claim_text(finding: Finding) -> str:
 def judged_text(finding: Finding) -> str:
     """The point of its privacy profile at which a claim was judged; nothing for a claim of one ε and δ.
 
-    Both numbers are rounded up, so that the claim promises what is shown.
+    ε and δ are rounded up, so that the claim promises what is shown.
     """
     if finding.judged_at is None:
         return ""

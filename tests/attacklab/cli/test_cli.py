@@ -18,6 +18,8 @@ from attacklab.cli import audit, target_options
 from attacklab.errors import ArithmeticModeError, LabFault, TargetError, UsageError, UsageTypeError
 from attacklab.findings import Finding, Verdict, read_record
 
+ROOT = Path(__file__).parents[3]
+
 TARGETS = '''
 import math
 import numpy as np
@@ -218,6 +220,62 @@ def test_a_claim_of_one_relation_is_audited_and_replayed_as_one(attacklab: Any, 
     assert [one["verdict"] for one in again] == [below["verdict"], above["verdict"]]
 
 
+CLAIMS = [
+    ("--rho 0.25", {"kind": "zcdp", "rho": 0.25}, "ρ-zCDP with ρ = 0.25"),
+    ("--mu 0.5", {"kind": "gdp", "mu": 0.5}, "μ-GDP with μ = 0.5"),
+    ("--rdp 2,0.25", {"kind": "rdp", "alpha": [2.0], "epsilon": [0.25]}, "(α, ε)-RDP at (2.0, 0.25)"),
+    (
+        "--rdp 2,0.25 --rdp 8,1",
+        {"kind": "rdp", "alpha": [2.0, 8.0], "epsilon": [0.25, 1.0]},
+        "(α, ε)-RDP at (2.0, 0.25), (8.0, 1.0)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("options", "claim", "words"), CLAIMS)
+@pytest.mark.parametrize("where", ["some_targets.py:leaking", "some_targets.py:leaking --isolate", "program"])
+def test_a_claim_of_another_kind_is_judged_said_and_replayed(
+    options: str, claim: dict[str, Any], words: str, where: str, attacklab: Any, folder: Path
+) -> None:
+    if where == "program":
+        source = (ROOT / "examples" / "exec_laplace.py").read_text("utf-8")
+        (folder / "laplace").write_text(f"#!{sys.executable}\n{source}", "utf-8")
+        (folder / "laplace").chmod(0o755)
+        where = "--exec ./laplace"
+    rest = "--kind noise --attack precision --trials 2000 --workers 1 --json found.json"
+    status, out, err = attacklab(f"audit {where} {options} {rest}")
+    assert (status, err) == (1, "")
+    assert f" claims {words}" in out.splitlines()[0]
+    (finding,) = json.loads((folder / "found.json").read_text("utf-8"))["findings"]
+    assert finding["claim"] == claim
+    assert set(finding["judged_at"]) == {"epsilon", "delta"}
+    assert "    judged at ε = " in out
+    (replay,) = [line for line in out.splitlines() if line.startswith("replay: attacklab ")]
+    assert attacklab(f"{replay.removeprefix('replay: attacklab ')} --workers 1 --json again.json")[0] == 1
+    (again,) = json.loads((folder / "again.json").read_text("utf-8"))["findings"]
+    assert {**again, "seconds": 0} == {**finding, "seconds": 0}
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "claim"),
+    [
+        ("concentrated", "", {"kind": "zcdp", "rho": 0.5}),
+        ("concentrated", "--rho 0.1", {"kind": "zcdp", "rho": 0.1}),
+        ("ordered", "", {"kind": "rdp", "alpha": [2.0], "epsilon": [1.0]}),
+        ("ordered", "--rdp 3,0.5 --rdp 4,0.7", {"kind": "rdp", "alpha": [3.0, 4.0], "epsilon": [0.5, 0.7]}),
+        ("tabled", "", {"kind": "profile", "name": "0x1 table", "curve": [[0.0, 0.1], [0.1, 2.0**-40]]}),
+    ],
+)
+@pytest.mark.parametrize("isolate", ["", " --isolate"])
+def test_a_dict_may_hold_a_claim_and_a_function_that_makes_one_is_asked_for_it(
+    name: str, options: str, claim: dict[str, Any], isolate: str, attacklab: Any
+) -> None:
+    line = f"audit some_targets.py:{name} {options} --attack low_bit_laplace --trials 500 --workers 1 --json -{isolate}"
+    _, out, err = attacklab(line)
+    assert err == ""
+    assert [finding["claim"] for finding in json.loads(out)["findings"]] == [claim]
+
+
 def test_a_librarys_target_runs_in_a_process_of_its_own(attacklab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def here(*_: Any, **__: Any) -> None:
         raise AssertionError("it was loaded in this process")
@@ -394,12 +452,18 @@ MISTAKES = [
     ("audit some_targets.py:sound --kind noise --rdp 2,x", "--rdp must be ALPHA,EPSILON, such as 2,0.5, not '2,x'"),
     ("audit some_targets.py:sound --kind noise --rdp 1,1", "alpha must be greater than 1, not 1.0"),
     ("audit some_targets.py:sound --kind noise --rdp 2,1 --rdp 2,3", "each alpha of an RDP claim may stand there once"),
-    ("audit some_targets.py:sound --rho 1", "looks like a release function; add --kind and --epsilon, or name a Target"),
+    (
+        "audit some_targets.py:sound --rho 1",
+        "looks like a release function; add --kind and --epsilon, or name a Target",
+    ),
     ("audit some_targets.py:target --rho 1", "is a target with a claim of its own; leave the parameters out"),
     ("audit some_targets.py:target --rho 1 --isolate", "is a target with a claim of its own; leave the parameters out"),
     ("audit some_targets.py:apart --rho 1", "some_targets.py:apart takes no rho; leave that out"),
     ("audit some_targets.py:apart --mu 1 --isolate", "some_targets.py:apart takes no mu; leave that out"),
-    ("audit some_targets.py:misclaimed", "the claim in what some_targets.py:misclaimed returned: kind of a claim must be"),
+    (
+        "audit some_targets.py:misclaimed",
+        "the claim in what some_targets.py:misclaimed returned: kind of a claim must be",
+    ),
     ("audit some_targets.py:misclaimed --isolate", "the claim in what some_targets.py:misclaimed returned: kind of a"),
     ("audit some_targets.py:unclaimed", "a claim is a JSON object, not 7"),
     ("audit some_targets.py:unclaimed --isolate", "a claim must be a JSON object, not of type int"),

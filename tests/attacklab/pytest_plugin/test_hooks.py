@@ -270,18 +270,15 @@ def test_a_claim_of_another_kind_is_told_in_words_with_the_point_where_it_was_ju
 ) -> None:
     written(
         pytester,
-        f"from attacklab import Profile
-@pytest.mark.dp_claim({marker})
-"
-        "def test_it(dp_audit):
-    dp_audit(leaking)
-",
+        f"from attacklab import Profile\n@pytest.mark.dp_claim({marker})\n"
+        "def test_it(dp_audit):\n    dp_audit(leaking)\n",
     )
     result = pytester.runpytest_inprocess(FEW, "--dp-json=record.json", "--dp-sarif=scan.sarif")
     result.assert_outcomes(failed=1)
     lines = result.outlines
     assert f"leaking does not keep its claim ({words})" in lines
-    (refuted,) = [one for one in read_record(pytester.path / "record.json")["findings"] if one.judged_at]
+    findings = read_record(pytester.path / "record.json")["findings"]
+    (refuted,) = [finding for finding in findings if finding.verdict is Verdict.VIOLATED]
     assert claim is None or refuted.claim == claim
     (shown,) = [re.fullmatch(r"  judged at ε = (\S+), δ = (\S+)", line) for line in lines if "judged at" in line]
     assert shown is not None
