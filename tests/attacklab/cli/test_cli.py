@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,10 @@ import pytest
 
 from attacklab import cli
 from attacklab.attacks import ATTACKS
+from attacklab.claims import PrivacyClaim
 from attacklab.cli import audit, target_options
 from attacklab.errors import ArithmeticModeError, LabFault, TargetError, UsageError, UsageTypeError
-from attacklab.findings import Finding, Verdict, read_record
+from attacklab.findings import Finding, Verdict, read_record, to_text
 
 ROOT = Path(__file__).parents[3]
 
@@ -246,14 +248,14 @@ def test_a_claim_of_another_kind_is_judged_said_and_replayed(
     status, out, err = attacklab(f"audit {where} {options} {rest}")
     assert (status, err) == (1, "")
     assert f" claims {words}" in out.splitlines()[0]
-    (finding,) = json.loads((folder / "found.json").read_text("utf-8"))["findings"]
-    assert finding["claim"] == claim
-    assert set(finding["judged_at"]) == {"epsilon", "delta"}
+    findings = read_record(folder / "found.json")["findings"]
+    assert {to_text(finding.to_json()["claim"]) for finding in findings} == {to_text(claim)}
+    assert all(isinstance(finding.judged_at, PrivacyClaim) for finding in findings)
     assert "    judged at ε = " in out
     (replay,) = [line for line in out.splitlines() if line.startswith("replay: attacklab ")]
     assert attacklab(f"{replay.removeprefix('replay: attacklab ')} --workers 1 --json again.json")[0] == 1
-    (again,) = json.loads((folder / "again.json").read_text("utf-8"))["findings"]
-    assert {**again, "seconds": 0} == {**finding, "seconds": 0}
+    again = read_record(folder / "again.json")["findings"]
+    assert [replace(one, seconds=0) for one in again] == [replace(one, seconds=0) for one in findings]
 
 
 @pytest.mark.parametrize(

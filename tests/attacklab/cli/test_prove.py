@@ -25,6 +25,9 @@ def exact(sampler):
 blind = exact(lambda answer, bits: bits.take(2))
 telling = exact(lambda answer, bits: answer)
 
+def asked(rho: float):
+    raise RuntimeError(f"asked for {rho!r}")
+
 def _raising(answer, bits):
     raise RuntimeError("disk\\non fire")
 
@@ -69,6 +72,11 @@ def test_the_status_tells_a_proved_claim_from_a_refuted_one(
     (finding,) = json.loads(out)["findings"]
     assert (finding["attack"], finding["verdict"]) == ("exact_law", verdict)
     assert finding["replay"] == f"attacklab prove samplers.py:{name}"
+
+
+def test_a_function_that_makes_a_target_is_asked_for_the_claim(attacklab: Any) -> None:
+    status, out, err = attacklab("prove samplers.py:asked --rho 0.25")
+    assert (status, out, err) == (2, "", "attacklab: samplers.py:asked raised RuntimeError: asked for 0.25\n")
 
 
 @pytest.mark.parametrize(
