@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from attacklab.attacks import ATTACKS
-    from attacklab.claims import PrivacyClaim
+    from attacklab.claims import GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
     from attacklab.findings import Finding, Verdict
     from attacklab.neighbours import NeighbouringPair, Relation
     from attacklab.referee import audit
@@ -19,24 +19,32 @@ if TYPE_CHECKING:
 __all__ = [
     "ATTACKS",
     "Finding",
+    "GaussianDP",
     "Kind",
     "NeighbouringPair",
     "PrivacyClaim",
+    "Profile",
     "Relation",
+    "Renyi",
     "Target",
     "Verdict",
+    "ZeroConcentrated",
     "audit",
 ]
 
 _HOMES = {
     "ATTACKS": "attacks",
     "Finding": "findings",
+    "GaussianDP": "claims",
     "Kind": "targets",
     "NeighbouringPair": "neighbours",
     "PrivacyClaim": "claims",
+    "Profile": "claims",
     "Relation": "neighbours",
+    "Renyi": "claims",
     "Target": "targets",
     "Verdict": "findings",
+    "ZeroConcentrated": "claims",
     "audit": "referee",
 }
 

@@ -8,28 +8,39 @@ import importlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from attacklab.claims import PrivacyClaim
-from attacklab.errors import UsageError
+from attacklab.claims import Claim, GaussianDP, PrivacyClaim, Renyi, ZeroConcentrated, claim_from_json
+from attacklab.errors import UsageError, UsageTypeError
 from attacklab.libraries import adapter_module, near_library
 from attacklab.targets import Kind, Release, Target, described, in_one_line
 
+CLAIM_PARAMETERS = ("rho", "mu", "rdp")
+"""What claims other than (ε, δ)-DP are called in options, in markers, and in calls of functions that make targets."""
 
-def load_target(spec: str, *, kind: Kind | None = None, epsilon: float | None = None, **parameters: Any) -> Target:
+
+def load_target(
+    spec: str,
+    *,
+    kind: Kind | None = None,
+    epsilon: float | None = None,
+    claim: Claim | None = None,
+    **parameters: Any,
+) -> Target:
     """Load a target by its name.
 
     Args:
         spec: `path/to/file.py:name`, `package.module:name` or `library:mechanism`. The name may be a `Target`, a
-            function that makes one or describes it in a dict (called with `epsilon=...` if an ε is given), or, with a
-            `kind`, a bare release function.
+            function that makes one or describes it in a dict (called with `epsilon=...` if an ε is given, and with
+            what `parameters_of` says if a claim is), or, with a `kind`, a bare release function.
         kind: the kind of a bare release function.
-        epsilon: the claimed ε; needed for a bare release function.
+        epsilon: the claimed ε; a bare release function needs it or a claim.
+        claim: instead of ε and δ, a claim of any other kind.
         **parameters: other arguments of the constructor of that kind (delta, sensitivity, bounds, noise_scale,
             relation).
 
@@ -47,17 +58,17 @@ def load_target(spec: str, *, kind: Kind | None = None, epsilon: float | None = 
     if epsilon is not None:
         PrivacyClaim(epsilon)  # checked before other people's code sees it
     if kind is not None:
-        if epsilon is None:
-            raise UsageError(f"{spec} is taken as a release function, which needs an epsilon; add --epsilon")
+        require_claim(spec, epsilon, claim)
         if isinstance(found, Target):
             raise UsageError(f"{spec} is a target with a claim of its own; leave the kind and the parameters out")
-        target = made_target(kind, found, epsilon=epsilon, name=name, **parameters)
+        target = made_target(kind, found, epsilon=epsilon, claim=claim, name=name, **parameters)
     elif isinstance(found, Target):
-        if epsilon is not None or parameters:
+        if epsilon is not None or claim is not None or parameters:
             raise UsageError(f"{spec} is a target with a claim of its own; leave the parameters out")
         target = found
     elif callable(found):
-        target = _called(found, spec, {} if epsilon is None else {"epsilon": epsilon}, parameters)
+        said = {} if epsilon is None else {"epsilon": epsilon}
+        target = _called(found, spec, {**said, **({} if claim is None else parameters_of(claim)), **parameters})
     else:
         raise UsageError(f"{spec} is {described(found)}, neither a Target nor a function")
     if adapter_module(place):
@@ -93,8 +104,17 @@ def place_and_name(spec: str) -> tuple[str, str]:
     return place, name
 
 
-def made_target(kind: Kind, release: Release, **parameters: Any) -> Target:
+def made_target(
+    kind: Kind, release: Release, *, epsilon: float | None = None, claim: Claim | None = None, **parameters: Any
+) -> Target:
     """Make a target of this kind from a release.
+
+    Args:
+        kind: what the input is.
+        release: the release.
+        epsilon: the claimed ε.
+        claim: instead of ε and δ, a claim of any other kind.
+        **parameters: other arguments of the constructor of that kind.
 
     Raises:
         UsageError: the constructor of this kind does not take these parameters, or one is out of range.
@@ -104,11 +124,76 @@ def made_target(kind: Kind, release: Release, **parameters: Any) -> Target:
     unknown = [name for name in parameters if name not in taken]
     if unknown:
         raise UsageError(f"a {kind} target takes no {' or '.join(unknown)}")
-    missing = [name for name in ("epsilon", "bounds") if name in taken and name not in parameters]
+    missing = ["a claim"] if epsilon is None and claim is None else []
+    missing += [name for name in ("bounds",) if name in taken and name not in parameters]
     if missing:
         raise UsageError(f"a {kind} target needs {' and '.join(missing)}")
-    target: Target = constructor(release, **parameters)
+    target: Target = constructor(release, epsilon=epsilon, claim=claim, **parameters)
     return target
+
+
+def require_claim(spec: str, epsilon: float | None, claim: Claim | None) -> None:
+    """Refuse a bare release function of which nothing is claimed.
+
+    Raises:
+        UsageError: neither ε nor a claim was given.
+    """
+    if epsilon is None and claim is None:
+        raise UsageError(
+            f"{spec} is taken as a release function, which needs a claim; add --epsilon, --rho, --mu or --rdp"
+        )
+
+
+def claim_of(parameter: str, value: Any) -> Claim:
+    """The claim that one of `CLAIM_PARAMETERS` makes.
+
+    Args:
+        parameter: its name.
+        value: ρ, μ, or the ε of each order α: a mapping, or pairs (α, ε).
+
+    Raises:
+        UsageError: the value is out of range; a `UsageTypeError` where it is of the wrong type.
+    """
+    if parameter == "rho":
+        return ZeroConcentrated(value)
+    if parameter == "mu":
+        return GaussianDP(value)
+    try:
+        alphas, epsilons = zip(*(value.items() if isinstance(value, Mapping) else value), strict=True)
+    except (TypeError, ValueError):
+        raise UsageTypeError(f"rdp must be {{alpha: epsilon}} or pairs (alpha, epsilon), not {value!r}") from None
+    return Renyi(alphas, epsilons)
+
+
+def parameters_of(claim: Claim) -> dict[str, Any]:
+    """The parameters, plain numbers, with which a function is asked for a target that claims this.
+
+    Raises:
+        UsageError: no parameters say it.
+    """
+    if isinstance(claim, PrivacyClaim):
+        return {"epsilon": claim.epsilon, **({"delta": claim.delta} if claim.delta else {})}
+    if isinstance(claim, ZeroConcentrated):
+        return {"rho": claim.rho}
+    if isinstance(claim, GaussianDP):
+        return {"mu": claim.mu}
+    if isinstance(claim, Renyi):
+        return {"rdp": tuple(zip(claim.orders, claim.epsilons, strict=True))}
+    raise UsageError(f"a function that makes a target cannot be asked for {claim}; give it a kind, or make the target")
+
+
+def read_claim(data: Any, spec: str) -> Claim:
+    """The claim in the description of a target: a JSON object, as `Claim.to_json` gives it, or a claim.
+
+    Raises:
+        UsageError: it is neither; the message names the target.
+    """
+    if isinstance(data, Claim):
+        return data
+    try:
+        return claim_from_json(data)
+    except UsageError as error:
+        raise UsageError(f"the claim in what {spec} returned: {error}") from error
 
 
 def targets_of(place: str) -> dict[str, str]:
@@ -121,14 +206,18 @@ def targets_of(place: str) -> dict[str, str]:
     return {name: (inspect.getdoc(getattr(module, name)) or "").partition("\n")[0] for name in _targets_in(module)}
 
 
-def _called(maker: Callable[..., Any], spec: str, epsilon: dict[str, float], parameters: dict[str, Any]) -> Target:
+def _called(maker: Callable[..., Any], spec: str, parameters: dict[str, Any]) -> Target:
     needed = f"{spec} looks like a release function; add --kind and --epsilon, or name a Target"
+    taken = inspect.signature(maker)
     try:
-        inspect.signature(maker).bind(**epsilon, **parameters)
+        taken.bind(**parameters)
     except TypeError as error:
+        unknown = [name for name in parameters if name not in taken.parameters]
+        if all(one.default is not one.empty for one in taken.parameters.values()):
+            raise UsageError(f"{spec} takes no {' or '.join(unknown)}; leave that out") from error
         raise UsageError(f"{needed} ({error})") from error
     try:
-        made = maker(**epsilon, **parameters)
+        made = maker(**parameters)
     except ModuleNotFoundError as error:
         raise UsageError(f"{spec} needs {error.name}, which is not installed in {sys.prefix}; install it") from error
     except (Exception, SystemExit) as error:
@@ -148,6 +237,8 @@ def _described(description: dict[str, Any], spec: str, name: str) -> Target:
         raise UsageError(f"{told}; it must have a release, and a kind out of {', '.join(Kind)}")
     if not all(isinstance(key, str) for key in rest):
         raise UsageError(f"{spec} returned a dict with keys that are not strings; name its entries by strings")
+    if rest.get("claim") is not None:
+        rest["claim"] = read_claim(rest["claim"], spec)
     return made_target(Kind(description["kind"]), description["release"], **{"name": name, **rest})
 
 

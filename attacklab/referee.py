@@ -380,7 +380,7 @@ def _verdict(assessment: Assessment, delta: float, detectable: float | None, cei
         first, second = assessment.first, assessment.second
         return Verdict.VIOLATED, (
             f"P[E] in {_bounds(first)} and Q[E] in {_bounds(second)} need ε ≥ {lower_text(assessment.epsilon_lower)}"
-            + (f" at δ = {upper_text(delta)}" if delta else "")
+            + (f" at δ = {lower_text(delta)}" if delta else "")
         )
     if detectable is None:
         return (

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from attacklab.claims import PrivacyClaim
+from attacklab.claims import PrivacyClaim, claim_from_json
 from attacklab.findings import Verdict
 from attacklab.loading import targets_of
 
@@ -33,6 +33,22 @@ def test_the_example_of_the_readme_refutes_its_naive_mechanism(capsys: pytest.Ca
     printed = capsys.readouterr().out
     assert "low_bit_laplace violated" in printed
     assert "zero_rounding not applicable" in printed
+
+
+def test_the_example_of_claims_keeps_the_true_one_and_refutes_the_other(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (ROOT / "docs" / "claims.md").read_text("utf-8")
+    (example,) = re.findall(r"<!-- runs as a test -->\n```python\n(.*?)```", text, flags=re.DOTALL)
+    exec(compile(example, "claims.md", "exec"), {})  # noqa: S102 - our own example
+    printed = capsys.readouterr().out.splitlines()
+    assert {line for line in printed if "ρ = 0.5" in line} == {"ρ-zCDP with ρ = 0.5 not detected"}
+    assert "ρ-zCDP with ρ = 0.05 violated" in printed
+
+
+def test_the_claims_that_a_document_shows_in_json_are_read_and_written_as_they_stand() -> None:
+    shown = re.findall(r'(?m)^    (\{"(?:epsilon|kind)": .*\})$', (ROOT / "docs" / "claims.md").read_text("utf-8"))
+    assert len(shown) == 5
+    for line in shown:
+        assert claim_from_json(json.loads(line)).to_json() == json.loads(line)
 
 
 def test_the_figures_that_the_readme_quotes_are_those_of_the_record() -> None:

@@ -206,6 +206,8 @@ LARGEST_EPSILON = 512.0
 def grid_of_points(delta_at: Callable[[float], float]) -> tuple[float, ...]:
     """The ε at which events are judged by a profile: 0, and a geometric grid up to where δ is too small to be seen.
 
+    They have three digits, so that texts say them exactly.
+
     Args:
         delta_at: the profile, or anything near it.
     """
@@ -213,7 +215,7 @@ def grid_of_points(delta_at: Callable[[float], float]) -> tuple[float, ...]:
     while delta_at(farthest) > LEAST_DELTA and farthest < LARGEST_EPSILON:
         farthest *= 2
     ratio = 512 ** (1 / (MOST_POINTS - 2))
-    return (0.0, *(farthest / 512 * ratio**step for step in range(MOST_POINTS - 1)))
+    return (0.0, *(float(f"{farthest / 512 * ratio**step:.3g}") for step in range(MOST_POINTS - 1)))
 
 
 def require_numbers(**values: object) -> None:

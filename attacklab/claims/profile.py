@@ -87,7 +87,11 @@ class Profile(Claim):
     def composed(self, answers: int) -> Profile:
         """(mε, mδ) for every pair: basic composition, all that holds whatever the mechanism is."""
         require_count("answers", answers)
-        return self._mapped(lambda claim: claim.composed(answers), f"{self.name}, {answers} answers")
+        return (
+            self
+            if answers == 1
+            else self._mapped(lambda claim: claim.composed(answers), f"{self.name}, {answers} answers")
+        )
 
     def group(self, size: int) -> Profile:
         """(kε, k·e^((k−1)ε)·δ) for every pair."""

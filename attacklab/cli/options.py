@@ -49,6 +49,12 @@ Kind: TypeAlias = Annotated[
 ]
 Epsilon: TypeAlias = Annotated[float | None, Option(help="Claimed ε [default: what TARGET claims]")]
 Delta: TypeAlias = Annotated[float | None, Option(help="Claimed δ [default: 0]")]
+Rho: TypeAlias = Annotated[float | None, Option(help="Claimed ρ of ρ-zCDP, instead of ε and δ")]
+Mu: TypeAlias = Annotated[float | None, Option(help="Claimed μ of μ-GDP, instead of ε and δ")]
+Rdp: TypeAlias = Annotated[
+    list[str] | None,
+    Option(metavar="ALPHA,EPSILON", help="Claimed (α, ε)-RDP, instead of ε and δ; repeatable, once for each order"),
+]
 Sensitivity: TypeAlias = Annotated[
     float | None, Option(help="Sensitivity of the answer or of the utilities [default: 1]")
 ]

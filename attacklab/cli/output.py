@@ -16,6 +16,7 @@ from attacklab.cli.status import Status
 from attacklab.errors import UsageError
 from attacklab.findings import Finding, Verdict, record, require_writable, to_text, write_whole
 from attacklab.reporting.sarif import Place, sarif_log
+from attacklab.reporting.wording import claim_text, judged_text, target_text
 
 COLOURS = {
     Verdict.VIOLATED: "bold red",
@@ -107,6 +108,9 @@ def show(findings: Sequence[Finding]) -> None:
 
 
 def _show_applied(out: Console, findings: Sequence[Finding]) -> None:
+    claim = target_text(findings)
+    if claim:
+        _print_wrapped(out, claim, "")
     rows = [HEADINGS, *map(_figures, findings)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
     out.print(_line(HEADINGS, widths), soft_wrap=True)
@@ -114,6 +118,10 @@ def _show_applied(out: Console, findings: Sequence[Finding]) -> None:
         out.print(_line(_figures(finding), widths, COLOURS.get(finding.verdict, "")), soft_wrap=True)
         if finding.event:
             _print_wrapped(out, f"event: {finding.event}", INDENT)
+        if finding.answers > 1:
+            _print_wrapped(out, f"claim: {claim_text(finding)}", INDENT)
+        if finding.judged_at is not None:
+            _print_wrapped(out, judged_text(finding), INDENT)
         _print_wrapped(out, finding.reason, INDENT)
 
 

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from attacklab.cli import options
 from attacklab.cli.output import Files, status_of
-from attacklab.cli.target_options import spec_of
+from attacklab.cli.target_options import ClaimOptions, spec_of
 from attacklab.errors import TargetError, UsageError
 from attacklab.findings import Finding, Verdict, described_pair
 from attacklab.laws import Limits, Progress
@@ -22,6 +22,9 @@ from attacklab.targets import Kind, Target
 def command(
     target: options.ProveTarget,
     epsilon: options.Epsilon = None,
+    rho: options.Rho = None,
+    mu: options.Mu = None,
+    rdp: options.Rdp = None,
     first: options.First = None,
     second: options.Second = None,
     runs: options.Runs = LIMITS.runs,
@@ -30,11 +33,12 @@ def command(
     """Decide a claim on one pair by exact output laws."""
     files = Files(json)
     files.require_writable()
-    loaded = load_target(target, epsilon=epsilon)
+    claim = ClaimOptions(epsilon=epsilon, rho=rho, mu=mu, rdp=tuple(rdp or ()))
+    loaded = load_target(target, **claim.parameters())
     if (first is None) != (second is None):
         raise UsageError("--first and --second go together; give both or neither")
     pair = default_pair(loaded) if first is None else _pair(loaded, _numbers(first), _numbers(str(second)))
-    spec = spec_of(target, {"--epsilon": epsilon, "--first": first, "--second": second})
+    spec = spec_of(target, {**claim.said(), "--first": first, "--second": second})
     finding = _finding(loaded, pair, replace(LIMITS, runs=runs), spec)
     files.write([finding])
     raise typer.Exit(status_of([finding]))

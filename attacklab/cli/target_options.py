@@ -10,18 +10,64 @@ from typing import Any
 
 import typer
 
+from attacklab.claims import Claim
 from attacklab.errors import UsageError
 from attacklab.isolation import external, isolated
 from attacklab.libraries import Library, library_of
 from attacklab.libraries.environments import interpreter
-from attacklab.loading import load_target
+from attacklab.loading import claim_of, load_target
 from attacklab.neighbours import Relation
 from attacklab.reporting.sarif import Place
 from attacklab.targets import Kind, Target
 
 
 @dataclass(frozen=True, kw_only=True)
-class TargetOptions:
+class ClaimOptions:
+    """The options that say what is claimed; the attributes are the values of the options of these names."""
+
+    epsilon: float | None = None
+    delta: float | None = None
+    rho: float | None = None
+    mu: float | None = None
+    rdp: tuple[str, ...] = ()
+
+    def said(self) -> dict[str, object]:
+        """The options by their names."""
+        of_epsilon = {"--epsilon": self.epsilon, "--delta": self.delta}
+        return {**of_epsilon, "--rho": self.rho, "--mu": self.mu, "--rdp": self.rdp or None}
+
+    def parameters(self) -> dict[str, Any]:
+        """The claim as what loads a target takes it: an epsilon and delta, or a claim, or nothing.
+
+        Raises:
+            UsageError: the options contradict each other, or one is out of range.
+        """
+        given = [option for option, value in self.said().items() if value is not None]
+        if len(given) > 1 and given != ["--epsilon", "--delta"]:
+            raise UsageError(
+                f"{' and '.join(given)} exclude each other; give --epsilon (and --delta), --rho, --mu or --rdp"
+            )
+        claim: Claim | None = None
+        if self.rho is not None:
+            claim = claim_of("rho", self.rho)
+        elif self.mu is not None:
+            claim = claim_of("mu", self.mu)
+        elif self.rdp:
+            claim = claim_of("rdp", [_order_and_bound(text) for text in self.rdp])
+        said = {"epsilon": self.epsilon, "delta": self.delta, "claim": claim}
+        return {name: value for name, value in said.items() if value is not None}
+
+
+def _order_and_bound(text: str) -> tuple[float, float]:
+    try:
+        alpha, epsilon = map(float, text.split(","))
+    except ValueError:
+        raise UsageError(f"--rdp must be ALPHA,EPSILON, such as 2,0.5, not {text!r}") from None
+    return alpha, epsilon
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetOptions(ClaimOptions):
     """The options that say what the target is; the attributes are the values of the options of these names.
 
     Can be pickled, so that workers load the target themselves.
@@ -34,8 +80,6 @@ class TargetOptions:
     seconds: float | None
     memory: int | None
     kind: Kind | None
-    epsilon: float | None
-    delta: float | None
     sensitivity: float | None
     lower: float | None
     upper: float | None
@@ -93,7 +137,7 @@ class TargetOptions:
             "--in-env": self.in_env,
         }
         options |= {"--seconds": self.seconds, "--memory": self.memory, "--kind": self.kind}
-        options |= {"--epsilon": self.epsilon, "--delta": self.delta, "--sensitivity": self.sensitivity}
+        options |= {**self.said(), "--sensitivity": self.sensitivity}
         options |= {"--lower": self.lower, "--upper": self.upper, "--relation": self.relation}
         return spec_of(self.target, options)
 
@@ -101,11 +145,9 @@ class TargetOptions:
         if (self.lower is None) != (self.upper is None):
             raise UsageError("--lower and --upper go together; give both or neither")
         bounds = None if self.lower is None else (self.lower, self.upper)
-        said = {"delta": self.delta, "sensitivity": self.sensitivity, "relation": self.relation, "bounds": bounds}
-        return {name: value for name, value in said.items() if value is not None} | {
-            "kind": self.kind,
-            "epsilon": self.epsilon,
-        }
+        said = {"sensitivity": self.sensitivity, "relation": self.relation, "bounds": bounds}
+        rest = {name: value for name, value in said.items() if value is not None}
+        return {"kind": self.kind, **self.parameters(), **rest}
 
     def _limits(self) -> dict[str, Any]:
         limits = {"seconds": self.seconds, "memory_bytes": None if self.memory is None else self.memory << 20}
@@ -116,8 +158,10 @@ class TargetOptions:
             raise UsageError("a program after --exec always runs in a process of its own; leave --isolate out")
         if self.in_env is not None:
             raise UsageError("a program after --exec does not run in a Python environment; leave --in-env out")
-        if self.kind is None or self.epsilon is None:
-            raise UsageError("a program after --exec needs --kind and --epsilon; add both")
+        if self.kind is None or all(value is None for value in (self.epsilon, self.rho, self.mu, self.rdp or None)):
+            raise UsageError(
+                "a program after --exec needs --kind and a claim; add --kind and one of --epsilon, --rho, --mu, --rdp"
+            )
         try:
             return shlex.split(command)
         except ValueError as error:
@@ -128,6 +172,8 @@ def spec_of(target: str | None, options: Mapping[str, object]) -> str:
     """A target's name and those options that have a value, as words of a command line."""
     words = [] if target is None else [shlex.quote(target)]
     for option, value in options.items():
-        if value is not None:
+        if isinstance(value, tuple):
+            words += [word for one in value for word in (option, shlex.quote(str(one)))]
+        elif value is not None:
             words += [option] if value is True else [option, shlex.quote(str(value))]
     return " ".join(words)

@@ -138,25 +138,28 @@ def _loaded(spec: str, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     if not hasattr(found, "release"):
         if not callable(found):
             raise _Fault(LOADING, f"{spec} is of type {type(found).__name__}, neither a Target nor a function")
+        taken = inspect.signature(found)
         try:
-            inspect.signature(found).bind(**parameters)
+            taken.bind(**parameters)
         except TypeError as error:
+            unknown = [name for name in parameters if name not in taken.parameters]
+            if all(one.default is not one.empty for one in taken.parameters.values()):
+                raise _Fault(LOADING, f"{spec} takes no {' or '.join(unknown)}; leave that out") from error
             raise _Fault(LOADING, f"{needed} ({error})") from error
         found = _from_description(found(**parameters), name)
     elif parameters:
         raise _Fault(LOADING, f"{spec} is a target with a claim of its own; leave the parameters out")
     if not (hasattr(found, "release") and hasattr(found, "claim")):
         raise _Fault(LOADING, needed)
-    claim = {"epsilon": found.claim.epsilon, "delta": found.claim.delta}
     return found.release, {
         "kind": str(found.kind),
         "version": version if found.version == "unknown" else found.version,
         "name": found.name,
         "relation": found.relation,
+        "claim": codec.encoded_claim(_plain_claim(found.claim)),
         "target": {
             key: codec.encoded(value)
             for key, value in {
-                **claim,
                 "sensitivity": found.sensitivity,
                 "bounds": found.bounds,
                 "noise_scale": found.noise_scale,
@@ -165,21 +168,33 @@ def _loaded(spec: str, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     }
 
 
+def _plain_claim(claim: Any) -> dict[str, Any]:
+    """A claim as a dict of plain values; it is one, or an object of the attacklab there, which may be an old one."""
+    if isinstance(claim, dict):
+        return claim
+    if hasattr(claim, "to_json"):
+        plain: dict[str, Any] = claim.to_json()
+        return plain
+    if not hasattr(claim, "epsilon"):
+        raise _Fault(LOADING, f"a claim must be a JSON object, not of type {type(claim).__name__}")
+    return {"epsilon": claim.epsilon, "delta": claim.delta}
+
+
 def _from_description(made: Any, name: str) -> Any:
     """What a function returned, with the attributes of a target: a dict describes one in plain values."""
     if not isinstance(made, dict):
         return made
-    needed = {"kind", "release", "epsilon"}
-    allowed = needed | {"delta", "sensitivity", "bounds", "noise_scale", "relation"}
-    if not needed <= set(made) <= allowed:
-        told = f"{name} returned a dict with {', '.join(map(str, made)) or 'no keys'}; it must have "
-        optional = ", ".join(sorted(allowed - needed))
-        raise _Fault(LOADING, f"{told}{', '.join(sorted(needed))}, and may have {optional}")
+    needed, claims = {"kind", "release"}, {"epsilon", "claim"}
+    optional = {"sensitivity", "bounds", "noise_scale", "relation"} | ({"delta"} if "epsilon" in made else set())
+    if not needed <= set(made) <= needed | claims | optional or len(claims & set(made)) != 1:
+        told = f"{name} returned a dict with {', '.join(map(str, made)) or 'no keys'}; it must have kind, release and "
+        may = "bounds, noise_scale, relation, sensitivity"
+        raise _Fault(LOADING, f"{told}either epsilon (and delta) or claim, and may have {may}")
     return SimpleNamespace(
         kind=made["kind"],
         name=name,
         release=made["release"],
-        claim=SimpleNamespace(epsilon=made["epsilon"], delta=made.get("delta", 0.0)),
+        claim=made["claim"] if "claim" in made else {"epsilon": made["epsilon"], "delta": made.get("delta", 0.0)},
         sensitivity=made.get("sensitivity", 1.0),
         bounds=made.get("bounds"),
         noise_scale=made.get("noise_scale"),

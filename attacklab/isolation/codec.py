@@ -14,6 +14,9 @@ import numpy as np
 BINARY_CODES = ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")
 """numpy's codes of the numbers that a binary frame can hold, little-endian."""
 
+WORDS = ("kind", "name")
+"""The fields of a claim that hold text, and no numbers."""
+
 
 def encoded(value: Any) -> Any:
     """A value as plain JSON, every float as its hex string; numpy arrays and tuples become lists.
@@ -48,6 +51,23 @@ def decoded(value: Any) -> Any:
     if isinstance(value, list):
         return [decoded(item) for item in value]
     return value
+
+
+def encoded_claim(claim: Any) -> Any:
+    """A claim as plain JSON, numbers as `encoded` writes them.
+
+    Args:
+        claim: a dict, as `Claim.to_json` of the package gives it.
+
+    Raises:
+        TypeError: a value in it cannot be sent.
+    """
+    return {key: value if key in WORDS else encoded(value) for key, value in claim.items()}
+
+
+def decoded_claim(claim: Any) -> Any:
+    """The dict that `encoded_claim` was given."""
+    return {key: value if key in WORDS else decoded(value) for key, value in claim.items()}
 
 
 def binary_code(array: Any) -> str | None:

@@ -22,14 +22,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.claims import PrivacyClaim
+from attacklab.claims import Claim
 from attacklab.errors import UsageError, UsageTypeError
-from attacklab.isolation.codec import decoded, encoded
+from attacklab.isolation.codec import decoded, decoded_claim, encoded
 from attacklab.isolation.failures import ChildError, ChildFailure, ReleaseError
 from attacklab.isolation.process import DEFAULT_SECONDS, ChildProcess, Limits
 from attacklab.isolation.wire import announced_failure, read_object, request_line
 from attacklab.libraries import adapter_file, library, near_library
-from attacklab.loading import made_target, place_and_name
+from attacklab.loading import made_target, parameters_of, place_and_name, read_claim, require_claim
 from attacklab.neighbours import Relation
 from attacklab.targets import Kind, Target, as_bounds
 
@@ -136,6 +136,7 @@ def isolated(
     *,
     kind: Kind | None = None,
     epsilon: float | None = None,
+    claim: Claim | None = None,
     relation: Relation | str | None = None,
     python: str = sys.executable,
     seconds: float = DEFAULT_SECONDS,
@@ -147,7 +148,8 @@ def isolated(
     Args:
         spec: `path/to/file.py:name`, `package.module:name` or `library:mechanism`, as for `load_target`.
         kind: the kind of a bare release function.
-        epsilon: the claimed ε; needed for a bare release function.
+        epsilon: the claimed ε; a bare release function needs it or a claim.
+        claim: instead of ε and δ, a claim of any other kind, as for `load_target`.
         relation: makes two datasets neighbours under the claim, as for the constructors of targets.
         python: the interpreter, which needs numpy and whatever the target imports.
         seconds: the timeout of one call.
@@ -164,10 +166,12 @@ def isolated(
         raise UsageError(f"there is no file {place}; check the path")
     if shutil.which(python) is None:
         raise UsageError(f"there is no program {python!r}; give the path of a Python interpreter")
-    if kind is not None and epsilon is None:
-        raise UsageError(f"{spec} is taken as a release function, which needs an epsilon; add --epsilon")
     given = {**parameters, **({} if epsilon is None else {"epsilon": epsilon})}
-    named = {} if relation is None else {"relation": Relation(relation)}
+    if kind is not None:
+        require_claim(spec, epsilon, claim)
+    elif claim is not None:
+        given |= parameters_of(claim)
+    named: dict[str, Any] = {} if relation is None else {"relation": Relation(relation)}
     settings = {
         "kind": kind,
         "parameters": {key: _parameter(key, value) for key, value in given.items()},
@@ -186,12 +190,13 @@ def isolated(
             hint = "; see which environments have it: attacklab list"
         raise UsageError(str(error).replace(loaded, spec) + hint) from error
     if kind is not None:
-        return replace(made_target(kind, release, name=name, **given, **named), version=greeting["version"])
+        made = made_target(kind, release, claim=claim, name=name, **given, **named)
+        return replace(made, version=greeting["version"])
     found = {key: decoded(value) for key, value in greeting["target"].items()}
     return Target(
         name=spec if adapter else greeting["name"],
         kind=Kind(greeting["kind"]),
-        claim=PrivacyClaim(found["epsilon"], found["delta"]),
+        claim=read_claim(decoded_claim(greeting["claim"]), spec),
         release=release,
         sensitivity=found["sensitivity"],
         bounds=None if found["bounds"] is None else as_bounds(found["bounds"]),
@@ -205,7 +210,8 @@ def external(
     command: Sequence[str],
     *,
     kind: Kind,
-    epsilon: float,
+    epsilon: float | None = None,
+    claim: Claim | None = None,
     seconds: float = DEFAULT_SECONDS,
     memory_bytes: int | None = None,
     **parameters: Any,
@@ -216,6 +222,7 @@ def external(
         command: the program and its arguments; no shell reads it.
         kind: what the inputs are.
         epsilon: the claimed ε.
+        claim: instead of ε and δ, a claim of any other kind.
         seconds: the timeout of one request.
         memory_bytes: the address space that the program may use; None for no limit.
         **parameters: other arguments of the constructor of that kind (delta, sensitivity, bounds, noise_scale,
@@ -229,7 +236,7 @@ def external(
     name = " ".join(shlex.join(command).split())
     if not command or shutil.which(command[0]) is None:
         raise UsageError(f"there is no program {name!r}, or it is not executable; check its path and mode")
-    target = made_target(kind, release, name=name, epsilon=epsilon, **parameters)
+    target = made_target(kind, release, name=name, epsilon=epsilon, claim=claim, **parameters)
     return replace(target, version=_digest(command))
 
 

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 FIXTURE = "dp_audit"
 CLAIM = "dp_claim"
-CLAIM_ARGUMENTS = ("epsilon", "delta", "sensitivity", "bounds", "kind", "relation")
+CLAIM_ARGUMENTS = ("epsilon", "delta", "rho", "mu", "rdp", "claim", "sensitivity", "bounds", "kind", "relation")
+KINDS_OF_CLAIM = ("epsilon", "rho", "mu", "rdp", "claim")
 
 
 class DpAudit(Protocol):
@@ -129,6 +130,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
                 f"{metafunc.definition.nodeid}: {CLAIM} takes only the keyword arguments {', '.join(CLAIM_ARGUMENTS)}; "
                 f"remove {', '.join([*unknown, *map(repr, marker.args)])}"
             )
+        claims = [name for name in KINDS_OF_CLAIM if name in marker.kwargs]
+        if len(claims) > 1 or ("delta" in marker.kwargs and claims not in ([], ["epsilon"])):
+            named = " and ".join([*claims, *(["delta"] if "delta" in marker.kwargs else [])])
+            raise pytest.Collector.CollectError(
+                f"{metafunc.definition.nodeid}: {CLAIM} takes one claim: epsilon (and delta), rho, mu, rdp or claim, "
+                f"not {named} together"
+            )
 
 
 @pytest.fixture
@@ -187,7 +195,7 @@ def _audited(
 
 def _claimed(item: pytest.Item, target: Target | Release) -> Target:
     """The target with its claim."""
-    from attacklab.loading import made_target
+    from attacklab.loading import CLAIM_PARAMETERS, claim_of, made_target
     from attacklab.targets import Kind, Target
 
     marker = item.get_closest_marker(CLAIM)
@@ -201,8 +209,11 @@ def _claimed(item: pytest.Item, target: Target | Release) -> Target:
         return target if relation is None else replace(target, relation=relation)
     if not callable(target):
         raise UsageTypeError(f"{FIXTURE} takes a Target or a release function, not {target!r}")
-    if "epsilon" not in said:
+    named = next((name for name in KINDS_OF_CLAIM if name in said), None)
+    if named is None:
         raise UsageTypeError(f"a release function needs a claim; mark the test {CLAIM}(epsilon=...), or pass a Target")
+    if named in CLAIM_PARAMETERS:
+        said["claim"] = claim_of(named, said.pop(named))
     return replace(made_target(Kind(said.pop("kind", Kind.NOISE)), target, **said), relation=relation)
 
 

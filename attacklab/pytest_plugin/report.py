@@ -9,6 +9,7 @@ from typing import Any
 
 from attacklab.findings import Finding, Verdict, decisive, lower_text, record, upper_text
 from attacklab.reporting.sarif import Place, sarif_log
+from attacklab.reporting.wording import claim_text, judged_text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,9 +58,8 @@ class AuditedTest:
         if not worst:
             lines = [f"{target}: inconclusive: none of the attacks that ran could decide anything about this target"]
             return "\n".join(lines + [f"  {finding.attack}: {finding.reason}" for finding in self.findings])
-        claim = self.findings[0].claim
         said = {
-            Verdict.VIOLATED: f"does not keep its claim ({claim})",
+            Verdict.VIOLATED: f"does not keep its claim ({claim_text(worst[0])})",
             Verdict.ERROR: "could not be audited: it failed",
             Verdict.INCONCLUSIVE: "had too few trials to decide: raise --dp-seconds or --dp-trials",
         }[self.verdict]
@@ -73,8 +73,8 @@ class AuditedTest:
         worst = self._worst()
         attacks = ", ".join(dict.fromkeys(finding.attack for finding in worst))
         if self.verdict is Verdict.VIOLATED:
-            bounds = [finding.epsilon_lower for finding in worst if finding.epsilon_lower is not None]
-            return f"ε ≥ {lower_text(max(bounds))} by {attacks}" if bounds else f"by {attacks}"
+            bounds = [(one.epsilon_lower, one) for one in worst if one.epsilon_lower is not None]
+            return f"{_bound(max(bounds, key=lambda pair: pair[0])[1], 3)} by {attacks}" if bounds else f"by {attacks}"
         if self.verdict is Verdict.NOT_DETECTED:
             shown = [one.smallest_detectable for one in worst if one.smallest_detectable is not None]
             return (
@@ -121,6 +121,8 @@ def _details(finding: Finding) -> list[str]:
         lines.append(f"  pair{relation}: {_shown(finding.pair['first'])} and {_shown(finding.pair['second'])}")
     if finding.event:
         lines.append(f"  event: {finding.event}")
+    if finding.judged_at is not None:
+        lines.append(f"  {judged_text(finding)}")
     if finding.counts is not None:
         counts = finding.counts
         lines.append(
@@ -132,8 +134,15 @@ def _details(finding: Finding) -> list[str]:
             f"  advantage: {finding.advantage.estimate:.4g}, within {within}; the claim allows {finding.ceiling:.4g}"
         )
     if finding.verdict is Verdict.VIOLATED and finding.epsilon_lower is not None:
-        lines.append(f"  ε ≥ {lower_text(finding.epsilon_lower, 4)} with confidence 1 − {finding.alpha:.2g}")
+        lines.append(f"  {_bound(finding, 4)} with confidence 1 − {finding.alpha:.2g}")
     return lines
+
+
+def _bound(finding: Finding, digits: int) -> str:
+    """The lower bound on the real ε; it holds at the δ of the claim, so at any smaller one."""
+    delta = finding.judged.delta
+    there = f" at δ = {lower_text(delta)}" if delta else ""
+    return f"ε ≥ {lower_text(finding.epsilon_lower or 0.0, digits)}{there}"
 
 
 def _shown(described: dict[str, Any]) -> str:

@@ -18,6 +18,7 @@ from attacklab.errors import UsageError
 from attacklab.findings import Finding, Verdict, lower_text, read_record, upper_text, write_whole
 from attacklab.reporting.experiment import DATA, FIGURES, MEASURED
 from attacklab.reporting.thumbnails import write_thumbnail
+from attacklab.reporting.wording import claim_text, judged_text
 
 Rows: TypeAlias = Sequence[Sequence[str]]
 """A table, its head first."""
@@ -234,7 +235,7 @@ def _summary(group: list[Finding]) -> list[str]:
     advantage, clearest = max(judged, key=lambda pair: max(pair[0].lower, -pair[0].upper) - pair[1].ceiling)
     return [
         counted,
-        f"{clearest.judged.epsilon:g}",
+        f"{claim_text(clearest)}, {judged_text(clearest)}" if clearest.judged_at else f"{clearest.judged.epsilon:g}",
         f"{advantage.estimate:.4g} [{lower_text(advantage.lower, 4)}, {upper_text(advantage.upper, 4)}]",
         f"{clearest.ceiling:.4g}",
         lower_text(clearest.epsilon_lower or 0.0),

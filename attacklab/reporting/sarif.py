@@ -19,6 +19,7 @@ from urllib.parse import quote
 
 from attacklab.attacks import ATTACKS
 from attacklab.findings import Finding, Verdict
+from attacklab.reporting.wording import claim_text, judged_text
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 VERSION = "2.1.0"
@@ -82,8 +83,9 @@ def _rule(attack: str) -> dict[str, Any]:
 
 
 def _result(finding: Finding, place: Place | None, rule: int) -> dict[str, Any]:
-    text = f"{finding.target} does not keep its claim ({finding.claim})"
-    text += f" on the event '{finding.event}': {finding.reason}" if finding.event else f": {finding.reason}"
+    text = f"{finding.target} does not keep its claim ({claim_text(finding)})"
+    text += f" on the event '{finding.event}'" if finding.event else ""
+    text += f", {judged_text(finding)}: {finding.reason}" if finding.judged_at else f": {finding.reason}"
     return {
         "ruleId": finding.attack,
         "ruleIndex": rule,

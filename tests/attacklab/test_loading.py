@@ -6,11 +6,13 @@ import hashlib
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from attacklab.claims import PrivacyClaim
-from attacklab.loading import load_target, targets_of
+from attacklab.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
+from attacklab.errors import UsageTypeError
+from attacklab.loading import claim_of, load_target, targets_of
 from attacklab.targets import Kind, Target
 
 SOURCE = '''
@@ -135,7 +137,7 @@ def test_a_file_that_fails_is_told_in_one_line_and_leaves_no_half_module(
 
 
 def test_parameters_that_do_not_fit_are_named(place: str) -> None:
-    with pytest.raises(ValueError, match="needs an epsilon"):
+    with pytest.raises(ValueError, match=r"needs a claim; add --epsilon, --rho, --mu or --rdp$"):
         load_target(f"{place}:noisy", kind=Kind.NOISE)
     with pytest.raises(ValueError, match="a target with a claim of its own; leave the parameters out"):
         load_target(f"{place}:target", epsilon=1.0)
@@ -149,6 +151,47 @@ def test_parameters_that_do_not_fit_are_named(place: str) -> None:
         load_target(f"{place}:target", kind=Kind.NOISE, epsilon=1.0)
     with pytest.raises(TypeError, match="release must be callable"):
         load_target(f"{place}:number", kind=Kind.NOISE, epsilon=1.0)
+
+
+CLAIMS: list[tuple[Claim, dict[str, Any]]] = [
+    (PrivacyClaim(0.5), {"epsilon": 0.5}),
+    (PrivacyClaim(0.5, 1e-9), {"epsilon": 0.5, "delta": 1e-9}),
+    (ZeroConcentrated(0.5), {"rho": 0.5}),
+    (GaussianDP(2.0), {"mu": 2.0}),
+    (Renyi(2.0, 0.5), {"rdp": ((2.0, 0.5),)}),
+    (Renyi((2.0, 8.0), (0.5, 3.0)), {"rdp": ((2.0, 0.5), (8.0, 3.0))}),
+]
+
+
+@pytest.mark.parametrize(("claim", "parameters"), CLAIMS)
+def test_a_function_that_makes_a_target_is_asked_for_a_claim_by_plain_numbers(
+    claim: Claim, parameters: dict[str, Any], tmp_path: Path
+) -> None:
+    maker = tmp_path / "some_targets.py"
+    maker.write_text(
+        "def made(**said):\n"
+        "    release = lambda answer, trials, rng: rng.random(trials)\n"
+        "    return {'kind': 'noise', 'release': release, 'epsilon': 1.0, 'name': repr(said)}\n"
+    )
+    assert load_target(f"{maker}:made", claim=claim).name == repr(parameters)
+    others = {name: value for name, value in parameters.items() if name not in ("epsilon", "delta")}
+    assert all(claim_of(name, value) == claim for name, value in others.items())
+
+
+def test_a_profile_is_given_to_a_release_and_asked_of_no_function(place: str) -> None:
+    curve = Profile([(0.0, 0.25)], "a table")
+    assert load_target(f"{place}:noisy", kind=Kind.NOISE, claim=curve).claim == curve
+    with pytest.raises(ValueError, match="cannot be asked for a table; give it a kind, or make the target"):
+        load_target(f"{place}:made", claim=curve)
+    with pytest.raises(ValueError, match="a target with a claim of its own; leave the parameters out"):
+        load_target(f"{place}:target", claim=curve)
+
+
+@pytest.mark.parametrize("rdp", [2.0, (2.0, 1.0), [], {}, [(2.0, 1.0, 0.5)], [2.0], None])
+def test_rdp_is_orders_with_their_bounds(rdp: Any) -> None:
+    with pytest.raises(UsageTypeError, match=r"^rdp must be \{alpha: epsilon\} or pairs \(alpha, epsilon\), not "):
+        claim_of("rdp", rdp)
+    assert claim_of("rdp", {3: 1.0}) == claim_of("rdp", [(3, 1.0)]) == Renyi(3, 1.0)
 
 
 def test_a_file_that_names_a_distribution_which_is_not_installed_is_told_in_one_line(tmp_path: Path) -> None:

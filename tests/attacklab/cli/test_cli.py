@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,12 @@ import pytest
 
 from attacklab import cli
 from attacklab.attacks import ATTACKS
+from attacklab.claims import PrivacyClaim
 from attacklab.cli import audit, target_options
 from attacklab.errors import ArithmeticModeError, LabFault, TargetError, UsageError, UsageTypeError
-from attacklab.findings import Finding, Verdict, read_record
+from attacklab.findings import Finding, Verdict, read_record, to_text
+
+ROOT = Path(__file__).parents[3]
 
 TARGETS = '''
 import math
@@ -63,6 +67,26 @@ def unclipped(records, trials, rng):
 
 def described(**rest):
     return {"kind": "noise", "release": sound, "epsilon": 1.0, **rest}
+
+def concentrated(rho: float = 0.5):
+    return {"kind": "noise", "release": leaking, "claim": {"kind": "zcdp", "rho": rho}, "noise_scale": 1.0}
+
+def ordered(rdp=((2.0, 1.0),)):
+    orders, bounds = zip(*rdp)
+    return {"kind": "noise", "release": leaking, "claim": {"kind": "rdp", "alpha": orders, "epsilon": bounds}}
+
+def tabled():
+    curve = [(0.0, 0.1), (0.1, 2.0**-40)]
+    return {"kind": "noise", "release": leaking, "claim": {"kind": "profile", "name": "0x1 table", "curve": curve}}
+
+def misclaimed():
+    return {"kind": "noise", "release": sound, "claim": {"kind": "zdp", "rho": 1.0}}
+
+def unclaimed():
+    return {"kind": "noise", "release": sound, "claim": 7}
+
+def twice():
+    return {"epsilon": 1.0, **concentrated()}
 
 def worded():
     return described(sensitivity="wide")
@@ -198,6 +222,62 @@ def test_a_claim_of_one_relation_is_audited_and_replayed_as_one(attacklab: Any, 
     assert [one["verdict"] for one in again] == [below["verdict"], above["verdict"]]
 
 
+CLAIMS = [
+    ("--rho 0.25", {"kind": "zcdp", "rho": 0.25}, "ρ-zCDP with ρ = 0.25"),
+    ("--mu 0.5", {"kind": "gdp", "mu": 0.5}, "μ-GDP with μ = 0.5"),
+    ("--rdp 2,0.25", {"kind": "rdp", "alpha": [2.0], "epsilon": [0.25]}, "(α, ε)-RDP at (2.0, 0.25)"),
+    (
+        "--rdp 2,0.25 --rdp 8,1",
+        {"kind": "rdp", "alpha": [2.0, 8.0], "epsilon": [0.25, 1.0]},
+        "(α, ε)-RDP at (2.0, 0.25), (8.0, 1.0)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("options", "claim", "words"), CLAIMS)
+@pytest.mark.parametrize("where", ["some_targets.py:leaking", "some_targets.py:leaking --isolate", "program"])
+def test_a_claim_of_another_kind_is_judged_said_and_replayed(
+    options: str, claim: dict[str, Any], words: str, where: str, attacklab: Any, folder: Path
+) -> None:
+    if where == "program":
+        source = (ROOT / "examples" / "exec_laplace.py").read_text("utf-8")
+        (folder / "laplace").write_text(f"#!{sys.executable}\n{source}", "utf-8")
+        (folder / "laplace").chmod(0o755)
+        where = "--exec ./laplace"
+    rest = "--kind noise --attack precision --trials 2000 --workers 1 --json found.json"
+    status, out, err = attacklab(f"audit {where} {options} {rest}")
+    assert (status, err) == (1, "")
+    assert f" claims {words}" in out.splitlines()[0]
+    findings = read_record(folder / "found.json")["findings"]
+    assert {to_text(finding.to_json()["claim"]) for finding in findings} == {to_text(claim)}
+    assert all(isinstance(finding.judged_at, PrivacyClaim) for finding in findings)
+    assert "    judged at ε = " in out
+    (replay,) = [line for line in out.splitlines() if line.startswith("replay: attacklab ")]
+    assert attacklab(f"{replay.removeprefix('replay: attacklab ')} --workers 1 --json again.json")[0] == 1
+    again = read_record(folder / "again.json")["findings"]
+    assert [replace(one, seconds=0) for one in again] == [replace(one, seconds=0) for one in findings]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "claim"),
+    [
+        ("concentrated", "", {"kind": "zcdp", "rho": 0.5}),
+        ("concentrated", "--rho 0.1", {"kind": "zcdp", "rho": 0.1}),
+        ("ordered", "", {"kind": "rdp", "alpha": [2.0], "epsilon": [1.0]}),
+        ("ordered", "--rdp 3,0.5 --rdp 4,0.7", {"kind": "rdp", "alpha": [3.0, 4.0], "epsilon": [0.5, 0.7]}),
+        ("tabled", "", {"kind": "profile", "name": "0x1 table", "curve": [[0.0, 0.1], [0.1, 2.0**-40]]}),
+    ],
+)
+@pytest.mark.parametrize("isolate", ["", " --isolate"])
+def test_a_dict_may_hold_a_claim_and_a_function_that_makes_one_is_asked_for_it(
+    name: str, options: str, claim: dict[str, Any], isolate: str, attacklab: Any
+) -> None:
+    line = f"audit some_targets.py:{name} {options} --attack low_bit_laplace --trials 500 --workers 1 --json -{isolate}"
+    _, out, err = attacklab(line)
+    assert err == ""
+    assert [finding["claim"] for finding in json.loads(out)["findings"]] == [claim]
+
+
 def test_a_librarys_target_runs_in_a_process_of_its_own(attacklab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def here(*_: Any, **__: Any) -> None:
         raise AssertionError("it was loaded in this process")
@@ -291,7 +371,7 @@ MISTAKES = [
     ("audit some_targets.py:sound --kind noise --epsilon 1 --delta 1", "delta must lie in [0, 1), not 1.0"),
     ("audit some_targets.py:sound --kind noise --epsilon 1 --delta nan", "delta must lie in [0, 1), not nan"),
     ("audit some_targets.py:sound --kind noise --epsilon 1 --sensitivity 0", "sensitivity must be finite and greater"),
-    ("audit some_targets.py:sound --kind noise", "needs an epsilon"),
+    ("audit some_targets.py:sound --kind noise", "needs a claim; add --epsilon, --rho, --mu or --rdp"),
     ("audit some_targets.py:sound --kind mean --epsilon 1", "a mean target needs bounds"),
     ("audit some_targets.py:sound --kind noise --epsilon 1 --lower 0 --upper 1", "a noise target takes no bounds"),
     ("audit some_targets.py:target --kind noise --epsilon 1", "leave the kind and the parameters out"),
@@ -313,7 +393,7 @@ MISTAKES = [
     ("audit numpy:laplacian", "numpy has no 'laplacian'; there are laplace, laplace_legacy, gaussian, exponential"),
     (
         "audit numpy:laplace --lower 0 --upper 1",
-        "cannot be loaded: numpy:laplace looks like a release function; add --kind",
+        "cannot be loaded: numpy:laplace takes no bounds; leave that out",
     ),
     ("audit some_targets.py:target --epsilon 1", "leave the parameters out"),
     ("audit some_targets.py:sound", "looks like a release function; add --kind and --epsilon, or name a Target"),
@@ -362,8 +442,38 @@ MISTAKES = [
     ("audit --exec nowhere --kind noise --epsilon 1", "there is no program 'nowhere'"),
     ("audit --exec ./notes.txt --kind noise --epsilon 1", "'./notes.txt', or it is not executable"),
     ("audit --exec 'nowhere --kind noise --epsilon 1", "--exec 'nowhere: no closing quotation"),
-    ("audit --exec true --kind noise", "a program after --exec needs --kind and --epsilon"),
-    ("audit --exec true --epsilon 1", "a program after --exec needs --kind and --epsilon"),
+    ("audit --exec true --kind noise", "a program after --exec needs --kind and a claim; add --kind and one of"),
+    ("audit --exec true --epsilon 1", "a program after --exec needs --kind and a claim; add --kind and one of"),
+    ("audit --exec true --rho 1", "a program after --exec needs --kind and a claim; add --kind and one of"),
+    ("audit --exec true --kind noise --rho 1 --delta 0.1", "--delta and --rho exclude each other; give --epsilon"),
+    ("audit some_targets.py:sound --kind noise --epsilon 1 --rho 1", "--epsilon and --rho exclude each other; give"),
+    ("audit some_targets.py:sound --kind noise --mu 1 --rdp 2,1", "--mu and --rdp exclude each other; give --epsilon"),
+    ("audit some_targets.py:sound --kind noise --rho 0", "rho must be finite and greater than 0, not 0.0"),
+    ("audit some_targets.py:sound --kind noise --rho nan", "rho must be finite and greater than 0, not nan"),
+    ("audit some_targets.py:sound --kind noise --mu -1", "mu must be finite and greater than 0, not -1.0"),
+    ("audit some_targets.py:sound --kind noise --rdp 2", "--rdp must be ALPHA,EPSILON, such as 2,0.5, not '2'"),
+    ("audit some_targets.py:sound --kind noise --rdp 2,x", "--rdp must be ALPHA,EPSILON, such as 2,0.5, not '2,x'"),
+    ("audit some_targets.py:sound --kind noise --rdp 1,1", "alpha must be greater than 1, not 1.0"),
+    ("audit some_targets.py:sound --kind noise --rdp 2,1 --rdp 2,3", "each alpha of an RDP claim may stand there once"),
+    (
+        "audit some_targets.py:sound --rho 1",
+        "looks like a release function; add --kind and --epsilon, or name a Target",
+    ),
+    ("audit some_targets.py:target --rho 1", "is a target with a claim of its own; leave the parameters out"),
+    ("audit some_targets.py:target --rho 1 --isolate", "is a target with a claim of its own; leave the parameters out"),
+    ("audit some_targets.py:apart --rho 1", "some_targets.py:apart takes no rho; leave that out"),
+    ("audit some_targets.py:apart --mu 1 --isolate", "some_targets.py:apart takes no mu; leave that out"),
+    (
+        "audit some_targets.py:misclaimed",
+        "the claim in what some_targets.py:misclaimed returned: kind of a claim must be",
+    ),
+    ("audit some_targets.py:misclaimed --isolate", "the claim in what some_targets.py:misclaimed returned: kind of a"),
+    ("audit some_targets.py:unclaimed", "a claim is a JSON object, not 7"),
+    ("audit some_targets.py:unclaimed --isolate", "a claim must be a JSON object, not of type int"),
+    ("audit some_targets.py:twice", "give an epsilon (and delta) or a claim, not both: ρ-zCDP with ρ = 0.5"),
+    ("audit some_targets.py:twice --isolate", "it must have kind, release and either epsilon (and delta) or claim"),
+    ("prove some_targets.py:vast --rho 1", "is a target with a claim of its own; leave the parameters out"),
+    ("prove some_targets.py:vast --epsilon 1 --mu 1", "--epsilon and --mu exclude each other; give --epsilon"),
     ("audit --exec true --kind noise --epsilon 1 --isolate", "leave --isolate out"),
     ("audit --exec true --kind mean --epsilon 1", "a mean target needs bounds"),
     ("run", "no experiments/ in this folder; run it from a checkout of the lab"),

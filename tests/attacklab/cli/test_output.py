@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from attacklab.claims import PrivacyClaim
+from attacklab.claims import PrivacyClaim, ZeroConcentrated
 from attacklab.cli.output import show, status_of
 from attacklab.cli.status import Status
 from attacklab.findings import Estimate, Finding, Verdict
@@ -34,6 +36,7 @@ def test_figures_stand_in_one_line_and_words_below_it(
 ) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
     assert shown(capsys, VIOLATED, QUIET, FAILED, ELSEWHERE) == [
+        "noisy claims ε = 1.0",
         "attack       verdict       advantage  allowed",
         "bits         violated        -0.2500   0.4621",
         "    event: an even number",
@@ -47,12 +50,31 @@ def test_figures_stand_in_one_line_and_words_below_it(
     ]
 
 
+def test_a_claim_of_another_kind_is_said_with_the_point_at_which_it_was_judged(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    judged = {"claim": ZeroConcentrated(0.5), "judged_at": PrivacyClaim(1.23411, 0.101234)}
+    together = {**judged, "claim": ZeroConcentrated(1.0), "answers": 2}
+    assert shown(capsys, replace(VIOLATED, **judged), replace(QUIET, **together))[:9] == [
+        "noisy claims ρ-zCDP with ρ = 0.5",
+        "attack       verdict       advantage  allowed",
+        "bits         violated        -0.2500   0.4621",
+        "    event: an even number",
+        "    judged at ε = 1.235, δ = 0.102",
+        f"    {REASON}",
+        "longer_name  not detected     0.0000   0.4621",
+        "    claim: ρ-zCDP with ρ = 1.0 of 2 answers together",
+        "    judged at ε = 1.235, δ = 0.102",
+    ]
+
+
 @pytest.mark.parametrize("width", [60, 80, 200])
 def test_words_are_wrapped_at_the_width_of_the_terminal_and_none_is_lost(
     width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
-    lines = shown(capsys, VIOLATED)[3:-1]
+    lines = shown(capsys, VIOLATED)[4:-1]
     assert all(line.startswith("    ") and len(line) <= width for line in lines)
     assert " ".join(line.strip() for line in lines) == REASON
     assert (len(lines) == 1) is (width >= 4 + len(REASON))

@@ -25,6 +25,9 @@ def exact(sampler):
 blind = exact(lambda answer, bits: bits.take(2))
 telling = exact(lambda answer, bits: answer)
 
+def asked(rho: float):
+    raise RuntimeError(f"asked for {rho!r}")
+
 def _raising(answer, bits):
     raise RuntimeError("disk\\non fire")
 
@@ -71,6 +74,11 @@ def test_the_status_tells_a_proved_claim_from_a_refuted_one(
     assert finding["replay"] == f"attacklab prove samplers.py:{name}"
 
 
+def test_a_function_that_makes_a_target_is_asked_for_the_claim(attacklab: Any) -> None:
+    status, out, err = attacklab("prove samplers.py:asked --rho 0.25")
+    assert (status, out, err) == (2, "", "attacklab: samplers.py:asked raised RuntimeError: asked for 0.25\n")
+
+
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
@@ -93,6 +101,7 @@ def test_what_a_sampler_does_wrong_is_an_error_finding(name: str, reason: str, a
     assert reason in finding["reason"]
     assert finding["replay"] == f"attacklab prove samplers.py:{name} --first 0 --second 1"
     assert [pair["readable"] for pair in (finding["pair"]["first"], finding["pair"]["second"])] == [["0.0"], ["1.0"]]
-    assert out.splitlines()[1].split() == ["exact_law", "error"]
-    assert out.splitlines()[2].startswith("    ")
+    assert out.splitlines()[0] == "release claims ε = 1.0"
+    assert out.splitlines()[2].split() == ["exact_law", "error"]
+    assert out.splitlines()[3].startswith("    ")
     assert finding["reason"] in out

@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 
 from attacklab.attacks import ATTACKS
+from attacklab.claims import PrivacyClaim, Profile
 from attacklab.errors import TargetError, UsageError
 from attacklab.findings import Verdict
 from attacklab.floats import require_ieee_arithmetic
@@ -437,11 +438,32 @@ def write_module(folder: Path) -> str:
         "def maker(epsilon=0.1, bounds=(0.0, 1.0)):\n"
         "    return Target.sum(release, epsilon=epsilon, delta=2**-40, bounds=bounds, name='noisy sum')\n"
         "ready = maker()\n"
+        "from attacklab.claims import GaussianDP, Profile, Renyi, ZeroConcentrated\n"
+        "concentrated = Target.noise(release, claim=ZeroConcentrated(1 / 3))\n"
+        "renyi = Target.noise(release, claim=Renyi((1.1, 7), (0.1, 1 / 3)))\n"
+        "gaussian = Target.noise(release, claim=GaussianDP(5e-324))\n"
+        "profile = Target.noise(release, claim=Profile([(0.1, 1 / 3), (0.3, 2**-1074)], name='0x1p+1'))\n"
+        "class Old:\n    epsilon, delta = 0.1, 2**-40\n"
+        "class OldTarget:\n"
+        "    name, kind, claim, version, sensitivity = 'old', 'noise', Old(), '1', 1.0\n"
+        "    bounds = noise_scale = relation = None\n"
+        "    release = staticmethod(release)\n"
+        "old = OldTarget()\n"
     )
     return str(file)
 
 
-@pytest.mark.parametrize(("name", "parameters"), [("ready", {}), ("maker", {"epsilon": 0.3, "bounds": (0.1, 7.0)})])
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("ready", {}),
+        ("maker", {"epsilon": 0.3, "bounds": (0.1, 7.0)}),
+        ("concentrated", {}),
+        ("renyi", {}),
+        ("gaussian", {}),
+        ("profile", {}),
+    ],
+)
 def test_a_target_with_a_claim_of_its_own_is_described_as_in_this_process(
     made: Made, tmp_path: Path, name: str, parameters: dict[str, Any]
 ) -> None:
@@ -451,6 +473,19 @@ def test_a_target_with_a_claim_of_its_own_is_described_as_in_this_process(
     for attribute in ("name", "kind", "claim", "sensitivity", "bounds", "noise_scale", "version"):
         assert getattr(there, attribute) == getattr(here, attribute)
     assert len(there.outputs(np.zeros(3), 5, rng())) == 5
+
+
+def test_a_target_of_an_attacklab_that_knew_only_epsilon_and_delta_is_read(made: Made, tmp_path: Path) -> None:
+    there = made(isolated, f"{write_module(tmp_path)}:old", kind=None, epsilon=None)
+    assert (there.name, there.claim) == ("old", PrivacyClaim(0.1, 2**-40))
+
+
+def test_a_bare_release_in_another_process_takes_a_claim_of_any_kind(made: Made, misbehaving: Made) -> None:
+    curve = Profile([(0.0, 0.25), (1.0, 1e-9)])
+    assert misbehaving("sound", epsilon=None, claim=curve).claim == curve
+    assert made(external, ["true"], epsilon=None, claim=curve).claim == curve
+    with pytest.raises(UsageError, match="give an epsilon \\(and delta\\) or a claim, not both: a privacy profile"):
+        made(external, ["true"], claim=curve)
 
 
 @pytest.mark.parametrize(
@@ -465,7 +500,7 @@ def test_a_target_with_a_claim_of_its_own_is_described_as_in_this_process(
             {"kind": None},
             "looks like a release function; add --kind and --epsilon, or name a Target",
         ),
-        (f"{MISBEHAVING}:sound", {"epsilon": None}, "needs an epsilon"),
+        (f"{MISBEHAVING}:sound", {"epsilon": None}, "needs a claim; add --epsilon, --rho, --mu or --rdp$"),
         (f"{MISBEHAVING}:sound", {"bounds": (0.0, 1.0)}, "^a noise target takes no bounds$"),
         (f"{MISBEHAVING}:sound", {"epsilon": -1.0}, "epsilon must be"),
         (f"{MISBEHAVING}:sound", {"delta": "1e-6"}, "^delta must be a number or numbers, not '1e-6'$"),

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from attacklab.claims import Claim, GaussianDP, Renyi, ZeroConcentrated
 from attacklab.findings import Verdict, read_record
 from attacklab.pytest_plugin.hooks import CLAIM_ARGUMENTS
 from attacklab.pytest_plugin.options import OPTIONS
@@ -254,6 +255,41 @@ def test_the_marker_gives_a_release_function_its_claim(pytester: pytest.Pytester
     assert (finding.claim.epsilon, finding.claim.delta, finding.target) == (0.5, 1e-9, "leaking")
 
 
+@pytest.mark.parametrize(
+    ("marker", "claim", "words"),
+    [
+        ("rho=0.125", ZeroConcentrated(0.125), "ρ-zCDP with ρ = 0.125"),
+        ("mu=0.5", GaussianDP(0.5), "μ-GDP with μ = 0.5"),
+        ("rdp={2: 0.25}", Renyi(2, 0.25), "(α, ε)-RDP at (2, 0.25)"),
+        ("rdp=[(2.0, 0.25), (4, 0.5)]", Renyi((2.0, 4), (0.25, 0.5)), "(α, ε)-RDP at (2.0, 0.25), (4, 0.5)"),
+        ("claim=Profile([(0.0, 0.1), (0.5, 1e-9)], 'a table')", None, "a table"),
+    ],
+)
+def test_a_claim_of_another_kind_is_told_in_words_with_the_point_where_it_was_judged(
+    pytester: pytest.Pytester, marker: str, claim: Claim | None, words: str
+) -> None:
+    written(
+        pytester,
+        f"from attacklab import Profile\n@pytest.mark.dp_claim({marker})\n"
+        "def test_it(dp_audit):\n    dp_audit(leaking)\n",
+    )
+    result = pytester.runpytest_inprocess(FEW, "--dp-json=record.json", "--dp-sarif=scan.sarif")
+    result.assert_outcomes(failed=1)
+    lines = result.outlines
+    assert f"leaking does not keep its claim ({words})" in lines
+    findings = read_record(pytester.path / "record.json")["findings"]
+    (refuted,) = [finding for finding in findings if finding.verdict is Verdict.VIOLATED]
+    assert claim is None or refuted.claim == claim
+    (shown,) = [re.fullmatch(r"  judged at ε = (\S+), δ = (\S+)", line) for line in lines if "judged at" in line]
+    assert shown is not None
+    epsilon, delta = map(float, shown.groups())
+    assert refuted.judged_at.epsilon <= epsilon <= 1.001 * refuted.judged_at.epsilon
+    assert refuted.judged_at.delta <= delta <= 1.01 * refuted.judged_at.delta
+    (one,) = json.loads((pytester.path / "scan.sarif").read_text("utf-8"))["runs"][0]["results"]
+    assert f"does not keep its claim ({words})" in one["message"]["text"]
+    assert shown[0].strip() in one["message"]["text"]
+
+
 @pytest.mark.parametrize("relation", ["add-remove", "substitute"])
 def test_a_relation_keeps_the_pairs_to_it(pytester: pytest.Pytester, relation: str) -> None:
     written(
@@ -272,10 +308,15 @@ def test_a_relation_keeps_the_pairs_to_it(pytester: pytest.Pytester, relation: s
     [
         (
             "epsilom=1.0",
-            "dp_claim takes only the keyword arguments epsilon, delta, sensitivity, bounds, kind, relation; "
-            "remove epsilom",
+            "dp_claim takes only the keyword arguments epsilon, delta, rho, mu, rdp, claim, sensitivity, bounds, kind, "
+            "relation; remove epsilom",
         ),
         ("1.0", "dp_claim takes only the keyword arguments *; remove 1.0"),
+        (
+            "epsilon=1.0, rho=0.5",
+            "dp_claim takes one claim: epsilon (and delta), rho, mu, rdp or claim, not epsilon and rho together",
+        ),
+        ("mu=1.0, delta=1e-6", "dp_claim takes one claim: *, not mu and delta together"),
     ],
 )
 @pytest.mark.parametrize("workers", [[], ["-n", "1"]])
@@ -297,6 +338,11 @@ def test_a_wrong_marker_stops_the_collection(
             "*TypeError*gives epsilon*, but sound has its own claim; leave one out*",
         ),
         ("epsilon=-1.0", "sound", "*UsageError*"),
+        ("delta=1e-6", "sound", "*TypeError*needs a claim; mark the test dp_claim(epsilon=...), or pass a Target*"),
+        ("rho=0.0", "sound", "*UsageError: rho must be finite and greater than 0, not 0.0*"),
+        ("rdp=(2, 1)", "sound", "*UsageTypeError: rdp must be {alpha: epsilon} or pairs (alpha, epsilon), not (2, 1)*"),
+        ("claim=0.5", "sound", "*UsageTypeError: claim must be a claim, such as PrivacyClaim(1.0), not 0.5*"),
+        ("mu=1.0", "Target.noise(sound, epsilon=1.0)", "*gives mu, but sound has its own claim; leave one out*"),
         ("epsilon=1.0, kind='sum'", "sound", "*UsageError*bounds*"),
         ("epsilon=1.0, kind='summ'", "sound", "*kind must be one of noise, selection, *, not 'summ'*"),
         ("epsilon=1.0, relation='twin'", "sound", "*UsageError: relation must be one of add-remove, *, not 'twin'*"),

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from attacklab.claims import PrivacyClaim
+from attacklab.claims import GaussianDP, PrivacyClaim
 from attacklab.findings import Counts, Finding, Verdict
 from attacklab.pytest_plugin.report import AuditedTest
 from attacklab.reporting.sarif import Place
@@ -81,6 +81,21 @@ def test_the_summary_states_the_largest_bound_and_the_power() -> None:
         "advantages of 0.12 (best event) to 0.5 (worst event) would have been detected by not_detected"
     )
     assert audited(QUIET, FAILED).summary() == "because it is error"
+
+
+def test_a_bound_on_epsilon_is_told_with_the_delta_at_which_it_holds_rounded_down() -> None:
+    claim = PrivacyClaim(1.0, 0.00123456)
+    said = audited(finding(Verdict.VIOLATED, claim=claim, epsilon_lower=2.5, alpha=1e-7, attack="bits"))
+    assert said.summary() == "ε ≥ 2.5 at δ = 0.00123 by bits"
+    assert "ε ≥ 2.5 at δ = 0.00123 with confidence 1 − 1e-07" in said.failure()
+    judged = finding(Verdict.VIOLATED, claim=GaussianDP(1.0), judged_at=PrivacyClaim(0.5, 0.2388), epsilon_lower=0.75)
+    assert audited(judged).summary() == "ε ≥ 0.75 at δ = 0.238 by violated"
+
+
+def test_a_failure_of_several_answers_together_says_so() -> None:
+    together = finding(Verdict.VIOLATED, claim=GaussianDP(2.0), answers=4, epsilon_lower=2.5, alpha=1e-7)
+    said = audited(together).failure().splitlines()[0]
+    assert said == "noisy does not keep its claim (μ-GDP with μ = 2.0 of 4 answers together)"
 
 
 def test_a_test_travels_between_processes_unchanged() -> None:

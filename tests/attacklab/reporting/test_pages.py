@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from attacklab.claims import GaussianDP, PrivacyClaim
 from attacklab.errors import UsageError
 from attacklab.findings import Estimate, Finding, Verdict, record, to_text, write_whole
 from attacklab.reporting.pages import LONGEST_TABLE, write_index
@@ -123,6 +124,12 @@ def test_the_clearest_finding_is_shown_whichever_side_the_advantage_is_on(tmp_pa
     opposite = replace(FULL, advantage=Estimate(-0.8, -0.9, -0.7), epsilon_lower=3.21)
     written(tmp_path, "one", [FULL, opposite])
     assert "| -0.8 [-0.9, -0.7] | 0.05 | 3.21 |" in page_of(tmp_path, "one")
+
+
+def test_a_claim_of_another_kind_stands_in_the_table_with_the_point_at_which_it_was_judged(tmp_path: Path) -> None:
+    judged = replace(FULL, claim=GaussianDP(0.5), judged_at=PrivacyClaim(0.464, 0.05891), answers=1)
+    written(tmp_path, "one", [judged])
+    assert "| μ-GDP with μ = 0.5, judged at ε = 0.464, δ = 0.059 |" in page_of(tmp_path, "one")
 
 
 def test_an_experiment_without_findings_has_no_table(tmp_path: Path) -> None:

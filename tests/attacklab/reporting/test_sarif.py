@@ -6,7 +6,7 @@ import json
 import math
 from dataclasses import replace
 
-from attacklab.claims import PrivacyClaim
+from attacklab.claims import PrivacyClaim, ZeroConcentrated
 from attacklab.findings import Counts, Finding, Verdict, to_text
 from attacklab.reporting.sarif import Place, sarif_log
 
@@ -37,6 +37,17 @@ def test_a_refuted_claim_is_an_error_at_its_place_under_the_rule_of_its_attack()
     (location,) = result["locations"]
     assert location["physicalLocation"]["artifactLocation"]["uri"] == "tests/test_noise.py"
     assert location["physicalLocation"]["region"] == {"startLine": 12}
+
+
+def test_a_claim_of_another_kind_is_said_with_the_point_at_which_it_was_judged() -> None:
+    judged = replace(VIOLATED, claim=ZeroConcentrated(0.5), judged_at=PrivacyClaim(0.464, 0.05891))
+    (result,) = sarif_log([(judged, PLACE)])["runs"][0]["results"]
+    assert result["message"]["text"].startswith(
+        "my_laplace does not keep its claim (ρ-zCDP with ρ = 0.5) on the event 'an even number', "
+        "judged at ε = 0.464, δ = 0.059: P[E] in"
+    )
+    assert result["properties"]["claim"] == {"kind": "zcdp", "rho": 0.5}
+    assert result["properties"]["judged_at"] == {"epsilon": 0.464, "delta": 0.05891}
 
 
 def test_each_attack_is_one_rule_however_many_results_it_has() -> None:

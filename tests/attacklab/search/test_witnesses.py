@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from attacklab.attacks.low_bit_laplace import LowBitLaplace
+from attacklab.claims import ZeroConcentrated
 from attacklab.findings import Verdict
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.search import Witness, search
@@ -103,6 +104,24 @@ def test_the_code_of_a_witness_repeats_its_finding(pair: NeighbouringPair) -> No
     assert finding.counts == witness.finding.counts
     assert finding.pair == witness.finding.pair
     assert finding.event == witness.finding.event
+
+
+def test_a_target_of_another_claim_is_searched_and_the_code_repeats_the_finding() -> None:
+    def tells(input_: Any, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        return rng.normal(1e9 * float(np.sum(input_)), 1.0, trials)
+
+    target = Target.dataset(tells, claim=ZeroConcentrated(0.125))
+    witness = found(search(target, [NeighbouringPair.answers(0.1, 0.2, sensitivity=1.0)], trials=1_000, seed=3))
+    assert witness.finding.verdict is Verdict.VIOLATED
+    assert witness.finding.judged_at is not None
+    names: dict[str, Any] = {"target": target}
+    exec(witness.code, names)  # noqa: S102 - running it is the test
+    (again,) = names["findings"]
+    assert (again.counts, again.claim, again.judged_at) == (
+        witness.finding.counts,
+        ZeroConcentrated(0.125),
+        witness.finding.judged_at,
+    )
 
 
 def test_the_code_of_records_and_graphs_repeats_the_finding_too() -> None:

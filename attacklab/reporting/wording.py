@@ -1,0 +1,30 @@
+"""A claim in words, as every text for people says it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attacklab.findings import Finding, upper_text
+
+
+def claim_text(finding: Finding) -> str:
+    """What was claimed of the answers that the adversary sees in one trial."""
+    together = f" of {finding.answers} answers together" if finding.answers > 1 else ""
+    return f"{finding.claim}{together}"
+
+
+def judged_text(finding: Finding) -> str:
+    """The point of its privacy profile at which a claim was judged; nothing for a claim of one ε and δ.
+
+    ε and δ are rounded up, so that the claim promises what is shown.
+    """
+    if finding.judged_at is None:
+        return ""
+    epsilon, delta = finding.judged_at.epsilon, finding.judged_at.delta
+    return f"judged at ε = {upper_text(epsilon, 4)}, δ = {upper_text(delta)}"
+
+
+def target_text(findings: Sequence[Finding]) -> str:
+    """The name of a target and what it claims of one answer; nothing where findings are of several answers only."""
+    single = next((finding for finding in findings if finding.answers == 1), None)
+    return "" if single is None else f"{single.target} claims {single.claim}"
