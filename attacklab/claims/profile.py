@@ -87,18 +87,16 @@ class Profile(Claim):
     def composed(self, answers: int) -> Profile:
         """(mε, mδ) for every pair: basic composition, all that holds whatever the mechanism is."""
         require_count("answers", answers)
-        return (
-            self
-            if answers == 1
-            else self._mapped(lambda claim: claim.composed(answers), f"{self.name}, {answers} answers")
-        )
+        return self._mapped(lambda claim: claim.composed(answers), f"{self.name}, {answers} answers", answers)
 
     def group(self, size: int) -> Profile:
         """(kε, k·e^((k−1)ε)·δ) for every pair."""
         require_count("size", size)
-        return self._mapped(lambda claim: claim.group(size), f"{self.name}, a group of {size}")
+        return self._mapped(lambda claim: claim.group(size), f"{self.name}, a group of {size}", size)
 
-    def _mapped(self, change: Callable[[PrivacyClaim], PrivacyClaim], name: str) -> Profile:
+    def _mapped(self, change: Callable[[PrivacyClaim], PrivacyClaim], name: str, count: int) -> Profile:
+        if count == 1:
+            return self
         changed = []
         for pair in self.pairs:
             try:

@@ -132,6 +132,8 @@ class Renyi(RenyiClaim):
             values = tuple(value) if isinstance(value, Sequence) else (value,)
             require_numbers(**{name: values})
             object.__setattr__(self, name, values[0] if len(values) == 1 else values)
+        if not self.orders:
+            raise UsageError("an RDP claim needs at least one alpha and its epsilon")
         if len(self.orders) != len(self.epsilons):
             raise UsageError(f"RDP needs one epsilon for each alpha, not {len(self.epsilons)} for {len(self.orders)}")
         if len(set(self.orders)) < len(self.orders):

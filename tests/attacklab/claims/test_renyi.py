@@ -183,6 +183,7 @@ def test_events_of_shifted_normal_laws_keep_a_claim_on_the_same_order() -> None:
         (lambda: ZeroConcentrated(0.0), "rho must be finite and greater than 0, not 0.0"),
         (lambda: ZeroConcentrated(math.nan), "rho must be finite and greater than 0, not nan"),
         (lambda: Renyi(1.0, 1.0), "alpha must be greater than 1, not 1.0"),
+        (lambda: Renyi((), ()), "needs at least one alpha and its epsilon"),
         (lambda: Renyi((2.0, 3.0), (1.0,)), "one epsilon for each alpha, not 1 for 2"),
         (lambda: Renyi((2.0, 2.0), (1.0, 2.0)), "each alpha of an RDP claim may stand there once"),
         (lambda: ZeroConcentrated(0.1).group(0), "size must be at least 1, not 0"),
