@@ -184,7 +184,7 @@ def _reason(ruling: Ruling, first: Law, second: Law) -> str:
 def _needed(need: Need) -> str:
     if math.isinf(need.lower):
         return f"need more than any finite {need.symbol}"
-    at = f" (by order α = {need.order:.6g})" if need.order is not None else ""
+    at = f" (by order α = {need.order:.10g})" if need.order is not None else ""
     return f"need {need.symbol} ≥ {lower_text(need.lower, 4)}{at}"
 
 
