@@ -2,8 +2,8 @@
 
 Both laws come from running the target's sampler on every sequence of random bits. Where they close, everything said is
 exact. Where they do not (an output that can be any integer, say), at most 2^−62 of the mass is left open: what is
-refuted is the claim itself, and what is proved may be the claim with `SLACK` added to δ only; the finding says so. For a
-claim of another kind than (ε, δ) that means `SLACK` added to each δ of its privacy profile.
+refuted is the claim itself, and what is proved may be the claim with `SLACK` added to δ only; the finding says so. For
+a claim of another kind than (ε, δ) that means `SLACK` added to each δ of its privacy profile.
 """
 
 from __future__ import annotations
@@ -126,8 +126,8 @@ def prove(
         event=_described_event(ruling),
         advantage=Estimate(float(distance.lower), float_below(distance.lower), float_above(distance.upper)),
         ceiling=claim.ceiling,
-        epsilon_lower=certificate and certificate.epsilon_bounds[0],
-        delta_lower=certificate and float_below(certificate.delta_bounds.lower),
+        epsilon_lower=certificate.epsilon_bounds[0] if certificate else None,
+        delta_lower=float_below(certificate.delta_bounds.lower) if certificate else None,
         laws=(first.digest(), second.digest()),
         seconds=time.perf_counter() - started,
         replay=f"attacklab prove {spec}" if spec else f"prove({target.name}, pair)",

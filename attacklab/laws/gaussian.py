@@ -16,8 +16,8 @@ T lies nowhere below the curve of the known masses moved down by v, hence the up
 some δ is added to the claim: T ≥ f_μ − s, in both directions, says δ(ε) ≤ δ_μ(ε) + s for every ε. f_μ − s is convex as
 well, so vertices still suffice.
 
-Source: Dong, Roth and Su 2022, 'Gaussian Differential Privacy', definitions 1 and 4 and proposition 6 (the privacy
-profile of a trade-off function).
+Source: Dong, Roth and Su 2022, 'Gaussian Differential Privacy', definitions 2.1 and 2.6 and proposition 2.12 (the
+privacy profile of a trade-off function).
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ An answer is one coordinate of that sum, and a trial is one coordinate. Gradient
 the sensitivity of the sum. The scale of the noise is the textbook's √(2·ln(1.25/δ))/ε, for ε up to 1. Answers that the
 gradient's format lacks are refused. bfloat16 comes out as binary32, which holds all its numbers: numpy has no bfloat16.
 
-`gaussian_float32_gdp` claims what dp-accounting's event for this noise stands for, μ-GDP with μ one over its multiplier.
+`gaussian_float32_gdp` claims what dp-accounting's event for this noise stands for: μ-GDP, μ being 1 over its noise
+multiplier.
 
 Every block of outputs has its own key, whose 64 bits are drawn from `rng`.
 """

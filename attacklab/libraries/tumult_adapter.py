@@ -111,7 +111,7 @@ def gaussian_zcdp(*, epsilon: float = 1.0) -> dict[str, Any]:
 
 
 def gaussian_discrete_zcdp(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`AddDiscreteGaussianNoise` of variance 1/ε²; it claims ρ-zCDP, ρ = ε²/2, and cuts off a fraction of the answer."""
+    """`AddDiscreteGaussianNoise`, over the integers, of variance 1/ε²; it claims ρ-zCDP, ρ = ε²/2."""
     from tmlt.core.measurements.noise_mechanisms import AddDiscreteGaussianNoise
 
     variance = 1 / epsilon**2

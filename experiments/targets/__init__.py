@@ -128,7 +128,7 @@ OTHER_CLAIMS: tuple[str, ...] = (
     "naive_discrete_gaussian_gdp",
     "naive_exponential_noisy_max_zcdp",
 )
-"""The targets that claim no (ε, δ) but something of another kind; naive are those whose claim is false of their noise."""
+"""The targets whose claim is of another kind than (ε, δ). A naive one draws exactly, and its claim is false."""
 
 __all__ = [
     "exact_age_sum",

@@ -1,9 +1,9 @@
 """The least μ for which Gaussian noise is μ-GDP: Δ/σ for the normal law, and more for the discrete one, certified.
 
-Discrete Gaussian noise claims less than its σ suggests: at σ = Δ = 1 it is 1.0458-GDP at best. README.md proves where the
-least μ lies and that no threshold beyond those tried needs more.
+Discrete Gaussian noise keeps less than its σ suggests: at σ = Δ = 1 it is 1.0458-GDP and no better. README.md proves
+that the least μ is that of a threshold, and that no threshold beyond those tried needs more.
 
-Source: Dong, Roth and Su 2022, 'Gaussian Differential Privacy', definition 4 and theorem 2.7 (normal noise). The discrete
+Source: Dong, Roth and Su 2022, 'Gaussian Differential Privacy', definition 2.6 and theorem 2.7 (normal noise). The discrete
 case is worked out here.
 """
 
@@ -18,7 +18,7 @@ import gmpy2
 from gmpy2 import mpfr, mpq
 
 from mechanisms.certified import round_up
-from mechanisms.gaussian.law import SUMMED_UP_TO, Enclosure, discrete_tail, normal_tail, tail_sum
+from mechanisms.gaussian.law import SUMMED_UP_TO, Enclosure, normal_tail, tail_sum
 from mechanisms.parameters import positive_integer, positive_rational
 from mechanisms.rounding import rounding
 
@@ -108,7 +108,7 @@ class _Curve:
         if kappa >= 1:
             raise ArithmeticError(f"mu = {float(mu)} is not known to exceed the limit Δ/σ of far thresholds")
         end = max(sigma + 1, (mpq(1, 2) + sigma * mu / 2) / (1 - kappa))
-        threshold = math.ceil(end)
+        threshold: int = math.ceil(end)
         self._sums_up_to(threshold)
         while threshold > 1 and self._is_flat(threshold - 1, mu):
             threshold -= 1

@@ -29,7 +29,7 @@ def quantile(tail: mpmath.mpf) -> mpmath.mpf:
 @pytest.mark.parametrize(("sigma", "move"), [(1.0, 1), (0.5, 2), (0.3, 1), (2.5, 1), (3.0, 7)])
 def test_the_least_mu_of_discrete_noise_is_the_greatest_over_all_thresholds(sigma: float, move: int) -> None:
     with mpmath.workdps(60):
-        reach = math.ceil(12 * sigma) + move
+        reach = math.ceil(12 * sigma) + move + 10
         law = masses(sigma, reach)
         tails = {t: mpmath.fsum(law[k] for k in range(t, reach + 1)) for t in range(-reach, reach + 1)}
         thresholds = range(move + 1 - reach + 5, reach - 5)
@@ -47,7 +47,7 @@ def test_discrete_noise_at_sigma_one_needs_more_than_the_ratio_of_sensitivity_an
 
 
 @pytest.mark.parametrize("order", [1.25, 2.0, 2.5, 7.0])
-@pytest.mark.parametrize(("sigma", "move"), [(1.0, 1), (0.6, 2), (3.0, 1)])
+@pytest.mark.parametrize(("sigma", "move"), [(1.0, 1), (0.6, 2), (1.5, 1)])
 def test_rho_bounds_every_order_and_is_reached_where_the_shift_is_whole(order: float, sigma: float, move: int) -> None:
     with mpmath.workdps(60):
         law = masses(sigma, math.ceil(14 * sigma) + math.ceil(2 * order * move))
@@ -74,7 +74,7 @@ def test_discrete_noise_of_many_steps_is_refused(sigma: float) -> None:
 
 
 def test_a_sensitivity_that_is_not_a_whole_number_is_refused() -> None:
-    with pytest.raises(TypeError, match="sensitivity must be an integer, not 1.5"):
+    with pytest.raises(TypeError, match=r"sensitivity must be an integer, not 1\.5"):
         discrete_gaussian_mu(sigma=1, sensitivity=1.5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="sigma must be above 0"):
         gaussian_mu(sigma=0)
