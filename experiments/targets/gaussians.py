@@ -1,8 +1,8 @@
 """Gaussian mechanisms as targets, at δ = 10⁻⁵ and the textbook's σ.
 
 That σ is proved for ε < 1 only; `mechanisms.gaussian.privacy.gaussian_delta` certifies the claim up to ε = 8. Targets
-that end in `_zcdp`, `_rdp`, `_gdp` or `_profile` have noise of the same σ and claim what `mechanisms.gaussian` proves of
-it in that way; only `naive_discrete_gaussian_gdp` claims of discrete noise what holds of normal noise.
+that end in `_zcdp`, `_rdp`, `_gdp` or `_profile` have noise of the same σ and claim what `mechanisms.gaussian` proves
+of it in that way; only `naive_discrete_gaussian_gdp` claims of discrete noise what holds of normal noise.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Discrete Gaussian noise keeps less than its σ suggests: at σ = Δ = 1 it is 1.0458-GDP and no better. README.md proves
 that the least μ is that of a threshold, and that no threshold beyond those tried needs more.
 
-Source: Dong, Roth and Su 2022, 'Gaussian Differential Privacy', definition 2.6 and theorem 2.7 (normal noise). The discrete
-case is worked out here.
+Source: Dong, Roth and Su 2022, 'Gaussian Differential Privacy', definition 2.6 and theorem 2.7 (normal noise). The
+discrete case is worked out here.
 """
 
 from __future__ import annotations
