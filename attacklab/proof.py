@@ -2,7 +2,8 @@
 
 Both laws come from running the target's sampler on every sequence of random bits. Where they close, everything said is
 exact. Where they do not (an output that can be any integer, say), at most 2^−62 of the mass is left open: what is
-refuted is the claim itself, and what is proved may be the claim with `SLACK` added to δ only; the finding says so.
+refuted is the claim itself, and what is proved may be the claim with `SLACK` added to δ only; the finding says so. For
+a claim of another kind than (ε, δ) that means `SLACK` added to each δ of its privacy profile.
 """
 
 from __future__ import annotations
@@ -16,10 +17,22 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from attacklab.claims import PrivacyClaim
+from attacklab.claims import Claim, PrivacyClaim, Profile
 from attacklab.errors import UsageError
 from attacklab.findings import Estimate, Finding, Verdict, described_pair, lower_text, upper_text
-from attacklab.laws import Certificate, Decision, Law, Limits, NeverEnds, Progress, advantage, certify, enumerate_law
+from attacklab.laws import (
+    Certificate,
+    Decision,
+    Law,
+    Limits,
+    Need,
+    NeverEnds,
+    Progress,
+    Ruling,
+    advantage,
+    enumerate_law,
+    judge,
+)
 from attacklab.laws.enclosures import float_above, float_below
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Kind, Target
@@ -94,32 +107,39 @@ def prove(
     if not target.covers(pair):
         raise UsageError(f"{target.name} claims for {target.relation} neighbours, nothing of a pair by {pair.relation}")
     claim = target.claim
-    if not isinstance(claim, PrivacyClaim):
-        raise UsageError(f"only a claim of an epsilon (and delta) can be proved, not {claim}")
-    if claim.epsilon > MOST_EPSILON:
-        raise UsageError(f"a claim must have an epsilon of at most 2^20 to be proved, not {claim.epsilon}")
+    _require_small_epsilons(claim)
     started = time.perf_counter()
     first, second = laws_of(target, pair, limits=limits, progress=progress)
-    certificate = certify(claim.epsilon, claim.delta, first, second)
+    ruling = judge(claim, first, second, slack=SLACK)
     distance = advantage(first, second)
+    point, certificate = ruling.point, ruling.certificate
     return Finding(
         target=target.name,
         target_version=target.version,
         attack=METHOD,
-        verdict=_verdict(claim, certificate, first, second),
-        reason=_reason(claim, certificate, first, second),
+        verdict=_verdict(ruling),
+        reason=_reason(ruling, first, second),
         claim=claim,
+        judged_at=None if point == claim else point,
         relation=target.relation,
         pair=described_pair(pair),
-        event=_described_event(certificate),
+        event=_described_event(ruling),
         advantage=Estimate(float(distance.lower), float_below(distance.lower), float_above(distance.upper)),
         ceiling=claim.ceiling,
-        epsilon_lower=certificate.epsilon_bounds[0],
-        delta_lower=float_below(certificate.delta_bounds.lower),
-        laws=certificate.digests,
+        epsilon_lower=certificate.epsilon_bounds[0] if certificate else None,
+        delta_lower=float_below(certificate.delta_bounds.lower) if certificate else None,
+        laws=(first.digest(), second.digest()),
         seconds=time.perf_counter() - started,
         replay=f"attacklab prove {spec}" if spec else f"prove({target.name}, pair)",
     )
+
+
+def _require_small_epsilons(claim: Claim) -> None:
+    epsilons = claim.points if isinstance(claim, (PrivacyClaim, Profile)) else ()
+    if max(epsilons, default=0.0) > MOST_EPSILON:
+        raise UsageError(
+            f"a claim must have an epsilon of at most 2^20 to be proved, not {max(epsilons)}; claim a smaller one"
+        )
 
 
 def default_pair(target: Target) -> NeighbouringPair:
@@ -141,33 +161,49 @@ def default_pair(target: Target) -> NeighbouringPair:
     raise UsageError(f"a {target.kind} target needs a pair of its own")
 
 
-def _verdict(claim: PrivacyClaim, certificate: Certificate, first: Law, second: Law) -> Verdict:
-    if certificate.decision is Decision.REFUTED:
+def _verdict(ruling: Ruling) -> Verdict:
+    if ruling.decision is Decision.REFUTED:
         return Verdict.VIOLATED
-    slack = 0 if first.closed and second.closed else SLACK
-    if certificate.decision is Decision.PROVED or certificate.delta_bounds.upper <= Fraction(claim.delta) + slack:
+    if ruling.decision is Decision.PROVED or ruling.kept_with_slack:
         return Verdict.PROVED
     return Verdict.INCONCLUSIVE
 
 
-def _reason(claim: PrivacyClaim, certificate: Certificate, first: Law, second: Law) -> str:
+def _reason(ruling: Ruling, first: Law, second: Law) -> str:
+    is_closed = first.closed and second.closed
+    laws = f"{'closed ' if is_closed else ''}laws of {len(first)} and {len(second)} outcomes"
+    if not is_closed:
+        laws += f", {float(max(first.unresolved, second.unresolved)):.2g} of the mass left open"
+    if ruling.certificate is not None:
+        return f"{laws}: {_point_needed(ruling.certificate, is_closed=is_closed)}"
+    if ruling.need is None:
+        return laws
+    return f"{laws}{'' if is_closed else ','} {_needed(ruling.need)}; claimed {ruling.need.claimed:g}"
+
+
+def _needed(need: Need) -> str:
+    if math.isinf(need.lower):
+        return f"need more than any finite {need.symbol}"
+    at = f" (by order α = {need.order:.10g})" if need.order is not None else ""
+    return f"need {need.symbol} ≥ {lower_text(need.lower, 4)}{at}"
+
+
+def _point_needed(certificate: Certificate, *, is_closed: bool) -> str:
     least, most = certificate.epsilon_bounds
-    outcomes = f"{len(first)} and {len(second)} outcomes"
-    there = f" at δ = {claim.delta:g}" if claim.delta else ""
+    there = f" at δ = {certificate.delta:g}" if certificate.delta else ""
     delta = upper_text(float_above(certificate.delta_bounds.upper))
-    if first.closed and second.closed:
+    if is_closed:
         said = "no finite ε" if math.isinf(most) else f"ε = {most:.12g}"
-        return f"closed laws of {outcomes}: they need {said}{there}, and δ({claim.epsilon:g}) = {delta}"
-    left = float(max(first.unresolved, second.unresolved))
+        return f"they need {said}{there}, and δ({certificate.epsilon:g}) = {delta}"
     return (
-        f"laws of {outcomes}, {left:.2g} of the mass left open: outcomes known on both sides need "
-        f"ε ≥ {lower_text(least, 12)}{there}, and δ({claim.epsilon:g}) ≤ {delta}"
+        f"outcomes known on both sides need ε ≥ {lower_text(least, 12)}{there}, "
+        f"and δ({certificate.epsilon:g}) ≤ {delta}"
     )
 
 
-def _described_event(certificate: Certificate) -> str:
-    outcomes = sorted(map(str, certificate.event))
+def _described_event(ruling: Ruling) -> str:
+    outcomes = sorted(map(str, ruling.event))
     if not outcomes:
         return ""
     shown = ", ".join(outcomes[:8]) + (", …" if len(outcomes) > 8 else "")
-    return f"{'second' if certificate.reverse else 'first'} input likelier than allowed: {shown}"
+    return f"{'second' if ruling.reverse else 'first'} input likelier than allowed: {shown}"

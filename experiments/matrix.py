@@ -34,7 +34,9 @@ EPSILON = 1.0
 LIMITS = Limits(unresolved=Fraction(1, 1 << 62), runs=1 << 11, tapes=1 << 10)
 """Laws that need more are not sought here."""
 
-NAMES = tuple(sorted(targets.__all__, key=lambda name: (name.startswith("exact"), name)))
+NAMES = tuple(
+    sorted(set(targets.__all__) - set(targets.OTHER_CLAIMS), key=lambda name: (name.startswith("exact"), name))
+)
 
 WORK = Work(NeighbouringPair(1, 0, None))
 """An attack that also sees how many random bits an output took; on integers, which `answers` would make doubles."""

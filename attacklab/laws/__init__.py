@@ -4,7 +4,7 @@ There are three ways to a law. `enumerate_law` runs a sampler, which draws its r
 sequence of bits. `step_law` finds the steps of a naive mechanism that is a step function of one uniform number.
 `exhaust` tries all inputs of a small format. A `Law` knows what it does not know: the unresolved mass bounds every
 probability from both sides. Every figure derived from two laws (`hockey_stick`, `advantage`, `smallest_epsilon`, …) is
-a pair of certified bounds, which are equal if the laws are closed. `certify` decides a claim.
+a pair of certified bounds, which are equal if the laws are closed. `certify` decides (ε, δ)-DP, `judge` any claim.
 
     >>> from fractions import Fraction
     >>> def below_three(bits):
@@ -47,7 +47,10 @@ from attacklab.laws.errors import (
     UnhashableOutcome,
     UnwritableOutcome,
 )
+from attacklab.laws.gaussian import LeastMu, smallest_mu
 from attacklab.laws.law import Bounds, Law
+from attacklab.laws.renyi import LeastRho, keeps_zcdp, renyi_divergence, smallest_rho
+from attacklab.laws.rulings import Need, Ruling, judge
 from attacklab.laws.step_functions import NotMonotone, exhaust, one_uniform, step_law
 
 __all__ = [
@@ -57,13 +60,17 @@ __all__ = [
     "Divergence",
     "Law",
     "LawError",
+    "LeastMu",
+    "LeastRho",
     "Limits",
     "MassExceedsOne",
     "MisplacedRestart",
+    "Need",
     "NeverEnds",
     "NotDeterministic",
     "NotMonotone",
     "Progress",
+    "Ruling",
     "SamplerFailed",
     "UnhashableOutcome",
     "UnwritableOutcome",
@@ -74,13 +81,18 @@ __all__ = [
     "exhaust",
     "exp_bounds",
     "hockey_stick",
+    "judge",
+    "keeps_zcdp",
     "largest_ratio",
     "log_bounds",
     "normalised",
     "one_uniform",
     "privacy_loss",
+    "renyi_divergence",
     "smallest_delta",
     "smallest_epsilon",
+    "smallest_mu",
+    "smallest_rho",
     "step_law",
     "trade_off",
 ]

@@ -86,7 +86,7 @@ def largest_ratio(p: Law, q: Law, delta: Any = 0) -> Bounds:
     lower: Any = mpq(1)
     upper: Any = mpq(1) if open_p <= allowed else math.inf
     mass_p = mass_q = mpq(0)
-    for outcome in _by_ratio(p, q):
+    for outcome in by_ratio(p, q):
         mass_p += p.mass(outcome)
         mass_q += q.mass(outcome)
         if mass_p > allowed:
@@ -126,7 +126,7 @@ def trade_off(p: Law, q: Law) -> list[tuple[Any, Any]]:
     """
     vertices = [(mpq(0), mpq(1))]
     slope = math.inf
-    for outcome in _by_ratio(q, p):
+    for outcome in by_ratio(q, p):
         type_1, type_2 = vertices[-1]
         steeper, slope = slope, _ratio(q.mass(outcome), p.mass(outcome))
         if slope == steeper:
@@ -152,6 +152,6 @@ def _ratio(numerator: Any, denominator: Any) -> Any:
     return numerator / denominator if denominator else math.inf
 
 
-def _by_ratio(p: Law, q: Law) -> list[Hashable]:
+def by_ratio(p: Law, q: Law) -> list[Hashable]:
     """The outcomes of `p`, in order of p's mass over q's, the largest ratio first."""
     return sorted(p, key=lambda outcome: _ratio(p.mass(outcome), q.mass(outcome)), reverse=True)

@@ -8,6 +8,8 @@ is the least for which the Gaussian mechanism over the reals keeps the claim. An
 PyTorch's own generator, seeded. What `secure_mode` does to the noise, four draws added and halved, is audited; the
 generator is not.
 
+`gaussian_rdp` claims what `RDPAccountant` counts for one step on the whole batch, at the accountant's own orders.
+
 Source of the calibration: Balle and Wang 2018, 'Improving the Gaussian Mechanism for Differential Privacy: Analytical
 Calibration and Optimal Denoising', theorem 8.
 """
@@ -38,11 +40,9 @@ def noise_multiplier(epsilon: float, delta: float) -> float:
     return float(brentq(excess, 1e-3 * enough, enough, xtol=1e-12)) * (1 + 2.0**-20)
 
 
-def _optimizer(epsilon: float, delta: float, *, secure_mode: bool) -> dict[str, Any]:
+def _optimizer(multiplier: float, *, secure_mode: bool) -> dict[str, Any]:
     import torch
     from opacus.optimizers import DPOptimizer
-
-    multiplier = noise_multiplier(epsilon, delta)
 
     def release(answer: float, trials: int, rng: np.random.Generator) -> Any:
         parameter = torch.nn.Parameter(torch.zeros(trials))
@@ -61,17 +61,31 @@ def _optimizer(epsilon: float, delta: float, *, secure_mode: bool) -> dict[str, 
         optimizer.add_noise()
         return parameter.grad.numpy()
 
-    return {"kind": "noise", "release": release, "epsilon": epsilon, "delta": delta, "noise_scale": multiplier}
+    return {"kind": "noise", "release": release, "noise_scale": multiplier}
 
 
 def gaussian(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
     """`DPOptimizer.add_noise` on a gradient in binary32."""
-    return _optimizer(epsilon, delta, secure_mode=False)
+    made = _optimizer(noise_multiplier(epsilon, delta), secure_mode=False)
+    return {**made, "epsilon": epsilon, "delta": delta}
 
 
 def gaussian_secure_mode(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
     """`DPOptimizer.add_noise` on a gradient in binary32, with `secure_mode`: half the sum of four draws."""
-    return _optimizer(epsilon, delta, secure_mode=True)
+    made = _optimizer(noise_multiplier(epsilon, delta), secure_mode=True)
+    return {**made, "epsilon": epsilon, "delta": delta}
 
 
-MECHANISMS = (gaussian, gaussian_secure_mode)
+def gaussian_rdp(*, epsilon: float = 1.0) -> dict[str, Any]:
+    """`DPOptimizer.add_noise` with noise multiplier 1/ε, claiming the Rényi divergences that the accountant counts."""
+    from opacus.accountants import RDPAccountant
+    from opacus.accountants.analysis.rdp import compute_rdp
+
+    multiplier = 1 / epsilon
+    orders = [float(order) for order in RDPAccountant.DEFAULT_ALPHAS]
+    counted = compute_rdp(q=1.0, noise_multiplier=multiplier, steps=1, orders=orders)
+    claim = {"kind": "rdp", "alpha": orders, "epsilon": [float(bound) for bound in counted]}
+    return {**_optimizer(multiplier, secure_mode=False), "claim": claim}
+
+
+MECHANISMS = (gaussian, gaussian_secure_mode, gaussian_rdp)

@@ -4,6 +4,10 @@ Each scale is the least at which the map declares no more than the claim. Answer
 NaN, as the interface requires; sums and means impute NaN, clamp, and take the number of records as public: neighbours
 differ in one record, at symmetric distance 2. The library draws from the operating system and cannot be seeded.
 
+Mechanisms whose names end in `_zcdp` claim the ρ that the measurement's map declares. For `make_noisy_max` that is
+ε²/8, which holds of the exponential mechanism, whose law version 0.16 draws from; version 0.15.1 declared the same and
+drew by permute-and-flip, of which it does not hold (opendp issue 2911).
+
 Version 0.4 is here for its Laplace noise over floats, which other code in the module `opendp.meas` computed.
 """
 
@@ -18,7 +22,11 @@ import numpy as np
 
 DISTRIBUTION = "opendp"
 UNSEEDED = True
-VERSIONS = dict.fromkeys(("laplace_integer", "gaussian", "gaussian_integer", "noisy_max", "sum", "mean"), ">=0.16")
+VERSIONS = {
+    **dict.fromkeys(("laplace_integer", "gaussian", "gaussian_integer", "noisy_max", "sum", "mean"), ">=0.16"),
+    **dict.fromkeys(("gaussian_zcdp", "gaussian_integer_zcdp"), ">=0.16"),
+    "noisy_max_zcdp": ">=0.15.1",
+}
 
 
 def _prelude() -> Any:
@@ -108,14 +116,38 @@ def gaussian_integer(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, 
     return _gaussian(int, epsilon, delta)
 
 
-def noisy_max(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`make_noisy_max`, with the exponential noise of permute-and-flip, over integers or floats like the utilities."""
+def _gaussian_zcdp(type_: type, epsilon: float) -> dict[str, Any]:
+    dp = _prelude()
+    bounded = {"nan": False} if type_ is float else {}
+    space = dp.vector_domain(dp.atom_domain(T=type_, **bounded)), dp.l2_distance(T=float)
+    scale = dp.binary_search_param(lambda scale: dp.m.make_gaussian(*space, scale), d_in=1.0, d_out=epsilon**2 / 2)
+    measurement = dp.m.make_gaussian(*space, scale)
+    return {
+        "kind": "noise",
+        "release": _per_coordinate(type_, measurement),
+        "claim": {"kind": "zcdp", "rho": measurement.map(1.0)},
+        "noise_scale": scale,
+    }
+
+
+def gaussian_zcdp(*, epsilon: float = 1.0) -> dict[str, Any]:
+    """`make_gaussian` over floats, claiming ρ-zCDP for a ρ of at most ε²/2."""
+    return _gaussian_zcdp(float, epsilon)
+
+
+def gaussian_integer_zcdp(*, epsilon: float = 1.0) -> dict[str, Any]:
+    """`make_gaussian` over integers, claiming ρ-zCDP for a ρ of at most ε²/2; it cuts off a fraction of the answer."""
+    return _gaussian_zcdp(int, epsilon)
+
+
+def _noisy_max(measure: str, most: float) -> tuple[Any, Any]:
+    """A release of `make_noisy_max`, and what its map declares of utilities that move by 1."""
     dp = _prelude()
 
     def measurement(type_: type) -> Any:
         domain = dp.atom_domain(T=float, nan=False) if type_ is float else dp.atom_domain(T=int)
-        space = dp.vector_domain(domain), dp.linf_distance(T=type_), dp.max_divergence()
-        scale = dp.binary_search_param(lambda scale: dp.m.make_noisy_max(*space, scale), d_in=type_(1), d_out=epsilon)
+        space = dp.vector_domain(domain), dp.linf_distance(T=type_), getattr(dp, measure)()
+        scale = dp.binary_search_param(lambda scale: dp.m.make_noisy_max(*space, scale), d_in=type_(1), d_out=most)
         return dp.m.make_noisy_max(*space, scale)
 
     over = {type_: measurement(type_) for type_ in (int, float)}
@@ -125,7 +157,19 @@ def noisy_max(*, epsilon: float = 1.0) -> dict[str, Any]:
         select = over[type(scores[0])]
         return np.array([select(scores) for _ in range(trials)])
 
+    return release, max(select.map(type_(1)) for type_, select in over.items())
+
+
+def noisy_max(*, epsilon: float = 1.0) -> dict[str, Any]:
+    """`make_noisy_max`, with the exponential noise of permute-and-flip, over integers or floats like the utilities."""
+    release, _ = _noisy_max("max_divergence", epsilon)
     return {"kind": "selection", "release": release, "epsilon": epsilon}
+
+
+def noisy_max_zcdp(*, epsilon: float = 1.0) -> dict[str, Any]:
+    """`make_noisy_max`, claiming ρ-zCDP for a ρ of at most ε²/8, over integers or floats like the utilities."""
+    release, rho = _noisy_max("zero_concentrated_divergence", epsilon**2 / 8)
+    return {"kind": "selection", "release": release, "claim": {"kind": "zcdp", "rho": rho}}
 
 
 def _aggregate(kind: str, epsilon: float, bounds: tuple[float, float]) -> dict[str, Any]:
@@ -159,4 +203,7 @@ def mean(*, epsilon: float = 1.0, bounds: tuple[float, float] = (0.0, 1.0)) -> d
     return _aggregate("mean", epsilon, bounds)
 
 
-MECHANISMS = (laplace, laplace_integer, gaussian, gaussian_integer, noisy_max, sum, mean)
+MECHANISMS = (
+    *(laplace, laplace_integer, gaussian, gaussian_integer, noisy_max, sum, mean),
+    *(gaussian_zcdp, gaussian_integer_zcdp, noisy_max_zcdp),
+)

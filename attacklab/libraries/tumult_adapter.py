@@ -3,6 +3,8 @@
 They take scales as exact numbers and draw from the processor's or the operating system's generator, which cannot be
 seeded. Laplace and Gaussian noise are drawn by inverting the distribution in interval arithmetic until only one double
 is left; noise over the integers is exact.
+
+Its Gaussian measurements promise ρ-zCDP, and mechanisms whose names end in `_zcdp` claim the ρ that they declare.
 """
 
 from __future__ import annotations
@@ -54,6 +56,14 @@ def _variance(epsilon: float, delta: float) -> float:
     return 1 / (2 * rho)
 
 
+def _concentrated(measurement: Any, convert: Callable[[float], Any], variance: float) -> dict[str, Any]:
+    """A mechanism that claims what the measurement's privacy function declares of answers that move by 1."""
+    rho = measurement.privacy_function(1).to_float(round_up=True)
+    claim = {"kind": "zcdp", "rho": rho}
+    release = _additive(measurement, convert)
+    return {"kind": "noise", "release": release, "claim": claim, "noise_scale": math.sqrt(variance)}
+
+
 def laplace(*, epsilon: float = 1.0) -> dict[str, Any]:
     """`AddLaplaceNoise`, over floats."""
     from tmlt.core.domains.numpy_domains import NumpyFloatDomain
@@ -90,4 +100,23 @@ def gaussian_discrete(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str,
     return {"kind": "noise", "release": _additive(measurement, math.floor), "epsilon": epsilon, "delta": delta}
 
 
-MECHANISMS = (laplace, geometric, gaussian, gaussian_discrete)
+def gaussian_zcdp(*, epsilon: float = 1.0) -> dict[str, Any]:
+    """`AddGaussianNoise`, over floats, of variance 1/ε²; it claims ρ-zCDP, ρ = ε²/2."""
+    from tmlt.core.domains.numpy_domains import NumpyFloatDomain
+    from tmlt.core.measurements.noise_mechanisms import AddGaussianNoise
+
+    variance = 1 / epsilon**2
+    measurement = AddGaussianNoise(NumpyFloatDomain(), _exact(variance, is_rounded_up=True))
+    return _concentrated(measurement, _double, variance)
+
+
+def gaussian_discrete_zcdp(*, epsilon: float = 1.0) -> dict[str, Any]:
+    """`AddDiscreteGaussianNoise`, over the integers, of variance 1/ε²; it claims ρ-zCDP, ρ = ε²/2."""
+    from tmlt.core.measurements.noise_mechanisms import AddDiscreteGaussianNoise
+
+    variance = 1 / epsilon**2
+    measurement = AddDiscreteGaussianNoise(_exact(variance, is_rounded_up=True))
+    return _concentrated(measurement, math.floor, variance)
+
+
+MECHANISMS = (laplace, geometric, gaussian, gaussian_discrete, gaussian_zcdp, gaussian_discrete_zcdp)

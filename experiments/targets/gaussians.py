@@ -1,6 +1,8 @@
 """Gaussian mechanisms as targets, at δ = 10⁻⁵ and the textbook's σ.
 
-That σ is proved for ε < 1 only; `mechanisms.gaussian.privacy.gaussian_delta` certifies the claim up to ε = 8.
+That σ is proved for ε < 1 only; `mechanisms.gaussian.privacy.gaussian_delta` certifies the claim up to ε = 8. Targets
+that end in `_zcdp`, `_rdp`, `_gdp` or `_profile` have noise of the same σ and claim what `mechanisms.gaussian` proves
+of it in that way; only `naive_discrete_gaussian_gdp` claims of discrete noise what holds of normal noise.
 """
 
 from __future__ import annotations
@@ -13,15 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.low_bit_gaussian import textbook_sigma
-from attacklab.claims import PrivacyClaim
+from attacklab.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
 from attacklab.targets import Target
 from experiments.targets.making import GRID, exact_by_both_paths, named
 from mechanisms.gaussian import exact, exact_fast, exact_rounded
 from mechanisms.gaussian.naive import Sampler, box_muller, inverse_cdf, naive_gaussian, polar, ziggurat
+from mechanisms.gaussian.privacy import gaussian_delta, gaussian_rho
+from mechanisms.gaussian.trade_off import discrete_gaussian_mu, gaussian_mu
 from mechanisms.grid import Grid
 
 DELTA = 1e-5
 FINE_GRID = Grid(-20)
+WHOLE_NUMBERS = Grid(0)
+ORDERS = (1.5, 2.0, 4.0, 8.0, 32.0)
+"""The α at which a claim of Rényi differential privacy is made."""
 
 
 def sigma_of(epsilon: float) -> float:
@@ -96,6 +103,79 @@ def exact_rounded_gaussian(epsilon: float = 1.0) -> Target:
 def exact_discrete_gaussian(epsilon: float = 1.0) -> Target:
     """Gaussian mechanism, discrete noise on a public grid, exact."""
     return _exact(exact_fast.exact_discrete_gaussian_fast, exact.exact_discrete_gaussian, GRID, epsilon)
+
+
+@named
+def exact_discrete_gaussian_zcdp(epsilon: float = 1.0) -> Target:
+    """Gaussian mechanism, discrete noise on whole numbers, exact; claims Δ²/2σ²-zCDP."""
+    return _discrete(epsilon, ZeroConcentrated(gaussian_rho(sigma=sigma_of(epsilon))))
+
+
+@named
+def exact_discrete_gaussian_rdp(epsilon: float = 1.0) -> Target:
+    """Gaussian mechanism, discrete noise on whole numbers, exact; claims RDP at five orders."""
+    return _discrete(epsilon, _renyi(sigma_of(epsilon)))
+
+
+@named
+def exact_discrete_gaussian_gdp(epsilon: float = 1.0) -> Target:
+    """Gaussian mechanism, discrete noise on whole numbers, exact; claims the least μ-GDP of discrete noise."""
+    return _discrete(epsilon, GaussianDP(discrete_gaussian_mu(sigma=sigma_of(epsilon)).upper))
+
+
+@named
+def exact_discrete_gaussian_profile(epsilon: float = 1.0) -> Target:
+    """Gaussian mechanism, discrete noise on whole numbers, exact; claims the privacy profile of discrete noise."""
+    curve = partial(exact.exact_discrete_gaussian_delta, sigma=sigma_of(epsilon), grid=WHOLE_NUMBERS)
+    return _discrete(epsilon, Profile(curve, "the profile of discrete Gaussian noise"))
+
+
+@named
+def naive_discrete_gaussian_gdp(epsilon: float = 1.0) -> Target:
+    """Gaussian mechanism, discrete noise drawn exactly; claims Δ/σ-GDP, which holds of normal noise alone."""
+    return _discrete(epsilon, GaussianDP(gaussian_mu(sigma=sigma_of(epsilon))))
+
+
+@named
+def exact_rounded_gaussian_zcdp(epsilon: float = 1.0) -> Target:
+    """Gaussian mechanism, ideal noise rounded to a public grid, exact; claims Δ²/2σ²-zCDP."""
+    return _rounded(epsilon, ZeroConcentrated(gaussian_rho(sigma=sigma_of(epsilon))))
+
+
+@named
+def exact_rounded_gaussian_rdp(epsilon: float = 1.0) -> Target:
+    """Gaussian mechanism, ideal noise rounded to a public grid, exact; claims RDP at five orders."""
+    return _rounded(epsilon, _renyi(sigma_of(epsilon)))
+
+
+@named
+def exact_rounded_gaussian_gdp(epsilon: float = 1.0) -> Target:
+    """Gaussian mechanism, ideal noise rounded to a public grid, exact; claims Δ/σ-GDP."""
+    return _rounded(epsilon, GaussianDP(gaussian_mu(sigma=sigma_of(epsilon))))
+
+
+@named
+def exact_rounded_gaussian_profile(epsilon: float = 1.0) -> Target:
+    """Gaussian mechanism, ideal noise rounded to a public grid, exact; claims the privacy profile of normal noise."""
+    curve = partial(gaussian_delta, sigma=sigma_of(epsilon))
+    return _rounded(epsilon, Profile(curve, "the profile of normal noise"))
+
+
+def _renyi(sigma: float) -> Renyi:
+    claim = ZeroConcentrated(gaussian_rho(sigma=sigma))
+    return Renyi(ORDERS, tuple(claim.bound(order).above() for order in ORDERS))
+
+
+def _discrete(epsilon: float, claim: Claim) -> Target:
+    parameters = {"sigma": sigma_of(epsilon), "grid": WHOLE_NUMBERS}
+    fast, reference = exact_fast.exact_discrete_gaussian_fast, exact.exact_discrete_gaussian
+    return exact_by_both_paths(Target.noise, fast, reference, parameters, claim=claim)
+
+
+def _rounded(epsilon: float, claim: Claim) -> Target:
+    parameters = {"sigma": sigma_of(epsilon), "grid": FINE_GRID}
+    fast, reference = exact_rounded.exact_rounded_gaussian_fast, exact_rounded.exact_rounded_gaussian
+    return exact_by_both_paths(Target.noise, fast, reference, parameters, claim=claim)
 
 
 def _naive(sampler: Sampler, epsilon: float) -> Target:

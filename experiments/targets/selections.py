@@ -10,6 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from attacklab.claims import ZeroConcentrated
 from attacklab.targets import Target
 from experiments.targets.making import exact_by_both_paths, exact_by_reference, named, selection
 from mechanisms.exponential import exact, exact_base2, exact_fast, naive
@@ -104,6 +105,26 @@ def exact_laplace_noisy_max(epsilon: float = 1.0) -> Target:
 def exact_exponential_noisy_max(epsilon: float = 1.0) -> Target:
     """Report noisy max with one-sided exponential noise (permute and flip), exact."""
     return _reference(exact_noisy_max.exact_exponential_noisy_max, epsilon)
+
+
+@named
+def exact_exponential_zcdp(epsilon: float = 1.0) -> Target:
+    """Exponential mechanism in base e, exact; claims ε²/8-zCDP, which holds since it is ε-bounded-range."""
+    parameters = {"epsilon": Fraction(epsilon)}
+    return exact_by_both_paths(
+        Target.selection,
+        exact_fast.exact_exponential_fast,
+        exact.exact_exponential,
+        parameters,
+        claim=ZeroConcentrated(epsilon**2 / 8),
+    )
+
+
+@named
+def naive_exponential_noisy_max_zcdp(epsilon: float = 1.0) -> Target:
+    """Permute and flip, drawn exactly; claims ε²/8-zCDP, which holds of the exponential mechanism alone."""
+    sampler = partial(exact_noisy_max.exact_exponential_noisy_max, epsilon=Fraction(epsilon))
+    return exact_by_reference(Target.selection, sampler, claim=ZeroConcentrated(epsilon**2 / 8))
 
 
 def _reference(mechanism: Callable[..., int], epsilon: float) -> Target:

@@ -21,6 +21,7 @@ from fractions import Fraction
 import gmpy2
 from gmpy2 import mpfr, mpq
 
+from mechanisms.certified import round_up
 from mechanisms.gaussian.law import Enclosure, discrete_tail, normal_tail
 from mechanisms.parameters import exact_rational, positive_rational
 from mechanisms.rounding import rounding
@@ -96,6 +97,25 @@ def discrete_gaussian_delta(epsilon: Fraction | float, *, sigma: Fraction | floa
         return discrete_tail(math.floor(threshold) + 1, variance, precision)
 
     return _delta(tail, epsilon, positive_rational("sigma", sigma) ** 2, move)
+
+
+def gaussian_rho(*, sigma: Fraction | float, sensitivity: Fraction | float = 1) -> float:
+    """Return the least ρ for which Gaussian noise is ρ-zCDP, Δ²/2σ²: of the normal and of the discrete law alike.
+
+    Discrete noise takes a whole number of steps for Δ, and σ in steps. README.md has the proof for both.
+
+    Args:
+        sigma: standard deviation of the noise, or the σ of N_Z(0, σ²), positive.
+        sensitivity: Δ, positive, in the unit of sigma.
+
+    Returns:
+        ρ, rounded up; ρα is the least bound on the divergence of each order α (of discrete noise, where αΔ is whole).
+
+    Raises:
+        ValueError: an argument is outside its range.
+    """
+    ratio = positive_rational("sensitivity", sensitivity) / positive_rational("sigma", sigma)
+    return round_up(ratio**2 / 2)
 
 
 def gaussian_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> float:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from attacklab.attacks import LowBitGaussian, Precision, ZeroRounding
+from attacklab.findings import Finding, Verdict
+from attacklab.neighbours import NeighbouringPair
+from attacklab.proof import prove
+from attacklab.referee import audit
 from attacklab.targets import Target
 from experiments import targets
-from experiments.targets import MECHANISMS, UNPAIRED
+from experiments.targets import MECHANISMS, OTHER_CLAIMS, UNPAIRED
 
 EPSILON = 0.5
+NAMES = [name for name in targets.__all__ if name not in OTHER_CLAIMS]
 
 
 def made(name: str) -> Target:
@@ -32,13 +40,14 @@ def test_a_target_is_called_what_the_function_that_makes_it_is_called(name: str)
 
 
 def test_every_target_says_its_mechanism_or_why_it_has_no_twin() -> None:
-    assert {name for name in targets.__all__ if name not in UNPAIRED and mechanism_of(name) is None} == set()
-    assert set(UNPAIRED) <= set(targets.__all__)
+    assert {name for name in NAMES if name not in UNPAIRED and mechanism_of(name) is None} == set()
+    assert set(UNPAIRED) <= set(NAMES)
+    assert set(OTHER_CLAIMS) <= set(targets.__all__)
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_mechanism_has_naive_and_exact_targets_of_one_kind_that_make_one_claim(mechanism: str) -> None:
-    names = [name for name in targets.__all__ if name not in UNPAIRED and mechanism_of(name) == mechanism]
+    names = [name for name in NAMES if name not in UNPAIRED and mechanism_of(name) == mechanism]
     assert {name.partition("_")[0] for name in names} == {"naive", "exact"}
     assert len({(made(name).kind, made(name).claim) for name in names}) == 1
 
@@ -49,3 +58,44 @@ def test_a_target_without_a_twin_would_not_find_one_by_its_name() -> None:
         stem = name.partition("_")[2]
         assert mechanism_of(name) is None
         assert not {f"naive_{stem}", f"exact_{stem}"} <= set(targets.__all__)
+
+
+ZERO_ONE = NeighbouringPair.answers(0.0, 1.0, sensitivity=1.0)
+ALIKE_AND_APART = NeighbouringPair.utilities([0.0, 0.0], [1.0, -1.0], sensitivity=1.0)
+LITTLE_NOISE = 8.0
+"""An ε whose textbook σ is 0.61, so that laws have few outcomes."""
+
+
+@pytest.mark.parametrize("name", OTHER_CLAIMS)
+def test_a_claim_that_is_no_epsilon_is_refuted_by_exact_laws_if_it_is_naive_and_only_then(name: str) -> None:
+    """Grids finer than the noise make laws that are too long to enumerate; `test_no_attack_refutes...` has those."""
+    if name.startswith("exact_rounded"):
+        pytest.skip("its law has millions of outcomes")
+    pair = ALIKE_AND_APART if "exponential" in name else ZERO_ONE
+    finding = prove(getattr(targets, name)(2.0 if "exponential" in name else LITTLE_NOISE), pair)
+    assert (finding.verdict is Verdict.VIOLATED) is name.startswith("naive")
+    assert Finding.from_json(finding.to_json()).claim == finding.claim
+
+
+def test_the_reason_says_how_much_the_laws_need() -> None:
+    """By mpmath, the largest D_α/α of permute and flip is 0.72753 and that of the exponential mechanism 0.44939."""
+    refuted = prove(targets.naive_exponential_noisy_max_zcdp(2.0), ALIKE_AND_APART)
+    assert re.search(r"need ρ ≥ 0\.7275 \(by order α = 1\.45\d*\); claimed 0\.5$", refuted.reason)
+    proved = prove(targets.exact_exponential_zcdp(2.0), ALIKE_AND_APART)
+    assert proved.verdict is Verdict.PROVED
+    assert "need ρ ≥ 0.4493 " in proved.reason
+
+
+def test_discrete_noise_that_claims_the_mu_of_normal_noise_is_refuted_by_one_event() -> None:
+    finding = prove(targets.naive_discrete_gaussian_gdp(LITTLE_NOISE), ZERO_ONE)
+    assert finding.event.startswith("second input likelier than allowed: 1.0")
+    assert (finding.epsilon_lower, finding.judged_at) == (None, None)
+
+
+@pytest.mark.parametrize("name", [name for name in OTHER_CLAIMS if name.startswith("exact")])
+def test_no_attack_refutes_a_claim_that_is_no_epsilon_where_it_is_true(name: str) -> None:
+    """A false alarm has probability at most 1e-9 a target, and the seed is fixed."""
+    attacks = [ZeroRounding(outcomes=4)] if "exponential" in name else [Precision(), LowBitGaussian()]
+    findings = audit(getattr(targets, name)(EPSILON), attacks, trials=2_000, alpha=1e-9)
+    assert findings
+    assert not {Verdict.VIOLATED, Verdict.ERROR} & {finding.verdict for finding in findings}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import json
 import math
 import random
 import secrets
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,6 +19,7 @@ import pytest
 
 from attacklab import libraries
 from attacklab.attacks import LowBitLaplace, Precision, SumSensitivity
+from attacklab.claims import Claim, GaussianDP, Renyi, ZeroConcentrated, claim_from_json
 from attacklab.errors import TargetError
 from attacklab.findings import Verdict
 from attacklab.floats import format_of
@@ -68,9 +71,24 @@ def enable_features(name): assert name == "contrib"
 def atom_domain(T, nan=None): return T
 def vector_domain(domain): return domain
 def l1_distance(T): return T
-def binary_search_param(make, d_in, d_out): return d_in / d_out
+def l2_distance(T): return T
+def linf_distance(T): return T
+def max_divergence(): return "pure"
+def zero_concentrated_divergence(): return "zCDP"
+def binary_search_param(make, d_in, d_out):
+    if isinstance(make(1.0), Gaussian):
+        return (d_in * d_in / (2 * d_out)) ** 0.5
+    return d_in / d_out
+class Gaussian:
+    def __init__(self, domain, metric, scale): self.scale = scale
+    def __call__(self, values): return [value + self.scale for value in values]
+    def map(self, d_in): return d_in * d_in / (2 * self.scale * self.scale)
+class NoisyMax:
+    def __init__(self, domain, metric, measure, scale): self.measure, self.scale = measure, scale
+    def __call__(self, scores): return scores.index(max(scores))
+    def map(self, d_in): return d_in / self.scale
 def make_laplace(domain, metric, scale): return lambda values: [value + scale for value in values]
-m = SimpleNamespace(make_laplace=make_laplace)
+m = SimpleNamespace(make_laplace=make_laplace, make_gaussian=Gaussian, make_noisy_max=NoisyMax)
 """,
     "opendp-9.8.dist-info/METADATA": "Metadata-Version: 2.1\nName: opendp\nVersion: 9.8\n",
 }
@@ -93,9 +111,12 @@ FAKE_TUMULT = {
     "tmlt/core/domains/numpy_domains.py": "class NumpyFloatDomain: pass",
     "tmlt/core/utils/exact_number.py": """
 from fractions import Fraction
-class ExactNumber:
+class ExactNumber(Fraction):
     @staticmethod
-    def from_float(value, round_up): return Fraction(value)
+    def from_float(value, round_up): return ExactNumber(value)
+    def to_float(self, round_up):
+        assert round_up
+        return float(self)
 """,
     "tmlt/core/measurements/noise_mechanisms.py": """
 class AddLaplaceNoise:
@@ -103,13 +124,16 @@ class AddLaplaceNoise:
     def __call__(self, value):
         assert isinstance(value, float)
         return float(value + self.scale)
-class AddGaussianNoise(AddLaplaceNoise): pass
+class AddGaussianNoise(AddLaplaceNoise):
+    def privacy_function(self, moved):
+        return type(self.scale)(moved * moved / (2 * self.scale))
 class AddGeometricNoise:
     def __init__(self, scale): self.scale = scale
     def __call__(self, value):
         assert isinstance(value, int)
         return value + int(self.scale)
-class AddDiscreteGaussianNoise(AddGeometricNoise): pass
+class AddDiscreteGaussianNoise(AddGeometricNoise):
+    privacy_function = AddGaussianNoise.privacy_function
 """,
     "tmlt.core-9.2.dist-info/METADATA": "Metadata-Version: 2.1\nName: tmlt.core\nVersion: 9.2\n",
 }
@@ -176,6 +200,12 @@ class DPOptimizer:
             noise = normal(0, self.scale, each.values.shape, generator=self.generator, dtype=each.dtype)
             each.grad = each.summed_grad + noise
 """,
+    "opacus/accountants/__init__.py": "class RDPAccountant: DEFAULT_ALPHAS = [1.5, 2, 8]",
+    "opacus/accountants/analysis/rdp.py": """
+def compute_rdp(*, q, noise_multiplier, steps, orders):
+    assert (q, steps) == (1.0, 1)
+    return [order / (2 * noise_multiplier**2) for order in orders]
+""",
     "opacus-9.5.dist-info/METADATA": "Metadata-Version: 2.1\nName: opacus\nVersion: 9.5\n",
 }
 FAKE_JAX = {
@@ -197,6 +227,10 @@ def gaussian_privatizer(*, stddev, prng_key):
     def update(gradient, state):
         return gradient + stddev * jax.random.normal(prng_key, gradient.shape, gradient.dtype), state
     return SimpleNamespace(init=lambda model: None, update=update)
+""",
+    "dp_accounting/__init__.py": """
+class GaussianDpEvent:
+    def __init__(self, noise_multiplier): self.noise_multiplier = noise_multiplier
 """,
     "jax_privacy-9.3.dist-info/METADATA": "Metadata-Version: 2.1\nName: jax-privacy\nVersion: 9.3\n",
 }
@@ -220,8 +254,8 @@ def loaded() -> Iterator[Loaded]:
 
 
 @pytest.fixture
-def faked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loaded: Loaded) -> Loaded:
-    """Loads targets of the fakes, which child interpreters find before the real libraries."""
+def fakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the fakes are, which child interpreters find before the real libraries."""
     for fake in (
         FAKE_DIFFPRIVLIB,
         FAKE_OPENDP,
@@ -238,7 +272,31 @@ def faked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loaded: Loaded) -> Lo
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def faked(fakes: Path, loaded: Loaded) -> Loaded:
+    """Loads targets of the fakes."""
+    assert fakes.is_dir()
     return loaded
+
+
+DESCRIBE = """
+import json, runpy, sys
+description = runpy.run_path(sys.argv[1])[sys.argv[2]](epsilon=float(sys.argv[3]))
+print(json.dumps({key: value for key, value in description.items() if key != "release"}))
+"""
+
+
+def described(spec: str, epsilon: float) -> dict[str, Any]:
+    """What an adapter says of a mechanism, in a child interpreter, but for its release."""
+    place, _, mechanism = spec.partition(":")
+    words = [sys.executable, "-c", DESCRIBE, str(libraries.adapter_file(place)), mechanism, str(epsilon)]
+    ran = subprocess.run(words, check=True, capture_output=True, text=True, timeout=60)  # noqa: S603 - the words are ours
+    description = json.loads(ran.stdout)
+    assert isinstance(description, dict)
+    return description
 
 
 @pytest.fixture
@@ -381,6 +439,26 @@ def test_tumults_scales_are_those_of_the_claim(faked: Loaded) -> None:
     assert gaussian.noise_scale == pytest.approx(math.sqrt(variance))
     # ρ-zCDP of a Gaussian is ρ = 1/(2σ²), and implies (ρ + 2·√(ρ·ln(1/δ)), δ).
     assert 1 / (2 * variance) + 2 * math.sqrt(math.log(1e5) / (2 * variance)) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("spec", "claim"),
+    [
+        ("opendp:gaussian_zcdp", ZeroConcentrated(0.125)),
+        ("opendp:gaussian_integer_zcdp", ZeroConcentrated(0.125)),
+        ("opendp:noisy_max_zcdp", ZeroConcentrated(0.03125)),
+        ("tumult:gaussian_zcdp", ZeroConcentrated(0.125)),
+        ("tumult:gaussian_discrete_zcdp", ZeroConcentrated(0.125)),
+        ("opacus:gaussian_rdp", Renyi((1.5, 2.0, 8.0), (0.1875, 0.25, 1.0))),
+        ("jax_privacy:gaussian_float32_gdp", GaussianDP(0.5)),
+    ],
+)
+def test_a_mechanism_claims_what_its_library_declares(fakes: Path, spec: str, claim: Claim) -> None:
+    assert fakes.is_dir()
+    description = described(spec, 0.5)
+    assert claim_from_json(description["claim"]) == claim
+    assert not {"epsilon", "delta"} & set(description)
+    assert description.get("noise_scale") == (2.0 if description["kind"] == "noise" else None)
 
 
 @pytest.mark.parametrize("mechanism", ["geometric", "gaussian_discrete"])

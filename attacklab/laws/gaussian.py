@@ -1,0 +1,130 @@
+"""The least μ for which two laws keep μ-GDP: certified bounds.
+
+μ-GDP says that the trade-off curve T of the two laws lies nowhere below f_μ(a) = Φ(Φ⁻¹(1 − a) − μ), that of N(0, 1) and
+N(μ, 1). T is piecewise linear and f_μ is convex, so f_μ lies below each of its own chords: where T ≥ f_μ at two
+neighbouring vertices (a, b) of T, the piece of T between them lies above the chord of f_μ between the same two type I
+errors, and that chord above f_μ. So T keeps the claim if and only if its vertices do. With Q(x) = P[Z > x] and Q⁻¹ its
+inverse, b ≥ f_μ(a) is
+
+    Q⁻¹(a) + Q⁻¹(b) ≤ μ,
+
+which is symmetric in a and b: exchanging the laws exchanges the two errors, and says the same.
+
+Mass that is left open: let E be a set of outcomes, p(E) and q(E) their known masses, u and v what is unresolved. The
+point (p(E) + u, 1 − q(E)) lies on or above T whatever becomes of u and v, so the μ that it needs is a lower bound. And
+T lies nowhere below the curve of the known masses moved down by v, hence the upper bound. That one is infinite unless
+some δ is added to the claim: T ≥ f_μ − s, in both directions, says δ(ε) ≤ δ_μ(ε) + s for every ε. f_μ − s is convex as
+well, so vertices still suffice.
+
+Source: Dong, Roth and Su 2022, 'Gaussian Differential Privacy', definitions 2.1 and 2.6 and proposition 2.12 (the
+privacy profile of a trade-off function).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import gmpy2
+from gmpy2 import mpq
+
+from attacklab.intervals import PRECISION, Interval
+from attacklab.laws.divergences import by_ratio
+from attacklab.laws.law import Law
+
+HALF = mpq(1, 2)
+MOST_NEWTON_STEPS = 64
+FIRST_MARGIN = 2.0**-170
+"""Relative; what Newton's method leaves is certified on either side, and widened until it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeastMu:
+    """Certified bounds on the least μ for which two laws keep μ-GDP.
+
+    Attributes:
+        lower: a float, rounded down; `math.inf` if no μ suffices.
+        upper: a float, rounded up; `math.inf` where nothing is known.
+        event: the outcomes of the test that needs the lower bound; the second law has more of them.
+    """
+
+    lower: float
+    upper: float
+    event: frozenset[Hashable]
+
+
+def smallest_mu(p: Law, q: Law, *, slack: Any = 0) -> LeastMu:
+    """The least μ of two laws.
+
+    Args:
+        p: the law for one of two neighbouring inputs.
+        q: the law for the other.
+        slack: a rational number that may be added to every δ of the claim; it lowers the upper bound alone.
+    """
+    lower, event = 0.0, frozenset[Hashable]()
+    for type_1, kept, outcomes in _tests(p, q):
+        least = _needed(type_1 + p.unresolved, kept + q.unresolved).below()
+        if least > lower:
+            lower, event = least, frozenset(outcomes)
+    upper = max(
+        _needed(type_1, kept + mpq(slack)).above()
+        for one, other in ((p, q), (q, p))
+        for type_1, kept, _ in _tests(one, other)
+    )
+    return LeastMu(lower, max(lower, upper), event)
+
+
+@lru_cache(maxsize=1 << 14)
+def normal_quantile(tail: Any) -> Interval:
+    """The x with P[Z > x] = `tail` for a standard normal Z, enclosed.
+
+    Found by Newton's method on the logarithm of the tail, which is concave: from a start on the right of the solution,
+    √(−2·ln(2·tail)), it goes down to it. What is returned is certified by the tails of its two ends.
+
+    Args:
+        tail: a rational number in (0, 1).
+    """
+    if tail > HALF:
+        return -normal_quantile(1 - tail)
+    with gmpy2.context(precision=PRECISION):
+        aimed, root = gmpy2.log(gmpy2.mpfr(tail)), gmpy2.sqrt(gmpy2.mpfr(2))
+        x = gmpy2.sqrt(max(gmpy2.mpfr(0), -2 * gmpy2.log(gmpy2.mpfr(2 * tail))))
+        for _ in range(MOST_NEWTON_STEPS):
+            there = gmpy2.erfc(x / root) / 2
+            step = (gmpy2.log(there) - aimed) * there * gmpy2.sqrt(2 * gmpy2.const_pi()) * gmpy2.exp(x * x / 2)
+            x += step
+            if abs(step) <= (1 + x) * FIRST_MARGIN:
+                break
+        margin = (1 + x) * FIRST_MARGIN
+    centre = mpq(x)
+    while True:
+        ends = [Interval.of(centre - mpq(margin)), Interval.of(centre + mpq(margin))]
+        if ends[0].normal_tail().lower >= tail and ends[1].normal_tail().upper <= tail:
+            return Interval.hull(*ends)
+        margin = margin * 16
+
+
+def _needed(type_1: Any, type_2: Any) -> Interval:
+    """The μ that a point of the curve needs, at least 0; infinite if no μ suffices."""
+    if type_1 >= 1 or type_2 >= 1:
+        return Interval.of(0)
+    if type_1 <= 0 or type_2 <= 0:
+        return Interval.of(math.inf)
+    return normal_quantile(mpq(type_1)) + normal_quantile(mpq(type_2))
+
+
+def _tests(p: Law, q: Law) -> Iterator[tuple[Any, Any, list[Hashable]]]:
+    """The tests among which the vertices of the trade-off curve are.
+
+    Yields:
+        p(E), the known mass of `q` outside E, and E, for E = the outcomes of the largest q/p, more and more of them.
+    """
+    outcomes = by_ratio(q, p)
+    type_1, kept = mpq(0), 1 - q.unresolved
+    yield type_1, kept, []
+    for count, outcome in enumerate(outcomes, 1):
+        type_1, kept = type_1 + p.mass(outcome), kept - q.mass(outcome)
+        yield type_1, kept, outcomes[:count]

@@ -1,0 +1,141 @@
+"""Decide a claim of any kind by two laws: proved, refuted, or undecided.
+
+(ε, δ)-DP is decided by the hockey-stick divergence, μ-GDP at the vertices of the trade-off curve, claims on Rényi
+divergences order by order and a privacy profile point by point. A claim of a kind that is not known here has a profile
+too: a point of it that is exceeded refutes it, but no number of points proves it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from attacklab.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
+from attacklab.laws.certificates import Certificate, Decision, certify
+from attacklab.laws.gaussian import smallest_mu
+from attacklab.laws.law import Law
+from attacklab.laws.renyi import common_part, keeps_zcdp, smallest_rho, worse_renyi_divergence
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """How much of a claim's parameter two laws need.
+
+    Attributes:
+        symbol: the parameter, such as ρ.
+        lower: what they need at least, rounded down; `math.inf` if no value suffices.
+        claimed: what is claimed.
+        order: the order α at which they need it, for a claim on Rényi divergences.
+    """
+
+    symbol: str
+    lower: float
+    claimed: float
+    order: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What two laws say about a claim.
+
+    Attributes:
+        decision: proved if the claim holds wherever the unresolved mass lies, refuted if it fails wherever that lies.
+        kept_with_slack: whether the claim holds with the slack added to each of its δ.
+        event: the outcomes that one law gives likelier than allowed, where one event shows that.
+        reverse: whether it is the second law that does.
+        need: how much of the claim's parameter the laws need; None where an (ε, δ) says it.
+        certificate: what was found at the (ε, δ) that decides; None where none does.
+        point: that (ε, δ).
+    """
+
+    decision: Decision
+    kept_with_slack: bool
+    event: frozenset[Hashable] = frozenset()
+    reverse: bool = False
+    need: Need | None = None
+    certificate: Certificate | None = None
+    point: PrivacyClaim | None = None
+
+
+def judge(claim: Claim, p: Law, q: Law, *, slack: Fraction = Fraction(0)) -> Ruling:
+    """Decide whether two laws keep a claim, in both directions.
+
+    Args:
+        claim: of any kind.
+        p: the law for one of two neighbouring inputs.
+        q: the law for the other.
+        slack: what may be added to every δ of the claim for `kept_with_slack`, where a law is not closed.
+
+    Raises:
+        ValueError: the claim has an ε above 2^20.
+        UnwritableOutcome: an outcome cannot be written as JSON, so the laws have no digest.
+    """
+    if p.closed and q.closed:
+        slack = Fraction(0)
+    match claim:
+        case PrivacyClaim():
+            return _at_points([claim], p, q, slack)
+        case Profile():
+            return _at_points([PrivacyClaim(*pair) for pair in claim.pairs], p, q, slack)
+        case GaussianDP():
+            return _gaussian(claim, p, q, slack)
+        case ZeroConcentrated():
+            return _concentrated(claim, p, q, slack)
+        case Renyi():
+            return _renyi(claim, p, q, slack)
+    ruling = _at_points([claim.at(epsilon) for epsilon in claim.points], p, q, slack)
+    if ruling.decision is Decision.REFUTED:
+        return ruling
+    return Ruling(Decision.UNDECIDED, False, certificate=ruling.certificate, point=ruling.point)
+
+
+def _at_points(points: Sequence[PrivacyClaim], p: Law, q: Law, slack: Fraction) -> Ruling:
+    """Each point decides if it is exceeded; all together, if none is."""
+    found = [(point, certify(point.epsilon, point.delta, p, q)) for point in points]
+    decisions = {certificate.decision for _, certificate in found}
+    point, worst = max(found, key=lambda one: one[1].delta_bounds.lower - Fraction(one[0].delta))
+    return Ruling(
+        worst.decision if worst.decision is Decision.REFUTED else _decided(decisions == {Decision.PROVED}),
+        all(certificate.delta_bounds.upper <= Fraction(at.delta) + slack for at, certificate in found),
+        worst.event,
+        worst.reverse,
+        certificate=worst,
+        point=point,
+    )
+
+
+def _gaussian(claim: GaussianDP, p: Law, q: Law, slack: Fraction) -> Ruling:
+    least = smallest_mu(p, q, slack=slack)
+    is_kept = least.upper <= claim.mu
+    need = Need("μ", least.lower, claim.mu)
+    if least.lower > claim.mu:
+        return Ruling(Decision.REFUTED, False, least.event, True, need)
+    return Ruling(_decided(is_kept and not slack), is_kept, need=need)
+
+
+def _concentrated(claim: ZeroConcentrated, p: Law, q: Law, slack: Fraction) -> Ruling:
+    least = smallest_rho(p, q)
+    need = Need("ρ", least.lower, claim.rho, least.order)
+    if least.lower > claim.rho:
+        return Ruling(Decision.REFUTED, False, need=need)
+    parts = common_part(p, q, slack)
+    is_kept = parts is not None and keeps_zcdp(*parts, claim.rho)
+    return Ruling(_decided(is_kept and not slack), is_kept, need=need)
+
+
+def _renyi(claim: Renyi, p: Law, q: Law, slack: Fraction) -> Ruling:
+    claimed = list(zip(claim.orders, claim.epsilons, strict=True))
+    needs = [Need("ε", worse_renyi_divergence(p, q, order).below(), most, order) for order, most in claimed]
+    worst = max(needs, key=lambda need: need.lower - need.claimed)
+    if worst.lower > worst.claimed:
+        return Ruling(Decision.REFUTED, False, need=worst)
+    parts = common_part(p, q, slack)
+    is_kept = parts is not None and all(
+        worse_renyi_divergence(*parts, order).upper <= Fraction(most) for order, most in claimed
+    )
+    return Ruling(_decided(is_kept and not slack), is_kept, need=worst)
+
+
+def _decided(is_proved: bool) -> Decision:
+    return Decision.PROVED if is_proved else Decision.UNDECIDED
