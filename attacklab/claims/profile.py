@@ -87,11 +87,15 @@ class Profile(Claim):
     def composed(self, answers: int) -> Profile:
         """(mε, mδ) for every pair: basic composition, all that holds whatever the mechanism is."""
         require_count("answers", answers)
+        if answers == 1:
+            return self
         return self._mapped(lambda claim: claim.composed(answers), f"{self.name}, {answers} answers")
 
     def group(self, size: int) -> Profile:
         """(kε, k·e^((k−1)ε)·δ) for every pair."""
         require_count("size", size)
+        if size == 1:
+            return self
         return self._mapped(lambda claim: claim.group(size), f"{self.name}, a group of {size}")
 
     def _mapped(self, change: Callable[[PrivacyClaim], PrivacyClaim], name: str) -> Profile:

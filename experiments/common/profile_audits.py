@@ -155,9 +155,9 @@ def _largest_excess(points: Sequence[PrivacyClaim], tables: Tables) -> Floats:
         clopper_pearson(hits, trials, CHOOSING_ALPHA / 2)
         for hits in (tables[..., 0] + tables[..., 1], tables[..., 0] + tables[..., 2])
     ]
-    return np.max(
-        [here - math.exp(point.epsilon) * there - point.delta for point in points for here, there in directions(*bounds)],
-        axis=0,
+    cases = [(point, *case) for point in points for case in directions(*bounds)]
+    return np.asarray(
+        np.max([here - math.exp(point.epsilon) * there - point.delta for point, here, there in cases], axis=0)
     )
 
 
@@ -280,7 +280,7 @@ def replayed(claim: Claim, draws: Draws, number: int, alpha: float) -> Decision:
 
 
 def decision_of(finding: Finding, claim: Claim) -> Decision:
-    """How a finding of `HalfLines` ended; the event is its place among the thresholds only if they are 0, 1, …"""
+    """How a finding of `HalfLines` ended; the thresholds are 0, 1, 2 and so on."""
     assert finding.counts is not None  # noqa: S101 - nothing here fails
     assert finding.event is not None  # noqa: S101 - likewise
     judged_at = finding.judged_at or claim.nominal
@@ -288,7 +288,7 @@ def decision_of(finding: Finding, claim: Claim) -> Decision:
     return Decision(event, judged_at.epsilon, finding.counts.trials, finding.verdict is Verdict.VIOLATED)
 
 
-def _never(answer: float, trials: int, rng: np.random.Generator) -> Outputs:
+def _never(answer: float, trials: int, rng: np.random.Generator) -> Outputs:  # noqa: ARG001 - the form of a release
     raise AssertionError("all counts are given")
 
 
