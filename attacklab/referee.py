@@ -10,6 +10,7 @@ is told in `batches`; where it is drawn, in `execution`.
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -281,7 +282,7 @@ class _Trial:
 
     def _chosen(self, outlines: Sequence[Outline], number: int, claim: Claim) -> tuple[int, float, Counts]:
         """The place of the candidate that looks best, the ε at which it does, and what was seen of it."""
-        points = [claim.near(epsilon) for epsilon in claim.points]
+        points = points_of(claim)
         events = tuple(range(len(outlines[number].events)))
         most = max(1, self.trials // CHOOSING_SHARE)
         with contextlib.closing(self._looks(outlines, number, Role.CHOOSE, events, most)) as looks:
@@ -369,6 +370,15 @@ class _Trial:
         settings = f"--trials {self.trials} --alpha {self.alpha!r} --seed {self.judge.seed}"
         settings += " --spend-all" if self.judge.spend_all else ""
         return f"attacklab audit {self.judge.spec} --attack {self.judge.attack.name} {settings}"
+
+
+@functools.lru_cache(maxsize=64)
+def points_of(claim: Claim) -> tuple[PrivacyClaim, ...]:
+    """The points of a claim's profile at which an event may be judged, as `Claim.near` gives them.
+
+    They are kept, because they are the same for every scenario and some claims take long to find them.
+    """
+    return tuple(claim.near(epsilon) for epsilon in claim.points)
 
 
 def _bounds(estimate: Estimate) -> str:

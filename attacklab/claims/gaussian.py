@@ -6,6 +6,7 @@ for every ε if and only if the claim does), theorem 2.14 (groups), corollary 3.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,7 +47,7 @@ class GaussianDP(Claim):
     @property
     def points(self) -> tuple[float, ...]:
         """A grid of ε, from 0 to where δ(ε) is too small to be seen."""
-        return grid_of_points(self.delta_at)
+        return _points(self)
 
     def composed(self, answers: int) -> GaussianDP:
         """(√m·μ)-GDP, rounded up."""
@@ -61,3 +62,8 @@ class GaussianDP(Claim):
     def to_json(self) -> dict[str, Any]:
         """Its kind and μ."""
         return {"kind": "gdp", "mu": self.mu}
+
+
+@functools.lru_cache(maxsize=1 << 8)
+def _points(claim: GaussianDP) -> tuple[float, ...]:
+    return grid_of_points(claim.delta_at)

@@ -50,7 +50,7 @@ def judge(claim: PrivacyClaim, counts: Counts, alpha: float) -> Assessment:
     enough = math.log(2 / alpha)
     if evidence(claim, counts) < enough:
         return bounds
-    # As `_growths` scales them, no gain rises with the claimed δ, and none rises with ε if δ is 0. So the evidence does
+    # As `growths` scales them, no gain rises with the claimed δ, and none rises with ε if δ is 0. So the evidence does
     # not rise either, and the largest refuted value is a lower bound. (If δ is not 0, a larger ε makes the loss smaller
     # in trials where the event contains neither output.)
     delta = _largest(lambda trial: evidence(PrivacyClaim(claim.epsilon, trial), counts) >= enough, claim.delta, 1.0)
@@ -80,14 +80,19 @@ def evidence(claim: PrivacyClaim, counts: Counts) -> float:
             [neither, first_only, second_only, counts.both],
         ]
     )
-    wealths = tables @ _growths(claim)
+    wealths = tables @ growths(claim)
     largest = float(wealths.max())  # factored out so that nothing overflows; by hand, because this runs at every look
     return largest + math.log(float(np.exp(wealths - largest).mean()))
 
 
-@functools.lru_cache(maxsize=1)
-def _growths(claim: PrivacyClaim) -> NDArray[np.float64]:
-    """How much each outcome of a trial (one a row) adds to the logarithm of the wealth at each share (one a column)."""
+@functools.lru_cache(maxsize=64)
+def growths(claim: PrivacyClaim) -> NDArray[np.float64]:
+    """How much each outcome of a trial adds to the logarithm of the wealth at each share of it that is staked.
+
+    Returns:
+        One row an outcome (the event contains both outputs, only the first, only the second, neither), one column a
+        share.
+    """
     # Dividing the gains x − e^ε·y − δ by e^ε + δ, the largest loss, keeps them finite for any ε.
     shrink = math.exp(-claim.epsilon)
     largest_loss = 1 + claim.delta * shrink

@@ -1,0 +1,116 @@
+"""Audits of claims of every kind: a broken Gaussian is refuted, a sound one is not, and at the edge α is kept."""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+from attacklab.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
+from attacklab.execution.workers import Workers
+from attacklab.findings import Finding, Verdict
+from attacklab.referee import audit
+from attacklab.statistics.betting import evidence
+from attacklab.targets import Target
+from experiments.common.profile_audits import Draws, HalfLines, decided, edge
+
+CLAIMS: list[Claim] = [
+    PrivacyClaim(1.0, GaussianDP(1.0).delta_at(1.0)),
+    ZeroConcentrated(0.5),
+    Renyi((2.0, 8.0, 32.0), (1.0, 4.0, 16.0)),
+    GaussianDP(1.0),
+    Profile(GaussianDP(1.0).delta_at, "the profile of N(1, 1) against N(0, 1)"),
+]
+"""What noise of σ = Δ = 1 keeps."""
+
+KINDS = [type(claim).__name__ for claim in CLAIMS]
+ATTACK = HalfLines((-0.5, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0))
+ALPHA = 1e-6
+
+
+def gaussian(answer: float, trials: int, rng: np.random.Generator, *, sigma: float) -> NDArray[np.float64]:
+    return answer + sigma * rng.standard_normal(trials)
+
+
+def audited(claim: Claim, sigma: float, trials: int = 20_000, seed: int = 0, **options: object) -> Finding:
+    target = Target.noise(partial(gaussian, sigma=sigma), claim=claim, name="gaussian")
+    (finding,) = audit(target, [ATTACK], trials=trials, alpha=ALPHA, seed=seed, **options)  # type: ignore[arg-type]
+    return replace(finding, seconds=0.0)
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=KINDS)
+def test_half_the_noise_that_is_claimed_is_refuted_under_every_kind_of_claim(claim: Claim) -> None:
+    """Each takes some 700 trials at the most, and has 20 000."""
+    for seed in range(3):
+        finding = audited(claim, 0.5, seed=seed)
+        assert finding.verdict is Verdict.VIOLATED
+        assert finding.trials_needed is not None
+        assert finding.trials_needed < 20_000
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=KINDS)
+def test_the_noise_that_is_claimed_is_refuted_under_no_kind_of_claim(claim: Claim) -> None:
+    """Each of 15 audits is a false alarm with probability at most 1e-6."""
+    for seed in range(3):
+        assert audited(claim, 1.0, seed=seed).verdict is Verdict.NOT_DETECTED
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=KINDS)
+@pytest.mark.parametrize("sigma", [0.5, 1.0])
+def test_an_event_is_judged_at_a_point_of_the_profile_by_the_fresh_sample(claim: Claim, sigma: float) -> None:
+    finding = audited(claim, sigma)
+    judged = finding.judged_at or claim
+    assert isinstance(judged, PrivacyClaim)
+    assert (finding.judged_at is None) == isinstance(claim, PrivacyClaim)
+    assert judged.epsilon in claim.points
+    assert judged.delta == claim.delta_at(judged.epsilon)
+    assert finding.claim == claim
+    assert finding.ceiling == claim.ceiling
+    assert finding.counts is not None
+    decided_by_evidence = evidence(judged, finding.counts) >= math.log(2 / ALPHA)
+    assert decided_by_evidence == (finding.verdict is Verdict.VIOLATED)
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=KINDS)
+def test_a_seed_gives_the_same_finding_whatever_the_number_of_workers(claim: Claim) -> None:
+    here = audited(claim, 0.8, trials=5_000, seed=7)
+    with ThreadPoolExecutor(3) as threads:
+        for count in (1, 3):
+            assert audited(claim, 0.8, trials=5_000, seed=7, where=Workers(threads, count).runner) == here
+    assert audited(claim, 0.8, trials=5_000, seed=8) != here
+
+
+def test_a_claim_with_one_point_is_judged_as_the_epsilon_and_delta_that_it_is() -> None:
+    """The same outputs, the same event, the same bounds; only the claim has another name."""
+    plain = CLAIMS[0]
+    assert isinstance(plain, PrivacyClaim)
+    profile = Profile(((plain.epsilon, plain.delta),), "one point")
+    for sigma in (0.5, 0.9, 1.0):
+        one, other = audited(plain, sigma, seed=3), audited(profile, sigma, seed=3)
+        assert other.judged_at == plain
+        assert other.ceiling == pytest.approx(one.ceiling)
+        same = partial(replace, claim=plain, judged_at=None, ceiling=one.ceiling, reason="")
+        assert same(one) == same(other)
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=KINDS)
+def test_false_alarms_at_the_edge_keep_within_alpha_and_pairs_beyond_it_are_refuted(claim: Claim) -> None:
+    """If each audit were a false alarm with probability 0.01, 2,000 would give more with probability below 1e-9."""
+    p, q = edge(claim, 1.0)
+    audits, alpha = 2_000, 0.01
+    most = int(stats.binom.isf(1e-9, audits, alpha))
+    assert most < 60
+
+    def refuted(p: float, trials: int, audits: int) -> int:
+        draws = Draws.of(np.array([1 - p, p]), np.array([1 - q, q]), audits, trials, np.random.default_rng(5))
+        return sum(decision.violated for decision in decided(claim, draws, alpha))
+
+    assert refuted(p, 5_000, audits) <= most
+    # Beyond the edge by 0.05, an audit that could refute nothing would fail here.
+    assert refuted(p + 0.05, 20_000, 50) == 50

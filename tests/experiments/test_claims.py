@@ -1,0 +1,86 @@
+"""The experiment on claims: verdicts as the theory has them, curves on the right side, and figures from JSON alone."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from scipy import stats
+
+from attacklab.claims import GaussianDP
+from experiments import claims
+from tests.experiments.records import Data, quick_record
+
+
+@pytest.fixture(scope="module")
+def collected() -> Data:
+    return quick_record(claims)
+
+
+def test_figures_and_paragraph_are_made_from_json_alone(collected: Data) -> None:
+    before = json.dumps(collected)
+    figures, paragraph = claims.figures(collected), claims.explain(collected)
+    assert json.dumps(collected) == before
+    assert [figure.name for figure in figures] == ["claims_curves", "claims_audits"]
+    for panel in (panel for figure in figures for panel in figure.panels):
+        assert all(math.isfinite(number) for series in panel.series for number in [*series.x, *series.y])
+        assert panel.y_scale != "log" or all(y > 0 for series in panel.series for y in series.y)
+    assert not {"{", "}", "nan"} & set(paragraph)
+    assert len(paragraph) > 200
+
+
+def test_no_noise_is_refuted_under_a_claim_that_it_keeps(collected: Data) -> None:
+    """Ten audits share α = 1e-6."""
+    refuted = {finding["target"] for finding in collected["findings"] if finding["verdict"] == "violated"}
+    for noise, kinds in claims.KEEPS.items():
+        for kind in kinds:
+            assert f"{claims.NOISES[noise]}: {claims.LABELS[kind]}" not in refuted
+    assert len(collected["findings"]) == len(claims.NOISES) * len(claims.CLAIMS)
+
+
+def test_each_noise_exceeds_the_other_profile_somewhere(collected: Data) -> None:
+    """So a claim that `KEEPS` leaves out is broken, whether or not a quick audit shows it."""
+    real = collected["measured"]["curves"]["real"]
+    assert any(one > other for (_, one), (_, other) in zip(real["normal"], real["discrete"], strict=True))
+    assert any(one < other for (_, one), (_, other) in zip(real["normal"], real["discrete"], strict=True))
+
+
+def test_the_region_of_a_gaussian_claim_ends_at_its_trade_off_curve() -> None:
+    """The curve is Φ(Φ⁻¹(1 − α) − μ) (Dong, Roth and Su 2022, definition 3); the points leave out a little of it."""
+    mu = GaussianDP(1.0)
+    found = claims.smallest_type_2([(epsilon, mu.delta_at(epsilon)) for epsilon in mu.points])
+    for error, type_2 in zip(claims.TYPE_1, found, strict=True):
+        exact = float(stats.norm.cdf(stats.norm.isf(error) - 1))
+        assert exact - 2e-3 <= type_2 <= exact + 1e-12
+
+
+def test_measured_errors_are_those_of_half_lines(collected: Data) -> None:
+    """Each deviation is six standard errors at the most; wrong with probability below 1e-7 in all."""
+    rows = collected["measured"]["curves"]["measured"]["normal"]
+    for threshold, (type_1, type_2, lower, upper) in zip(claims.THRESHOLDS, rows, strict=True):
+        for measured, exact in (
+            (type_1, stats.norm.sf(threshold)),
+            (type_2, stats.norm.cdf(threshold - 1)),
+        ):
+            assert abs(measured - exact) <= 6 * math.sqrt(exact * (1 - exact) / 20_000) + 1e-4
+        assert lower <= type_2 <= upper
+
+
+def test_the_referee_decides_simulated_audits_alike_and_no_claim_is_accused_too_often(collected: Data) -> None:
+    """100 audits at α = 0.01 give more than 14 alarms with probability below 1e-9."""
+    assert stats.binom.sf(14, 100, claims.FALSE_ALARM_ALPHA) < 1e-9
+    for row in [*collected["measured"]["false_alarms"], *collected["measured"]["power"]]:
+        assert row["agreed"] == row["replayed"] > 0
+    for row in collected["measured"]["false_alarms"]:
+        assert row["audits"] == 100
+        assert row["alarms"] <= 14
+
+
+def test_the_whole_profile_needs_fewer_trials_than_a_point_of_small_delta_and_more_than_the_bound(
+    collected: Data,
+) -> None:
+    for row in collected["measured"]["power"]:
+        small = row["fixed"]["δ = 1e-06"]
+        assert row["fewest"] < row["profile"]
+        assert small is None or row["profile"] * 10 < small
