@@ -155,17 +155,19 @@ def _largest_excess(points: Sequence[PrivacyClaim], tables: Tables) -> Floats:
         clopper_pearson(hits, trials, CHOOSING_ALPHA / 2)
         for hits in (tables[..., 0] + tables[..., 1], tables[..., 0] + tables[..., 2])
     ]
-    cases = [(point, *case) for point in points for case in directions(*bounds)]
-    return np.asarray(
-        np.max([here - math.exp(point.epsilon) * there - point.delta for point, here, there in cases], axis=0)
+    growth, delta = (
+        np.array(values)[:, np.newaxis, np.newaxis]
+        for values in zip(*((math.exp(point.epsilon), point.delta) for point in points), strict=True)
     )
+    excess = [(here - growth * there - delta).max(axis=0) for here, there in directions(*bounds)]
+    return np.asarray(np.max(excess, axis=0))
 
 
 def _evidence(tables: Tables, growing: Floats) -> Floats:
     """What `betting.evidence` gives of each table, from the growths of its own claim."""
-    wealths = tables[:, DIRECTIONS] @ growing
-    count = wealths.shape[1] * wealths.shape[2]
-    return np.asarray(special.logsumexp(wealths, axis=(1, 2)) - math.log(count))
+    wealths = (tables.astype(float)[:, DIRECTIONS] @ growing).reshape(len(tables), -1)
+    largest = wealths.max(axis=1)
+    return np.asarray(largest + np.log(np.exp(wealths - largest[:, np.newaxis]).mean(axis=1)))
 
 
 def _by_bounds(claim: PrivacyClaim, counts: Counts, alpha: float) -> bool:
