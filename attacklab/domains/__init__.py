@@ -1,0 +1,6 @@
+"""Domains: on which inputs a claim holds, and the neighbouring pairs that follow from that."""
+
+from attacklab.domains.domain import Domain
+from attacklab.domains.shapes import Categories, Graphs, Pattern, Queries, Records, Shape, Streams, Strings
+
+__all__ = ["Categories", "Domain", "Graphs", "Pattern", "Queries", "Records", "Shape", "Streams", "Strings"]
