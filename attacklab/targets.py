@@ -350,6 +350,16 @@ class Target:
         """Whether an input lies in the domain."""
         return self.domain is None or self.domain.contains(input_)
 
+    def cast(self, input_: Any) -> Any:
+        """The same input in the type in which the domain has its numbers; other inputs as they are."""
+        return input_ if self.domain is None else self.domain.cast(input_)
+
+    def cast_pair(self, pair: NeighbouringPair) -> NeighbouringPair:
+        """The same pair in the type in which the domain has its numbers."""
+        if self.domain is None:
+            return pair
+        return NeighbouringPair(self.cast(pair.first), self.cast(pair.second), pair.relation)
+
     def adapted(self, pair: NeighbouringPair) -> NeighbouringPair:
         """The pair itself, or the nearest one in the domain if the domain does not hold it.
 

@@ -64,14 +64,15 @@ class Domain(Numbers):
                 yield pair
 
     def adapted(self, pair: NeighbouringPair, sensitivity: float) -> NeighbouringPair | None:
-        """The pair itself if the domain covers it, or else the nearest pair of neighbours in the domain, if any.
+        """The pair, if the domain covers it, or else the nearest pair of neighbours in the domain, if there is one.
 
         Args:
             pair: of answers, utilities or records.
             sensitivity: the most that an answer or a utility moves between neighbours.
         """
-        if self.covers(pair):
-            return pair
+        cast = NeighbouringPair(self.cast(pair.first), self.cast(pair.second), pair.relation)
+        if self.covers(cast):
+            return cast
         if self.shape is not None:
             return None
         placed = self.nearest(pair.first, pair.second, None if pair.relation else sensitivity)

@@ -82,7 +82,7 @@ class Numbers:
                 return False
             values = values[finite]
             if self.integers and not (self.floats_only and bool((values == np.floor(values)).all())):
-                return values.size == 0
+                return not values.size
         if not values.size:
             return True
         # Python compares integers and floats exactly; numpy would round large integers first.
@@ -105,6 +105,31 @@ class Numbers:
     def vector(self, values: Sequence[float]) -> np.ndarray[Any, np.dtype[Any]]:
         """Numbers of it as an array of their type."""
         return np.array(values, dtype=np.int64 if self.integers and not self.floats_only else np.float64)
+
+    @property
+    def origin(self) -> Any:
+        """The number nearest to 0 in it, as an input."""
+        value = Fraction(0) if self.low is None else max(Fraction(0), self.low)
+        return self.typed(value if self.high is None else min(value, self.high))
+
+    def cast(self, numbers: Any) -> Any:
+        """The same numbers in the type in which this set has them; as they are where that would change a value."""
+        values = np.asarray(numbers)
+        if self.floats_only:
+            wanted: np.dtype[Any] = np.dtype(np.float64)
+        elif self.integers and values.dtype.kind == "f":
+            wanted = np.dtype(np.int64)
+        else:
+            return numbers
+        try:
+            with np.errstate(invalid="ignore"):
+                same = values.astype(wanted)
+        except (TypeError, ValueError, OverflowError):
+            return numbers
+        # Python compares integers and floats exactly.
+        if same.dtype == values.dtype or same.tolist() != values.tolist():
+            return numbers
+        return same if values.ndim else same.item()
 
     def nearest(self, first: Any, second: Any, sensitivity: float | None) -> tuple[Any, Any] | None:
         """The numbers of two inputs moved into this set.
