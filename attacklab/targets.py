@@ -11,7 +11,8 @@ import enum
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from numbers import Real
+from decimal import Decimal
+from numbers import Integral, Rational, Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -440,6 +441,8 @@ class Target:
     def _check_numbers(self, outputs: Outputs, input_: Any, sees_failures: bool) -> None:
         numbers = outputs
         if outputs.dtype == object:
+            if self.kind is not Kind.SELECTION and _are_exact(outputs):
+                return
             numbers = _as_vector([output for output in outputs if output is not None])
         if not numbers.size:
             return
@@ -505,6 +508,21 @@ def _require_neighbours(pair: NeighbouringPair, sensitivity: float) -> None:
 def _name_of(release: Release) -> str:
     inner = getattr(release, "func", release)
     return str(getattr(inner, "__name__", type(inner).__name__))
+
+
+def is_exact(output: object) -> bool:
+    """Whether an output is a number that is held exactly: a fraction of any library, or a decimal number."""
+    if isinstance(output, Decimal):
+        return not output.is_nan()
+    return isinstance(output, Rational) and not isinstance(output, Integral)
+
+
+def _are_exact(outputs: Outputs) -> bool:
+    """Whether outputs are exact numbers, some of which may be whole; None and a `Failure` may be among them."""
+    numbers = [output for output in outputs if output is not None]
+    return any(map(is_exact, numbers)) and all(
+        is_exact(output) or (isinstance(output, Integral) and not isinstance(output, bool)) for output in numbers
+    )
 
 
 def _as_vector(values: list[Any]) -> NDArray[Any]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from attacklab.errors import OutsideDomain
 from attacklab.floats import Floats, Format, format_of
 from attacklab.neighbours import NeighbouringPair
-from attacklab.targets import Outputs, Target
+from attacklab.targets import Outputs, Target, is_exact
 
 Probe: TypeAlias = Callable[[Any, int], Outputs]
 """`probe(input, trials)` returns outputs of the target. None of them is used to judge an event."""
@@ -102,8 +102,20 @@ def released_format(probe: Probe, input_: Any) -> Format:
 
 
 def as_floats(outputs: Outputs) -> NDArray[np.float64]:
-    """Outputs as doubles: every bit of a number is kept, and a failure becomes NaN."""
+    """Outputs as doubles: every bit of a float is kept, and a failure becomes NaN.
+
+    An exact number becomes the nearest double, or an infinity beyond the largest, so that no two change their order.
+    """
+    if outputs.dtype == object and any(map(is_exact, outputs.flat)):
+        return np.fromiter(map(_as_double, outputs.flat), dtype=np.float64, count=outputs.size).reshape(outputs.shape)
     return outputs.astype(np.float64)
+
+
+def _as_double(output: Any) -> float:
+    try:
+        return math.nan if output is None else float(output)
+    except OverflowError:
+        return math.inf if output > 0 else -math.inf
 
 
 def as_released(outputs: Outputs) -> Floats:

@@ -2,5 +2,18 @@
 
 from attacklab.domains.domain import Domain
 from attacklab.domains.shapes import Categories, Graphs, Pattern, Queries, Records, Shape, Streams, Strings
+from attacklab.domains.text import domain_from_text, read_pairs
 
-__all__ = ["Categories", "Domain", "Graphs", "Pattern", "Queries", "Records", "Shape", "Streams", "Strings"]
+__all__ = [
+    "Categories",
+    "Domain",
+    "Graphs",
+    "Pattern",
+    "Queries",
+    "Records",
+    "Shape",
+    "Streams",
+    "Strings",
+    "domain_from_text",
+    "read_pairs",
+]
