@@ -149,12 +149,14 @@ class Numbers:
         """
         sides = [np.asarray(side) for side in (first, second)]
         try:
-            one, other = ([Fraction(value) for value in side.ravel().tolist()] for side in sides)
+            one, other = (side.ravel().tolist() for side in sides)
+            exact = {value: Fraction(value) for value in {*one, *other}}  # datasets repeat few values many times
         except (ValueError, OverflowError, TypeError):
             return None
-        shift = self._shift([*one, *other]) if sensitivity is not None else Fraction(0)
+        shift = self._shift(list(exact.values())) if sensitivity is not None else Fraction(0)
         whole = not self.floats_only and (self.integers or all(side.dtype.kind in "iuO" for side in sides))
-        moved = [[self._moved(value + shift, whole=whole) for value in side] for side in (one, other)]
+        places = {value: self._moved(number + shift, whole=whole) for value, number in exact.items()}
+        moved = [[places[value] for value in side] for side in (one, other)]
         if sensitivity is not None:
             moved[1] = [_brought_near(a, b, Fraction(sensitivity)) for a, b in zip(*moved, strict=True)]
         if sides[0].ndim == 0:

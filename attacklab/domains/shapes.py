@@ -79,7 +79,8 @@ class Queries:
         if pair.relation is not None:
             return False
         try:
-            moves = [Fraction(b) - Fraction(a) for a, b in zip(list(pair.first), list(pair.second), strict=True)]
+            sides = (np.asarray(side).tolist() for side in (pair.first, pair.second))
+            moves = [Fraction(b) - Fraction(a) for a, b in zip(*sides, strict=True)]
         except (ValueError, OverflowError):  # NaN and infinities must be equal on both sides
             return bool(np.array_equal(pair.first, pair.second, equal_nan=True))
         signs = [(move > 0) - (move < 0) for move in moves]

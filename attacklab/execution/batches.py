@@ -15,8 +15,9 @@ import json
 import math
 import traceback
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -199,7 +200,7 @@ class Bench:
         """
         probe = prober(self.target, self.seed, self.attacks[attack].name)
         with _naming(self.attacks[attack]):
-            found = _until_outside(self.attacks[attack].scenarios(self.target, probe))
+            found = _until_outside(partial(self.attacks[attack].scenarios, self.target, probe))
             cast = (replace(scenario, pair=self.target.cast_pair(scenario.pair)) for scenario in found)
             scenarios = tuple(scenario for scenario in cast if self.target.covers(scenario.pair))
             outlines = tuple(Outline.of(scenario, self.target) for scenario in scenarios)
@@ -271,11 +272,11 @@ class Bench:
         )
 
 
-def _until_outside(scenarios: Iterable[Scenario]) -> list[Scenario]:
+def _until_outside(scenarios: Callable[[], Iterable[Scenario]]) -> list[Scenario]:
     """The scenarios up to the first that the attack cannot make in the target's domain."""
     found = []
     with contextlib.suppress(OutsideDomain):
-        for scenario in scenarios:
+        for scenario in scenarios():
             found.append(scenario)  # noqa: PERF402 - what came before an error is kept
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import gmpy2
@@ -203,6 +204,7 @@ DOMAINS = {
     "special": Domain(special=True),
     "finite": Domain(special=False),
 }
+QUICK = ("integers", "non-negative", "integers from 5 to 40")
 BLACK_BOX = BlackBox(learning=64, outcomes=(2, 9))
 
 
@@ -245,6 +247,7 @@ def takes_by_hand(domain: Domain, *, special: bool) -> Callable[[Any], bool]:
     return takes
 
 
+@cache
 def spied(kind: Kind, domain: Domain | None) -> tuple[Spy, set[str]]:
     """What a target with this domain was called with, and which attacks found something to try on it."""
     special = kind in (Kind.SUM, Kind.MEAN) and (domain is None or domain.special is not False)
@@ -252,7 +255,7 @@ def spied(kind: Kind, domain: Domain | None) -> tuple[Spy, set[str]]:
     if domain is not None and (domain.integers or domain.non_negative or domain.bounds):
         special = False
     spy = Spy(kind, takes_by_hand(plain, special=special or bool(plain.special)))
-    bounds = {"bounds": (4.0, 44.0)} if kind in (Kind.SUM, Kind.MEAN) else {}
+    bounds = {"bounds": (0.0, 44.0)} if kind in (Kind.SUM, Kind.MEAN) else {}
     target = getattr(Target, kind.value)(spy, epsilon=EPSILON, name="spy", domain=domain, **bounds)
     findings = audit(target, [*ATTACKS, BLACK_BOX], trials=64)
     assert not any(finding.verdict is Verdict.ERROR for finding in findings), findings
@@ -265,12 +268,16 @@ LOST: dict[tuple[Kind, str], set[str]] = {
     (Kind.NOISE, "percentages"): {"integer_cast"},
     (Kind.NOISE, "integers from 5 to 40"): {"integer_cast"},
     (Kind.NOISE, "around a third"): {"integer_cast"},
+    (Kind.SUM, "integers from 5 to 40"): {"missing_clip"},
+    (Kind.MEAN, "integers from 5 to 40"): {"missing_clip"},
 }
-"""Attacks whose inputs a domain does not have: integers that are not doubles."""
+"""Attacks whose inputs a domain does not have: integers that are not doubles, records out of bounds."""
 
 
 @pytest.mark.parametrize("kind", [kind for kind in Kind if kind is not Kind.DATASET])
-@pytest.mark.parametrize("name", DOMAINS)
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in DOMAINS]
+)
 def test_no_attack_leaves_the_domain_and_those_that_can_still_apply(kind: Kind, name: str) -> None:
     spy, applied = spied(kind, DOMAINS[name])
     assert spy.calls > 0
