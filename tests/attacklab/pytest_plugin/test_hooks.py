@@ -272,7 +272,8 @@ def test_a_relation_keeps_the_pairs_to_it(pytester: pytest.Pytester, relation: s
     [
         (
             "epsilom=1.0",
-            "dp_claim takes only the keyword arguments epsilon, delta, sensitivity, bounds, kind, relation; "
+            "dp_claim takes only the keyword arguments epsilon, delta, sensitivity, bounds, kind, relation, "
+            "domain, pairs; "
             "remove epsilom",
         ),
         ("1.0", "dp_claim takes only the keyword arguments *; remove 1.0"),
