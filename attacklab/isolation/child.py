@@ -153,6 +153,7 @@ def _loaded(spec: str, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         "version": version if found.version == "unknown" else found.version,
         "name": found.name,
         "relation": found.relation,
+        "domain": None if getattr(found, "domain", None) is None else found.domain.to_json(),
         "target": {
             key: codec.encoded(value)
             for key, value in {
