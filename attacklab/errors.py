@@ -32,6 +32,14 @@ class TargetError(LabError):
     """A target did not do what a target must do: it raised, or its outputs are not one valid output a trial."""
 
 
+class Refused(TargetError):
+    """A release raised, or returned NaN: an output like others, where an adversary sees failures."""
+
+
+class OutsideDomain(TargetError):
+    """An input lies outside the domain that a target declares, so it was not tried: nothing that the target did."""
+
+
 class LabFault(LabError):
     """Something of the lab's own failed, which says nothing of the target."""
 

@@ -52,6 +52,15 @@ class Verdict(enum.StrEnum):
     """The target failed, or the attack did; the finding says which, and how."""
 
 
+class Severity(enum.StrEnum):
+    """What it means that a finding's verdict is VIOLATED."""
+
+    CLAIM = "claim"
+    """The claim is false."""
+    ROBUSTNESS = "robustness"
+    """The target fails beyond what it claims, on values that no sensitivity bounds: a note, and no refutation."""
+
+
 WORST_FIRST = (
     Verdict.VIOLATED,
     Verdict.ERROR,
@@ -106,6 +115,7 @@ class Finding:
         target_version: the version of its implementation.
         attack: the attack's name.
         verdict: what is known of the claim now.
+        severity: whether the pair is one that the claim is for, or lies beyond it.
         reason: one line in plain words: why the verdict is what it is.
         claim: what the target claims for one trial (for several answers a trial, their composition).
         judged_at: the (ε, δ(ε)) at which the event was judged, where the claim is of another kind.
@@ -157,6 +167,12 @@ class Finding:
     trials: int = 0
     seconds: float = 0.0
     replay: str = ""
+    severity: Severity = Severity.CLAIM
+
+    @property
+    def refutes(self) -> bool:
+        """Whether it refutes the claim; a note about robustness does not."""
+        return self.verdict is Verdict.VIOLATED and self.severity is Severity.CLAIM
 
     @property
     def judged(self) -> PrivacyClaim:
@@ -184,6 +200,7 @@ class Finding:
         values = dict(data)
         try:
             values["verdict"] = Verdict(data["verdict"])
+            values["severity"] = Severity(data.get("severity", Severity.CLAIM))
             values["claim"] = claim_from_json(data["claim"])
             if data.get("judged_at") is not None:
                 values["judged_at"] = PrivacyClaim(**data["judged_at"])
@@ -206,8 +223,8 @@ class Finding:
 def decisive(findings: Sequence[Finding]) -> list[Finding]:
     """The findings that stand for all: those of the worst verdict.
 
-    An event that no number of trials can decide (the claim promises nothing of so many answers) counts only where there
-    is nothing else.
+    An event that no number of trials can decide (the claim promises nothing of so many answers), and a note about
+    robustness, count only where there is nothing else.
 
     Args:
         findings: of one attack, one target or one test.
@@ -215,7 +232,12 @@ def decisive(findings: Sequence[Finding]) -> list[Finding]:
     Returns:
         Some of them, all of one verdict; none if there are none.
     """
-    deciding = [one for one in findings if one.verdict is not Verdict.INCONCLUSIVE or one.counts is not None]
+    notes = [one for one in findings if one.verdict is Verdict.VIOLATED and not one.refutes]
+    deciding = [
+        one
+        for one in findings
+        if one not in notes and (one.verdict is not Verdict.INCONCLUSIVE or one.counts is not None)
+    ]
     worst = min((one.verdict for one in deciding or findings), key=WORST_FIRST.index, default=None)
     return [one for one in deciding or findings if one.verdict is worst]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,32 @@ class NeighbouringPair:
             raise UsageError(f"utilities of a pair must have the same length, not {one.size} and {other.size}")
         _require_within(one, other, sensitivity, "utilities")
         return cls(one, other, None)
+
+    @classmethod
+    def integers(cls, first: ArrayLike, second: ArrayLike, *, sensitivity: float) -> NeighbouringPair:
+        """Two integer answers, or two vectors of integer utilities, kept as integers and compared exactly.
+
+        Raises:
+            ValueError: a number is not an integer, or they are further apart than the sensitivity.
+        """
+        sides = [np.asarray(side) for side in (first, second)]
+        if sides[0].shape != sides[1].shape or sides[0].ndim > 1 or not sides[0].size:
+            raise UsageError(
+                f"integers of a pair must be two numbers or two vectors of one length, not of shapes "
+                f"{sides[0].shape} and {sides[1].shape}"
+            )
+        one, other = (
+            [value.item() if isinstance(value, np.generic) else value for value in side.flat] for side in sides
+        )
+        for number, (value, near) in enumerate(zip(one, other, strict=True)):
+            if any(not isinstance(side, int) or isinstance(side, bool) for side in (value, near)):
+                raise UsageError(f"integers of a pair must be integers, not {value!r} and {near!r} (number {number})")
+            if abs(value - near) > Fraction(sensitivity):
+                raise UsageError(
+                    f"not neighbouring: integers {value} and {near} (number {number}) are further apart than the "
+                    f"sensitivity {sensitivity}"
+                )
+        return cls(one[0], other[0], None) if sides[0].ndim == 0 else cls(sides[0], sides[1], None)
 
     @classmethod
     def records(cls, first: ArrayLike, second: ArrayLike, relation: Relation) -> NeighbouringPair:

@@ -20,14 +20,24 @@ from typing import Any
 
 import numpy as np
 
-from attacklab.attacks import ATTACKS
+from attacklab.attacks import default_attacks
 from attacklab.attacks.base import Attack
 from attacklab.claims import Claim, PrivacyClaim
 from attacklab.errors import LabFault, TargetError, UsageError
-from attacklab.execution.batches import Bench, Outline, Role, Sample, applies
+from attacklab.execution.batches import REFUSES, Bench, Outline, Role, Sample, applies
 from attacklab.execution.checkpoint import Checkpoint, Recorded
 from attacklab.execution.runners import Here, Runner, Say
-from attacklab.findings import Counts, Estimate, Finding, Verdict, environment, lower_text, upper_text
+from attacklab.findings import (
+    Counts,
+    Estimate,
+    Finding,
+    Severity,
+    Verdict,
+    described_pair,
+    environment,
+    lower_text,
+    upper_text,
+)
 from attacklab.floats import require_ieee_arithmetic
 from attacklab.statistics.betting import evidence, judge
 from attacklab.statistics.inference import Assessment, largest_excess, share_of_alpha
@@ -39,6 +49,8 @@ DEFAULT_ALPHA = 1e-6
 
 CHOOSING_SHARE = 10
 """At most one trial is spent on choosing an event for so many spent on judging it."""
+
+BEYOND = "; NaN or an infinity on one side only is beyond the claim: a note on robustness, not a refutation"
 
 CHOOSING_ALPHA = 0.05
 """The confidence at which candidates are ranked; it costs no α, because judging uses fresh outputs."""
@@ -70,7 +82,7 @@ class Advance:
 
 def audit(
     target: Target,
-    attacks: Sequence[Attack] = ATTACKS,
+    attacks: Sequence[Attack] | None = None,
     *,
     trials: int = DEFAULT_TRIALS,
     alpha: float = DEFAULT_ALPHA,
@@ -86,8 +98,8 @@ def audit(
 
     Args:
         target: the implementation.
-        attacks: which attacks, all by default; those that do not apply, or find nothing to try on this target, give a
-            NOT_APPLICABLE finding and cost no α.
+        attacks: which attacks, `default_attacks` of the target by default; those that do not apply, or find nothing to
+            try on this target, give a NOT_APPLICABLE finding and cost no α.
         trials: the most outputs of either input on which an event is judged.
         alpha: the probability of any false alarm in the whole run, were the claim true.
         seed: what all randomness is derived from.
@@ -107,6 +119,7 @@ def audit(
     """
     require_ieee_arithmetic()
     require_settings(trials, alpha, seed)
+    attacks = default_attacks(target) if attacks is None else attacks
     findings: list[Finding] = []
     with contextlib.ExitStack() as ends:
         runner = where(Bench(target, attacks, seed))
@@ -150,6 +163,8 @@ def _identity(target: Target, attacks: Sequence[Attack], **settings: float) -> d
         "bounds": target.bounds,
         "noise_scale": target.noise_scale,
         "relation": target.relation,
+        "domain": None if target.domain is None else target.domain.to_json(),
+        "pairs": [described_pair(pair) for pair in target.pairs],
         "attacks": [repr(attack) for attack in attacks],
         **settings,
         **environment(),
@@ -245,16 +260,21 @@ class _Trial:
             claim = self.judge.target.claim.composed(outline.answers)
         except ValueError:
             reason = f"the claim promises nothing of {outline.answers} answers together"
-            return self._finding(Verdict.INCONCLUSIVE, reason, pair=outline.pair)
+            return self._finding(Verdict.INCONCLUSIVE, reason, pair=outline.pair, severity=outline.severity)
         try:
             event, epsilon, seen = self._chosen(outlines, number, claim)
             judged = claim.at(epsilon)
             needed = trials_needed(judged, seen.first / seen.trials, seen.second / seen.trials, alpha)
             counts, assessment = self._judged_event(outlines, number, event, judged, alpha, needed)
         except (TargetError, LabFault) as error:
-            return self._finding(Verdict.ERROR, str(error), pair=outline.pair, seconds=time.perf_counter() - started)
+            seconds = time.perf_counter() - started
+            return self._finding(
+                Verdict.ERROR, str(error), pair=outline.pair, seconds=seconds, severity=outline.severity
+            )
         detectable = None if assessment.violated else self._detectable(judged, assessment, alpha)
         verdict, reason = _verdict(assessment, judged.delta, detectable, claim.ceiling)
+        if verdict is Verdict.VIOLATED and outline.severity is Severity.ROBUSTNESS:
+            reason += BEYOND
         if verdict is Verdict.NOT_DETECTED and needed is not None and needed > self.trials:
             about = float(f"{needed:.2g}")
             reason += f"; at the rates seen so far, about {about:,.0f} trials would refute the claim; raise --trials"
@@ -264,7 +284,8 @@ class _Trial:
             claim=claim,
             judged_at=None if judged == claim else judged,
             pair=outline.pair,
-            event=outline.events[event],
+            event=(*outline.events, REFUSES.description)[event],
+            severity=outline.severity,
             answers=outline.answers,
             counts=counts,
             first=assessment.first,
@@ -283,10 +304,11 @@ class _Trial:
     def _chosen(self, outlines: Sequence[Outline], number: int, claim: Claim) -> tuple[int, float, Counts]:
         """The place of the candidate that looks best, the ε at which it does, and what was seen of it."""
         points = points_of(claim)
-        events = tuple(range(len(outlines[number].events)))
+        events = tuple(range(len(outlines[number].events) + 1))  # the last: that the target fails
         most = max(1, self.trials // CHOOSING_SHARE)
         with contextlib.closing(self._looks(outlines, number, Role.CHOOSE, events, most)) as looks:
-            for counts in looks:
+            for seen in looks:
+                counts = seen if seen[-1].first or seen[-1].second else seen[:-1]
                 shown = [largest_excess(points, count, CHOOSING_ALPHA) for count in counts]
                 if max(shown) > 0:
                     break

@@ -9,16 +9,18 @@ from __future__ import annotations
 import copy
 import enum
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from numbers import Real
+from decimal import Decimal
+from numbers import Integral, Rational, Real
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.claims import Claim, PrivacyClaim
-from attacklab.errors import LabError, TargetError, UsageError, UsageTypeError
+from attacklab.domains import Domain
+from attacklab.errors import LabError, OutsideDomain, Refused, TargetError, UsageError, UsageTypeError
 from attacklab.neighbours import NeighbouringPair, Relation
 
 Outputs: TypeAlias = NDArray[Any]
@@ -83,6 +85,8 @@ class Target:
         sampler: `sampler(input, bits)`, one output from a source of random bits with `take`, `restart` and `call`;
             only a target that has one can be proved.
         version: of the implementation.
+        domain: the inputs that it takes; None where it takes whatever its kind says.
+        pairs: neighbouring pairs to try besides those that the attacks find.
     """
 
     name: str
@@ -95,6 +99,8 @@ class Target:
     relation: Relation | None = None
     sampler: Sampler | None = field(default=None, repr=False)
     version: str = "unknown"
+    domain: Domain | None = None
+    pairs: tuple[NeighbouringPair, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if not callable(self.release):
@@ -120,6 +126,53 @@ class Target:
             if self.kind in (Kind.SUM, Kind.MEAN) and relation not in (Relation.ADD_REMOVE, Relation.SUBSTITUTE):
                 raise UsageError(f"relation of a {self.kind} target must be add-remove or substitute, not {relation}")
             object.__setattr__(self, "relation", relation)  # it may have been written as text
+        self._check_domain()
+        self._check_pairs()
+
+    def _check_domain(self) -> None:
+        if self.domain is None:
+            return
+        if not isinstance(self.domain, Domain):
+            raise UsageTypeError(f"domain must be a Domain, such as Domain(non_negative=True), not {self.domain!r}")
+        shape = self.domain.shape
+        if (shape is None) is (self.kind is Kind.DATASET):
+            raise UsageError(
+                f"the domain of a {self.kind} target must {'have a' if shape is None else 'not have a'} shape"
+                + (
+                    ", such as Domain(shape=Records(), bounds=(0, 1))"
+                    if shape is None
+                    else f" ({shape.form}); leave it out"
+                )
+            )
+        if shape is not None and self.relation is not None and self.relation not in shape.relations:
+            known = " or ".join(shape.relations) or "none"
+            raise UsageError(f"the relation of {shape.form} must be {known}, not {self.relation}")
+        if self.domain.special is None:
+            records = self.kind in (Kind.SUM, Kind.MEAN)
+            known_special = replace(self.domain, special=records and not self.domain.excludes_numbers)
+            object.__setattr__(self, "domain", known_special)
+
+    def _check_pairs(self) -> None:
+        if not isinstance(self.pairs, tuple | list):
+            raise UsageTypeError(f"pairs must be neighbouring pairs in a tuple, not {described(self.pairs)}")
+        object.__setattr__(self, "pairs", tuple(self.pairs))
+        for number, pair in enumerate(self.pairs):
+            if not isinstance(pair, NeighbouringPair):
+                raise UsageTypeError(f"pair {number} must be a NeighbouringPair, not {described(pair)}")
+            if not self.covers(pair):
+                why = (
+                    "its domain holds" if self.relation in (None, pair.relation) else f"{self.relation} neighbours are"
+                )
+                raise UsageError(
+                    f"pair {number} of {self.name} is not one that {why}; leave it out, or declare otherwise"
+                )
+            if self.exceeds_sensitivity(pair):
+                raise UsageError(
+                    f"pair {number} of {self.name} is further apart than the sensitivity; "
+                    "NaN and infinities must be equal on both sides"
+                )
+            if self.kind in (Kind.NOISE, Kind.SELECTION):
+                _require_neighbours(pair, self.sensitivity)
 
     @classmethod
     def noise(
@@ -132,6 +185,8 @@ class Target:
         sensitivity: float = 1.0,
         noise_scale: float | None = None,
         name: str | None = None,
+        domain: Domain | None = None,
+        pairs: Sequence[NeighbouringPair] = (),
     ) -> Target:
         """An additive-noise mechanism: the input is the true answer, the output that answer with noise.
 
@@ -144,13 +199,22 @@ class Target:
             noise_scale: λ of Laplace or σ of Gaussian noise, which need not be secret; needed where it is not Δ/ε or
                 Δ·√(2·ln(1.25/δ))/ε, for attacks on the noise's low bits.
             name: how to call it; the release's own name by default.
+            domain: the answers for which the claim holds; all numbers by default.
+            pairs: neighbouring pairs to try besides those that attacks find.
 
         Raises:
             TypeError: `release` is not callable.
             ValueError: a parameter is out of range.
         """
         return cls._made(
-            release, Kind.NOISE, claimed(epsilon, delta, claim), name, sensitivity=sensitivity, noise_scale=noise_scale
+            release,
+            Kind.NOISE,
+            claimed(epsilon, delta, claim),
+            name,
+            sensitivity=sensitivity,
+            noise_scale=noise_scale,
+            domain=domain,
+            pairs=tuple(pairs),
         )
 
     @classmethod
@@ -163,12 +227,22 @@ class Target:
         claim: Claim | None = None,
         sensitivity: float = 1.0,
         name: str | None = None,
+        domain: Domain | None = None,
+        pairs: Sequence[NeighbouringPair] = (),
     ) -> Target:
         """A selection mechanism: the input is a vector of utilities, the output the index of one of them.
 
         `sensitivity` is the most that any utility moves between neighbours; the rest as in `Target.noise`.
         """
-        return cls._made(release, Kind.SELECTION, claimed(epsilon, delta, claim), name, sensitivity=sensitivity)
+        return cls._made(
+            release,
+            Kind.SELECTION,
+            claimed(epsilon, delta, claim),
+            name,
+            sensitivity=sensitivity,
+            domain=domain,
+            pairs=tuple(pairs),
+        )
 
     @classmethod
     def sum(
@@ -181,6 +255,8 @@ class Target:
         claim: Claim | None = None,
         relation: Relation | str | None = None,
         name: str | None = None,
+        domain: Domain | None = None,
+        pairs: Sequence[NeighbouringPair] = (),
     ) -> Target:
         """A noisy sum: the input is a vector of records, clipped to `bounds`.
 
@@ -188,7 +264,14 @@ class Target:
         claim is taken to hold for both. The rest as in `Target.noise`.
         """
         return cls._made(
-            release, Kind.SUM, claimed(epsilon, delta, claim), name, bounds=as_bounds(bounds), relation=relation
+            release,
+            Kind.SUM,
+            claimed(epsilon, delta, claim),
+            name,
+            bounds=as_bounds(bounds),
+            relation=relation,
+            domain=domain,
+            pairs=tuple(pairs),
         )
 
     @classmethod
@@ -202,13 +285,22 @@ class Target:
         claim: Claim | None = None,
         relation: Relation | str | None = None,
         name: str | None = None,
+        domain: Domain | None = None,
+        pairs: Sequence[NeighbouringPair] = (),
     ) -> Target:
         """A noisy mean: the input is a vector of records, clipped to `bounds`; the rest as in `Target.sum`.
 
         A mean that takes the number of records as public claims something of substitute neighbours only.
         """
         return cls._made(
-            release, Kind.MEAN, claimed(epsilon, delta, claim), name, bounds=as_bounds(bounds), relation=relation
+            release,
+            Kind.MEAN,
+            claimed(epsilon, delta, claim),
+            name,
+            bounds=as_bounds(bounds),
+            relation=relation,
+            domain=domain,
+            pairs=tuple(pairs),
         )
 
     @classmethod
@@ -221,9 +313,22 @@ class Target:
         claim: Claim | None = None,
         relation: Relation | str | None = None,
         name: str | None = None,
+        domain: Domain | None = None,
+        pairs: Sequence[NeighbouringPair] = (),
     ) -> Target:
-        """Any other mechanism: the input is whatever a neighbouring pair holds; the rest as in `Target.sum`."""
-        return cls._made(release, Kind.DATASET, claimed(epsilon, delta, claim), name, relation=relation)
+        """Any other mechanism: the input is whatever a neighbouring pair holds; the rest as in `Target.sum`.
+
+        Only what is declared can be tried: a `domain` with a shape, or `pairs`.
+        """
+        return cls._made(
+            release,
+            Kind.DATASET,
+            claimed(epsilon, delta, claim),
+            name,
+            relation=relation,
+            domain=domain,
+            pairs=tuple(pairs),
+        )
 
     @classmethod
     def _made(cls, release: Release, kind: Kind, claim: Claim, name: str | None, **rest: Any) -> Target:
@@ -234,8 +339,51 @@ class Target:
         return replace(self, sampler=sampler)
 
     def covers(self, pair: NeighbouringPair) -> bool:
-        """Whether the claim promises anything of a pair: of what a mechanism sees of its datasets it always does."""
-        return self.relation is None or pair.relation in (None, self.relation)
+        """Whether the claim promises anything of a pair: of what a mechanism sees of its datasets it always does.
+
+        A claim with a relation promises nothing of pairs by another, and one with a domain nothing outside it.
+        """
+        if self.relation is not None and pair.relation not in (None, self.relation):
+            return False
+        return self.domain is None or self.domain.covers(pair)
+
+    def takes(self, input_: Any) -> bool:
+        """Whether an input lies in the domain."""
+        return self.domain is None or self.domain.contains(input_)
+
+    def cast(self, input_: Any) -> Any:
+        """The same input in the type in which the domain has its numbers; other inputs as they are."""
+        return input_ if self.domain is None else self.domain.cast(input_)
+
+    def cast_pair(self, pair: NeighbouringPair) -> NeighbouringPair:
+        """The same pair in the type in which the domain has its numbers."""
+        if self.domain is None:
+            return pair
+        return NeighbouringPair(self.cast(pair.first), self.cast(pair.second), pair.relation)
+
+    def adapted(self, pair: NeighbouringPair) -> NeighbouringPair:
+        """The pair itself, or the nearest one in the domain if the domain does not hold it.
+
+        Raises:
+            OutsideDomain: there is no such pair.
+        """
+        near = pair if self.domain is None else self.domain.adapted(pair, self.sensitivity)
+        if near is None:
+            raise OutsideDomain(f"the domain of {self.name} holds no such pair")
+        return near
+
+    def exceeds_sensitivity(self, pair: NeighbouringPair) -> bool:
+        """Whether a pair of answers or utilities is beyond any sensitivity: NaN or an infinity on one side only.
+
+        A domain that holds such values takes them for values like others.
+        """
+        if self.kind not in (Kind.NOISE, Kind.SELECTION) or (self.domain is not None and self.domain.special):
+            return False
+        one, other = (np.atleast_1d(np.asarray(side)) for side in (pair.first, pair.second))
+        if one.shape != other.shape or one.dtype.kind != "f" or other.dtype.kind != "f":
+            return False
+        not_finite = ~(np.isfinite(one) & np.isfinite(other))
+        return not np.array_equal(one[not_finite], other[not_finite], equal_nan=True)
 
     def outputs(self, input_: Any, trials: int, rng: np.random.Generator, *, sees_failures: bool = False) -> Outputs:
         """Run the release and check the form of what it returns, altering no bit of it.
@@ -257,7 +405,7 @@ class Target:
             try:
                 return self._checked(self._released(input_, trials, rng), input_, trials, sees_failures)
             except _Raised as failure:
-                raise TargetError(f"{self.name} raised {failure}") from failure.__cause__
+                raise Refused(f"{self.name} raised {failure}") from failure.__cause__
         outputs = np.empty(trials, dtype=object)
         for trial in range(trials):
             try:
@@ -293,6 +441,8 @@ class Target:
     def _check_numbers(self, outputs: Outputs, input_: Any, sees_failures: bool) -> None:
         numbers = outputs
         if outputs.dtype == object:
+            if self.kind is not Kind.SELECTION and _are_exact(outputs):
+                return
             numbers = _as_vector([output for output in outputs if output is not None])
         if not numbers.size:
             return
@@ -302,7 +452,7 @@ class Target:
                 "not numbers of up to 64 bits"
             )
         if not sees_failures and np.isnan(numbers.min()):  # the least of numbers and NaN is NaN
-            raise TargetError(f"{self.name} returned NaN, first at trial {int(np.argmax(np.isnan(numbers)))}")
+            raise Refused(f"{self.name} returned NaN, first at trial {int(np.argmax(np.isnan(numbers)))}")
         if self.kind is Kind.SELECTION:
             if numbers.dtype.kind == "f":
                 raise TargetError(f"{self.name} returned outputs of type {numbers.dtype}, not indices")
@@ -342,9 +492,37 @@ def as_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
         raise UsageTypeError(f"bounds must be two numbers, lower and upper, not {bounds!r}") from None
 
 
+def _require_neighbours(pair: NeighbouringPair, sensitivity: float) -> None:
+    """Raise UsageError unless the finite numbers of two inputs are no further apart than the sensitivity."""
+    one, other = (np.atleast_1d(np.asarray(side)) for side in (pair.first, pair.second))
+    if one.dtype.kind in "iuO" and other.dtype.kind in "iuO":
+        NeighbouringPair.integers(pair.first, pair.second, sensitivity=sensitivity)
+        return
+    finite = np.isfinite(one) if one.shape == other.shape else np.ones(one.shape, dtype=bool)
+    if finite.any():
+        NeighbouringPair.utilities(
+            one[finite], other[finite] if one.shape == other.shape else other, sensitivity=sensitivity
+        )
+
+
 def _name_of(release: Release) -> str:
     inner = getattr(release, "func", release)
     return str(getattr(inner, "__name__", type(inner).__name__))
+
+
+def is_exact(output: object) -> bool:
+    """Whether an output is a number that is held exactly: a fraction of any library, or a decimal number."""
+    if isinstance(output, Decimal):
+        return not output.is_nan()
+    return isinstance(output, Rational) and not isinstance(output, Integral)
+
+
+def _are_exact(outputs: Outputs) -> bool:
+    """Whether outputs are exact numbers, some of which may be whole; None and a `Failure` may be among them."""
+    numbers = [output for output in outputs if output is not None]
+    return any(map(is_exact, numbers)) and all(
+        is_exact(output) or (isinstance(output, Integral) and not isinstance(output, bool)) for output in numbers
+    )
 
 
 def _as_vector(values: list[Any]) -> NDArray[Any]:

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from attacklab.attacks import ATTACKS
+from attacklab.attacks import default_attacks
 from attacklab.attacks.base import Attack
 from attacklab.errors import AttackError, LabFault, TargetError, UsageError
 from attacklab.execution.batches import FIRST_LOOK, Bench, Outline, Role, Sample, applies
@@ -67,7 +67,7 @@ class TimedAttack:
 
 def timed_audit(
     target: Target,
-    attacks: Sequence[Attack] = ATTACKS,
+    attacks: Sequence[Attack] | None = None,
     *,
     seconds: float = DEFAULT_SECONDS,
     trials: int | None = None,
@@ -84,7 +84,7 @@ def timed_audit(
 
     Args:
         target: the implementation.
-        attacks: which attacks.
+        attacks: which attacks, `default_attacks` of the target by default.
         seconds: how long it may take, about; what an attack draws to find its pairs is not limited by it.
         trials: the most outputs of either input on which an event is judged; None for as many as there is time for.
         alpha: the probability of any false alarm in the whole run, were the claim true; split evenly over the attacks
@@ -110,6 +110,7 @@ def timed_audit(
     require_ieee_arithmetic()
     require_settings(1 if trials is None else trials, alpha, seed)
     started = time.perf_counter()
+    attacks = default_attacks(target) if attacks is None else attacks
     applying = max(1, sum(_applies(attack, target) for attack in attacks))
     share = share_of_alpha(alpha, applying)
 
@@ -133,7 +134,7 @@ def timed_audit(
     if until_refuted:
         for place, turn in enumerate(turns):
             turn.judge(min(trials or turn.affordable(seconds / applying), SHORT_ROUND), share / 2)
-            if turn.shows(Verdict.VIOLATED):
+            if turn.refutes:
                 return [turn.result() for turn in turns[: place + 1]]
         if any(turn.shows(Verdict.ERROR) for turn in turns):
             return [turn.result() for turn in turns]
@@ -144,7 +145,7 @@ def timed_audit(
         most = trials or turn.affordable(left / max(1, sum(other.applies for other in ahead[place:])), say)
         if most > turn.trials:
             turn.judge(most, share / 2 if until_refuted else share)
-        if until_refuted and turn.shows(Verdict.VIOLATED):
+        if until_refuted and turn.refutes:
             break
     return [turn.result() for turn in turns]
 
@@ -179,6 +180,10 @@ class _Turn:
 
     def shows(self, verdict: Verdict) -> bool:
         return any(finding.verdict is verdict for finding in self._findings)
+
+    @property
+    def refutes(self) -> bool:
+        return any(finding.refutes for finding in self._findings)
 
     def judge(self, trials: int, alpha: float) -> None:
         self.trials = trials

@@ -20,6 +20,7 @@ from attacklab.attacks.special_values import SpecialValues
 from attacklab.attacks.sum_sensitivity import SumSensitivity
 from attacklab.attacks.truncated_addition import TruncatedAddition
 from attacklab.attacks.zero_rounding import ZeroRounding
+from attacklab.targets import Kind, Target
 
 __all__ = [
     "ATTACKS",
@@ -42,6 +43,7 @@ __all__ = [
     "SumSensitivity",
     "TruncatedAddition",
     "ZeroRounding",
+    "default_attacks",
 ]
 
 ATTACKS: tuple[Attack, ...] = (
@@ -64,4 +66,16 @@ ATTACKS: tuple[Attack, ...] = (
 )
 
 ON_REQUEST: tuple[Attack, ...] = (BlackBox(),)
-"""Attacks that run only when they are named: they draw many times as many outputs as the others."""
+"""Attacks that run only when they are named, or where a target declares what they try (see `default_attacks`): they
+draw many times as many outputs as the others."""
+
+
+def default_attacks(target: Target) -> tuple[Attack, ...]:
+    """The attacks that run where none is named.
+
+    They are `ATTACKS`, and the black box on what only it can try: pairs that the target declares, or follow from the
+    shape of its domain.
+    """
+    if not target.pairs and target.kind is not Kind.DATASET:
+        return ATTACKS
+    return (*ATTACKS, *(attack for attack in ON_REQUEST if attack.applies_to(target)))

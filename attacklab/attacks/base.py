@@ -6,16 +6,20 @@ before it can pick a pair, it calls the probe that the referee gives it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import contextlib
+import math
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from attacklab.errors import OutsideDomain
 from attacklab.floats import Floats, Format, format_of
 from attacklab.neighbours import NeighbouringPair
-from attacklab.targets import Outputs, Target
+from attacklab.targets import Outputs, Target, is_exact
 
 Probe: TypeAlias = Callable[[Any, int], Outputs]
 """`probe(input, trials)` returns outputs of the target. None of them is used to judge an event."""
@@ -98,8 +102,20 @@ def released_format(probe: Probe, input_: Any) -> Format:
 
 
 def as_floats(outputs: Outputs) -> NDArray[np.float64]:
-    """Outputs as doubles: every bit of a number is kept, and a failure becomes NaN."""
+    """Outputs as doubles: every bit of a float is kept, and a failure becomes NaN.
+
+    An exact number becomes the nearest double, or an infinity beyond the largest, so that no two change their order.
+    """
+    if outputs.dtype == object and any(map(is_exact, outputs.flat)):
+        return np.fromiter(map(_as_double, outputs.flat), dtype=np.float64, count=outputs.size).reshape(outputs.shape)
     return outputs.astype(np.float64)
+
+
+def _as_double(output: Any) -> float:
+    try:
+        return math.nan if output is None else float(output)
+    except OverflowError:
+        return math.inf if output > 0 else -math.inf
 
 
 def as_released(outputs: Outputs) -> Floats:
@@ -125,12 +141,55 @@ def only_from(
     return inside
 
 
+def pair_of_answers(target: Target, first: float, second: float) -> tuple[NeighbouringPair, float, float]:
+    """Two true answers as a pair and as numbers: these two, or the nearest that the target's domain has.
+
+    Raises:
+        OutsideDomain: the domain has none.
+    """
+    pair = NeighbouringPair.answers(first, second, sensitivity=target.sensitivity)
+    near = target.adapted(pair)
+    if near.first == pair.first and near.second == pair.second:
+        return near, first, second
+    return near, float(near.first), float(near.second)
+
+
+def adapted_pairs(target: Target, pairs: Iterable[NeighbouringPair]) -> Iterator[NeighbouringPair]:
+    """The pairs, each as it is or moved into the target's domain; those that have no place there are left out."""
+    for pair in pairs:
+        with contextlib.suppress(OutsideDomain):
+            yield target.adapted(pair)
+
+
+def origin(target: Target) -> Any:
+    """The answer nearest to 0 that the target takes."""
+    return 0.0 if target.domain is None else target.domain.origin
+
+
+def whole_only(target: Target) -> bool:
+    """Whether the target takes whole numbers only."""
+    return target.domain is not None and target.domain.integers
+
+
 def laplace_scale(target: Target) -> float:
     """The scale λ of the target's noise, if the noise is Laplace noise."""
     return target.noise_scale or target.sensitivity / target.claim.nominal.epsilon
 
 
 def bounds_of(target: Target) -> tuple[float, float]:
-    """The bounds of a record of a sum or mean."""
+    """The bounds of a record of a sum or mean; the nearest records to them that its domain has.
+
+    Raises:
+        OutsideDomain: the domain has no two records within the bounds.
+    """
     assert target.bounds is not None  # noqa: S101 - sums and means have bounds
-    return target.bounds
+    if target.domain is None:
+        return target.bounds
+    lower, upper = map(Fraction, target.bounds)
+    lower = lower if target.domain.low is None else max(lower, target.domain.low)
+    upper = upper if target.domain.high is None else min(upper, target.domain.high)
+    if target.domain.integers:
+        lower, upper = Fraction(math.ceil(lower)), Fraction(math.floor(upper))
+    if lower >= upper:
+        raise OutsideDomain(f"the domain of {target.name} has no two records within its bounds")
+    return float(lower), float(upper)

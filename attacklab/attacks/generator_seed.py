@@ -21,9 +21,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import Event, Probe, Scenario, laplace_scale, only_from
+from attacklab.attacks.base import Event, Probe, Scenario, laplace_scale, only_from, pair_of_answers
 from attacklab.floats import Doubles, Floats
-from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Kind, Target
 
 Draws: TypeAlias = Callable[[int, int], Doubles]
@@ -65,20 +64,22 @@ class GeneratorSeed:
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - needs no look at outputs
         """The answers Δ and 0, with a bet for each of numpy's two generators."""
-        scale, step = laplace_scale(target), target.sensitivity
+        scale = laplace_scale(target)
+        pair, here, there = pair_of_answers(target, target.sensitivity, 0.0)
         events = tuple(
             Event(
-                f"{step!r}, not 0.0, plus a first draw after {seeding}(s) for some s in {self.seeds}, scale {scale!r}",
+                f"{here!r}, not {there!r}, plus a first draw after {seeding}(s) for some s in {self.seeds}, "
+                f"scale {scale!r}",
                 partial(
                     only_from,
-                    here=step,
-                    there=0.0,
+                    here=here,
+                    there=there,
                     reachable=partial(_is_drawn, noise=scale * _first_draws(draws, self.seeds)),
                 ),
             )
             for seeding, draws in SEEDED
         )
-        yield Scenario(NeighbouringPair.answers(step, 0.0, sensitivity=step), events)
+        yield Scenario(pair, events)
 
 
 def recover_seed(

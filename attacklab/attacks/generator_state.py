@@ -30,6 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.attacks.samplers.mersenne_twister import WORDS, StateNotFound, recover_state
+from attacklab.domains import Queries
 from attacklab.errors import TargetError
 from attacklab.floats import Doubles, half_ulp
 from attacklab.neighbours import NeighbouringPair
@@ -60,17 +61,20 @@ class GeneratorState:
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """Empty counts, against one person in the last of them; nothing if the target does not release counts."""
-        without = np.zeros(self.known + 1)
+        known = self.known
+        if target.domain is not None and isinstance(target.domain.shape, Queries):
+            known = max(known, target.domain.shape.size - 1)
+        without = np.zeros(known + 1)
         try:
             released = probe(without, 1)
         except TargetError:
             return
-        if released.shape != (1, self.known + 1):
+        if released.shape != (1, known + 1):
             return
         person = without.copy()
         person[-1] = 1
         event = Event(
-            f"the last count, minus the noise predicted from the {self.known} other counts, is 1",
+            f"the last count, minus the noise predicted from the {known} other counts, is 1",
             partial(_is_predicted, counts=person, scale=1 / target.claim.nominal.epsilon),
         )
         yield Scenario(NeighbouringPair(person, without, None), (event,))

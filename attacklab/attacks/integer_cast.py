@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from attacklab.attacks.base import Probe, Scenario, released_format
+from attacklab.attacks.base import Probe, Scenario, origin, released_format
 from attacklab.attacks.common.half_lines import half_line
 from attacklab.errors import TargetError
 from attacklab.floats import tie_between_floats
@@ -43,7 +43,7 @@ class IntegerCast:
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """A tie between two floats of the outputs' format, and the integer above it."""
-        released = released_format(probe, 0)
+        released = released_format(probe, 0 if target.takes(0) else origin(target))
         tie = tie_between_floats(released, EXCESS * target.sensitivity / min(target.claim.nominal.epsilon, 1.0))
         try:
             probe(tie + 1, 1)

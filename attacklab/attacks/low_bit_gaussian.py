@@ -27,10 +27,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 
-from attacklab.attacks.base import Event, Probe, Scenario, only_from, released_format
+from attacklab.attacks.base import Event, Probe, Scenario, only_from, pair_of_answers, released_format
 from attacklab.attacks.samplers.gaussian import MODELS, SamplerModel
 from attacklab.claims import PrivacyClaim
-from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Kind, Target
 
 
@@ -57,10 +56,9 @@ class LowBitGaussian:
         """One pair of answers, seen once and seen twice, with a bet for each model; nothing if σ is not known."""
         if self.sigma is None and target.claim.nominal.delta == 0:
             return
-        first, second = map(float, self.answers or (0.0, target.sensitivity))
+        pair, first, second = pair_of_answers(target, *map(float, self.answers or (0.0, target.sensitivity)))
         # A numpy number would widen the arithmetic of narrower outputs; a Python float takes their format.
         sigma = float(self.sigma or target.noise_scale or textbook_sigma(target.claim.nominal, target.sensitivity))
-        pair = NeighbouringPair.answers(first, second, sensitivity=target.sensitivity)
         models = MODELS[released_format(probe, first)]
         for answers in sorted({model.answers for model in models}):
             events = (_bet(first, second, sigma, model) for model in models if model.answers == answers)

@@ -22,9 +22,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 
-from attacklab.attacks.base import Event, Probe, Scenario, laplace_scale, only_from, released_format
+from attacklab.attacks.base import Event, Probe, Scenario, laplace_scale, only_from, pair_of_answers, released_format
 from attacklab.attacks.samplers.laplace import MODELS, reachable
-from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Kind, Target
 
 
@@ -46,7 +45,7 @@ class LowBitLaplace:
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """One pair, with a bet for each model."""
-        first, second = self.answers or (0.0, target.sensitivity)
+        pair, first, second = pair_of_answers(target, *(self.answers or (0.0, target.sensitivity)))
         released = released_format(probe, first)
         scale = laplace_scale(target)
         events = tuple(
@@ -61,4 +60,4 @@ class LowBitLaplace:
             )
             for model in MODELS
         )
-        yield Scenario(NeighbouringPair.answers(first, second, sensitivity=target.sensitivity), events)
+        yield Scenario(pair, events)

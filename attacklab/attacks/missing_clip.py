@@ -15,6 +15,7 @@ Source: Near and Abuah, 'Programming Differential Privacy', chapter 8, whose cod
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -22,7 +23,8 @@ import numpy as np
 
 from attacklab.attacks.base import Probe, Scenario, bounds_of
 from attacklab.attacks.common.half_lines import half_line_scenario
-from attacklab.neighbours import Relation
+from attacklab.errors import OutsideDomain
+from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Kind, Target
 
 FAR_AWAY = 2.0**30
@@ -55,4 +57,7 @@ class MissingClip:
             inside = np.full(self.size, bound)
             others = inside if target.relation is Relation.ADD_REMOVE else inside[1:]
             relation = target.relation or Relation.SUBSTITUTE
-            yield half_line_scenario(np.append(others, outside), inside, relation, probe)
+            pair = NeighbouringPair.records(np.append(others, outside), inside, relation)
+            with contextlib.suppress(OutsideDomain):
+                near = target.adapted(pair)
+                yield half_line_scenario(near.first, near.second, relation, probe)

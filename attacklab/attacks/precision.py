@@ -26,6 +26,7 @@ of the event here. The second pair is ours.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -34,9 +35,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import Event, Probe, Scenario, as_floats, only_from
+from attacklab.attacks.base import Event, Probe, Scenario, as_floats, only_from, origin, pair_of_answers
+from attacklab.errors import OutsideDomain
 from attacklab.floats import Floats, Format, format_of
-from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Kind, Outputs, Target
 
 PROBED = 1001
@@ -61,13 +62,12 @@ class Precision:
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """The pairs, with a bet on each of their two answers."""
-        outputs = probe(self.answers[0] if self.answers else 0.0, PROBED)
+        outputs = probe(self.answers[0] if self.answers else origin(target), PROBED)
         released = format_of(outputs)
-        for first, second in [self.answers] if self.answers else _pairs(target, outputs, released):
-            yield Scenario(
-                NeighbouringPair.answers(first, second, sensitivity=target.sensitivity),
-                (_bet(first, second, released), _bet(second, first, released)),
-            )
+        for answers in [self.answers] if self.answers else _pairs(target, outputs, released):
+            with contextlib.suppress(OutsideDomain):
+                pair, first, second = pair_of_answers(target, *answers)
+                yield Scenario(pair, (_bet(first, second, released), _bet(second, first, released)))
 
 
 def reachable(outputs: Floats, answer: float, released: Format) -> NDArray[np.bool_]:

@@ -35,7 +35,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import Probe, Scenario
+from attacklab.attacks.base import Probe, Scenario, adapted_pairs, whole_only
 from attacklab.attacks.common.failures import failed, probed, scenario_on
 from attacklab.attacks.common.thresholds import OUTCOME_0, both_drawn
 from attacklab.bisection import first
@@ -72,7 +72,7 @@ class ScoreOverflow:
         pairs = [_smallest_step(target), _overflowing_weights(target, probe)]
         if target.sensitivity >= 1:
             pairs += [_wrapping_difference(target, probe), _rounded_integers(target)]
-        for pair in pairs:
+        for pair in adapted_pairs(target, pairs):
             sides = [probed(probe, side) for side in (pair.first, pair.second)]
             yield scenario_on(pair, sides, (OUTCOME_0,))
 
@@ -85,7 +85,7 @@ def _smallest_step(target: Target) -> NeighbouringPair:
 def _overflowing_weights(target: Target, probe: Probe) -> NeighbouringPair:
     """Two equal utilities high enough for their weights to overflow, against the same one step lower."""
     # Small multiples of a power of two are exact, so the utilities differ by exactly one step.
-    step = max(power_of_two_within(target.sensitivity) / 4, math.ulp(0.0))
+    step = max(power_of_two_within(target.sensitivity) / (1 if whole_only(target) else 4), math.ulp(0.0))
     nats = target.claim.nominal.epsilon / 2 * (step / target.sensitivity)
     most = int(min(HIGHEST_NATS / nats, EXACT_INTEGERS, sys.float_info.max / step))
 

@@ -41,7 +41,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import Event, Probe, Scenario, as_floats
+from attacklab.attacks.base import Event, Probe, Scenario, adapted_pairs, as_floats, origin
 from attacklab.attacks.common.datasets import ends
 from attacklab.attacks.common.failures import probed, scenario_on
 from attacklab.floats import BINARY64, Format, format_of, power_of_two_within
@@ -71,7 +71,7 @@ class SpecialValues:
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """One scenario for each pair."""
-        for pair in _pairs(target, probe):
+        for pair in adapted_pairs(target, _pairs(target, probe)):
             sides = [probed(probe, side) for side in (pair.first, pair.second)]
             bets = () if target.kind is Kind.SELECTION else tuple(_bets_on_values(sides))
             yield scenario_on(pair, sides, bets)
@@ -79,7 +79,7 @@ class SpecialValues:
 
 def _pairs(target: Target, probe: Probe) -> Iterator[NeighbouringPair]:
     if target.kind is Kind.NOISE:
-        outputs = probed(probe, 0.0)
+        outputs = probed(probe, origin(target))
         yield from _answers(target.sensitivity, BINARY64 if outputs is None else format_of(outputs))
     elif target.kind is Kind.SELECTION:
         yield from _utilities()
@@ -100,7 +100,7 @@ def _answers(sensitivity: float, released: Format) -> Iterator[NeighbouringPair]
 def _records(target: Target) -> Iterator[NeighbouringPair]:
     near, far = ends(target)
     base = np.full(RECORDS, near)
-    for value in SPECIAL_RECORDS:
+    for value in filter(target.takes, SPECIAL_RECORDS):
         if value != near or math.copysign(1.0, value) != math.copysign(1.0, near):
             yield _with(value, base, target.relation)
     yield _with(far, base, target.relation)

@@ -16,13 +16,15 @@ condition, which is missing in print, is fl(w_heavy + w_light) = w_heavy.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from attacklab.attacks.base import Event, Probe, Scenario, as_floats
+from attacklab.attacks.base import Event, Probe, Scenario, as_floats, whole_only
+from attacklab.errors import OutsideDomain
 from attacklab.floats import BFLOAT16, BINARY16, BINARY32, Format, power_of_two_within
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Kind, Target
@@ -50,21 +52,27 @@ class TruncatedAddition:
         """One scenario for each format of the sum."""
         for accumulator in self.formats:
             light_outcomes = min(4 << accumulator.significand_bits, self.most_outcomes)
-            yield self.scenario(target, accumulator, light_outcomes)
+            with contextlib.suppress(OutsideDomain):
+                yield self.scenario(target, accumulator, light_outcomes)
 
     @staticmethod
     def scenario(target: Target, accumulator: Format, light_outcomes: int) -> Scenario:
-        """The pair on either side of the point where a sum in this format loses its light terms."""
+        """The pair on either side of the point where a sum in this format loses its light terms.
+
+        Raises:
+            OutsideDomain: the target's domain has no such pair.
+        """
         bits = accumulator.significand_bits
         gap = power_of_two_within(target.sensitivity)
         nats = target.claim.nominal.epsilon / 2 * (gap / target.sensitivity)
         # Just below e^(−nats·depth) = 2^−bits, half a unit in the last place of a sum that starts at 1.
-        depth = math.ceil(16 * bits * math.log(2) / nats) / 16 * gap
+        parts = 1 if whole_only(target) else 16
+        depth = math.ceil(parts * bits * math.log(2) / nats) / parts * gap
         counted = np.full(light_outcomes + 1, gap - depth)
         counted[0] = -gap
         lost = np.full(light_outcomes + 1, -depth)
         lost[0] = 0.0
         return Scenario(
-            NeighbouringPair.utilities(counted, lost, sensitivity=target.sensitivity),
+            target.adapted(NeighbouringPair.utilities(counted, lost, sensitivity=target.sensitivity)),
             (Event("a light outcome", lambda outputs: as_floats(outputs) > 0),),
         )

@@ -16,15 +16,17 @@ Source: Ilvento 2020, 'Implementing the Exponential Mechanism with Base-2 Differ
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from attacklab.attacks.base import Probe, Scenario
+from attacklab.attacks.base import Probe, Scenario, whole_only
 from attacklab.attacks.common.thresholds import DEEPEST_NATS, OUTCOME_0, both_drawn
 from attacklab.bisection import first
+from attacklab.errors import OutsideDomain
 from attacklab.floats import BINARY64, power_of_two_within
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Kind, Target
@@ -50,25 +52,30 @@ class ZeroRounding:
         """The form with two outcomes and the form with many, both on either side of the boundary."""
         # Multiples of a power of two are exact, so the utilities differ by exactly one gap.
         gap = power_of_two_within(target.sensitivity)
-        depth = gap * self._boundary(target, probe, gap) / 4 - gap / 2
+        boundary = self._boundary(target, probe, gap)
+        # Where only whole numbers are taken, the boundary lies at one of them, and the pair reaches it from there.
+        depth = gap * (boundary - 1) if whole_only(target) else gap * boundary / 4 - gap / 2
         for outcomes in (2, self.outcomes):
-            yield self._astride(target, depth, gap, outcomes)
+            with contextlib.suppress(OutsideDomain):
+                yield self._astride(target, depth, gap, outcomes)
 
     def _astride(self, target: Target, depth: float, gap: float, outcomes: int) -> Scenario:
         one = np.full(outcomes, -depth - gap)
         one[0] = -depth
         other = one[::-1] if outcomes == 2 else np.full(outcomes, -depth)
         return Scenario(
-            NeighbouringPair.utilities(one, other, sensitivity=target.sensitivity),
+            target.adapted(NeighbouringPair.utilities(one, other, sensitivity=target.sensitivity)),
             (OUTCOME_0,),
         )
 
     def _boundary(self, target: Target, probe: Probe, gap: float) -> int:
-        """The smallest depth at which two equal outcomes are not both drawn, in quarters of the gap.
+        """The smallest depth at which two equal outcomes are not both drawn, in quarters of the gap, or in whole gaps
+        if the target takes whole numbers only.
 
         If the target has no such depth, the one at which binary64 would underflow.
         """
-        nats_per_quarter = target.claim.nominal.epsilon / 8 * (gap / target.sensitivity)
-        deepest = max(1.0, DEEPEST_NATS / nats_per_quarter)
-        dead = first(lambda depth: not both_drawn(probe, -depth * gap / 4), most=deepest)
-        return math.ceil(BINARY64.underflow_nats / nats_per_quarter) if dead is None else dead
+        parts = 1 if whole_only(target) else 4
+        nats_per_part = target.claim.nominal.epsilon / (2 * parts) * (gap / target.sensitivity)
+        deepest = max(1.0, DEEPEST_NATS / nats_per_part)
+        dead = first(lambda depth: not both_drawn(probe, -depth * gap / parts), most=deepest)
+        return math.ceil(BINARY64.underflow_nats / nats_per_part) if dead is None else dead

@@ -46,6 +46,8 @@ def command(
     lower: options.Lower = None,
     upper: options.Upper = None,
     relation: options.Relation = None,
+    domain: options.Domain = None,
+    pairs: options.Pairs = None,
     trials: options.Trials = None,
     alpha: options.Alpha = DEFAULT_ALPHA,
     seed: options.Seed = 0,
@@ -74,6 +76,8 @@ def command(
         lower=lower,
         upper=upper,
         relation=relation,
+        domain=domain,
+        pairs=pairs,
     )
     chosen, files = _attacks(attack), Files(json, sarif)
     if asked.library is not None and trials is None and resume is not None:
@@ -100,9 +104,10 @@ def command(
     raise typer.Exit(status_of(findings))
 
 
-def _attacks(names: Sequence[str] | None) -> list[Attack]:
+def _attacks(names: Sequence[str] | None) -> list[Attack] | None:
+    """The attacks of these names; None for the default ones."""
     known: dict[str, Attack] = {attack.name: attack for attack in (*ATTACKS, *ON_REQUEST)}
-    return [by_name(name, known, "attack") for name in dict.fromkeys(names or [attack.name for attack in ATTACKS])]
+    return [by_name(name, known, "attack") for name in dict.fromkeys(names)] if names else None
 
 
 @contextlib.contextmanager
@@ -120,5 +125,5 @@ def _interruptible(resume: Path | None) -> Iterator[None]:
 
 def _instead(kind: Kind) -> str:
     if kind is Kind.DATASET:
-        return "from Python, BlackBox(pairs=...) tries pairs of your own"
+        return "declare its --domain, or --pairs to try"
     return "leave --attack out to run every attack that applies"

@@ -64,6 +64,19 @@ Relation: TypeAlias = Annotated[
     _Relation | None, Option(help="Relation that makes two datasets neighbours [default: any]")
 ]
 
+Domain: TypeAlias = Annotated[
+    str | None,
+    Option(
+        metavar="WORDS",
+        help="Inputs that TARGET takes: integers, non-negative, floats, finite, special, LOW..HIGH, "
+        "separated by commas, or JSON [default: all of its kind]",
+    ),
+]
+Pairs: TypeAlias = Annotated[
+    Path | None,
+    Option(metavar="FILE", help="JSON file of neighbouring pairs to try too: [{first, second, relation}, ...]"),
+]
+
 # How it is judged
 Trials: TypeAlias = Annotated[
     int | None,

@@ -25,6 +25,9 @@ COLOURS = {
     Verdict.INCONCLUSIVE: "yellow",
 }
 
+NOTED = "yellow"
+"""A note is shown, and refutes nothing."""
+
 HEADINGS = ("attack", "verdict", "advantage", "allowed")
 GAP, INDENT = " " * 2, " " * 4
 
@@ -91,7 +94,7 @@ def status_of(findings: Sequence[Finding]) -> Status:
     verdicts = {finding.verdict for finding in findings}
     if Verdict.ERROR in verdicts or verdicts == {Verdict.NOT_APPLICABLE}:
         return Status.FAILED
-    return Status.REFUTED if Verdict.VIOLATED in verdicts else Status.OK
+    return Status.REFUTED if any(finding.refutes for finding in findings) else Status.OK
 
 
 def show(findings: Sequence[Finding]) -> None:
@@ -115,7 +118,10 @@ def _show_applied(out: Console, findings: Sequence[Finding]) -> None:
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
     out.print(_line(HEADINGS, widths), soft_wrap=True)
     for finding in findings:
-        out.print(_line(_figures(finding), widths, COLOURS.get(finding.verdict, "")), soft_wrap=True)
+        colour = (
+            NOTED if finding.verdict is Verdict.VIOLATED and not finding.refutes else COLOURS.get(finding.verdict, "")
+        )
+        out.print(_line(_figures(finding), widths, colour), soft_wrap=True)
         if finding.event:
             _print_wrapped(out, f"event: {finding.event}", INDENT)
         if finding.answers > 1:
@@ -128,7 +134,8 @@ def _show_applied(out: Console, findings: Sequence[Finding]) -> None:
 def _figures(finding: Finding) -> tuple[str, ...]:
     advantage = finding.advantage
     numbers = (f"{advantage.estimate:.4f}", f"{finding.ceiling:.4f}") if advantage else ("", "")
-    return finding.attack, str(finding.verdict), *numbers
+    noted = finding.verdict is Verdict.VIOLATED and not finding.refutes
+    return finding.attack, f"note ({finding.severity})" if noted else str(finding.verdict), *numbers
 
 
 def _line(row: Sequence[str], widths: Sequence[int], colour: str = "") -> Text:

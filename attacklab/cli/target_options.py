@@ -11,6 +11,7 @@ from typing import Any
 import typer
 
 from attacklab.claims import Claim
+from attacklab.domains import domain_from_text, read_pairs
 from attacklab.errors import UsageError
 from attacklab.isolation import external, isolated
 from attacklab.libraries import Library, library_of
@@ -84,6 +85,8 @@ class TargetOptions(ClaimOptions):
     lower: float | None
     upper: float | None
     relation: Relation | None
+    domain: str | None = None
+    pairs: Path | None = None
 
     @property
     def library(self) -> Library | None:
@@ -103,6 +106,10 @@ class TargetOptions(ClaimOptions):
             UsageError: the options contradict each other, or the target cannot be loaded.
             OSError: this system cannot run it in another process.
         """
+        declared = self._declared()
+        return replace(self._loaded(), **declared) if declared else self._loaded()
+
+    def _loaded(self) -> Target:
         if (self.target is None) == (self.program is None):
             raise typer.BadParameter("name a target, or a program after --exec", param_hint="TARGET")
         claimed, limits = self._claimed(), self._limits()
@@ -127,7 +134,8 @@ class TargetOptions(ClaimOptions):
             target = f"{Path(file).resolve()}{separator}{name}" if Path(file).is_file() else target
         if python is not None:  # absolute, not resolved: a link to an interpreter tells it where its packages are
             python = str(Path(interpreter(python, Path.cwd())).absolute())
-        return replace(self, target=target, in_env=python)
+        pairs = None if self.pairs is None else self.pairs.resolve()
+        return replace(self, target=target, in_env=python, pairs=pairs)
 
     def spec(self) -> str:
         """The words of a command line that load this target again."""
@@ -139,7 +147,12 @@ class TargetOptions(ClaimOptions):
         options |= {"--seconds": self.seconds, "--memory": self.memory, "--kind": self.kind}
         options |= {**self.said(), "--sensitivity": self.sensitivity}
         options |= {"--lower": self.lower, "--upper": self.upper, "--relation": self.relation}
+        options |= {"--domain": self.domain, "--pairs": self.pairs}
         return spec_of(self.target, options)
+
+    def _declared(self) -> dict[str, Any]:
+        said: dict[str, Any] = {} if self.domain is None else {"domain": domain_from_text(self.domain)}
+        return said if self.pairs is None else said | {"pairs": read_pairs(self.pairs)}
 
     def _claimed(self) -> dict[str, Any]:
         if (self.lower is None) != (self.upper is None):

@@ -15,8 +15,9 @@ import json
 import math
 import traceback
 import zlib
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import Attack, Event, Probe, Scenario
-from attacklab.errors import AttackError, TargetError
-from attacklab.findings import Counts, described_pair
-from attacklab.targets import Outputs, Target, described, in_one_line
+from attacklab.attacks.common.failures import FAILS
+from attacklab.errors import AttackError, OutsideDomain, Refused, TargetError
+from attacklab.findings import Counts, Severity, described_pair
+from attacklab.targets import Failure, Outputs, Target, described, in_one_line
 
 BATCH_OUTPUTS = 1 << 16
 """Outputs drawn at a time: large enough to hide the cost of a call, small enough that memory stays constant."""
@@ -34,6 +36,12 @@ BATCH_OUTPUTS = 1 << 16
 KEPT_BYTES = 1 << 24
 """The C library of Linux returns freed blocks to the system, and new pages cost more than the outputs in them: a fast
 release takes four times as long. It keeps blocks up to the size of the largest one that was ever freed."""
+
+MOST_CALLS = 1 << 18
+"""How many outputs are drawn one at a time to see a failure that ended a whole batch."""
+
+REFUSES = Event(FAILS.description, FAILS.contains)
+"""The bet on failure that every scenario has besides its own, told apart from them by identity."""
 
 FIRST_LOOK = 64
 GROWTH = 1.25
@@ -56,17 +64,20 @@ class Outline:
         pair: the two inputs, as `described_pair` gives them.
         events: the candidates in words.
         answers: how many answers the adversary collects in one trial.
+        severity: what it means if the claim does not hold on the pair.
     """
 
     pair: dict[str, Any]
     events: tuple[str, ...]
     answers: int
+    severity: Severity = Severity.CLAIM
 
     @classmethod
-    def of(cls, scenario: Scenario) -> Outline:
-        """The outline of a scenario."""
+    def of(cls, scenario: Scenario, target: Target) -> Outline:
+        """The outline of a scenario on a target."""
         descriptions = tuple(event.description for event in scenario.events)
-        return cls(described_pair(scenario.pair), descriptions, scenario.answers)
+        severity = Severity.ROBUSTNESS if target.exceeds_sensitivity(scenario.pair) else Severity.CLAIM
+        return cls(described_pair(scenario.pair), descriptions, scenario.answers, severity)
 
     def digest(self) -> str:
         """A text that tells this scenario from any other."""
@@ -99,7 +110,7 @@ class Sample:
         scenario: the scenario's place among those of the attack.
         outline: the digest of the scenario's outline.
         role: what it is for.
-        events: the places of the events to count.
+        events: the places of the events to count; the place after the last is the event that the target fails.
         answers: outputs of each input in one trial.
         trials: the most to draw.
         spend_all: whether the evidence is looked at after the last trial only.
@@ -125,6 +136,21 @@ class Sample:
                 done += rows
                 yield Batch(number, rows, done, done == look)
                 number += 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """What was drawn of one input in a batch.
+
+    Attributes:
+        answered: the outputs of the trials that did not fail, one row a trial.
+        failed: which trials failed; None where failures are outputs among the others, or there were none.
+        refused: what the target said, where it failed in every trial.
+    """
+
+    answered: Outputs
+    failed: NDArray[np.bool_] | None = None
+    refused: str | None = None
 
 
 @contextlib.contextmanager
@@ -166,7 +192,7 @@ class Bench:
         self._digests: dict[int, tuple[str, ...]] = {}
 
     def outlines(self, attack: int) -> tuple[Outline, ...]:
-        """Find the scenarios of an attack on pairs that the claim covers.
+        """Find the scenarios of an attack on pairs that the claim covers, up to where it finds no more in the domain.
 
         Raises:
             TargetError: the target failed while it was probed.
@@ -174,9 +200,10 @@ class Bench:
         """
         probe = prober(self.target, self.seed, self.attacks[attack].name)
         with _naming(self.attacks[attack]):
-            found = self.attacks[attack].scenarios(self.target, probe)
-            scenarios = tuple(scenario for scenario in found if self.target.covers(scenario.pair))
-            outlines = tuple(map(Outline.of, scenarios))
+            found = _until_outside(partial(self.attacks[attack].scenarios, self.target, probe))
+            cast = (replace(scenario, pair=self.target.cast_pair(scenario.pair)) for scenario in found)
+            scenarios = tuple(scenario for scenario in cast if self.target.covers(scenario.pair))
+            outlines = tuple(Outline.of(scenario, self.target) for scenario in scenarios)
         self._scenarios[attack] = scenarios
         self._digests[attack] = tuple(outline.digest() for outline in outlines)
         return outlines
@@ -197,24 +224,61 @@ class Bench:
                 "or audit it in one process and without a checkpoint"
             )
         scenario = self._scenarios[sample.attack][sample.scenario]
-        events = [scenario.events[place] for place in sample.events]
+        events = [(*scenario.events, REFUSES)[place] for place in sample.events]
+        name = self.attacks[sample.attack].name
+        inside, refused = [], []
         with _naming(self.attacks[sample.attack]):
-            drawn = self._outputs(scenario, sample, batch)
-            name = self.attacks[sample.attack].name
-            inside = [[_inside(name, event, outputs) for event in events] for outputs in drawn]
+            for side, input_ in enumerate((scenario.pair.first, scenario.pair.second)):
+                drawn = self._drawn(scenario, sample, batch, side, input_)
+                inside.append([_inside_of(name, event, drawn) for event in events])
+                refused.append(drawn.refused)
+        if None not in refused:  # nothing but refusals, of either input: nothing was tested
+            raise TargetError(str(refused[0]))
         return tuple(Counts.of(*sides) for sides in zip(*inside, strict=True))
 
-    def _outputs(self, scenario: Scenario, sample: Sample, batch: Batch) -> Iterator[Outputs]:
-        """Outputs for the first and for the second input, one row a trial."""
-        for side, input_ in enumerate((scenario.pair.first, scenario.pair.second)):
-            outputs = self.target.outputs(
-                input_,
-                batch.rows * scenario.answers,
-                _rng(self.seed, self.attacks[sample.attack].name, sample.scenario, sample.role, side, batch.number),
-                sees_failures=scenario.sees_failures,
-            )
-            rows = (batch.rows, scenario.answers, *outputs.shape[1:])
-            yield outputs.reshape(rows) if scenario.answers > 1 else outputs
+    def _drawn(self, scenario: Scenario, sample: Sample, batch: Batch, side: int, input_: Any) -> _Drawn:
+        count = batch.rows * scenario.answers
+        key = (self.attacks[sample.attack].name, sample.scenario, sample.role, side, batch.number)
+        try:
+            outputs = self.target.outputs(input_, count, _rng(self.seed, *key), sees_failures=scenario.sees_failures)
+        except Refused as refused:
+            return self._drawn_one_by_one(scenario, batch, input_, key, refused)
+        return _Drawn(_in_rows(outputs, batch.rows, scenario.answers))
+
+    def _drawn_one_by_one(
+        self, scenario: Scenario, batch: Batch, input_: Any, key: tuple[str, int, Role, int, int], refused: Refused
+    ) -> _Drawn:
+        """A batch with a failure in it, in place of one that such a failure ended.
+
+        Batches are drawn until one has a failure, each with fresh randomness. So this one has the law of the batch that
+        ended, and a sample has the law of its outputs, failures included.
+
+        Raises:
+            TargetError: none of as many outputs as may be drawn one at a time was a failure.
+        """
+        count = batch.rows * scenario.answers
+        attempts = max(1, MOST_CALLS // count)
+        for attempt in range(1, attempts + 1):
+            outputs = self.target.outputs(input_, count, _rng(self.seed, *key, attempt), sees_failures=True)
+            failed = np.fromiter(map(_is_failure, outputs), dtype=bool, count=count)
+            if failed.any():
+                rows = failed.reshape(batch.rows, scenario.answers).any(axis=1)
+                whole = outputs[~np.repeat(rows, scenario.answers)]
+                answered = _in_rows(_as_released(whole), int((~rows).sum()), scenario.answers)
+                return _Drawn(answered, np.asarray(rows), str(refused) if rows.all() else None)
+        raise TargetError(
+            f"{refused}; that ended {count} outputs drawn together, but none of {attempts * count} drawn one at a time "
+            "failed, so its rate of failure cannot be told; see whether it fails for many trials in one call only"
+        )
+
+
+def _until_outside(scenarios: Callable[[], Iterable[Scenario]]) -> list[Scenario]:
+    """The scenarios up to the first that the attack cannot make in the target's domain."""
+    found = []
+    with contextlib.suppress(OutsideDomain):
+        for scenario in scenarios():
+            found.append(scenario)  # noqa: PERF402 - what came before an error is kept
+    return found
 
 
 def prober(target: Target, seed: int, name: str) -> Probe:
@@ -228,15 +292,47 @@ def prober(target: Target, seed: int, name: str) -> Probe:
     numbers = itertools.count(1)
 
     def probe(input_: object, trials: int) -> Outputs:
-        return target.outputs(input_, trials, _rng(seed, name, next(numbers), Role.PROBE, 0, 0))
+        taken = target.cast(input_)
+        if not target.takes(taken):
+            raise OutsideDomain(f"{target.name} was to be probed outside its domain")
+        return target.outputs(taken, trials, _rng(seed, name, next(numbers), Role.PROBE, 0, 0))
 
     return probe
 
 
-def _rng(seed: int, name: str, number: int, role: Role, side: int, batch: int) -> np.random.Generator:
+def _rng(
+    seed: int, name: str, number: int, role: Role, side: int, batch: int, attempt: int | None = None
+) -> np.random.Generator:
     # By the attack's name, so that a finding does not depend on which other attacks run.
-    key = (zlib.crc32(name.encode()), number, int(role), side, batch)
+    key = (zlib.crc32(name.encode()), number, int(role), side, batch, *(() if attempt is None else (attempt,)))
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+
+
+def _in_rows(outputs: Outputs, rows: int, answers: int) -> Outputs:
+    return outputs.reshape((rows, answers, *outputs.shape[1:])) if answers > 1 else outputs
+
+
+def _is_failure(output: object) -> bool:
+    return isinstance(output, Failure) or (isinstance(output, float | np.floating) and math.isnan(output))
+
+
+def _as_released(outputs: Outputs) -> Outputs:
+    """Outputs that were drawn one at a time in the form in which the release returns many."""
+    if len(outputs) and all(isinstance(output, np.generic | np.ndarray) for output in outputs):
+        return np.stack(list(outputs))
+    return outputs
+
+
+def _inside_of(attack: str, event: Event, drawn: _Drawn) -> NDArray[np.bool_]:
+    """Which trials lie in an event; of the trials that failed, only the event that the target fails holds any."""
+    if event is REFUSES:
+        return np.zeros(len(drawn.answered), dtype=bool) if drawn.failed is None else drawn.failed
+    if drawn.failed is None:
+        return _inside(attack, event, drawn.answered)
+    inside = drawn.failed & (event == FAILS)
+    if len(drawn.answered):
+        inside[~drawn.failed] = _inside(attack, event, drawn.answered)
+    return inside
 
 
 def _inside(attack: str, event: Event, outputs: Outputs) -> NDArray[np.bool_]:

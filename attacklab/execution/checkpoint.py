@@ -23,7 +23,7 @@ from typing import IO, Any
 from attacklab.errors import AttackError, TargetError, UsageError
 from attacklab.execution.batches import Batch, Outline, Sample
 from attacklab.execution.runners import Results, Runner, Say
-from attacklab.findings import Counts
+from attacklab.findings import Counts, Severity
 
 SCHEMA = "attacklab-checkpoint/1"
 CHECKSUM_DIGITS = 16
@@ -168,7 +168,7 @@ class Recorded:
         key = ["outlines", attack]
         known = self._recalled(key)
         if known is not None:
-            return tuple(Outline(one["pair"], tuple(one["events"]), one["answers"]) for one in known)
+            return tuple(_outline(one) for one in known)
         with self._failures_kept(key):
             outlines = self._runner.outlines(attack)
         self._checkpoint.keep(key, [asdict(outline) for outline in outlines])
@@ -206,6 +206,10 @@ class Recorded:
         except (TargetError, AttackError) as error:
             self._checkpoint.keep(key, {"failed": str(error)})
             raise
+
+
+def _outline(kept: Mapping[str, Any]) -> Outline:
+    return Outline(kept["pair"], tuple(kept["events"]), kept["answers"], Severity(kept["severity"]))
 
 
 def _key(sample: Sample, batch: Batch) -> list[Any]:

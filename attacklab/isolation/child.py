@@ -157,6 +157,7 @@ def _loaded(spec: str, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         "name": found.name,
         "relation": found.relation,
         "claim": codec.encoded_claim(_plain_claim(found.claim)),
+        "domain": None if getattr(found, "domain", None) is None else found.domain.to_json(),
         "target": {
             key: codec.encoded(value)
             for key, value in {

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.claims import Claim
+from attacklab.domains import Domain
 from attacklab.errors import UsageError, UsageTypeError
 from attacklab.isolation.codec import decoded, decoded_claim, encoded
 from attacklab.isolation.failures import ChildError, ChildFailure, ReleaseError
@@ -202,6 +203,7 @@ def isolated(
         bounds=None if found["bounds"] is None else as_bounds(found["bounds"]),
         noise_scale=found["noise_scale"],
         relation=greeting["relation"],
+        domain=None if greeting["domain"] is None else Domain.from_json(greeting["domain"]),
         version=greeting["version"],
     )
 

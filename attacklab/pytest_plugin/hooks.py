@@ -28,8 +28,13 @@ if TYPE_CHECKING:
 
 FIXTURE = "dp_audit"
 CLAIM = "dp_claim"
-CLAIM_ARGUMENTS = ("epsilon", "delta", "rho", "mu", "rdp", "claim", "sensitivity", "bounds", "kind", "relation")
+CLAIM_ARGUMENTS = (
+    *("epsilon", "delta", "rho", "mu", "rdp", "claim"),
+    *("sensitivity", "bounds", "kind", "relation", "domain", "pairs"),
+)
 KINDS_OF_CLAIM = ("epsilon", "rho", "mu", "rdp", "claim")
+DECLARATIONS = ("domain", "pairs")
+"""What the marker may add to a Target, besides a relation."""
 
 
 class DpAudit(Protocol):
@@ -94,7 +99,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         f"{CLAIM}({', '.join(f'{name}=' for name in CLAIM_ARGUMENTS)}): the claim of the release function that "
-        f"{FIXTURE} is called with; for a Target, only relation may be given.",
+        f"{FIXTURE} is called with; for a Target, only relation, domain and pairs may be given.",
     )
     run = _Run(**{option.name.removeprefix("dp_"): option.value(config) for option in OPTIONS})
     if _here_is_told(config):
@@ -162,7 +167,7 @@ def _audited(
     from attacklab.timed_audit import timed_audit
 
     claimed = _claimed(item, target)
-    chosen = _registered(run.attacks) if attacks is None else tuple(attacks)
+    chosen = _chosen(run.attacks, claimed) if attacks is None else tuple(attacks)
     if not chosen:
         raise UsageError(f"{FIXTURE} was given no attacks; leave attacks= out to run the registered ones")
     alpha = run.alpha / len(run.audits)
@@ -195,13 +200,18 @@ def _audited(
 
 def _claimed(item: pytest.Item, target: Target | Release) -> Target:
     """The target with its claim."""
+    from attacklab.domains import domain_from_text
     from attacklab.loading import CLAIM_PARAMETERS, claim_of, made_target
     from attacklab.targets import Kind, Target
 
     marker = item.get_closest_marker(CLAIM)
     said = dict(marker.kwargs) if marker else {}
     relation = said.pop("relation", None)
+    if isinstance(said.get("domain"), str):
+        said["domain"] = domain_from_text(said["domain"])
     if isinstance(target, Target):
+        declared = {name: said.pop(name) for name in DECLARATIONS if name in said}
+        target = replace(target, **declared)
         if said:
             raise UsageTypeError(f"{CLAIM} gives {', '.join(said)}, but {target.name} has its own claim; leave one out")
         if relation is not None and target.relation not in (None, relation):
@@ -217,14 +227,20 @@ def _claimed(item: pytest.Item, target: Target | Release) -> Target:
     return replace(made_target(Kind(said.pop("kind", Kind.NOISE)), target, **said), relation=relation)
 
 
-def _registered(names: Sequence[str]) -> tuple[Attack, ...]:
-    from attacklab.attacks import ATTACKS
+def _chosen(names: Sequence[str], target: Target) -> tuple[Attack, ...]:
+    from attacklab.attacks import default_attacks
 
-    known = {attack.name: attack for attack in ATTACKS}
+    return _registered(names) if names else default_attacks(target)
+
+
+def _registered(names: Sequence[str]) -> tuple[Attack, ...]:
+    from attacklab.attacks import ATTACKS, ON_REQUEST
+
+    known = {attack.name: attack for attack in (*ATTACKS, *ON_REQUEST)}
     unknown = [name for name in names if name not in known]
     if unknown:
         raise pytest.UsageError(f"--dp-attacks: unknown {', '.join(unknown)}; choose from {', '.join(known)}")
-    return tuple(known[name] for name in dict.fromkeys(names)) if names else ATTACKS
+    return tuple(known[name] for name in dict.fromkeys(names))
 
 
 @pytest.hookimpl(wrapper=True)

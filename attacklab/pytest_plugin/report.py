@@ -34,15 +34,24 @@ class AuditedTest:
 
     @property
     def verdict(self) -> Verdict:
-        """The worst verdict of its findings; inconclusive if none of them says anything about the claim."""
-        verdict = next((finding.verdict for finding in decisive(self.findings)), Verdict.NOT_APPLICABLE)
+        """The worst verdict of its findings; inconclusive if none of them says anything about the claim.
+
+        Notes on robustness do not.
+        """
+        deciding = [finding for finding in decisive(self.findings) if not self._is_note(finding)]
+        verdict = next((finding.verdict for finding in deciding), Verdict.NOT_APPLICABLE)
         return Verdict.INCONCLUSIVE if verdict is Verdict.NOT_APPLICABLE else verdict
+
+    @staticmethod
+    def _is_note(finding: Finding) -> bool:
+        return finding.verdict is Verdict.VIOLATED and not finding.refutes
 
     def _worst(self) -> list[Finding]:
         return [
             finding
             for finding in decisive(self.findings)
             if finding.verdict is not Verdict.NOT_APPLICABLE
+            and not self._is_note(finding)
             and not (finding.verdict is Verdict.INCONCLUSIVE and finding.counts is None)
         ]
 
@@ -70,6 +79,10 @@ class AuditedTest:
 
     def summary(self) -> str:
         """What is known of the target, in one line."""
+        notes = dict.fromkeys(finding.attack for finding in self.findings if self._is_note(finding))
+        return self._known() + (f"; notes on robustness by {', '.join(notes)}" if notes else "")
+
+    def _known(self) -> str:
         worst = self._worst()
         attacks = ", ".join(dict.fromkeys(finding.attack for finding in worst))
         if self.verdict is Verdict.VIOLATED:

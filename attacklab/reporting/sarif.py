@@ -1,8 +1,9 @@
 """Findings as a SARIF log, which code-scanning pages show beside the source.
 
-A refuted claim is a result. A claim left undecided (by an error, or by too few trials) is a notification of the tool,
-and a run with an error is recorded as unsuccessful, so that its log does not read as a clean one. NOT_DETECTED findings
-are left out: SARIF's word for them would be 'pass', and no claim passes on samples alone.
+A refuted claim is a result of level error, a failure beyond the claim one of level note. A claim left undecided (by an
+error, or by too few trials) is a notification of the tool, and a run with an error is recorded as unsuccessful, so that
+its log does not read as a clean one. NOT_DETECTED findings are left out: SARIF's word for them would be 'pass', and no
+claim passes on samples alone.
 
 Source: OASIS, 'Static Analysis Results Interchange Format (SARIF) Version 2.1.0', sections 3.13 to 3.58.
 """
@@ -17,7 +18,7 @@ from importlib import metadata
 from typing import Any
 from urllib.parse import quote
 
-from attacklab.attacks import ATTACKS
+from attacklab.attacks import ATTACKS, ON_REQUEST
 from attacklab.findings import Finding, Verdict
 from attacklab.reporting.wording import claim_text, judged_text
 
@@ -78,18 +79,19 @@ def sarif_log(findings: Sequence[tuple[Finding, Place | None]]) -> dict[str, Any
 
 
 def _rule(attack: str) -> dict[str, Any]:
-    flaws = {known.name: known.flaw for known in ATTACKS}
+    flaws = {known.name: known.flaw for known in (*ATTACKS, *ON_REQUEST)}
     return {"id": attack, "shortDescription": {"text": flaws.get(attack, attack)}}
 
 
 def _result(finding: Finding, place: Place | None, rule: int) -> dict[str, Any]:
-    text = f"{finding.target} does not keep its claim ({claim_text(finding)})"
+    said = "does not keep" if finding.refutes else "fails beyond"
+    text = f"{finding.target} {said} its claim ({claim_text(finding)})"
     text += f" on the event '{finding.event}'" if finding.event else ""
     text += f", {judged_text(finding)}: {finding.reason}" if finding.judged_at else f": {finding.reason}"
     return {
         "ruleId": finding.attack,
         "ruleIndex": rule,
-        "level": "error",
+        "level": "error" if finding.refutes else "note",
         "message": {"text": text},
         "locations": _locations(finding, place),
         "partialFingerprints": {"finding/v1": _fingerprint(finding)},

@@ -22,6 +22,7 @@ from attacklab.attacks import ATTACKS
 from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.claims import PrivacyClaim
 from attacklab.errors import ArithmeticModeError
+from attacklab.execution import batches
 from attacklab.execution.batches import BATCH_OUTPUTS, FIRST_LOOK, GROWTH
 from attacklab.findings import Counts, Finding, Verdict
 from attacklab.neighbours import NeighbouringPair, Relation
@@ -291,13 +292,13 @@ def test_wrong_indices_become_an_error_finding() -> None:
 def test_a_target_that_fails_while_it_is_judged_spoils_no_other_scenario() -> None:
     def release(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
         if records[0] == 7:
-            raise ValueError("seven")
+            return np.zeros(trials + 1, dtype=int)
         return randomized_response(2.0)(records, trials, rng)
 
     seven = NeighbouringPair.records([0], [7], Relation.SUBSTITUTE)
     attack = Bets((Scenario(seven, (ZERO,)), Scenario(PAIR, (ZERO,))))
     failed, fine = audit(target_of(release), [attack], trials=500)
-    assert (failed.verdict, failed.reason) == (Verdict.ERROR, "stub raised ValueError: seven")
+    assert (failed.verdict, failed.reason) == (Verdict.ERROR, "stub returned 51 outputs for 50 trials")
     assert fine.verdict is Verdict.NOT_DETECTED
 
 
@@ -329,8 +330,73 @@ def test_an_adversary_who_sees_failures_can_bet_on_them() -> None:
     assert finding.verdict is Verdict.VIOLATED
     assert finding.counts is not None
     assert (finding.counts.first, finding.counts.second) == (0, finding.counts.trials)
-    (blind,) = audit(target_of(release), [Bets((Scenario(PAIR, (failed,)),))])
-    assert (blind.verdict, blind.reason) == (Verdict.ERROR, "stub raised ZeroDivisionError: one too many")
+
+
+def always_refusing(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
+    raise ValueError(f"{len(records)} records, {trials} trials, {type(rng).__name__}")
+
+
+def refusing(rates: tuple[float, float], ratio: float = 2.0) -> Callable[..., np.ndarray]:
+    """Randomized response that refuses at a rate for each record; a refusal ends the whole call."""
+
+    def release(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
+        if (rng.random(trials) < rates[int(records[0])]).any():
+            raise ValueError("not now")
+        return randomized_response(ratio)(records, trials, rng)
+
+    return release
+
+
+@pytest.mark.parametrize("rates", [(1e-3, 1e-3), (0.2, 0.2), (1e-5, 1e-5)])
+def test_refusals_that_do_not_depend_on_the_data_are_outputs_like_others(rates: tuple[float, float]) -> None:
+    (finding,) = audit(target_of(refusing(rates)), [Bets((Scenario(PAIR, (ZERO,)),))], trials=4_000, seed=3)
+    assert finding.verdict is Verdict.NOT_DETECTED, finding.reason
+    assert finding.counts is not None
+    assert finding.counts.trials == 4_000
+
+
+@pytest.mark.parametrize("rates", [(1e-2, 0.0), (0.0, 1.0), (0.3, 0.01)])
+def test_refusals_that_depend_on_the_data_refute_the_claim(rates: tuple[float, float]) -> None:
+    (finding,) = audit(target_of(refusing(rates)), [Bets((Scenario(PAIR, (ZERO,)),))], trials=20_000, seed=3)
+    assert finding.verdict is Verdict.VIOLATED, finding.reason
+    assert finding.event == "the target fails"
+
+
+def test_a_sample_with_refusals_has_the_law_of_single_outputs() -> None:
+    """Rates within 5 standard errors: outputs counted in batches that a refusal has ended are not skewed."""
+    rate, trials = 0.02, 20_000
+    scenario = Scenario(PAIR, (ZERO,))
+    (finding,) = audit(target_of(refusing((rate, rate), 20.0)), [Bets((scenario,))], trials=trials, spend_all=True)
+    assert finding.counts is not None
+    for hits, truth in ((finding.counts.first, 20 / 21), (finding.counts.second, 1 / 21)):
+        expected = (1 - rate) * truth
+        assert abs(hits / trials - expected) < 5 * math.sqrt(expected * (1 - expected) / trials)
+
+
+def test_a_target_that_refuses_both_inputs_always_was_not_tested() -> None:
+    (finding,) = audit(target_of(always_refusing), [Bets((Scenario(PAIR, (ZERO,)),))])
+    assert finding.verdict is Verdict.ERROR
+    assert finding.reason.startswith("stub raised ValueError: 1 records")
+
+
+def test_refusals_that_never_come_one_at_a_time_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "MOST_CALLS", 1 << 10)
+
+    def release(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
+        if trials > 1:
+            raise ValueError("one at a time")
+        return randomized_response(2.0)(records, trials, rng)
+
+    (finding,) = audit(target_of(release), [Bets((Scenario(PAIR, (ZERO,)),))])
+    assert finding.verdict is Verdict.ERROR
+    assert "none of 1024 drawn one at a time failed" in finding.reason
+
+
+def test_the_findings_of_a_refusing_target_are_the_same_twice() -> None:
+    first, second = (
+        audit(target_of(refusing((1e-2, 1e-2))), [Bets((Scenario(PAIR, (ZERO,)),))], trials=1_000) for _ in range(2)
+    )
+    assert timeless(first) == timeless(second)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from attacklab.attacks.base import Probe, Scenario
+from attacklab.attacks.base import Probe, Scenario, adapted_pairs
 from attacklab.attacks.black_box.candidate_events import candidate_events
 from attacklab.attacks.black_box.candidate_pairs import candidate_pairs
 from attacklab.attacks.common.failures import sampled
@@ -41,11 +41,12 @@ class BlackBox:
     """The attack.
 
     Attributes:
-        pairs: the pairs to try; by default those that fit the kind of the target.
+        pairs: the pairs to try; by default those that the target declares, and those that follow from its domain or
+            fit its kind. Of the declared ones, all are judged, and of the others the most promising.
         outcomes: the numbers of utilities to try on a selection.
         learning: how many outputs of each input the events of a pair are learned from, at least 64. If there are more
             pairs than are kept, they are compared on a sixteenth of that.
-        kept: how many pairs are judged; α is split over them.
+        kept: how many pairs are judged, besides the declared ones; α is split over them.
 
     Raises:
         ValueError: one of these is out of range.
@@ -67,8 +68,8 @@ class BlackBox:
             raise UsageError(f"outcomes must be numbers of at least 2, not {self.outcomes}")
 
     def applies_to(self, target: Target) -> bool:
-        """Every target; a target of kind DATASET only if pairs are given."""
-        return bool(self.pairs) or target.kind is not Kind.DATASET
+        """Every target; a target of kind DATASET only if pairs are given, or declared, or follow from its domain."""
+        return bool(self.pairs or target.pairs or target.domain) or target.kind is not Kind.DATASET
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """The most promising pairs, with the events learned for them.
@@ -76,15 +77,23 @@ class BlackBox:
         Raises:
             TargetError: the target fails on both inputs of every pair.
         """
-        pairs = [pair for pair in self.pairs or candidate_pairs(target, probe, self.outcomes) if target.covers(pair)]
+        declared = [] if self.pairs else list(target.pairs)
+        pairs = [pair for pair in self.pairs or self._found(target, probe) if target.covers(pair)]
         if len(pairs) > self.kept:
             clarity = [_learned(target, probe, pair, self.learning // SCREENING)[0] for pair in pairs]
             best = sorted(range(len(pairs)), key=lambda number: -clarity[number])
             pairs = [pairs[number] for number in best[: self.kept]]
+        pairs = declared + pairs
         learned = [_learned(target, probe, pair, self.learning) for pair in pairs]
         if learned and all(scenario.sees_failures for _, scenario in learned):
             _require_output(probe, pairs)
         return [scenario for _, scenario in learned]
+
+    def _found(self, target: Target, probe: Probe) -> Iterable[NeighbouringPair]:
+        """Pairs that nobody has given."""
+        if target.kind is Kind.DATASET:
+            return () if target.domain is None else target.domain.pairs(target.relation)
+        return adapted_pairs(target, candidate_pairs(target, probe, self.outcomes))
 
 
 def _require_output(probe: Probe, pairs: list[NeighbouringPair]) -> None:

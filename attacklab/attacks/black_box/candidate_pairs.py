@@ -26,12 +26,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import Probe, as_floats, bounds_of
+from attacklab.attacks.base import Probe, as_floats, bounds_of, origin
 from attacklab.attacks.common.datasets import ends, on_path
 from attacklab.attacks.common.failures import sampled
 from attacklab.attacks.common.thresholds import DEEPEST_NATS
 from attacklab.bisection import steepest_step
 from attacklab.claims import PrivacyClaim, directions
+from attacklab.errors import OutsideDomain
 from attacklab.floats import Format, format_of, power_of_two_within
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Kind, Target
@@ -65,7 +66,7 @@ def candidate_pairs(target: Target, probe: Probe, outcomes: Iterable[int]) -> It
     """
     match target.kind:
         case Kind.NOISE:
-            return _of_answers(target, format_of(sampled(probe, 0.0, LINE_OUTPUTS)))
+            return _of_answers(target, format_of(sampled(probe, origin(target), LINE_OUTPUTS)))
         case Kind.SELECTION:
             return _of_utilities(target, probe, outcomes)
         case Kind.SUM:
@@ -159,7 +160,11 @@ def _broken_steps(line: Callable[[int], Any], last: int, claim: PrivacyClaim, pr
     """Steps of a line at which the law seems to change by more than the claim allows."""
 
     def values(step: int) -> NDArray[np.float64]:
-        return np.nan_to_num(as_floats(sampled(probe, line(step), LINE_OUTPUTS)), nan=-np.inf)
+        try:
+            outputs = sampled(probe, line(step), LINE_OUTPUTS)
+        except OutsideDomain:
+            return np.full(LINE_OUTPUTS, -np.inf)
+        return np.nan_to_num(as_floats(outputs), nan=-np.inf)
 
     points = [0, *(1 << power for power in range(last.bit_length()))]
     seen = functools.cache(values)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from attacklab.attacks.base import as_floats
 from attacklab.floats import Doubles
-from attacklab.targets import Failure, Outputs
+from attacklab.targets import Failure, Outputs, is_exact
 
 FINEST, COARSEST = -1100, 1100
 """The exponent and the grid exponent given to 0 and to values that are not finite."""
@@ -190,7 +190,7 @@ def _are_numbers(outputs: Outputs) -> bool:
 
 def _is_number(output: object) -> bool:
     fits = not isinstance(output, int) or output.bit_length() < FINITE_BITS
-    return fits and isinstance(output, int | float | np.number | np.bool_)
+    return fits and (isinstance(output, int | float | np.number | np.bool_) or is_exact(output))
 
 
 def _column(outputs: Outputs, column: int) -> Doubles:

@@ -6,8 +6,8 @@ other bets (`scenario_on`). An attack that looks for something else bets on fail
 `bet_on_failing`). If the target always fails on both inputs, that tells nothing about which of them it was given, and
 there is nothing to try.
 
-If failures are too rare for the probe to see, the first one ends the attack in an ERROR finding. A target that hangs
-must run in a process of its own, where the time limit turns it into an ERROR finding.
+If failures are too rare for the probe to see, `execution.batches` sees them when they turn up. A target that hangs must
+run in a process of its own, where the time limit turns it into an ERROR finding.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import Event, Probe, Scenario, as_floats
-from attacklab.errors import TargetError
+from attacklab.errors import OutsideDomain, TargetError
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Failure, Outputs
 
@@ -94,6 +94,8 @@ def sampled(probe: Probe, input_: Any, trials: int) -> Outputs:
     """Outputs; if the target fails, fewer of them, drawn one at a time, with a `Failure` for each that failed."""
     try:
         return probe(input_, trials)
+    except OutsideDomain:
+        raise
     except TargetError:
         return np.fromiter((_one(probe, input_) for _ in range(min(trials, ONE_BY_ONE))), dtype=object)
 

@@ -13,7 +13,7 @@ from attacklab.attacks.base import Event, Probe, Scenario, as_floats
 from attacklab.attacks.common.failures import bet_on_failing
 from attacklab.errors import TargetError
 from attacklab.neighbours import NeighbouringPair, Relation
-from attacklab.targets import Outputs
+from attacklab.targets import Outputs, is_exact
 
 PROBED = 501
 """How many outputs are drawn of each input; their median stands for the answer."""
@@ -66,10 +66,13 @@ def half_lines(low: float, high: float) -> tuple[Event, ...]:
 
 
 def half_line(threshold: float) -> Event:
-    """The bet that the answer exceeds a number; integer outputs are compared with an integer exactly."""
+    """The bet that the answer exceeds a number; integers, fractions and decimals are compared exactly."""
     return Event(f"the answer exceeds {threshold!r}", partial(_exceeds, threshold=threshold))
 
 
 def _exceeds(outputs: Outputs, *, threshold: float) -> NDArray[np.bool_]:
+    if outputs.dtype == object and any(map(is_exact, outputs.flat)):
+        exceeds = [output > threshold if is_exact(output) else float(output) > threshold for output in outputs.flat]
+        return np.array(exceeds, dtype=bool).reshape(outputs.shape)
     values = outputs if outputs.dtype.kind in "iu" else as_floats(outputs)
     return np.asarray(values > threshold)

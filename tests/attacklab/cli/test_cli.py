@@ -531,7 +531,7 @@ def test_a_target_that_misbehaves_ends_in_error_findings_and_status_two(
         ),
         (
             "audit some_targets.py:sound --kind dataset --epsilon 1",
-            "applies to this dataset target; from Python, BlackBox(pairs=...) tries pairs of your own\n",
+            "applies to this dataset target; declare its --domain, or --pairs to try\n",
         ),
     ],
 )

@@ -309,7 +309,7 @@ def test_a_relation_keeps_the_pairs_to_it(pytester: pytest.Pytester, relation: s
         (
             "epsilom=1.0",
             "dp_claim takes only the keyword arguments epsilon, delta, rho, mu, rdp, claim, sensitivity, bounds, kind, "
-            "relation; remove epsilom",
+            "relation, domain, pairs; remove epsilom",
         ),
         ("1.0", "dp_claim takes only the keyword arguments *; remove 1.0"),
         (

@@ -144,14 +144,14 @@ def test_the_learned_event_tells_fresh_outputs_apart(
     learned = [rng.standard_normal(SMALL) for _ in range(2)]
     fresh = [rng.standard_normal(SMALL) for _ in range(2)]
     claim = PrivacyClaim(EPSILON)
-    event = candidate_events(usual(learned[0]), marked(learned[1]), claim, 1)[0].event
+    event = candidate_events(usual(learned[0]), marked(learned[1]), [claim], 1)[0].event
     counts = Counts.of(event.contains(usual(fresh[0])), event.contains(marked(fresh[1])))
     assert assess(claim, counts, 1e-9).violated
 
 
 def test_outputs_that_are_all_alike_still_give_an_event() -> None:
     same = np.ones(64)
-    (candidate,) = candidate_events(same, same, PrivacyClaim(EPSILON), 8)
+    (candidate,) = candidate_events(same, same, [PrivacyClaim(EPSILON)], 8)
     assert candidate.clarity == -math.inf
     assert candidate.event.contains(same).all()
 

@@ -1,0 +1,209 @@
+"""Domains: what they hold, which neighbouring pairs follow from them, how they travel, and what they refuse."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attacklab.domains import (
+    Categories,
+    Domain,
+    Graphs,
+    Pattern,
+    Queries,
+    Records,
+    Streams,
+    Strings,
+    domain_from_text,
+    read_pairs,
+)
+from attacklab.errors import UsageError
+from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.targets import Target
+
+DOMAINS = (
+    Domain(),
+    Domain(integers=True, bounds=(0.1, 7.0)),
+    Domain(non_negative=True, floats_only=True, special=True),
+    Domain(shape=Queries(size=3, sensitivity=0.1, patterns=(Pattern.ONE,))),
+    Domain(shape=Queries(size=4), integers=True, non_negative=True),
+    Domain(shape=Records(least=1, most=5), bounds=(-1, 2.5)),
+    Domain(shape=Categories(names=("a", "b", "c"), most=6)),
+    Domain(shape=Strings(alphabet="ab", longest=3, most=4)),
+    Domain(shape=Streams(length=4), bounds=(0, 1), integers=True),
+    Domain(shape=Graphs(nodes=4)),
+)
+
+
+@pytest.mark.parametrize("domain", DOMAINS, ids=lambda domain: json.dumps(domain.to_json()))
+def test_a_domain_is_the_same_after_a_way_through_json(domain: Domain) -> None:
+    assert Domain.from_json(json.loads(json.dumps(domain.to_json()))) == domain
+
+
+def is_one_apart(longer: list[Any], shorter: list[Any]) -> bool:
+    return any(longer[:place] + longer[place + 1 :] == shorter for place in range(len(longer)))
+
+
+def neighbours(pair: NeighbouringPair, domain: Domain) -> bool:
+    """Whether a pair is one of neighbours, by definition, told without the constructors of pairs."""
+    one, other = pair.first.tolist(), pair.second.tolist()
+    if pair.relation is None:
+        assert isinstance(domain.shape, Queries)
+        reach = Fraction(domain.shape.sensitivity)
+        return one != other and all(abs(Fraction(a) - Fraction(b)) <= reach for a, b in zip(one, other, strict=True))
+    if pair.relation is Relation.ADD_REMOVE:
+        return is_one_apart(*sorted((one, other), key=len, reverse=True))
+    if pair.relation is Relation.SUBSTITUTE:
+        return len(one) == len(other) and sum(a != b for a, b in zip(one, other, strict=True)) == 1
+    if pair.relation is Relation.EDGE:
+        places = itertools.combinations(range(len(one)), 2)
+        return sum(one[i][j] != other[i][j] for i, j in places) == 1
+    larger, smaller = sorted((one, other), key=len, reverse=True)
+    kept = ([k for k in range(len(larger)) if k != gone] for gone in range(len(larger)))
+    return any([[larger[i][j] for j in rest] for i in rest] == smaller for rest in kept)
+
+
+@pytest.mark.parametrize("domain", [one for one in DOMAINS if one.shape], ids=lambda domain: domain.shape.form)
+def test_the_pairs_that_follow_are_neighbours_in_the_domain(domain: Domain) -> None:
+    assert domain.shape is not None
+    pairs = list(domain.pairs(None))
+    assert pairs
+    assert {pair.relation for pair in pairs} == (set(domain.shape.relations) or {None})
+    for pair in pairs:
+        assert neighbours(pair, domain)
+        assert domain.covers(pair)
+    for relation in domain.shape.relations:
+        assert {pair.relation for pair in domain.pairs(relation)} == {relation}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "moves"),
+    [
+        (Pattern.ONE, (1, 0, 0, 0)),
+        (Pattern.ALL, (1, 1, 1, 1)),
+        (Pattern.HALVES, (1, 1, -1, -1)),
+        (Pattern.ONE_AGAINST_REST, (1, -1, -1, -1)),
+    ],
+)
+def test_each_pattern_moves_the_answers_as_it_says(pattern: Pattern, moves: tuple[int, ...]) -> None:
+    pairs = Domain(shape=Queries(size=4, patterns=(pattern,))).pairs(None)
+    moved = {tuple((pair.second - pair.first).tolist()) for pair in pairs}
+    assert moved == {moves, tuple(-move for move in moves)}
+
+
+def test_a_domain_of_one_pattern_does_not_hold_pairs_of_another() -> None:
+    domain = Domain(shape=Queries(size=4, patterns=(Pattern.ONE,)))
+    together = NeighbouringPair(np.zeros(4), np.ones(4), None)
+    assert not domain.covers(together)
+    assert Domain(shape=Queries(size=4)).covers(together)
+
+
+@pytest.mark.parametrize(
+    ("domain", "inside", "outside"),
+    [
+        (Domain(integers=True), [3, -(1 << 70), np.array([1, 2])], [3.0, 0.5, True, "3", np.array([1.0])]),
+        (Domain(non_negative=True), [0.0, -0.0, 5, 1e308], [-1, -5e-324, np.array([1.0, -1.0])]),
+        (Domain(floats_only=True), [1.0, np.array([0.5])], [1, np.array([1]), np.float32(0.5)]),
+        (Domain(bounds=(0, 1)), [0, 1.0, 0.5], [math.nextafter(1.0, 2.0), -1, math.nan, math.inf]),
+        (Domain(special=True), [math.nan, math.inf, 0.0], ["nan"]),
+        (Domain(bounds=(0, 2**53)), [2**53], [2**53 + 1]),
+    ],
+)
+def test_a_domain_holds_what_it_says(domain: Domain, inside: list[Any], outside: list[Any]) -> None:
+    assert [domain.contains(one) for one in inside] == [True] * len(inside)
+    assert [domain.contains(one) for one in outside] == [False] * len(outside)
+
+
+@pytest.mark.parametrize("domain", [Domain(integers=True), Domain(bounds=(5, 9)), Domain(non_negative=True)])
+@pytest.mark.parametrize("sensitivity", [1.0, 2.5])
+def test_a_pair_moved_into_a_domain_is_still_one_of_neighbours(domain: Domain, sensitivity: float) -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(200):
+        first = rng.uniform(-20, 20, 3)
+        second = first + rng.uniform(-1, 1, 3) * (sensitivity - 1e-9)
+        moved = domain.adapted(NeighbouringPair.utilities(first, second, sensitivity=sensitivity), sensitivity)
+        if moved is not None:
+            assert domain.contains(moved.first)
+            assert domain.contains(moved.second)
+            apart = [
+                abs(Fraction(a) - Fraction(b)) for a, b in zip(moved.first.tolist(), moved.second.tolist(), strict=True)
+            ]
+            assert 0 < max(apart) <= Fraction(sensitivity)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Domain(bounds=(1, 0)), "bounds of a domain must be finite and lower < upper"),
+        (lambda: Domain(bounds=(0,)), "bounds of a domain must be two numbers"),  # type: ignore[arg-type]
+        (lambda: Domain(bounds=(0.2, 0.8), integers=True), "a domain must hold two numbers"),
+        (lambda: Domain(integers=1), "integers of a domain must be True or False, not 1"),  # type: ignore[arg-type]
+        (lambda: Domain(shape="records"), "shape of a domain must be one of"),  # type: ignore[arg-type]
+        (lambda: Queries(size=0), "size of a domain must be at least 1, not 0"),
+        (lambda: Queries(size=2, patterns=("two",)), "pattern must be one of one, all"),  # type: ignore[arg-type]
+        (lambda: Records(least=3, most=2), "least of a domain must be at most its most, 2, not 3"),
+        (lambda: Categories(names=("a", "a")), "two or more different names"),
+        (lambda: Strings(alphabet="a", longest=2), "an alphabet must have two or more characters"),
+        (lambda: Domain.from_json({"shape": {"form": "trees"}}), "form out of queries, records"),
+        (lambda: Domain.from_json({"size": 3}), "unexpected keyword argument 'size'"),
+        (lambda: domain_from_text("integer"), "has 'integer'; use integers, non-negative"),
+        (lambda: domain_from_text("0..x"), "for a bound; write a number"),
+        (lambda: Target.dataset(print, epsilon=1.0, domain=Domain()), "a dataset target must have a shape"),
+        (lambda: Target.noise(print, epsilon=1.0, domain=Domain(shape=Records())), "must not have a shape"),
+        (
+            lambda: Target.dataset(print, epsilon=1.0, relation="edge", domain=Domain(shape=Records())),
+            "the relation of records must be add-remove or substitute, not edge",
+        ),
+        (
+            lambda: Target.noise(
+                print,  # type: ignore[arg-type]
+                epsilon=1.0,
+                domain=Domain(non_negative=True),
+                pairs=(NeighbouringPair(-1.0, 0.0, None),),
+            ),
+            "pair 0 of print is not one that its domain holds",
+        ),
+        (
+            lambda: Target.noise(print, epsilon=1.0, pairs=(NeighbouringPair(0.0, 2.0, None),)),  # type: ignore[arg-type]
+            "further apart than the sensitivity",
+        ),
+        (
+            lambda: Target.noise(print, epsilon=1.0, pairs=(NeighbouringPair(0.0, math.nan, None),)),  # type: ignore[arg-type]
+            "NaN and infinities must be equal on both sides",
+        ),
+    ],
+)
+def test_bad_domains_are_refused_in_one_line(make: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message) as raised:
+        make()
+    assert "\n" not in str(raised.value)
+
+
+def test_a_domain_is_written_in_words() -> None:
+    assert domain_from_text("integers, 0..100") == Domain(integers=True, bounds=(0, 100))
+    assert domain_from_text("non-negative,floats,finite") == Domain(non_negative=True, floats_only=True, special=False)
+    assert domain_from_text('{"shape": {"form": "graphs", "nodes": 5}}') == Domain(shape=Graphs(nodes=5))
+
+
+def test_pairs_are_read_from_a_file_with_every_bit(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.json"
+    listed = [
+        {"first": "0x1.999999999999ap-4", "second": 0},
+        {"first": [1, 2], "second": [1], "relation": "add-remove"},
+        {"first": ["a"], "second": ["b"], "relation": "substitute"},
+    ]
+    path.write_text(json.dumps(listed))
+    numbers, records, words = read_pairs(path)
+    assert (numbers.first, numbers.second, numbers.relation) == (0.1, 0, None)
+    assert (records.first.tolist(), records.relation) == ([1, 2], Relation.ADD_REMOVE)
+    assert (words.first.tolist(), words.second.tolist()) == (["a"], ["b"])
+    path.write_text('[{"first": [1], "second": [1], "relation": "substitute"}]')
+    with pytest.raises(UsageError, match=r"pair 0 of .*: not neighbouring by substitute"):
+        read_pairs(path)
