@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from attacklab.attacks import ATTACKS
     from attacklab.claims import GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
+    from attacklab.domains import Domain
     from attacklab.findings import Finding, Verdict
     from attacklab.neighbours import NeighbouringPair, Relation
     from attacklab.referee import audit
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ATTACKS",
+    "Domain",
     "Finding",
     "GaussianDP",
     "Kind",
@@ -34,6 +36,7 @@ __all__ = [
 
 _HOMES = {
     "ATTACKS": "attacks",
+    "Domain": "domains",
     "Finding": "findings",
     "GaussianDP": "claims",
     "Kind": "targets",

@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any
 
 from attacklab.claims import Claim, PrivacyClaim, Profile
-from attacklab.errors import UsageError
+from attacklab.errors import OutsideDomain, UsageError
 from attacklab.findings import Estimate, Finding, Verdict, described_pair, lower_text, upper_text
 from attacklab.laws import (
     Certificate,
@@ -105,7 +105,11 @@ def prove(
         LawError: the sampler cannot be enumerated; the message says why.
     """
     if not target.covers(pair):
-        raise UsageError(f"{target.name} claims for {target.relation} neighbours, nothing of a pair by {pair.relation}")
+        if target.relation is not None and pair.relation not in (None, target.relation):
+            told = f"its claim is for {target.relation} neighbours, and the pair is one by {pair.relation}"
+        else:
+            told = "the pair lies outside its domain"
+        raise UsageError(f"{target.name} claims nothing of this pair: {told}; give another pair")
     claim = target.claim
     _require_small_epsilons(claim)
     started = time.perf_counter()
@@ -143,11 +147,22 @@ def _require_small_epsilons(claim: Claim) -> None:
 
 
 def default_pair(target: Target) -> NeighbouringPair:
-    """A small pair as far apart as the target's kind allows: what `prove` uses unless it is told another.
+    """The first pair that a target declares, or else a small one as far apart as its kind and its domain allow.
+
+    It is what `prove` uses unless it is told another.
 
     Raises:
-        ValueError: a dataset can be anything, so no pair can be made up for it.
+        UsageError: no pair can be made up for it: a dataset can be anything, or its domain holds no such pair.
     """
+    if target.pairs:
+        return target.pairs[0]
+    try:
+        return target.adapted(_apart(target))
+    except OutsideDomain as error:
+        raise UsageError(f"{error}; give a pair") from error
+
+
+def _apart(target: Target) -> NeighbouringPair:
     step = target.sensitivity
     if target.kind is Kind.NOISE:
         return NeighbouringPair.answers(0.0, step, sensitivity=step)
