@@ -46,7 +46,7 @@ COMMANDS = (
     Command("run", "run", "Run experiments; write data, figures and a page."),
     Command("audit", "audit", "Run every attack that applies against a target."),
     Command("prove", "prove", "Decide a claim on one pair by exact output laws."),
-    Command("calibrate", "calibrate", "Hold a formula between a claim and a noise scale to certified bounds."),
+    Command("calibrate", "calibrate", "Hold a formula for noise to certified bounds."),
 )
 
 

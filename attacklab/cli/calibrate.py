@@ -6,7 +6,6 @@ import contextlib
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -14,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from attacklab.calibration import QUANTITIES, CalibrationFinding, ProgramFormula, Quantity, calibrate, quantity, record
+from attacklab.cli import options
 from attacklab.cli.messages import say
 from attacklab.cli.status import Status
 from attacklab.errors import UsageError
@@ -29,21 +29,15 @@ STYLES = {Verdict.VIOLATED: "bold red", Verdict.ERROR: "bold yellow", Verdict.IN
 
 
 def command(
-    about: Annotated[
-        str, typer.Argument(metavar="QUANTITY", help="What the formula computes; list shows what there is.")
-    ] = LIST,
-    target: Annotated[
-        str | None, typer.Argument(metavar="TARGET", help="path/file.py:function or package.module:function")
-    ] = None,
-    command: Annotated[
-        str | None, typer.Option("--exec", help="A program that computes the formula, in any language.")
-    ] = None,
-    seconds: Annotated[float, typer.Option(help="Timeout of a request to the program, in seconds.")] = DEFAULT_SECONDS,
-    json: Annotated[str | None, typer.Option(help="Write the findings to this file, or - for standard output.")] = None,
+    about: options.About = LIST,
+    target: options.FormulaTarget = None,
+    program: options.FormulaExec = None,
+    seconds: options.FormulaSeconds = DEFAULT_SECONDS,
+    json: options.Json = None,
 ) -> None:
-    """Hold a formula between a claim and a noise scale to certified bounds."""
+    """Hold a formula for noise to certified bounds."""
     if about == LIST:
-        if target is not None or command is not None:
+        if target is not None or program is not None:
             raise UsageError("list takes no formula; name a quantity before it")
         Console(markup=False, highlight=False).print(_quantities())
         return
@@ -51,8 +45,8 @@ def command(
     file = None if json in (None, "-") else Path(str(json))
     if file is not None:
         require_writable(file)
-    with _formula(known, target, command, seconds) as formula:
-        findings = calibrate(known, formula, name=str(target or command))
+    with _formula(known, target, program, seconds) as formula:
+        findings = calibrate(known, formula, name=str(target or program))
     text = to_text(record(findings))
     if json == "-":
         typer.echo(text, nl=False)

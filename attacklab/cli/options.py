@@ -25,6 +25,20 @@ ProveTarget: TypeAlias = Annotated[
 ]
 Attacks: TypeAlias = Annotated[list[str] | None, Option(help="Run only this attack; repeatable [default: all]")]
 
+# What is calibrated
+About: TypeAlias = Annotated[
+    str, Argument(metavar="QUANTITY", help="What the formula computes; list shows the quantities there are")
+]
+FormulaTarget: TypeAlias = Annotated[
+    str | None, Argument(metavar="TARGET", help="path/file.py:function or package.module:function; none with --exec")
+]
+FormulaExec: TypeAlias = Annotated[
+    str | None, Option("--exec", metavar="COMMAND", help="Ask this program, in any language, for the formula's numbers")
+]
+FormulaSeconds: TypeAlias = Annotated[
+    float, Option("--seconds", help="Timeout of a request to the program, in seconds")
+]
+
 # How the target is loaded
 Exec: TypeAlias = Annotated[
     str | None, Option("--exec", metavar="COMMAND", help="Audit this program, which answers requests on its input")

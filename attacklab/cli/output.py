@@ -84,7 +84,7 @@ class _Console(Console):
 def console() -> Console:
     """Standard output, as wide as the terminal or COLUMNS says; without either, no line is wrapped."""
     out = _Console(markup=False, highlight=False)
-    if not out.is_terminal and "COLUMNS" not in os.environ:
+    if not out.is_terminal and not os.environ.get("COLUMNS", "").isdigit():
         out.width = UNWRAPPED
     return out
 

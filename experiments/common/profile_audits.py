@@ -313,6 +313,8 @@ class _Replay:
             if not batch.looked_at:
                 yield (Counts(0, 0, 0),) * len(sample.events)
                 continue
-            now = tables[self._number, look][list(sample.events)]
+            table = tables[self._number, look]
+            never_fails = [0, 0, 0, table[0].sum()]
+            now = np.vstack([table, never_fails])[list(sample.events)]
             yield tuple(map(_counts, now - before))
             before, look = now, look + 1

@@ -92,7 +92,10 @@ def test_a_function_that_makes_a_target_is_asked_for_the_claim(attacklab: Any) -
         ("wide", "an outcome is an integer uniform over 2^100000 or more values"),
     ],
 )
-def test_what_a_sampler_does_wrong_is_an_error_finding(name: str, reason: str, attacklab: Any, tmp_path: Path) -> None:
+def test_what_a_sampler_does_wrong_is_an_error_finding(
+    name: str, reason: str, attacklab: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)  # so that no line is wrapped
     line = f"prove samplers.py:{name} --first 0 --second 1 --runs 1000 --json found.json"
     status, out, err = attacklab(line)
     assert (status, err) == (2, "")
