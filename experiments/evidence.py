@@ -204,7 +204,7 @@ def _flaw_panel(flaws: Sequence[dict[str, Any]]) -> Panel:
     names = [f"{flaw['target'].removeprefix('naive_')}: {flaw['attack']}" for flaw in flaws]
     return Panel(
         title="known flaws at default settings",
-        x_label="outputs drawn until the claim is refuted",
+        x_label="outputs until the claim is refuted",
         y_label="",
         x_scale="log",
         y_names=names,

@@ -103,6 +103,10 @@ def by_clopper_pearson(claim: PrivacyClaim, counts: Iterator[Counts], alpha: flo
     return Decision(seen.trials, violated=False)
 
 
+ROUNDING = 1e-14
+"""A divergence that is no larger may be rounding: a breach so small takes more trials than anybody has."""
+
+
 def fewest_trials(claim: PrivacyClaim, p: float, q: float, alpha: float) -> float:
     """How many trials any test needs on average that refutes the claim by this event (or its complement).
 
@@ -136,7 +140,7 @@ def fewest_trials(claim: PrivacyClaim, p: float, q: float, alpha: float) -> floa
         optimize.minimize_scalar(edge, bounds=(0, 1), method="bounded", options={"xatol": 1e-12}).fun
         for edge in (beside_0, beside_1)
     )
-    return float(math.log(1 / alpha) / least)
+    return math.log(1 / alpha) / least if least > ROUNDING else math.inf
 
 
 def _divergence(p: float, other: float) -> float:

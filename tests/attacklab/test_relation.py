@@ -176,7 +176,10 @@ def test_a_proof_is_of_pairs_that_the_claim_covers() -> None:
     target = Target.sum(largest, epsilon=1.0, bounds=BOUNDS, relation="substitute").exact(lambda *_: 0)
     assert default_pair(target).relation is Relation.SUBSTITUTE
     added = NeighbouringPair.records([0.0], [0.0, 1.0], Relation.ADD_REMOVE)
-    with pytest.raises(ValueError, match="claims for substitute neighbours, nothing of a pair by add-remove"):
+    told = (
+        "largest claims nothing of this pair: its claim is for substitute neighbours, and the pair is one by add-remove"
+    )
+    with pytest.raises(ValueError, match=f"^{told}; give another pair$"):
         prove(target, added)
 
 
