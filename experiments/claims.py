@@ -21,6 +21,7 @@ from scipy import optimize, special
 
 from attacklab.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
 from attacklab.findings import Finding, Verdict
+from attacklab.random_bits import SeededBits
 from attacklab.referee import DEFAULT_ALPHA, audit
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
@@ -31,7 +32,6 @@ from mechanisms.gaussian.exact_fast import exact_discrete_gaussian_fast
 from mechanisms.gaussian.naive import naive_gaussian
 from mechanisms.gaussian.privacy import discrete_gaussian_delta
 from mechanisms.grid import Grid
-from mechanisms.randomness import SeededBits
 
 QUESTION = (
     "What does a claim allow, how often is a mechanism at its edge accused, and how many trials does a breach take?"

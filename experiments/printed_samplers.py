@@ -28,7 +28,7 @@ from mechanisms.exponential.base2.weighted_sampling import (
     sample_by_rejection,
     sample_by_rejection_rounds,
 )
-from mechanisms.randomness import RandomBits
+from mechanisms.randomness import REJECTED, RandomBits
 
 QUESTION = "What do the samplers of the base-2 exponential mechanism draw as printed, as published and as corrected?"
 
@@ -92,17 +92,17 @@ def printed_bisection(weights: tuple[int, ...], bits: RandomBits) -> int:
     """Algorithm 3 with the cumulative weight 2^k − total for its dummy outcome ⊥, 2^k the next power of two."""
     total = sum(weights)
     length = (total - 1).bit_length()
-    ends = [*accumulate(weights), (1 << length) - total]
-    while True:
-        remaining, low, width = list(range(len(ends))), 0, 1 << length
-        while len(remaining) > 1:
-            width >>= 1
-            low += bits.take(1) * width
-            remaining = [i for i in remaining if ends[i] > low and (i == 0 or ends[i - 1] < low + width)]
-        (index,) = remaining
-        if index < len(weights):
-            return index
-        bits.restart()
+    return bits.repeat(_printed_bisection, (*accumulate(weights), (1 << length) - total), length)
+
+
+def _printed_bisection(ends: tuple[int, ...], length: int, bits: RandomBits) -> int | None:
+    remaining, low, width = list(range(len(ends))), 0, 1 << length
+    while len(remaining) > 1:
+        width >>= 1
+        low += bits.take(1) * width
+        remaining = [i for i in remaining if ends[i] > low and (i == 0 or ends[i - 1] < low + width)]
+    (index,) = remaining
+    return index if index < len(ends) - 1 else REJECTED
 
 
 def printed_rejection_rounds(
@@ -125,12 +125,12 @@ def published_sampler(costs: tuple[int, ...], precision: int, bits: RandomBits) 
     """Weights 2^(−cost), a draw s on a grid of `precision` bits kept unless s > total, the first i with C_i ≥ s."""
     ends = list(accumulate(mpq(1, 1 << cost) for cost in costs))
     points_a_unit = mpq(1 << precision, 1 << int(ends[-1]).bit_length())
-    while True:
-        drawn = bits.take(precision)
-        for index, end in enumerate(ends):
-            if drawn <= end * points_a_unit:
-                return index
-        bits.restart()
+    return bits.repeat(_published_round, tuple(end * points_a_unit for end in ends), precision)
+
+
+def _published_round(ends: tuple[mpq, ...], precision: int, bits: RandomBits) -> int | None:
+    drawn = bits.take(precision)
+    return next((index for index, end in enumerate(ends) if drawn <= end), REJECTED)
 
 
 def _published() -> dict[str, Any]:

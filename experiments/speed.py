@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from attacklab.random_bits import SeededBits
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments.common.timing import Work, in_turns, seconds
@@ -22,7 +23,6 @@ from mechanisms.gaussian.exact_fast import exact_discrete_gaussian_fast
 from mechanisms.gaussian.exact_rounded import exact_rounded_gaussian_fast
 from mechanisms.laplace.exact_fast import exact_discrete_laplace_fast
 from mechanisms.laplace.exact_rounded import exact_rounded_laplace_fast
-from mechanisms.randomness import SeededBits
 
 QUESTION = "What does an exact mechanism cost compared with its naive twin?"
 

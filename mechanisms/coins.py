@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from mechanisms.randomness import RandomBits
+from mechanisms.randomness import REJECTED, RandomBits
 
 
 def uniform_below(bound: int, bits: RandomBits) -> int:
@@ -19,12 +19,12 @@ def uniform_below(bound: int, bits: RandomBits) -> int:
     """
     if bound < 1:
         raise ValueError(f"bound must be at least 1, not {bound}")
-    width = (bound - 1).bit_length()
-    while True:
-        drawn = bits.take(width)
-        if drawn < bound:
-            return drawn
-        bits.restart()
+    return bits.repeat(_drawn_below, bound)
+
+
+def _drawn_below(bound: int, bits: RandomBits) -> int | None:
+    drawn = bits.take((bound - 1).bit_length())
+    return drawn if drawn < bound else REJECTED
 
 
 def bernoulli(probability: Fraction, bits: RandomBits) -> bool:

@@ -19,6 +19,7 @@ from gmpy2 import mpq
 
 from attacklab.laws.enclosures import exp_bounds, log_bounds, normalised
 from attacklab.laws.law import Bounds
+from attacklab.random_bits import SeededBits
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.base2.precision import empirical_precision
 from mechanisms.exponential.exact import enclose_scaled_exp, exact_exponential
@@ -31,7 +32,7 @@ from mechanisms.laplace.exact_randomized_response import enclose_logistic
 from mechanisms.laplace.exact_snapping import exact_snapping
 from mechanisms.laplace.exponential_variates import decide_floor
 from mechanisms.local_sensitivity.constants import smoothing_steps, tail_threshold
-from mechanisms.randomness import RandomBits, SeededBits
+from mechanisms.randomness import RandomBits
 
 THIRD = Fraction(1, 3)
 

@@ -291,10 +291,12 @@ def test_an_excess_that_is_certain_refutes_a_claim_however_small_it_is() -> None
 def test_the_bounds_in_a_proof_are_rounded_outwards() -> None:
     """The advantage of randomized response at ratio 2 is 1/3, which is not a double."""
 
+    def one_of_three(bits: Any) -> int | None:
+        drawn = int(bits.take(2))
+        return drawn if drawn < 3 else None
+
     def sampler(truth: bool, bits: Any) -> bool:
-        while (drawn := bits.take(2)) == 3:
-            bits.restart()
-        return truth ^ (drawn == 2)
+        return truth ^ (bits.repeat(one_of_three) == 2)
 
     target = Target.dataset(lambda *_: [], epsilon=1.0).exact(sampler)
     finding = prove(target, NeighbouringPair(True, False, Relation.SUBSTITUTE))

@@ -181,15 +181,16 @@ class _Explorer:
         closer = target * _CALLED
         known = self._known.setdefault(closer, {})
 
-        def find(called: Callable[..., Any], its_arguments: tuple[Any, ...]) -> Found:
-            key = (called, *map(_argument_key, its_arguments))
+        def find(called: Callable[..., Any], its_arguments: tuple[Any, ...], repeated: bool) -> Found:
+            key = (called, repeated, *map(_argument_key, its_arguments))
             found = known.get(key)
             if found is None:
                 if key in self._sought:
                     call = f"{_name(called)} is called for its own law, at ({_shown(its_arguments)})"
                     raise LawError(f"{call}: recurse by a plain function call instead")
                 self._sought.add(key)
-                found = known[key] = self.explore(called, settled(its_arguments), closer)
+                found = self.explore(called, settled(its_arguments), closer)
+                known[key] = found = self._accepted(found) if repeated else found
                 self._sought.remove(key)
             return found
 
@@ -235,6 +236,20 @@ class _Explorer:
         if not self._sought:
             self._report(frontier, masses)
         return masses.found(target / _ROUNDING)
+
+    def _accepted(self, found: Found) -> Found:
+        """The law of a rejection loop, from that of its round."""
+        if None not in found.values:
+            return found
+        at = found.values.index(None)
+        kept = [i for i in range(len(found.values)) if i != at]
+        series = 1 / (1 - found.shares[at]) if kept else 0
+        shares = tuple(found.shares[i] * series for i in kept)
+        work: tuple[Any, ...] = ()
+        if found.work:
+            rounds = self._arithmetic.geometric(found.work[at])
+            work = tuple(self._arithmetic.product(rounds, found.work[i]) for i in kept)
+        return Found(tuple(found.values[i] for i in kept), shares, tuple(map(float, shares)), work)
 
     def _repeats(self, sampler: Callable[..., Any], outcome: Hashable) -> int:
         """How often to repeat a run that ended in this outcome."""

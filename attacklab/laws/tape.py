@@ -149,7 +149,7 @@ class Tape:
         self,
         path: Path,
         frontier: Frontier | None,
-        find: Callable[[Callable[..., Any], tuple[Any, ...]], Found],
+        find: Callable[[Callable[..., Any], tuple[Any, ...], bool], Found],
         limit: int,
         base: CodeType,
         rounds: int = 0,
@@ -203,11 +203,18 @@ class Tape:
         """Draw words of 64 bits, decided to the last bit."""
         return np.array([int(self.take(64)) for _ in range(count)], dtype=np.uint64)
 
+    def repeat(self, sampler: Callable[..., Any], *arguments: Any) -> Any:
+        """Draw from the law of a rejection loop whose round is `sampler`."""
+        return self._fork_on(sampler, arguments, True)
+
     def call(self, sampler: Callable[..., Any], *arguments: Any) -> Any:
         """Draw from the law of `sampler`."""
+        return self._fork_on(sampler, arguments, False)
+
+    def _fork_on(self, sampler: Callable[..., Any], arguments: tuple[Any, ...], repeated: bool) -> Any:
         self._note_draw()
         try:
-            found = self._find(sampler, arguments)
+            found = self._find(sampler, arguments, repeated)
         except LawError as error:
             self.stop(error)
         if not found.values:

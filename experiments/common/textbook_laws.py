@@ -24,7 +24,7 @@ from mechanisms.local_sensitivity.sample_aggregate.exact import prepare_sample_a
 from mechanisms.local_sensitivity.sample_aggregate.naive import naive_sample_aggregate
 from mechanisms.local_sensitivity.sum_over_count.exact import prepare_sum_over_count
 from mechanisms.local_sensitivity.sum_over_count.naive import naive_sum_over_count
-from mechanisms.randomness import RandomBits
+from mechanisms.randomness import REJECTED, RandomBits
 
 Statistic: TypeAlias = Callable[[NDArray[np.float64]], float]
 
@@ -197,6 +197,9 @@ def _rounded_choice(utilities: Sequence[Fraction], bits: RandomBits) -> int:
 
 
 def _below(bound: int, bits: RandomBits) -> int:
-    while (drawn := bits.take((bound - 1).bit_length())) >= bound:
-        bits.restart()
-    return drawn
+    return bits.repeat(_drawn_below, bound)
+
+
+def _drawn_below(bound: int, bits: RandomBits) -> int | None:
+    drawn = bits.take((bound - 1).bit_length())
+    return drawn if drawn < bound else REJECTED

@@ -10,9 +10,9 @@ from typing import Any, ParamSpec
 import numpy as np
 from numpy.typing import NDArray
 
+from attacklab.random_bits import SeededBits
 from attacklab.targets import Target
 from mechanisms.grid import Grid
-from mechanisms.randomness import SeededBits
 
 GRID = Grid(-2)
 """The public grid of exact additive mechanisms: a quarter."""

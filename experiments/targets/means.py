@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.neighbours import Relation
+from attacklab.random_bits import SeededBits
 from attacklab.targets import Target
 from experiments.targets.making import named
 from mechanisms.grid import Grid
@@ -26,7 +27,7 @@ from mechanisms.local_sensitivity.smooth import exact as exact_smooth
 from mechanisms.local_sensitivity.smooth import naive as naive_smooth
 from mechanisms.local_sensitivity.sum_over_count import exact as exact_quotient
 from mechanisms.local_sensitivity.sum_over_count import naive as naive_quotient
-from mechanisms.randomness import RandomBits, SeededBits
+from mechanisms.randomness import RandomBits
 
 AGE_GRID = Grid(-14)
 """The public grid of the exact means of ages, in years."""

@@ -31,7 +31,7 @@ from gmpy2 import mpq
 from numpy.typing import ArrayLike
 
 from mechanisms.exponential.levels import WIDEST_RANGE, LevelledUtilities
-from mechanisms.randomness import RandomBits
+from mechanisms.randomness import REJECTED, RandomBits
 from mechanisms.rounding import rounding
 
 _STEP = 64  # bits by which an enclosure is narrowed; also how much finer it is than the bits it is compared with
@@ -71,13 +71,13 @@ def exact_exponential(
     levelled = LevelledUtilities.of(
         utilities, epsilon=epsilon, sensitivity=sensitivity, monotone=monotone, utility_range=utility_range
     )
-    counts = tuple(levelled.counts().tolist())
-    while True:
-        level, rank = bits.call(propose, counts)
-        outcome = int(levelled.members(level)[rank])
-        if bits.call(bernoulli_scaled_exp, levelled.gap(outcome), level):
-            return outcome
-        bits.restart()
+    return bits.repeat(_kept_proposal, levelled, tuple(levelled.counts().tolist()))
+
+
+def _kept_proposal(levelled: LevelledUtilities, counts: tuple[int, ...], bits: RandomBits) -> int | None:
+    level, rank = bits.call(propose, counts)
+    outcome = int(levelled.members(level)[rank])
+    return outcome if bits.call(bernoulli_scaled_exp, levelled.gap(outcome), level) else REJECTED
 
 
 def propose(counts: tuple[int, ...], bits: RandomBits) -> tuple[int, int]:
@@ -92,16 +92,18 @@ def propose(counts: tuple[int, ...], bits: RandomBits) -> tuple[int, int]:
     """
     deepest = len(counts) - 1
     codewords = sum(count << (deepest - level) for level, count in enumerate(counts))
-    shortest = max((codewords - 1).bit_length() - deepest, 0)
-    while True:
-        word, first = bits.take(shortest), 0
-        for level, count in enumerate(counts):
-            if word - first < count:
-                return level, word - first
-            if word << (deepest - level) >= codewords:
-                break
-            word, first = 2 * word + bits.take(1), 2 * (first + count)
-        bits.restart()
+    return bits.repeat(_read_codeword, counts, codewords, max((codewords - 1).bit_length() - deepest, 0))
+
+
+def _read_codeword(counts: tuple[int, ...], codewords: int, shortest: int, bits: RandomBits) -> tuple[int, int] | None:
+    word, first = bits.take(shortest), 0
+    for level, count in enumerate(counts):
+        if word - first < count:
+            return level, word - first
+        if word << (len(counts) - 1 - level) >= codewords:
+            break
+        word, first = 2 * word + bits.take(1), 2 * (first + count)
+    return REJECTED
 
 
 def bernoulli_scaled_exp(gap: mpq, level: int, bits: RandomBits) -> bool:

@@ -35,7 +35,7 @@ from numpy.typing import ArrayLike, NDArray
 from mechanisms.exponential.exact import bernoulli_scaled_exp
 from mechanisms.exponential.levels import WIDEST_RANGE, LevelledUtilities
 from mechanisms.parameters import trial_count
-from mechanisms.randomness import RandomBits, TapedBits
+from mechanisms.randomness import RandomBits
 
 FILTER_ERROR = 2.0**-18
 """How far `half_power` may lie from the probability of acceptance."""
@@ -266,10 +266,14 @@ class _BeginningWith(RandomBits):
     """
 
     def __init__(self, value: int, length: int, source: RandomBits) -> None:
-        self._drawn = TapedBits(value, length)
+        self._value = value
+        self._left = length
         self._source = source
 
     def take(self, count: int) -> int:
         """Draw bits; see `RandomBits.take`."""
-        drawn = min(count, self._drawn.left)
-        return (self._drawn.take(drawn) << (count - drawn)) | self._source.take(count - drawn)
+        drawn = min(count, self._left)
+        self._left -= drawn
+        value = self._value >> self._left
+        self._value &= (1 << self._left) - 1
+        return (value << (count - drawn)) | self._source.take(count - drawn)

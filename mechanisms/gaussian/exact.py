@@ -19,7 +19,7 @@ from mechanisms.gaussian.privacy import discrete_gaussian_delta
 from mechanisms.grid import Grid
 from mechanisms.laplace.exact import discrete_laplace
 from mechanisms.parameters import positive_rational
-from mechanisms.randomness import RandomBits
+from mechanisms.randomness import REJECTED, RandomBits
 
 
 def discrete_gaussian(variance: Fraction, bits: RandomBits) -> int:
@@ -36,12 +36,13 @@ def discrete_gaussian(variance: Fraction, bits: RandomBits) -> int:
         ValueError: `variance` is not above 0.
     """
     variance = positive_rational("variance", variance)
-    scale = Fraction(math.isqrt(math.floor(variance)) + 1)
-    while True:
-        proposed = bits.call(discrete_laplace, scale)
-        if bits.call(bernoulli_exp, (abs(proposed) - variance / scale) ** 2 / (2 * variance)):
-            return proposed
-        bits.restart()
+    return bits.repeat(_kept_proposal, variance, Fraction(math.isqrt(math.floor(variance)) + 1))
+
+
+def _kept_proposal(variance: Fraction, scale: Fraction, bits: RandomBits) -> int | None:
+    proposed = bits.call(discrete_laplace, scale)
+    is_kept = bits.call(bernoulli_exp, (abs(proposed) - variance / scale) ** 2 / (2 * variance))
+    return proposed if is_kept else REJECTED
 
 
 def exact_discrete_gaussian(

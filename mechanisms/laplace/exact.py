@@ -16,7 +16,7 @@ from fractions import Fraction
 from mechanisms.coins import bernoulli, bernoulli_exp, uniform_below
 from mechanisms.grid import Grid
 from mechanisms.parameters import positive_rational
-from mechanisms.randomness import RandomBits
+from mechanisms.randomness import REJECTED, RandomBits
 
 INTEGER_LIMIT = 1 << 61
 """The largest noisy integer, for one draw and for many: far beyond any count, and safe in 64 bits."""
@@ -36,18 +36,24 @@ def discrete_laplace(scale: Fraction, bits: RandomBits) -> int:
         ValueError: `scale` is not above 0.
     """
     scale = positive_rational("scale", scale)
-    t, s = scale.numerator, scale.denominator
-    while True:
-        u = bits.call(uniform_below, t)
-        if bits.call(bernoulli_exp, Fraction(u, t)):
-            v = 0
-            while bits.call(bernoulli_exp, Fraction(1)):
-                v += 1
-            magnitude = (u + t * v) // s
-            negative = bits.take(1) == 1
-            if magnitude > 0 or not negative:
-                return -magnitude if negative else magnitude
-        bits.restart()
+    return bits.repeat(_signed_laplace, scale.numerator, scale.denominator)
+
+
+def _signed_laplace(t: int, s: int, bits: RandomBits) -> int | None:
+    u = bits.call(uniform_below, t)
+    if not bits.call(bernoulli_exp, Fraction(u, t)):
+        return REJECTED
+    v = 0
+    while bits.call(bernoulli_exp, Fraction(1)):
+        v += 1
+    return _signed((u + t * v) // s, bits)
+
+
+def _signed(magnitude: int, bits: RandomBits) -> int | None:
+    """Give a magnitude a fair sign; −0 is rejected."""
+    if bits.take(1) == 0:
+        return magnitude
+    return -magnitude if magnitude > 0 else REJECTED
 
 
 def clamp_integer(answer: int) -> int:
@@ -85,14 +91,14 @@ def two_sided_geometric(ratio: float | Fraction, bits: RandomBits) -> int:
     ratio = positive_rational("ratio", ratio)
     if ratio >= 1:
         raise ValueError(f"ratio must lie in (0, 1), not {ratio}")
-    while True:
-        magnitude = 0
-        while bits.call(bernoulli, ratio):
-            magnitude += 1
-        negative = bits.take(1) == 1
-        if magnitude > 0 or not negative:
-            return -magnitude if negative else magnitude
-        bits.restart()
+    return bits.repeat(_signed_geometric, ratio)
+
+
+def _signed_geometric(ratio: Fraction, bits: RandomBits) -> int | None:
+    magnitude = 0
+    while bits.call(bernoulli, ratio):
+        magnitude += 1
+    return _signed(magnitude, bits)
 
 
 def discrete_scale(epsilon: float | Fraction, sensitivity: float | Fraction, grid: Grid) -> Fraction:

@@ -40,7 +40,7 @@ def exact_exponential_noisy_max(
     """Permute and flip: go through the outcomes in random order until a coin Bernoulli(e^(−γ)) comes up.
 
     γ = ε·(max u − u)/(2Δu), and twice that if utilities are monotone. The coin of the best outcome always comes
-    up. There is nothing to restart: each round leaves one outcome fewer.
+    up. No round is repeated: each leaves one outcome fewer.
 
     Args:
         utilities: one utility an outcome; larger is better. Floats stand for the rationals that they are.

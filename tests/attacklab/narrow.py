@@ -9,10 +9,10 @@ import ml_dtypes
 import numpy as np
 
 from attacklab.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, Format
+from attacklab.random_bits import SeededBits
 from attacklab.targets import Target
 from mechanisms.grid import Grid
 from mechanisms.laplace.exact_rounded import exact_rounded_laplace_fast
-from mechanisms.randomness import SeededBits
 
 TYPES: dict[Format, Any] = {
     BINARY64: np.float64,

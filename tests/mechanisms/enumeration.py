@@ -21,10 +21,6 @@ class _Fork(Exception):
     """A run needs a choice that its path does not make; holds the choices and their probabilities."""
 
 
-class _Restart(Exception):
-    """A run came back to the state in which it began."""
-
-
 class _Path(RandomBits):
     def __init__(self, choices: list[Any], law_of: Callable[..., Law]) -> None:
         self._choices = iter(choices)
@@ -41,35 +37,41 @@ class _Path(RandomBits):
     def call(self, sampler: Callable[..., Any], *arguments: object) -> Any:
         return self._choose(lambda: self._law_of(sampler, *arguments))
 
-    def restart(self) -> None:
-        raise _Restart
+    def repeat(self, sampler: Callable[..., Any], *arguments: object) -> Any:
+        return self._choose(lambda: _accepted(self._law_of(sampler, *arguments)))
 
 
 def law_of(sampler: Callable[..., Hashable], *arguments: object, smallest: Fraction = Fraction(0)) -> Law:
     """Find the law of `sampler(*arguments, bits)`, dropping every branch less probable than `smallest`.
 
-    At 0 the law is exact, and the sampler must end or restart after finitely many bits. Rejected mass is redistributed
-    in proportion (the run began anew); dropped mass stays missing, so that each probability is a lower bound and 1
+    At 0 the law is exact, and the sampler must end after finitely many bits, but for loops by `repeat`, whose rejected
+    mass is redistributed in proportion. Dropped mass stays missing, so that each probability is a lower bound and 1
     minus their sum bounds what any of them lacks.
     """
 
     @cache
     def known_law(sampler: Callable[..., Hashable], *arguments: object) -> Law:
         finished: defaultdict[Any, Fraction] = defaultdict(Fraction)
-        rejected = Fraction(0)
         pending: list[tuple[list[Any], Fraction]] = [([], Fraction(1))]
         while pending:
             choices, mass = pending.pop()
             try:
                 finished[sampler(*arguments, _Path(choices, known_law))] += mass
-            except _Restart:
-                rejected += mass
             except _Fork as fork:
                 pending.extend(
                     ([*choices, choice], mass * share)
                     for choice, share in fork.args[0].items()
                     if mass * share >= smallest
                 )
-        return {outcome: mass / (1 - rejected) for outcome, mass in finished.items()}
+        return dict(finished)
 
     return known_law(sampler, *arguments)
+
+
+def _accepted(round_law: Law) -> Law:
+    """The law of a rejection loop: rejected mass goes to the other outcomes in proportion."""
+    return {
+        outcome: mass / (1 - round_law.get(None, Fraction(0)))
+        for outcome, mass in round_law.items()
+        if outcome is not None
+    }

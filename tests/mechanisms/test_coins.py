@@ -10,8 +10,9 @@ import gmpy2
 import numpy as np
 import pytest
 
+from attacklab.random_bits import SeededBits, SystemBits, TapedBits, TapeEnded
 from mechanisms.coins import bernoulli, bernoulli_exp, uniform_below
-from mechanisms.randomness import RandomBits, SeededBits, SystemBits, TapedBits, TapeEnded
+from mechanisms.randomness import RandomBits
 
 
 def outcomes_over_all_tapes(sampler: Callable[[RandomBits], object], length: int) -> Counter[object]:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.randomness import RandomBits, SeededBits
+from attacklab.random_bits import SeededBits
+from mechanisms.randomness import RandomBits
 
 
 class Endless(RandomBits):

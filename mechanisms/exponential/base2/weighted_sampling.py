@@ -21,7 +21,7 @@ from typing import Protocol
 from gmpy2 import mpz
 
 from mechanisms.coins import uniform_below
-from mechanisms.randomness import RandomBits
+from mechanisms.randomness import REJECTED, RandomBits
 
 
 class Weights(Protocol):
@@ -70,26 +70,28 @@ def sample_by_bisection(weights: Weights, bits: RandomBits) -> int:
 
     The range's lower end only ever rises, so one pass over the running sums serves all the bits.
     """
-    total = weights.total
-    while True:
-        low, width = mpz(0), mpz(1) << (total - 1).bit_length()
-        for index, end in enumerate(accumulate(weights)):
-            while low < end:
-                if low + width <= end:
-                    return index
-                width >>= 1
-                if bits.take(1):
-                    low += width
-            if low >= total:
-                break
-        bits.restart()
+    return bits.repeat(_bisected, weights)
+
+
+def _bisected(weights: Weights, bits: RandomBits) -> int | None:
+    low, width = mpz(0), mpz(1) << (weights.total - 1).bit_length()
+    for index, end in enumerate(accumulate(weights)):
+        while low < end:
+            if low + width <= end:
+                return index
+            width >>= 1
+            if bits.take(1):
+                low += width
+        if low >= weights.total:
+            break
+    return REJECTED
 
 
 def sample_by_rejection_rounds(weights: Weights, bits: RandomBits, *, rounds: int) -> int:
     """Draw at least `rounds` times and keep the first draw below the total (Algorithm 4).
 
-    `partial(sample_by_rejection_rounds, rounds=…)` is a `Sampler`. Only a round beyond the minimum starts from a
-    state that a round before it started from; `uniform_below` restarts there.
+    `partial(sample_by_rejection_rounds, rounds=…)` is a `Sampler`. Only the rounds beyond the
+    minimum are alike, so only these are drawn by `uniform_below`.
 
     Raises:
         ValueError: `rounds` is less than 1.

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import Attack, Scenario
+from attacklab.random_bits import SeededBits
 from attacklab.targets import Outputs, Target
-from mechanisms.randomness import SeededBits
 
 Release: TypeAlias = Callable[..., Any]
 

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from attacklab.attacks import Attack
 from attacklab.findings import Finding, Verdict
+from attacklab.random_bits import SeededBits
 from attacklab.referee import audit
 from attacklab.targets import Target
 from mechanisms.grid import Grid
 from mechanisms.local_sensitivity.domain import Domain
 from mechanisms.local_sensitivity.sum_over_count.exact import prepare_sum_over_count
 from mechanisms.local_sensitivity.sum_over_count.naive import naive_sum_over_count
-from mechanisms.randomness import SeededBits
 
 BOUNDS = (0.0, 100.0)
 

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from attacklab.attacks.generator_state import GeneratorState, known_outputs, recover_mt19937
 from attacklab.attacks.samplers.mersenne_twister import WORDS, StateNotFound, recover_state
 from attacklab.findings import Finding, Verdict
+from attacklab.random_bits import SeededBits
 from attacklab.referee import audit
 from attacklab.targets import Target
 from mechanisms.grid import Grid
 from mechanisms.laplace.exact_fast import exact_discrete_laplace_fast
-from mechanisms.randomness import SeededBits
 
 
 def words_of(generator: np.random.RandomState, count: int) -> NDArray[np.uint32]:

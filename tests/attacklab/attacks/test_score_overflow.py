@@ -11,13 +11,13 @@ import pytest
 
 from attacklab.attacks.score_overflow import ScoreOverflow
 from attacklab.findings import Finding, Verdict
+from attacklab.random_bits import SeededBits
 from attacklab.referee import audit
 from attacklab.targets import Target
 from mechanisms.exponential.exact_fast import exact_exponential_fast
 from mechanisms.exponential.naive import naive_exponential, naive_exponential_stabilised
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max
 from mechanisms.noisy_max.naive import naive_laplace_noisy_max
-from mechanisms.randomness import SeededBits
 from tests.attacklab.attacks.making import Release, exactly, scenarios_of, selection_of
 
 STEP, WEIGHTS, DIFFERENCES, DOUBLES = range(4)

@@ -16,11 +16,11 @@ from attacklab.attacks.common.datasets import ends, on_path
 from attacklab.attacks.sum_sensitivity import SumSensitivity, steepest_step
 from attacklab.findings import Finding, Verdict
 from attacklab.neighbours import Relation
+from attacklab.random_bits import SeededBits
 from attacklab.referee import audit
 from attacklab.targets import Target
 from mechanisms.grid import Grid
 from mechanisms.laplace.naive import naive_laplace_numpy
-from mechanisms.randomness import SeededBits
 from mechanisms.summation.bounds import Bounds
 from mechanisms.summation.exact_fast import exact_bounded_mean_fast, exact_bounded_sum_fast
 from mechanisms.summation.naive import (

@@ -15,6 +15,7 @@ from attacklab.attacks.low_bit_laplace import LowBitLaplace
 from attacklab.claims import ZeroConcentrated
 from attacklab.findings import Verdict
 from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.random_bits import SeededBits
 from attacklab.search import Witness, search
 from attacklab.search.variations import changed, simplified
 from attacklab.strategies import drawn, neighbouring_pairs, pairs_of_utilities
@@ -23,7 +24,6 @@ from mechanisms.exponential.naive import naive_exponential
 from mechanisms.grid import Grid
 from mechanisms.laplace.exact_fast import exact_discrete_laplace_fast
 from mechanisms.laplace.naive import naive_laplace_numpy
-from mechanisms.randomness import SeededBits
 
 LAPLACE = Target.noise(partial(naive_laplace_numpy, epsilon=1.0), epsilon=1.0)
 BOUNDS = (0.0, 10.0)

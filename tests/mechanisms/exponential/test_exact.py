@@ -15,13 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attacklab.laws import Limits, enumerate_law
+from attacklab.random_bits import SeededBits, TapedBits
 from mechanisms.exponential.exact import (
     bernoulli_scaled_exp,
     enclose_scaled_exp,
     exact_exponential,
     propose,
 )
-from mechanisms.randomness import RandomBits, SeededBits, TapedBits
+from mechanisms.randomness import RandomBits
 
 DIGITS = Context(prec=80, Emin=-(10**18) + 1, Emax=10**18 - 1)
 TO_THE_60TH = Fraction(1, 2**60)

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from attacklab.random_bits import SeededBits, SystemBits, TapedBits
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.base2.weighted_sampling import (
     Sampler,
@@ -24,7 +25,6 @@ from mechanisms.exponential.base2.weighted_sampling import (
     sample_by_rejection_rounds,
 )
 from mechanisms.exponential.exact_base2 import LevelWeights, exact_exponential_base2
-from mechanisms.randomness import SeededBits, SystemBits, TapedBits
 from tests.mechanisms.enumeration import Law, law_of
 
 HALF = BaseTwoEta(1, 1)
@@ -201,7 +201,7 @@ from pathlib import Path
 import numpy as np
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.exact_base2 import exact_exponential_base2
-from mechanisms.randomness import SystemBits
+from attacklab.random_bits import SystemBits
 exact_exponential_base2(np.arange(75_000), SystemBits(), eta=BaseTwoEta(155, 8), utility_range=(0, 75_000))
 print(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
 """

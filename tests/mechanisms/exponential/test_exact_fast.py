@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import chisquare
 
+from attacklab.random_bits import SeededBits, TapedBits
 from mechanisms.exponential import exact_fast
 from mechanisms.exponential.exact import exact_exponential
 from mechanisms.exponential.exact_fast import FILTER_ERROR, LevelSampler, exact_exponential_fast, half_power
 from mechanisms.exponential.levels import LevelledUtilities
-from mechanisms.randomness import RandomBits, SeededBits, TapedBits
+from mechanisms.randomness import REJECTED, RandomBits
 
 RNG = np.random.default_rng(11)
 STEEP = np.arange(100, dtype=np.float64)
@@ -78,7 +79,12 @@ class WordByWord(RandomBits):
         self._further = SeededBits(np.random.default_rng([seed, 1]))
         self._word: TapedBits | None = None
 
-    def restart(self) -> None:
+    def repeat(self, sampler: Callable[..., Any], *arguments: object) -> Any:
+        while (outcome := sampler(*arguments, self)) is REJECTED:
+            self.next_word()
+        return outcome
+
+    def next_word(self) -> None:
         self._word = None
 
     def take(self, count: int) -> int:
@@ -109,7 +115,7 @@ def assert_paths_agree(
         bits = WordByWord(recorded, seed + begin)
         for selected in fast.tolist():
             assert exact_exponential(utilities, bits, **parameters) == selected
-            bits.restart()
+            bits.next_word()
         further += recorded.taken
     return further
 

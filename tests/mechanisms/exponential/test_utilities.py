@@ -12,8 +12,8 @@ from gmpy2 import mpq
 from hypothesis import given
 from hypothesis import strategies as st
 
+from attacklab.random_bits import TapedBits
 from mechanisms.exponential.utilities import UtilityScale, round_at_random
-from mechanisms.randomness import TapedBits
 from tests.mechanisms.enumeration import law_of
 
 

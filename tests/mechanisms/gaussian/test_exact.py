@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 from gmpy2 import mpfr, mpq
 
+from attacklab.random_bits import SeededBits
 from mechanisms.gaussian.exact import discrete_gaussian, exact_discrete_gaussian, exact_discrete_gaussian_delta
 from mechanisms.gaussian.exact_fast import discrete_gaussian_by_inversion, exact_discrete_gaussian_fast
 from mechanisms.gaussian.exact_rounded import exact_rounded_gaussian, exact_rounded_gaussian_fast, rounded_normal
 from mechanisms.gaussian.privacy import gaussian_delta
 from mechanisms.grid import Grid
-from mechanisms.randomness import RandomBits, SeededBits
+from mechanisms.randomness import RandomBits
 from tests.mechanisms.enumeration import law_of
 
 RELEASES = [exact_discrete_gaussian, exact_rounded_gaussian]

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 from gmpy2 import mpq
 
+from attacklab.random_bits import SeededBits
 from mechanisms.certified import CHUNK
 from mechanisms.gaussian import inversion
 from mechanisms.gaussian.exact_fast import discrete_gaussian_by_inversion, exact_discrete_gaussian_fast
 from mechanisms.gaussian.exact_rounded import exact_rounded_gaussian, exact_rounded_gaussian_fast, rounded_normal
 from mechanisms.gaussian.law import SUMMED_UP_TO, discrete_tail, normal_tail
 from mechanisms.grid import Grid
-from mechanisms.randomness import RandomBits, SeededBits
+from mechanisms.randomness import RandomBits
 from tests.mechanisms.words import GivenWords, RecordedWords, WordACall
 
 ROUNDED = [

@@ -11,6 +11,7 @@ import gmpy2
 import numpy as np
 import pytest
 
+from attacklab.random_bits import SeededBits
 from mechanisms.grid import Grid
 from mechanisms.laplace.exact import (
     discrete_laplace,
@@ -19,7 +20,7 @@ from mechanisms.laplace.exact import (
     two_sided_geometric,
 )
 from mechanisms.laplace.exact_fast import discrete_laplace_by_inversion
-from mechanisms.randomness import RandomBits, SeededBits
+from mechanisms.randomness import RandomBits
 from tests.mechanisms.enumeration import law_of
 
 CLOSE = 1e-13

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from attacklab.random_bits import SeededBits
 from mechanisms import certified
 from mechanisms.certified import CHUNK
 from mechanisms.grid import Grid
@@ -17,7 +18,7 @@ from mechanisms.laplace.exact import discrete_scale
 from mechanisms.laplace.exact_fast import discrete_laplace_by_inversion, exact_discrete_laplace_fast
 from mechanisms.laplace.exact_randomized_response import enclose_logistic
 from mechanisms.laplace.exact_rounded import exact_rounded_laplace, exact_rounded_laplace_fast
-from mechanisms.randomness import RandomBits, SeededBits
+from mechanisms.randomness import RandomBits
 from tests.mechanisms.words import Endless, GivenWords, RecordedWords, WordACall
 
 MANY = [20_000, pytest.param(1_000_000, marks=pytest.mark.slow)]

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from attacklab.laws import advantage, enumerate_law
+from attacklab.random_bits import SeededBits, TapedBits
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.laplace.exact_geometric import FixedWorkNoise, exact_two_sided_geometric
-from mechanisms.randomness import RandomBits, SeededBits, TapedBits
+from mechanisms.randomness import RandomBits
 
 ETAS = [BaseTwoEta(1, 1), BaseTwoEta(5, 3), BaseTwoEta(3, 2, 2), BaseTwoEta(255, 8), BaseTwoEta(1, 8)]
 ONE = BaseTwoEta(1, 1)

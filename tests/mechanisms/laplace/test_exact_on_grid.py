@@ -8,9 +8,9 @@ from functools import partial
 
 import pytest
 
+from attacklab.random_bits import TapedBits
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.laplace.exact_on_grid import exact_laplace_on_grid
-from mechanisms.randomness import TapedBits
 from tests.mechanisms.enumeration import law_of
 
 HALF = BaseTwoEta(1, 1)

@@ -9,6 +9,7 @@ import gmpy2
 import numpy as np
 import pytest
 
+from attacklab.random_bits import SeededBits, TapedBits
 from mechanisms.laplace.exact_randomized_response import (
     enclose_logistic,
     exact_randomized_response,
@@ -16,7 +17,6 @@ from mechanisms.laplace.exact_randomized_response import (
     randomized_response,
 )
 from mechanisms.laplace.naive_randomized_response import naive_randomized_response
-from mechanisms.randomness import SeededBits, TapedBits
 from tests.mechanisms.enumeration import law_of
 
 

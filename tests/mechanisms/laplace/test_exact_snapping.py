@@ -10,8 +10,8 @@ import gmpy2
 import numpy as np
 import pytest
 
+from attacklab.random_bits import SeededBits, TapedBits
 from mechanisms.laplace.exact_snapping import Snapping, exact_snapping, uniform_float
-from mechanisms.randomness import SeededBits, TapedBits
 
 LEAST_NORMAL, ONE = 1 << 52, int(np.float64(1).view(np.int64))
 PRECISE = gmpy2.context(precision=200)

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from attacklab.random_bits import SeededBits, TapedBits, TapeEnded
 from mechanisms import certified
 from mechanisms.laplace.exponential_variates import FloorFilter, _minus_log, decide_floor, floor_of_exponential
-from mechanisms.randomness import SeededBits, TapedBits, TapeEnded
 from tests.mechanisms.enumeration import law_of
 
 PRECISE = gmpy2.context(precision=400)

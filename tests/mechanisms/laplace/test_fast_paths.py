@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from attacklab.random_bits import SeededBits
 from mechanisms.grid import Grid
 from mechanisms.laplace.exact_fast import discrete_laplace_many, exact_discrete_laplace_fast, noisy_integers
 from mechanisms.laplace.exact_rounded import exact_rounded_laplace_fast, rounded_laplace
-from mechanisms.randomness import SeededBits
 from tests.mechanisms.enumeration import law_of
 
 

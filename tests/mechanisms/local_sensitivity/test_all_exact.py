@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from attacklab.random_bits import SeededBits
 from mechanisms.grid import Grid
 from mechanisms.local_sensitivity.domain import Domain
 from mechanisms.local_sensitivity.ptr.exact import exact_ptr_mean, prepare_ptr_mean
@@ -17,7 +18,6 @@ from mechanisms.local_sensitivity.sample_aggregate.exact import (
 )
 from mechanisms.local_sensitivity.smooth.exact import exact_smooth_mean, prepare_smooth_mean
 from mechanisms.local_sensitivity.sum_over_count.exact import exact_sum_over_count, prepare_sum_over_count
-from mechanisms.randomness import SeededBits
 
 TINY = Domain(0, 2, Grid(0))
 AGES = Domain(0, 100, Grid(-14))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from attacklab.random_bits import SeededBits
 from mechanisms.certified import CHUNK
 from mechanisms.grid import Grid
 from mechanisms.laplace.exact_fast import discrete_laplace_by_inversion
@@ -18,7 +19,7 @@ from mechanisms.local_sensitivity.release import Release
 from mechanisms.local_sensitivity.sample_aggregate.exact import SampleAggregate, prepare_sample_aggregate
 from mechanisms.local_sensitivity.smooth.exact import SmoothMean, prepare_smooth_mean
 from mechanisms.local_sensitivity.sum_over_count.exact import SumOverCount, prepare_sum_over_count
-from mechanisms.randomness import RandomBits, SeededBits
+from mechanisms.randomness import RandomBits
 from tests.mechanisms.local_sensitivity.noise import NoiseNeeded, ScriptedNoise
 from tests.mechanisms.words import Endless, GivenWords, RecordedWords, WordACall
 

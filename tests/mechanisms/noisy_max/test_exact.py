@@ -11,9 +11,9 @@ from itertools import combinations, permutations, product
 import numpy as np
 import pytest
 
+from attacklab.random_bits import SeededBits, TapedBits
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_gumbel_noisy_max, exact_laplace_noisy_max
 from mechanisms.noisy_max.naive import naive_exponential_noisy_max
-from mechanisms.randomness import SeededBits, TapedBits
 from tests.mechanisms.enumeration import Law, law_of
 
 UNDECIDED = "undecided"

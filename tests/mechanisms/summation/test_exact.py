@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from attacklab.random_bits import SeededBits
 from mechanisms.grid import Grid
 from mechanisms.laplace.exact import discrete_laplace
-from mechanisms.randomness import SeededBits
 from mechanisms.summation.bounds import Bounds
 from mechanisms.summation.exact import exact_bounded_mean, exact_bounded_sum
 

@@ -11,6 +11,7 @@ from itertools import accumulate, product
 import numpy as np
 import pytest
 
+from attacklab.random_bits import SeededBits, TapedBits, TapeEnded
 from mechanisms.exponential.base2.weighted_sampling import (
     IntegerWeights,
     Sampler,
@@ -18,7 +19,7 @@ from mechanisms.exponential.base2.weighted_sampling import (
     sample_by_rejection,
     sample_by_rejection_rounds,
 )
-from mechanisms.randomness import RandomBits, SeededBits, TapedBits, TapeEnded
+from mechanisms.randomness import RandomBits
 from tests.mechanisms.enumeration import law_of
 
 TWO_ROUNDS = partial(sample_by_rejection_rounds, rounds=2)

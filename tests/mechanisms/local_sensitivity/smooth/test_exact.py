@@ -9,10 +9,10 @@ from functools import partial
 import numpy as np
 import pytest
 
+from attacklab.random_bits import SeededBits
 from mechanisms.grid import Grid
 from mechanisms.local_sensitivity.domain import Domain
 from mechanisms.local_sensitivity.smooth.exact import prepare_smooth_mean, smooth_sensitivity
-from mechanisms.randomness import SeededBits
 from tests.mechanisms.local_sensitivity.noise import (
     hockey_stick,
     neighbouring_laws,
