@@ -11,6 +11,6 @@ collect_ignore = ["sample_project"]  # it is a project of its own, which test_py
 settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=True)
 settings.load_profile("repeatable")
 
-# In continuous integration pytest prints its summary whole. Tests that run pytest read what a person sees at a terminal.
+# In continuous integration pytest prints its summary whole; tests that run pytest read what a person sees.
 for _name in ("CI", "BUILD_NUMBER"):
     os.environ.pop(_name, None)
