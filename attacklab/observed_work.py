@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from attacklab.errors import UsageError
 from attacklab.neighbours import NeighbouringPair
+from attacklab.random_bits import RandomBits
 from attacklab.targets import Kind, Outputs, Target
 
 Outcome = TypeVar("Outcome")
@@ -37,8 +38,8 @@ _WORD = 64
 _POOL_BYTES = 128
 
 
-class CountedBits:
-    """A source of random bits that counts the bits taken; it has the methods that samplers call.
+class CountedBits(RandomBits):
+    """A source of random bits that counts the bits taken; see `RandomBits`.
 
     Args:
         rng: where the bits come from.
@@ -65,17 +66,6 @@ class CountedBits:
         self._pooled -= count
         drawn, self._pool = divmod(self._pool, 1 << self._pooled)
         return drawn
-
-    def words(self, count: int) -> NDArray[np.uint64]:
-        """Draw `count` words of 64 bits."""
-        return np.array([self.take(_WORD) for _ in range(count)], dtype=np.uint64)
-
-    def restart(self) -> None:
-        """Accept a sampler's word that it is back in the state in which it was called; only proofs use it."""
-
-    def call(self, sampler: Callable[..., Outcome], *arguments: object) -> Outcome:
-        """Run `sampler(*arguments, self)`."""
-        return sampler(*arguments, self)
 
 
 def with_bits_taken(target: Target) -> Target:

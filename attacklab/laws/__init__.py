@@ -8,19 +8,17 @@ a pair of certified bounds, which are equal if the laws are closed. `certify` de
 
     >>> from fractions import Fraction
     >>> def below_three(bits):
-    ...     while True:
-    ...         drawn = bits.take(2)
-    ...         if drawn < 3:
-    ...             return int(drawn)
-    ...         bits.restart()
-    >>> law = enumerate_law(below_three)
+    ...     drawn = bits.take(2)
+    ...     return drawn if drawn < 3 else None
+    >>> law = enumerate_law(lambda bits: bits.repeat(below_three))
     >>> law, law.mass(0) == Fraction(1, 3)
     (Law(3 outcomes, 0 unresolved), True)
     >>> advantage(law, Law({0: Fraction(1, 2), 1: Fraction(1, 2)})).upper
     mpq(1,3)
 
 Source: Knuth and Yao 1976, 'The complexity of nonuniform random number generation' (the tree of a sampler's random bits
-and its leaves). Rejection loops are closed by summing their geometric series.
+and its leaves). Rejection loops are closed by summing their geometric
+series.
 """
 
 from attacklab.laws.certificates import Certificate, Decision, certify
@@ -38,13 +36,16 @@ from attacklab.laws.divergences import (
 from attacklab.laws.enclosures import exp_bounds, log_bounds, normalised
 from attacklab.laws.enumeration import Limits, Progress, enumerate_law
 from attacklab.laws.errors import (
+    ForeignCall,
     LawError,
+    LooksAtDraws,
     MassExceedsOne,
-    MisplacedRestart,
     NeverEnds,
     NotDeterministic,
+    OpaqueOutcome,
+    OpaqueState,
     SamplerFailed,
-    UnhashableOutcome,
+    StateChanged,
     UnwritableOutcome,
 )
 from attacklab.laws.gaussian import LeastMu, smallest_mu
@@ -58,21 +59,24 @@ __all__ = [
     "Certificate",
     "Decision",
     "Divergence",
+    "ForeignCall",
     "Law",
     "LawError",
     "LeastMu",
     "LeastRho",
     "Limits",
+    "LooksAtDraws",
     "MassExceedsOne",
-    "MisplacedRestart",
     "Need",
     "NeverEnds",
     "NotDeterministic",
     "NotMonotone",
+    "OpaqueOutcome",
+    "OpaqueState",
     "Progress",
     "Ruling",
     "SamplerFailed",
-    "UnhashableOutcome",
+    "StateChanged",
     "UnwritableOutcome",
     "advantage",
     "certify",

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from typing import Literal
 
 from attacklab.laws.series import Series, SeriesArithmetic
-from attacklab.laws.tape import Restarted, Tape
+from attacklab.laws.tape import Tape
 
 Counted = Literal["bits", "calls"]
 
@@ -25,20 +25,16 @@ class Work:
         self._terms: dict[Hashable, dict[int, int]] = {}
 
     def add(self, outcome: Hashable, tape: Tape) -> None:
-        """Add a run that ended in `outcome`, or in a restart."""
+        """Add a run that ended in `outcome`."""
         done = self._arithmetic.one
         for found, branch in tape.called:
             done = self._arithmetic.times(done, found.work[branch])
-        own = tape.bits if self._counted == "bits" else len(tape.called)
+        own = tape.bits if self._counted == "bits" else tape.calls
         numerator, denominator = tape.coins.numerator, tape.coins.denominator
         terms = self._terms.setdefault(outcome, {})
         for power, coefficient in done.terms.items():
             terms[power + own] = terms.get(power + own, 0) + int(coefficient * numerator // denominator)
 
     def series(self, outcomes: list[Hashable]) -> tuple[Series, ...]:
-        """The masses by work of each of the outcomes; the work of rejected rounds is included."""
-        found = [Series.of(self._terms[outcome]) for outcome in outcomes]
-        if Restarted in self._terms:
-            rounds = self._arithmetic.geometric(Series.of(self._terms[Restarted]))
-            found = [self._arithmetic.product(rounds, series) for series in found]
-        return tuple(found)
+        """The masses by work of each of the outcomes."""
+        return tuple(Series.of(self._terms[outcome]) for outcome in outcomes)

@@ -2,52 +2,50 @@
 
 from __future__ import annotations
 
+import math
+import random
+import time
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
+import numpy as np
 from gmpy2 import mpq
 
 from attacklab.errors import UsageError, UsageTypeError
+from attacklab.laws import foreign_calls
 from attacklab.laws.counted_work import Counted, Work
-from attacklab.laws.errors import (
-    LawError,
-    MisplacedRestart,
-    NeverEnds,
-    NotDeterministic,
-    SamplerFailed,
-    UnhashableOutcome,
-)
+from attacklab.laws.errors import LawError, NeverEnds, OpaqueOutcome, OpaqueState, SamplerFailed, StateChanged
 from attacklab.laws.law import Law
-from attacklab.laws.outcomes import canonical
+from attacklab.laws.outcomes import tag
+from attacklab.laws.replay import Replays
 from attacklab.laws.series import SeriesArithmetic
-from attacklab.laws.tape import Found, Frontier, Path, PutAside, Restarted, Span, Stop, Tape, after
-from attacklab.laws.uniform import UniformInteger, settled
+from attacklab.laws.state import Opaque, State, function_key
+from attacklab.laws.tape import Find, Found, Frontier, Leaf, Path, PutAside, Span, Stop, Tape
+from attacklab.laws.uniform import is_undecided, settled
 
 #: Laws of called samplers are resolved this much more closely, so that they add little to the caller's unresolved mass.
 _CALLED = Fraction(1, 1 << 16)
 
-#: How often the first run of every sampler is repeated, to check that it does the same again.
-_REPEATS = 8
-
-#: Later runs are repeated once if their number is a multiple of this.
-_REPEATED = 16
-
-#: The first accepted rounds are repeated after this many rejected ones, to check that a restart changes nothing.
-_REJECTED = 16
-
-#: How many accepted rounds are repeated so.
-_ACCEPTED = 2
-
 #: Progress is reported whenever this many runs are done.
-_REPORTED = 1024
+_REPORTED = 256
 
 #: Masses of a law that is not closed are rounded down to multiples of the target over this: more digits gain nothing.
 _ROUNDING = 1 << 64
 
 #: The search ends when the runs left can resolve no more than this share of the target.
 _IMMATERIAL = 1 / 16
+
+#: After so many runs, and again after as many, the search ends if at the present pace it cannot reach its target.
+_PACED = 4096
+
+#: How many leaves are kept of each value, for callers to play.
+_LEAVES = 3
+
+#: How many leaves of a law are kept to be played again at the end.
+_KEPT = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +55,12 @@ class Limits:
     Args:
         unresolved: it ends when no more mass than this is left; 0 to go on until the law is closed. Laws of called
             samplers are resolved 2^16 times as closely.
-        runs: the most runs, including those for the laws of called samplers.
+        runs: the most runs. The laws of called samplers have as many for themselves, and each at most half of what
+            is left of these.
         draws: the most takes and calls in one run.
         tapes: the most waiting runs, and the most values of an outcome that is a uniform integer. If more runs wait,
             the lighter half of them is given up.
+        seconds: how long it may take. A single run is not interrupted.
 
     Raises:
         ValueError: `unresolved` is outside [0, 1), or another limit is less than 1.
@@ -70,6 +70,7 @@ class Limits:
     runs: int = 1_000_000
     draws: int = 100_000
     tapes: int = 1_000_000
+    seconds: float = math.inf
 
     def __post_init__(self) -> None:
         if not 0 <= self.unresolved < 1:
@@ -77,6 +78,8 @@ class Limits:
         for name in ("runs", "draws", "tapes"):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name} must be at least 1, not {getattr(self, name)}")
+        if not self.seconds > 0:
+            raise UsageError(f"seconds must be more than 0, not {self.seconds}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +91,14 @@ class Progress:
         laws: the laws found so far.
         tapes: the waiting runs, for the law now sought.
         unresolved: the mass still unresolved, for the law now sought.
+        name: the sampler whose law is now sought.
     """
 
     runs: int
     laws: int
     tapes: int
     unresolved: float
+    name: str
 
 
 def enumerate_law(
@@ -106,12 +111,17 @@ def enumerate_law(
     """Find the law of `sampler(*arguments, bits)`.
 
     The sampler must draw from `bits` alone: `take(k)` and `words(n)` give bits; `call(sampler, *arguments)` gives the
-    outcome of another sampler, whose law is then found once. A rejection loop calls `restart()` when a rejected round
-    leaves the sampler in the state in which it was called; the geometric series of the rounds is then summed in closed
-    form. The heaviest runs are made first.
+    outcome of another sampler, whose law is found once; `repeat(round, *arguments)` gives that of a rejection loop,
+    whose geometric series is summed in closed form. A loop written otherwise is unrolled. The heaviest runs are made
+    first.
 
     The integer that `take(k)` gives for k > 1 is decided no further than the sampler looks at it. Comparing it with a
     bound is one fork, so 53 bits compared with a threshold take two runs, not 2^53.
+
+    Nothing is taken on trust. Every leaf is played again on plain integers, with called samplers run for real, before
+    its mass counts (`replay`). What the sampler reads besides its arguments must be the same after each run as before
+    (`state`). Clocks, other randomness and the like are refused (`foreign_calls`). A call whose function or arguments
+    cannot be compared is played inline and its law is not kept.
 
     Args:
         sampler: a function of its arguments and of a source of random bits, which comes last.
@@ -127,13 +137,13 @@ def enumerate_law(
         of 2^−64 times `limits.unresolved`.
 
     Raises:
-        NotDeterministic: two runs on the same bits differ. The first run of each sampler is repeated eight times, and
-            every sixteenth run once.
+        NotDeterministic: two runs on the same bits differ.
+        LooksAtDraws: a run on plain integers differs from one on undecided integers.
+        StateChanged: something that the sampler reads changed during a run.
+        OpaqueState: the sampler reads an object whose state cannot be compared.
+        ForeignCall: the sampler called for a clock, for other randomness or the like.
         NeverEnds: no run within the limits gave an outcome. (A loop that draws nothing cannot be interrupted here.)
-        UnhashableOutcome: an outcome cannot be hashed.
-        MisplacedRestart: a restart was marked by a function entered after the first draw, or after sixteen restarts the
-            sampler does not go on as it began.
-        LawError: the arguments of a call cannot be hashed, or a sampler is called for its own law.
+        OpaqueOutcome: an outcome is not made of numbers, strings, bytes, None and tuples.
         SamplerFailed: the sampler raised an exception. If a failure is one of its outcomes, let the sampler return it.
         ValueError: `counted` is neither "bits" nor "calls".
     """
@@ -153,89 +163,131 @@ class _Explorer:
         finest = int(1 / mpq(limits.unresolved)).bit_length() + 64 if limits.unresolved else 192
         self._arithmetic = SeriesArithmetic(finest, limits.draws)
         self._progress = progress
-        self._known: dict[Any, dict[Hashable, Found]] = {}
+        self._known: dict[Any, dict[Hashable, Found | None]] = {}
         self._sought: set[Hashable] = set()
-        self._repeated: set[Callable[..., Any]] = set()
+        self._states: dict[int, tuple[Any, State]] = {}
+        self._replays = Replays()
         self._runs = 0
+        self._called_runs = limits.runs
+        self._deadline = time.monotonic() + limits.seconds
+        self._obstacle = (mpq(0), "")
 
     def law(self, sampler: Callable[..., Any], arguments: tuple[Any, ...]) -> Law:
         """Find the law of the sampler that was asked for."""
-        found = self.explore(sampler, arguments, mpq(self._limits.unresolved))
+        randoms = random.getstate(), np.random.get_state()
+        try:
+            with foreign_calls.exploring():
+                found = self._explore(sampler, arguments, mpq(self._limits.unresolved), self._limits.runs)
+        finally:
+            random.setstate(randoms[0])
+            np.random.set_state(randoms[1])
         if not found.values:
             raise NeverEnds(
                 f"{_name(sampler)} gave no outcome in {self._runs} runs of at most {self._limits.draws} draws; "
                 "check that it ends, and if it does, allow more by Limits(runs=..., draws=...)"
             )
-        masses: dict[Hashable, Any] = {}
+        return Law(self._masses(found), obstacle=self._obstacle[1])
+
+    def _masses(self, found: Found) -> Iterator[tuple[Any, Any]]:
         for i, (value, share) in enumerate(zip(found.values, found.shares, strict=True)):
             for outcome, part in _spelled_out(value, self._limits.tapes):
                 if not self._counted:
-                    masses[outcome] = masses.get(outcome, 0) + share * part
+                    yield outcome, share * part
                     continue
                 for work, mass in self._arithmetic.masses(found.work[i]):
-                    masses[outcome, work] = masses.get((outcome, work), 0) + mass * part
-        return Law(masses)
+                    yield (outcome, work), mass * part
 
-    def explore(self, sampler: Callable[..., Any], arguments: tuple[Any, ...], target: Any) -> Found:
-        """Find one law, with at most `target` unresolved if the limits allow."""
-        closer = target * _CALLED
-        known = self._known.setdefault(closer, {})
-
-        def find(called: Callable[..., Any], its_arguments: tuple[Any, ...], repeated: bool) -> Found:
-            key = (called, repeated, *map(_argument_key, its_arguments))
-            found = known.get(key)
-            if found is None:
-                if key in self._sought:
-                    call = f"{_name(called)} is called for its own law, at ({_shown(its_arguments)})"
-                    raise LawError(f"{call}: recurse by a plain function call instead")
-                self._sought.add(key)
-                found = self.explore(called, settled(its_arguments), closer)
-                known[key] = found = self._accepted(found) if repeated else found
-                self._sought.remove(key)
-            return found
-
-        def tape(path: Path, frontier: Frontier | None, rounds: int = 0) -> Tape:
-            return Tape(path, frontier, find, self._limits.draws * (rounds + 1), _run.__code__, rounds)
-
+    def _explore(self, sampler: Callable[..., Any], arguments: tuple[Any, ...], target: Any, runs: int) -> Found:
+        """Find one law by at most `runs` runs, with at most `target` unresolved if the limits allow."""
+        name = _name(sampler)
+        try:
+            state = State(partial(sampler, *arguments), name)
+        except Opaque as error:
+            raise OpaqueState(f"{error}, whose state cannot be compared; let {name} read no such thing") from error
+        find = self._finder(target * _CALLED)
         masses = _Masses(Work(self._counted, self._arithmetic) if self._counted else None)
         frontier = Frontier(self._limits.tapes)
-        rejected: Tape | None = None
-        accepted: list[tuple[Hashable, Tape]] = []
+        kept: list[tuple[Leaf, Hashable]] = []
+        pace = _Pace(runs)
         path: Path = None
-        while self._runs < self._limits.runs:
+        for made in range(1, runs + 1):
             self._runs += 1
-            played = tape(path, frontier)
-            outcome, value = _run(sampler, arguments, played)
-            masses.add(outcome, value, played)
-            if outcome is Restarted:
-                rejected = rejected or played
-            elif outcome is not PutAside and len(accepted) < _ACCEPTED:
-                accepted.append((outcome, played))
-            for _ in range(self._repeats(sampler, outcome)):
-                again = tape(played.path, None)
-                if _run(sampler, arguments, again)[0] != outcome or again.bits != played.bits:
-                    raise NotDeterministic(
-                        f"{_name(sampler)} gave another outcome when run again on the same bits; "
-                        "let it draw from `bits` alone"
-                    )
-            if self._runs % _REPORTED == 0:
-                self._report(frontier, masses)
+            played = Tape(path, frontier, find, self._limits.draws)
+            outcome, value, returned = _run(sampler, arguments, played)
+            if place := state.changed():
+                raise StateChanged(f"{place} changed during a run of {name}; keep nothing between runs or rounds")
+            if outcome is not PutAside:
+                leaf = played.leaf(returned)
+                known = None if isinstance(value, Span) else outcome
+                self._replays.check(name, sampler, arguments, leaf, known, masses.runs)
+                masses.add(outcome, value, played, leaf)
+                if len(kept) < _KEPT:
+                    kept.append((leaf, known))
+            if self._runs % _REPORTED == 1:
+                self._report(frontier, masses, name)
             # No later run can resolve more than the heaviest path weighs.
-            resolvable = frontier.heaviest * (self._limits.runs - self._runs)
+            resolvable = frontier.heaviest * (runs - made)
             if resolvable <= _IMMATERIAL * float(target) or masses.unresolved <= target:
                 break
+            if time.monotonic() > self._deadline or pace.is_hopeless(made, float(masses.unresolved), float(target)):
+                break
             path = frontier.pop()
-        if rejected is not None:
-            for outcome, played in accepted:
-                again = tape(after(_REJECTED, rejected.path, played.path), None, _REJECTED)
-                bits = _REJECTED * rejected.bits + played.bits
-                if not _ends_in(outcome, sampler, arguments, again) or again.bits != bits:
-                    raise MisplacedRestart(
-                        f"{_name(sampler)} does not go on after a restart as it began; keep no state between rounds"
-                    )
+        self._replays.check_again(name, sampler, arguments, kept, state.caches)
+        if place := state.changed():
+            raise StateChanged(f"{place} changed between runs of {name}; keep nothing between runs or rounds")
         if not self._sought:
-            self._report(frontier, masses)
+            self._report(frontier, masses, name)
         return masses.found(target / _ROUNDING)
+
+    def _finder(self, closer: Any) -> Find:
+        """What finds the laws of called samplers, with at most `closer` unresolved, once for each key."""
+        known = self._known.setdefault(closer, {})
+
+        def find(called: Callable[..., Any], arguments: tuple[Any, ...], is_loop: bool) -> Found | None:
+            arguments = settled(arguments)
+            try:
+                key = is_loop, *function_key(called, arguments)
+                state = self._state_of(called)
+            except Opaque:
+                return None
+            if place := state.changed():
+                raise StateChanged(f"{place} has changed since {_name(called)} was first called; make it an argument")
+            if key in known:
+                return known[key]
+            if key in self._sought:
+                return None  # a sampler that calls itself is unrolled
+            self._sought.add(key)
+            try:
+                known[key] = self._called(called, arguments, is_loop, closer)
+            except (OpaqueOutcome, OpaqueState, SamplerFailed):
+                known[key] = None
+            finally:
+                self._sought.remove(key)
+            return known[key]
+
+        return find
+
+    def _called(self, called: Callable[..., Any], arguments: tuple[Any, ...], is_loop: bool, closer: Any) -> Found:
+        before = self._runs
+        found = self._explore(called, arguments, closer, max(self._called_runs // 2, 1))
+        self._called_runs -= self._runs - before
+        if is_loop:
+            found = self._accepted(found)
+            if found.rejected and found.values:
+                self._replays.check_loop(_name(called), called, arguments, found)
+        left = 1 - sum(found.shares)
+        if left > max(self._obstacle[0], closer):
+            shown = f"{_name(called)}({_shown(arguments)})"
+            self._obstacle = left, f"the law of {shown}, which it calls, is left open: {float(left):.2g} of its mass"
+        return found
+
+    def _state_of(self, called: Callable[..., Any]) -> State:
+        """What a called function reads besides what is in its key."""
+        code = getattr(getattr(called, "__func__", called), "__code__", called)
+        known = self._states.get(id(code))
+        if known is None:
+            known = self._states[id(code)] = (code, State(called, _name(called), keyed=True))
+        return known[1]
 
     def _accepted(self, found: Found) -> Found:
         """The law of a rejection loop, from that of its round."""
@@ -249,21 +301,34 @@ class _Explorer:
         if found.work:
             rounds = self._arithmetic.geometric(found.work[at])
             work = tuple(self._arithmetic.product(rounds, found.work[i]) for i in kept)
-        return Found(tuple(found.values[i] for i in kept), shares, tuple(map(float, shares)), work)
+        return Found(
+            tuple(found.values[i] for i in kept),
+            shares,
+            tuple(map(float, shares)),
+            tuple(found.leaves[i] for i in kept),
+            found.leaves[at],
+            work,
+        )
 
-    def _repeats(self, sampler: Callable[..., Any], outcome: Hashable) -> int:
-        """How often to repeat a run that ended in this outcome."""
-        if outcome is PutAside:
-            return 0
-        if sampler not in self._repeated:
-            self._repeated.add(sampler)
-            return _REPEATS
-        return self._runs % _REPEATED == 0
-
-    def _report(self, frontier: Frontier, masses: _Masses) -> None:
+    def _report(self, frontier: Frontier, masses: _Masses, name: str) -> None:
         if self._progress is not None:
             laws = sum(map(len, self._known.values()))
-            self._progress(Progress(self._runs, laws, len(frontier), float(masses.unresolved)))
+            self._progress(Progress(self._runs, laws, len(frontier), float(masses.unresolved), name))
+
+
+class _Pace:
+    """Tells a search that cannot reach its target: later runs resolve less and less, since the heaviest come first."""
+
+    def __init__(self, runs: int) -> None:
+        self._runs = runs
+        self._unresolved = 1.0
+
+    def is_hopeless(self, made: int, unresolved: float, target: float) -> bool:
+        """Whether the runs left, at the pace of the last few thousand, leave more than the target."""
+        if made % _PACED:
+            return False
+        resolved, self._unresolved = self._unresolved - unresolved, unresolved
+        return made > _PACED and unresolved - resolved / _PACED * (self._runs - made) > target
 
 
 class _Masses:
@@ -271,54 +336,48 @@ class _Masses:
 
     def __init__(self, work: Work | None) -> None:
         self._work = work
-        self._resolved: dict[Hashable, tuple[Any, Any]] = {}
-        self._left = mpq(1)
-        self._restarted = mpq(0)
+        self._resolved: dict[Hashable, tuple[Any, Any, list[Leaf]]] = {}
+        self.unresolved = mpq(1)
+        self.runs = 0
 
-    @property
-    def unresolved(self) -> Any:
-        """The mass still unresolved, once the series of restarts is summed."""
-        return self._left / (1 - self._restarted) if self._restarted < 1 else mpq(1)
-
-    def add(self, outcome: Hashable, value: Any, tape: Tape) -> None:
+    def add(self, outcome: Hashable, value: Any, tape: Tape, leaf: Leaf) -> None:
         """Add a run."""
-        if outcome is PutAside:
-            return
         mass = tape.mass
-        self._left -= mass
+        self.unresolved -= mass
+        self.runs += 1
         if self._work is not None:
             self._work.add(outcome, tape)
-        if outcome is Restarted:
-            self._restarted += mass
-        else:
-            known = self._resolved.get(outcome)
-            self._resolved[outcome] = (value, mass if known is None else known[1] + mass)
+        _, known, leaves = self._resolved.get(outcome, (value, 0, []))
+        if len(leaves) < _LEAVES:
+            leaves.append(leaf)
+        self._resolved[outcome] = value, known + mass, leaves
 
     def found(self, grain: Any) -> Found:
         """The law, heaviest value first; if it is not closed, in multiples of `grain` (0: exact)."""
-        if not self._resolved:
-            return Found((), (), ())
-        series = 1 / (1 - self._restarted)
         outcomes = sorted(self._resolved, key=lambda outcome: -self._resolved[outcome][1])
         values = tuple(self._resolved[outcome][0] for outcome in outcomes)
-        shares = tuple(self._resolved[outcome][1] * series for outcome in outcomes)
-        if grain and self._left:
+        shares = tuple(self._resolved[outcome][1] for outcome in outcomes)
+        leaves = tuple(tuple(self._resolved[outcome][2]) for outcome in outcomes)
+        if grain and self.unresolved:
             shares = tuple(share // grain * grain for share in shares)
         work = self._work.series(outcomes) if self._work is not None else ()
-        return Found(values, shares, tuple(map(float, shares)), work)
+        return Found(values, shares, tuple(map(float, shares)), leaves, work=work)
 
 
-def _run(sampler: Callable[..., Any], arguments: tuple[Any, ...], tape: Tape) -> tuple[Any, Any]:
-    """Run once. Return what distinguishes the outcome, and the value returned; or how the run stopped, and None."""
-    ended: tuple[Any, Any] = (None, None)
+def _run(sampler: Callable[..., Any], arguments: tuple[Any, ...], tape: Tape) -> tuple[Any, Any, Any]:
+    """Run once. Return what distinguishes the outcome, the value, and what was returned; or how the run stopped."""
+    ended: tuple[Any, Any, Any] = (None, None, None)
     try:
-        value = sampler(*arguments, tape)
-        is_open = isinstance(value, UniformInteger) and value.high - value.low > 1
-        value = Span(value.low, value.high) if is_open else settled(value)
-        ended = ((type(value), canonical(value)), value)
+        returned = sampler(*arguments, tape)
+        if is_undecided(returned) and returned.high - returned.low > 1:
+            value: Any = Span(returned.low, returned.high)
+            ended = (value, value, returned)
+        else:
+            value = settled(returned)
+            ended = (tag(value), value, None)
     except Stop:
         pass
-    except UnhashableOutcome:
+    except OpaqueOutcome:
         if tape.stopped is None:
             raise
     except (Exception, SystemExit) as error:
@@ -328,22 +387,14 @@ def _run(sampler: Callable[..., Any], arguments: tuple[Any, ...], tape: Tape) ->
     if reason is None:
         return ended
     if isinstance(reason, Stop):
-        return type(reason), None
+        return type(reason), None, None
     raise reason
 
 
-def _ends_in(outcome: Hashable, sampler: Callable[..., Any], arguments: tuple[Any, ...], tape: Tape) -> bool:
-    """Whether a run ends in the expected outcome, neither too early nor too late."""
-    try:
-        return bool(_run(sampler, arguments, tape)[0] == outcome)
-    except NotDeterministic:
-        return False
-
-
-def _spelled_out(value: Any, limit: int) -> Iterator[tuple[Hashable, Any]]:
+def _spelled_out(value: Any, limit: int) -> Iterator[tuple[Any, Any]]:
     """The outcomes that a value stands for, each with its share of the value's mass."""
     if not isinstance(value, Span):
-        yield canonical(value), mpq(1)
+        yield value, mpq(1)
         return
     size = value.high - value.low
     if size > limit:
@@ -353,23 +404,12 @@ def _spelled_out(value: Any, limit: int) -> Iterator[tuple[Hashable, Any]]:
         yield outcome, mpq(1, size)
 
 
-def _argument_key(argument: Any) -> Hashable:
-    """What distinguishes an argument of a called sampler: its type as well, because samplers may look at it."""
-    kind = type(argument)
-    if kind is Fraction:
-        return kind, argument.as_integer_ratio()  # hashed and compared much faster than a Fraction
-    try:
-        settled_argument = canonical(argument)
-    except UnhashableOutcome as error:
-        raise LawError(f"arguments of a call must be hashable, not a {kind.__name__}") from error
-    return type(settled_argument) if kind is UniformInteger else kind, settled_argument
-
-
 def _name(sampler: Callable[..., Any]) -> str:
     # Not `repr`, which gives memory addresses: the same failure must have the same message.
     inner = getattr(sampler, "func", sampler)
-    return str(getattr(inner, "__qualname__", type(inner).__qualname__))
+    return str(getattr(inner, "__qualname__", type(inner).__qualname__)).rpartition("<locals>.")[2]
 
 
 def _shown(arguments: tuple[Any, ...]) -> str:
-    return ", ".join(_name(argument) if callable(argument) else repr(argument) for argument in arguments)
+    text = ", ".join(_name(argument) if callable(argument) else repr(argument) for argument in arguments)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -13,8 +13,8 @@ class MassExceedsOne(LawError):
     """The probabilities of a law add up to more than 1."""
 
 
-class UnhashableOutcome(LawError):
-    """A sampler returned an outcome that cannot be hashed, so it cannot be told from others."""
+class OpaqueOutcome(LawError):
+    """A sampler returned an outcome whose type and bits cannot be read, so it cannot be told from others."""
 
 
 class UnwritableOutcome(LawError, TypeError):
@@ -25,12 +25,24 @@ class NotDeterministic(LawError):
     """A sampler did not do the same twice on the same bits: it reads other randomness, or keeps state."""
 
 
+class LooksAtDraws(LawError):
+    """A sampler did something else on plain integers than on undecided ones."""
+
+
+class StateChanged(LawError):
+    """Something that a sampler reads was not the same after a run as before."""
+
+
+class OpaqueState(LawError):
+    """A sampler reads an object whose state cannot be compared."""
+
+
+class ForeignCall(LawError):
+    """A sampler called a function whose result does not come from its input and its bits alone."""
+
+
 class NeverEnds(LawError):
     """A sampler gave no outcome within the limits."""
-
-
-class MisplacedRestart(LawError):
-    """A restart was marked where the sampler is not back in the state in which it was called."""
 
 
 class SamplerFailed(LawError):

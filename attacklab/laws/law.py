@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Callable, Hashable, ItemsView, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from gmpy2 import mpq
 
 from attacklab.laws.errors import LawError, MassExceedsOne
-from attacklab.laws.outcomes import canonical, decode, encode
+from attacklab.laws.outcomes import decode, encode, tag
 
 
 class Bounds(NamedTuple):
@@ -19,6 +18,38 @@ class Bounds(NamedTuple):
 
     lower: Any
     upper: Any
+
+
+class Masses(Mapping[Any, Any]):
+    """Outcome → its mass, where outcomes are told apart by type and bits."""
+
+    def __init__(self, pairs: Iterable[tuple[Hashable, Any, Any]]) -> None:
+        self.by_tag: dict[Hashable, tuple[Any, Any]] = {key: (outcome, mass) for key, outcome, mass in pairs}
+
+    def __len__(self) -> int:
+        return len(self.by_tag)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (outcome for outcome, _ in self.by_tag.values())
+
+    def __contains__(self, outcome: object) -> bool:
+        return tag(outcome) in self.by_tag
+
+    def __getitem__(self, outcome: Any) -> Any:
+        return self.by_tag[tag(outcome)][1]
+
+    def items(self) -> ItemsView[Any, Any]:
+        """Pairs of outcome and mass."""
+        return self.by_tag.values()  # type: ignore[return-value]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Masses):
+            return dict(self.items()) == other
+        return {key: mass for key, (_, mass) in self.by_tag.items()} == {
+            key: mass for key, (_, mass) in other.by_tag.items()
+        }
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 class Law:
@@ -29,18 +60,19 @@ class Law:
     unresolved: then every probability is exact. Outcomes without mass are not kept.
 
     Args:
-        masses: outcome → rational mass, at least 0. The masses of outcomes that are the same (see `outcomes`) are added
-            up.
+        masses: outcome → rational mass, at least 0, or pairs of these, whose masses are added up where outcomes are the
+            same (see `outcomes`).
+        obstacle: why mass is left unresolved, where that is known.
 
     Raises:
         LawError: a mass is less than 0 or is not a rational number.
         MassExceedsOne: the masses add up to more than 1.
-        UnhashableOutcome: an outcome cannot be hashed.
+        OpaqueOutcome: the type and bits of an outcome cannot be read.
     """
 
-    def __init__(self, masses: Mapping[Any, Any]) -> None:
-        held: dict[Hashable, Any] = {}
-        for outcome, mass in masses.items():
+    def __init__(self, masses: Mapping[Any, Any] | Iterable[tuple[Any, Any]], *, obstacle: str = "") -> None:
+        held: dict[Hashable, tuple[Any, Any]] = {}
+        for outcome, mass in masses.items() if isinstance(masses, Mapping) else masses:
             try:
                 exact = mpq(mass)
             except (TypeError, ValueError, OverflowError) as error:
@@ -48,17 +80,18 @@ class Law:
             if exact < 0:
                 raise LawError(f"the mass of {outcome!r} must be at least 0, not {mass}")
             if exact:
-                key = canonical(outcome)
-                held[key] = held[key] + exact if key in held else exact
-        self._masses = held
-        self._unresolved = 1 - total(held.values())
+                key = tag(outcome)
+                held[key] = (outcome, held[key][1] + exact if key in held else exact)
+        self._masses = Masses((key, outcome, mass) for key, (outcome, mass) in held.items())
+        self.obstacle = obstacle
+        self._unresolved = 1 - total(mass for _, mass in held.values())
         if self._unresolved < 0:
             raise MassExceedsOne(f"the masses must add up to at most 1, not to 1 + {float(-self._unresolved):.3g}")
 
     @property
-    def masses(self) -> Mapping[Hashable, Any]:
+    def masses(self) -> Masses:
         """Outcome → its known mass (`gmpy2.mpq`)."""
-        return MappingProxyType(self._masses)
+        return self._masses
 
     @property
     def unresolved(self) -> Any:
@@ -77,7 +110,7 @@ class Law:
         return iter(self._masses)
 
     def __contains__(self, outcome: object) -> bool:
-        return canonical(outcome) in self._masses
+        return outcome in self._masses
 
     def __getitem__(self, outcome: Hashable) -> Bounds:
         """Bounds on the probability of one outcome, listed or not."""
@@ -94,7 +127,8 @@ class Law:
 
     def mass(self, outcome: Hashable) -> Any:
         """The known mass of one outcome."""
-        return self._masses.get(canonical(outcome), mpq(0))
+        known = self._masses.by_tag.get(tag(outcome))
+        return known[1] if known else mpq(0)
 
     def probability(self, contains: Callable[[Any], bool]) -> Bounds:
         """Bounds on the probability of the event that consists of the outcomes for which `contains` is true."""
@@ -103,15 +137,11 @@ class Law:
 
     def map(self, function: Callable[[Any], Hashable]) -> Law:
         """The law of `function(outcome)`: post-processing, or a marginal of a joint law."""
-        masses: dict[Hashable, Any] = {}
-        for outcome, mass in self._masses.items():
-            image = canonical(function(outcome))
-            masses[image] = masses.get(image, 0) + mass
-        return Law(masses)
+        return Law((function(outcome), mass) for outcome, mass in self._masses.items())
 
     def product(self, other: Law) -> Law:
         """The law of a pair of independent outcomes, one from each law."""
-        return Law({(a, b): p * q for a, p in self._masses.items() for b, q in other._masses.items()})
+        return Law(((a, b), p * q) for a, p in self._masses.items() for b, q in other._masses.items())
 
     def to_json(self) -> dict[str, Any]:
         """The law as JSON: pairs of outcome and mass, with the mass as "numerator/denominator".
@@ -132,12 +162,12 @@ class Law:
             LawError: `record` is not what `to_json` writes.
         """
         try:
-            masses = {decode(form): mpq(mass) for form, mass in record["masses"]}
+            law = cls([(decode(form), mpq(mass)) for form, mass in record["masses"]])
         except (KeyError, TypeError, ValueError) as error:
             raise LawError(f"not the record of a law: {error}") from error
-        if len(masses) != len(record["masses"]):
+        if len(law) != len(record["masses"]):
             raise LawError("not the record of a law: an outcome is listed twice")
-        return cls(masses)
+        return law
 
     def digest(self) -> str:
         """The SHA-256 of the law's JSON, in hexadecimal: equal only for equal laws.

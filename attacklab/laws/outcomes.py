@@ -1,119 +1,140 @@
 """Which outcomes are the same, and how outcomes are written as JSON.
 
-Outcomes are the same if Python calls them equal. The exception is floats, which are the same if their bits are: the
-sign of a zero and the payload of a NaN are outputs like any other.
+Outcomes are the same if their types and their bits are: True, 1, 1.0, `Fraction(1)` and `numpy.int64(1)` are five
+outcomes, and so are 0.0 and −0.0. Python's `==` is coarser: what it calls equal, an adversary can tell apart.
 """
 
 from __future__ import annotations
 
-import math
-import numbers
+import dataclasses
+import enum
 import struct
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+import gmpy2
 import numpy as np
 
-from attacklab.laws.errors import UnhashableOutcome, UnwritableOutcome
+from attacklab.laws.errors import OpaqueOutcome, UnwritableOutcome
 
-_PLAIN = frozenset({int, bool, str, bytes, Fraction, type(None)})
+MPFR = type(gmpy2.mpfr(0))
+MPQ = type(gmpy2.mpq(0))
+MPZ = type(gmpy2.mpz(0))
 
-
-class BitFloat(float):
-    """A float that equals only a float with the same bits; stands for −0.0 and for NaN among outcomes."""
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, float) and _bits(self) == _bits(other)
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    def __hash__(self) -> int:
-        return hash(_bits(self))
+_AS_IT_IS = frozenset({int, bool, str, bytes, type(None)})
 
 
 def _bits(value: float) -> bytes:
     return struct.pack(">d", value)
 
 
-def canonical(outcome: Any) -> Hashable:
-    """The outcome in the form in which a law holds it.
-
-    Numbers of numpy and gmpy2 become Python's own, and −0.0 and NaN become `BitFloat`, in tuples and frozen sets too.
-    Any other hashable outcome stays as it is.
-
-    Raises:
-        UnhashableOutcome: the outcome cannot be hashed.
-    """
-    if type(outcome) in _PLAIN:
-        return outcome  # type: ignore[no-any-return]
-    if isinstance(outcome, tuple):
-        parts = map(canonical, outcome)
-        return outcome._make(parts) if hasattr(outcome, "_make") else tuple(parts)  # a named tuple keeps its names
-    if isinstance(outcome, frozenset):
-        return frozenset(canonical(part) for part in outcome)
-    if isinstance(outcome, numbers.Integral):
-        return int(outcome)
-    if isinstance(outcome, numbers.Rational):
-        return Fraction(int(outcome.numerator), int(outcome.denominator))
-    if isinstance(outcome, float | np.float32 | np.float16):
-        value = float(outcome)
-        special = value != value or (value == 0 and math.copysign(1, value) < 0)
-        return BitFloat(value) if special else value
-    if isinstance(outcome, np.bool_ | np.str_ | np.bytes_):
-        return outcome.item()
+def _exact_value(value: Any) -> tuple[int, int] | str:
+    """A `longdouble` or an `mpfr` as a ratio: their memory holds more than their value."""
     try:
-        hash(outcome)
-    except TypeError as error:
-        raise UnhashableOutcome(
-            f"an outcome must be hashable (a number, a string, or a tuple of these), not a {type(outcome).__name__}"
-        ) from error
-    return outcome  # type: ignore[no-any-return]
+        numerator, denominator = value.as_integer_ratio()
+    except (ValueError, OverflowError):
+        return str(value)
+    return (int(numerator), int(denominator)) if numerator else str(value)  # the text has the sign of a zero
 
 
-def encode(outcome: Hashable) -> Any:
-    """The canonical outcome as JSON. Equal outcomes have equal forms, so True, 1 and 1.0 are all the integer 1.
+_READERS: dict[type, Callable[[Any], Hashable]] = {
+    float: _bits,
+    complex: lambda value: (_bits(value.real), _bits(value.imag)),
+    Fraction: Fraction.as_integer_ratio,
+    Decimal: Decimal.as_tuple,
+    MPZ: int,
+    MPQ: lambda value: (int(value.numerator), int(value.denominator)),
+    MPFR: lambda value: (_exact_value(value), value.precision),
+    np.longdouble: _exact_value,
+}
+
+
+def tag(outcome: Any) -> Hashable:
+    """What distinguishes an outcome from every other: its type and its bits, in tuples and frozen sets too.
 
     Raises:
-        UnwritableOutcome: outcomes of this type, or integers of so many digits, cannot be written as JSON.
+        OpaqueOutcome: the outcome is not made of numbers, strings, bytes, None, members of enumerations, tuples, frozen
+            sets and frozen dataclasses.
     """
-    if outcome is None or isinstance(outcome, str):
+    kind = type(outcome)
+    if kind in _AS_IT_IS:
+        return kind, outcome
+    if kind is tuple:
+        return kind, tuple(map(tag, outcome))
+    reader = _READERS.get(kind)
+    if reader is not None:
+        return kind, reader(outcome)
+    if isinstance(outcome, np.generic) and kind.__module__ == "numpy" and not outcome.dtype.hasobject:
+        return kind, outcome.dtype.str, outcome.tobytes()
+    if kind is frozenset:
+        return kind, frozenset(map(tag, outcome))
+    name = type_name(outcome)
+    if isinstance(outcome, enum.Enum):
+        return name, outcome.name
+    if isinstance(outcome, tuple) and hasattr(outcome, "_fields"):
+        return name, tuple(map(tag, outcome))
+    if dataclasses.is_dataclass(kind) and kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+        return name, tuple(tag(getattr(outcome, field.name)) for field in dataclasses.fields(kind))
+    raise OpaqueOutcome(
+        f"an outcome must be made of numbers, strings, bytes, None and tuples, not of {kind.__name__}; "
+        "return one of these"
+    )
+
+
+def type_name(outcome: Any) -> str:
+    """The name of the outcome's type, which tells it apart as long as the type belongs to a module.
+
+    Raises:
+        OpaqueOutcome: the type was made by a function.
+    """
+    kind = type(outcome)
+    if "<locals>" in kind.__qualname__:
+        raise OpaqueOutcome(f"an outcome is a {kind.__name__}, a type made by a function; define it in a module")
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def encode(outcome: Any) -> Any:
+    """An outcome as JSON: different outcomes have different forms.
+
+    Raises:
+        UnwritableOutcome: integers of so many digits cannot be written as JSON.
+    """
+    if outcome is None or type(outcome) is str:
         return outcome
-    if isinstance(outcome, BitFloat):
-        return {"bits": _bits(outcome).hex()}
-    if isinstance(outcome, int | float | Fraction):
-        return _encode_number(outcome)
-    if isinstance(outcome, bytes):
-        return {"bytes": outcome.hex()}
-    if isinstance(outcome, tuple):
-        return {"tuple": [encode(part) for part in outcome]}
-    if isinstance(outcome, frozenset):
-        return {"set": sorted((encode(part) for part in outcome), key=repr)}
-    raise UnwritableOutcome(f"an outcome of type {type(outcome).__name__} cannot be written as JSON")
-
-
-def _encode_number(value: float | Fraction) -> dict[str, str]:
-    if isinstance(value, float) and math.isinf(value):
-        return {"float": value.hex()}
-    exact = Fraction(value)
     try:
-        text = str(exact)
+        return _encode(outcome)
     except ValueError as error:  # the interpreter's limit on digits
-        raise UnwritableOutcome(
-            f"an outcome of {exact.numerator.bit_length()} bits cannot be written as JSON"
-        ) from error
-    if exact.denominator == 1:
-        return {"int": text}
-    is_float = isinstance(value, float) or (abs(exact) < 1 << 1023 and Fraction(float(exact)) == exact)
-    return {"float": float(exact).hex()} if is_float else {"fraction": text}
+        raise UnwritableOutcome(f"an outcome of type {type(outcome).__name__} is too long for JSON") from error
 
 
-def decode(form: Any) -> Hashable:
+def _encode(outcome: Any) -> dict[str, Any]:
+    kind = type(outcome)
+    if kind is int:
+        return {"int": str(outcome)}
+    if kind is bool:
+        return {"bool": outcome}
+    if kind is float:
+        return {"float": outcome.hex()} if outcome == outcome else {"bits": _bits(outcome).hex()}
+    if kind is bytes:
+        return {"bytes": outcome.hex()}
+    if kind is tuple:
+        return {"tuple": [encode(part) for part in outcome]}
+    if kind is frozenset:
+        return {"set": sorted((encode(part) for part in outcome), key=repr)}
+    if kind in (Fraction, Decimal, MPZ, MPQ):
+        return {kind.__name__.lower(): str(outcome)}
+    if isinstance(outcome, np.generic) and kind is not np.longdouble:
+        return {"numpy": [outcome.dtype.str, outcome.tobytes().hex()]}
+    return {"object": repr(tag(outcome))}  # complex, mpfr, longdouble and objects: written, but not read back
+
+
+def decode(form: Any) -> Any:
     """The outcome that `encode` wrote.
 
     Raises:
-        ValueError: `form` is not what `encode` writes.
+        ValueError: `form` is not what `encode` writes, or stands for an object.
     """
     if form is None or isinstance(form, str):
         return form
@@ -123,12 +144,22 @@ def decode(form: Any) -> Hashable:
     match kind:
         case "int":
             return int(value)
+        case "bool":
+            return bool(value)
         case "fraction":
             return Fraction(value)
+        case "decimal":
+            return Decimal(value)
+        case "mpz":
+            return gmpy2.mpz(value)
+        case "mpq":
+            return gmpy2.mpq(value)
         case "float":
             return float.fromhex(value)
         case "bits":
-            return canonical(struct.unpack(">d", bytes.fromhex(value))[0])
+            return struct.unpack(">d", bytes.fromhex(value))[0]
+        case "numpy":
+            return np.frombuffer(bytes.fromhex(value[1]), dtype=value[0])[0]
         case "bytes":
             return bytes.fromhex(value)
         case "tuple":

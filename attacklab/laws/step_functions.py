@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from attacklab.laws.errors import LawError, NotDeterministic
 from attacklab.laws.law import Law
-from attacklab.laws.outcomes import canonical
+from attacklab.laws.outcomes import tag
 
 #: One outcome for each input: an array, or a list if outcomes are not numbers.
 Outcomes = NDArray[Any] | list[Any]
@@ -59,7 +59,7 @@ def step_law(outcome: Callable[[NDArray[np.float64]], Outcomes]) -> Law:
         LawError: the mechanism did not return one outcome for each number.
     """
     size = 1 << _BITS
-    known: dict[Hashable, int] = {}
+    known: dict[Hashable, tuple[int, Any]] = {}
 
     def labels_at(points: NDArray[np.int64]) -> NDArray[np.int64]:
         return _labels(outcome(np.ldexp(points.astype(np.float64), -_BITS)), len(points), known)
@@ -89,9 +89,9 @@ def step_law(outcome: Callable[[NDArray[np.float64]], Outcomes]) -> Law:
             "not a step function: the outcome changes and changes back within an interval of the uniform number; "
             "use exhaust, on a small format"
         )
-    outcomes = list(known)
+    outcomes = [value for _, value in known.values()]
     counts = np.diff(np.append(starts, size))
-    return Law({outcomes[label]: mpq(int(count), size) for label, count in zip(reached, counts, strict=True)})
+    return Law((outcomes[label], mpq(int(count), size)) for label, count in zip(reached, counts, strict=True))
 
 
 def exhaust(outcome: Callable[[NDArray[Any]], Outcomes], inputs: NDArray[Any]) -> Law:
@@ -109,9 +109,10 @@ def exhaust(outcome: Callable[[NDArray[Any]], Outcomes], inputs: NDArray[Any]) -
     """
     if not len(inputs):
         raise LawError("inputs must not be empty")
-    known: dict[Hashable, int] = {}
+    known: dict[Hashable, tuple[int, Any]] = {}
     counts = np.bincount(_labels(outcome(inputs), len(inputs), known))
-    return Law({value: mpq(int(count), len(inputs)) for value, count in zip(known, counts, strict=True)})
+    outcomes = [value for _, value in known.values()]
+    return Law((value, mpq(int(count), len(inputs))) for value, count in zip(outcomes, counts, strict=True))
 
 
 def one_uniform(release: Callable[..., Outcomes], data: Any, **parameters: Any) -> Callable[[NDArray[Any]], Outcomes]:
@@ -138,13 +139,18 @@ class _Given:
         raise LawError(f"the mechanism must draw by random(trials) alone, not by {name}")
 
 
-def _labels(outcomes: Outcomes, count: int, known: dict[Hashable, int]) -> NDArray[np.int64]:
+def _labels(outcomes: Outcomes, count: int, known: dict[Hashable, tuple[int, Any]]) -> NDArray[np.int64]:
     """One number for each outcome, equal for equal outcomes; new outcomes are added to `known`."""
     if len(outcomes) != count:
         raise LawError(f"the mechanism must return {count} outcomes, not {len(outcomes)}")
     if isinstance(outcomes, np.ndarray) and outcomes.dtype in _WORDS:
         words = np.ascontiguousarray(outcomes).view(_WORDS[outcomes.dtype])
         _, first, inverse = np.unique(words, return_index=True, return_inverse=True)
-        distinct = np.array([known.setdefault(canonical(outcomes[i]), len(known)) for i in first], dtype=np.int64)
+        distinct = np.array([_label(outcomes[i].item(), known) for i in first], dtype=np.int64)
         return distinct[inverse]
-    return np.array([known.setdefault(canonical(outcome), len(known)) for outcome in outcomes], dtype=np.int64)
+    listed = outcomes.tolist() if isinstance(outcomes, np.ndarray) else outcomes
+    return np.array([_label(outcome, known) for outcome in listed], dtype=np.int64)
+
+
+def _label(outcome: Any, known: dict[Hashable, tuple[int, Any]]) -> int:
+    return known.setdefault(tag(outcome), (len(known), outcome))[0]

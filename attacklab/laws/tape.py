@@ -2,30 +2,28 @@
 
 A `Tape` answers the draws of one run. It repeats the decisions on the path that it was given; beyond the path's end it
 takes the likeliest branch and leaves the other branches on the `Frontier`, as paths to run later. So each run ends in
-an outcome, in a restart or in a path put aside, and the law needs no more runs than that.
+an outcome or in a path put aside, and the law needs no more runs than that.
 
-A `Tape` has the interface of a source of random bits (`take`, `words`, `restart`, `call`) and nothing else by which a
+A `Tape` has the interface of a source of random bits (`take`, `words`, `call`, `repeat`) and nothing else by which a
 mechanism could recognise it.
 """
 
 from __future__ import annotations
 
 import heapq
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 from operator import index
-from types import CodeType, FrameType
 from typing import Any, NoReturn
 
 import numpy as np
 from gmpy2 import mpq
 from numpy.typing import NDArray
 
-from attacklab.laws.errors import LawError, MisplacedRestart, NotDeterministic
+from attacklab.laws.errors import LawError, NotDeterministic
 from attacklab.laws.series import Series
-from attacklab.laws.uniform import UniformInteger
+from attacklab.laws.uniform import UniformInteger, is_undecided
 
 #: A path is put aside if it is this much lighter than the heaviest one waiting. So loops end at some point, while a
 #: sampler that looks at all bits of a word or two still reaches an outcome in every run.
@@ -44,6 +42,40 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class Drawn:
+    """Bits taken in a run: an integer in [low, high) of `count` bits, decided no further than that."""
+
+    count: int
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """An outcome of a called law: the one numbered `branch`, and within [low, high) if it is a `Span`."""
+
+    found: Found
+    branch: int
+    low: int = 0
+    high: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """All that was drawn in a run that ended in an outcome.
+
+    Args:
+        events: what was drawn, in order.
+        is_wide: whether an event leaves its integer undecided.
+        returned: the number of the event whose integer is the outcome, if that is left undecided.
+    """
+
+    events: tuple[Drawn | Chosen, ...]
+    is_wide: bool
+    returned: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """The law of a sampler in the form in which its callers fork on it: heaviest value first.
 
@@ -53,21 +85,21 @@ class Found:
         values: what the sampler returns.
         shares: the values' masses (`gmpy2.mpq`).
         weights: the same masses as floats.
+        leaves: for each value some runs that end in it, the heaviest first.
+        rejected: for the law of a rejection loop, some rounds that are rejected.
         work: the values' masses by counted work, if work is counted.
     """
 
     values: tuple[Any, ...]
     shares: tuple[Any, ...]
     weights: tuple[float, ...]
+    leaves: tuple[tuple[Leaf, ...], ...] = ()
+    rejected: tuple[Leaf, ...] = ()
     work: tuple[Series, ...] = ()
 
 
 class Stop(BaseException):
     """The end of a run without an outcome; not an `Exception`, so that mechanisms do not handle it."""
-
-
-class Restarted(Stop):
-    """The sampler is back in the state in which it was called."""
 
 
 class PutAside(Stop):
@@ -118,44 +150,32 @@ def _decisions(path: Path) -> list[int]:
     return decisions
 
 
-def after(rounds: int, rejected: Path, accepted: Path) -> Path:
-    """The path of `rounds` rejected rounds and an accepted one."""
-    path: Path = None
-    for decision in _decisions(rejected) * rounds + _decisions(accepted):
-        path = (path, decision)
-    return path
+#: Gives the law of a sampler, or of a rejection loop with that round (True), with given arguments.
+Find = Callable[[Callable[..., Any], tuple[Any, ...], bool], Found | None]
 
 
 class Tape:
     """The randomness of one run.
 
-    It counts the `bits` drawn, and lists the laws that were `called` and the branches taken there.
+    It counts the `bits` drawn and the `calls` made, and lists the laws that were `called` (rejection loops too) and the
+    branches taken there.
 
     Args:
         path: the decisions to repeat; from its end on, the likeliest branch is taken.
-        frontier: where the branches not taken go; None to repeat a run, which must then make the same draws.
-        find: gives the law of a sampler with given arguments.
+        frontier: where the branches not taken go.
+        find: gives the law of a called sampler, or of a rejection loop, with given arguments; None to play it inline.
         limit: the most draws in one run.
-        base: the code that runs the sampler: frames above it are the sampler's.
-        rounds: the number of rejected rounds on the path, after each of which the sampler goes on as in a real run.
     """
 
     __slots__ = (
-        "_at", "_base", "_callers", "_decided", "_drawn", "_find", "_fork", "_frontier", "_halvings", "_limit",
-        "_rounds", "_share", "_weight", "bits", "called", "path", "stopped",
+        "_at", "_decided", "_drawn", "_events", "_find", "_fork", "_frontier", "_halvings", "_limit", "_share",
+        "_weight", "bits", "called", "calls", "path", "stopped",
     )  # fmt: skip
 
-    def __init__(
-        self,
-        path: Path,
-        frontier: Frontier | None,
-        find: Callable[[Callable[..., Any], tuple[Any, ...], bool], Found],
-        limit: int,
-        base: CodeType,
-        rounds: int = 0,
-    ) -> None:
+    def __init__(self, path: Path, frontier: Frontier, find: Find, limit: int) -> None:
         self.path = path
         self.bits = 0
+        self.calls = 0
         self.called: list[tuple[Found, int]] = []
         self.stopped: BaseException | None = None
         self._decided = _decisions(path)
@@ -163,11 +183,9 @@ class Tape:
         self._frontier = frontier
         self._find = find
         self._limit = limit
-        self._base = base
-        self._rounds = rounds
         self._at = 0
         self._drawn = 0
-        self._callers: list[FrameType] | None = None
+        self._events: list[tuple[Any, int, Any]] = []
         self._share = mpq(1)
         self._halvings = 0
         self._weight = 1.0
@@ -187,6 +205,18 @@ class Tape:
         """The decisions so far."""
         return _decisions(self.path)
 
+    def leaf(self, value: Any) -> Leaf:
+        """What was drawn in the run, which returned `value`."""
+        events: list[Drawn | Chosen] = []
+        is_wide, returned = False, None
+        for number, (law, detail, drawn) in enumerate(self._events):
+            low, high = (drawn.low, drawn.high) if is_undecided(drawn) else (drawn, drawn + 1)
+            is_wide = is_wide or high - low > 1
+            events.append(Drawn(detail, low, high) if law is None else Chosen(law, detail, low, high))
+            if drawn is value and is_undecided(drawn):
+                returned = number
+        return Leaf(tuple(events), is_wide, returned)
+
     def take(self, count: int) -> Any:
         """Draw bits: an int, or a `UniformInteger` that is decided no further than it is looked at."""
         count = index(count)  # 1 << count overflows for integers of numpy
@@ -194,52 +224,50 @@ class Tape:
             raise ValueError(f"count must be at least 0, not {count}")
         self._note_draw()
         self.bits += count
+        drawn: Any = 0
         if count == 1:
             self._halvings += 1
-            return self._branch((0.5, 0.5))
-        return UniformInteger(self, 0, 1 << count) if count else 0
+            drawn = self._branch((0.5, 0.5))
+        elif count:
+            drawn = UniformInteger(self, 0, 1 << count)
+        self._events.append((None, count, drawn))
+        return drawn
 
     def words(self, count: int) -> NDArray[np.uint64]:
         """Draw words of 64 bits, decided to the last bit."""
         return np.array([int(self.take(64)) for _ in range(count)], dtype=np.uint64)
 
-    def repeat(self, sampler: Callable[..., Any], *arguments: Any) -> Any:
-        """Draw from the law of a rejection loop whose round is `sampler`."""
-        return self._fork_on(sampler, arguments, True)
-
     def call(self, sampler: Callable[..., Any], *arguments: Any) -> Any:
-        """Draw from the law of `sampler`."""
-        return self._fork_on(sampler, arguments, False)
+        """Draw from the law of `sampler`, or play it inline."""
+        found = self._law_of(sampler, arguments, False)
+        self.calls += 1
+        return sampler(*arguments, self) if found is None else self._draw_from(found)
 
-    def _fork_on(self, sampler: Callable[..., Any], arguments: tuple[Any, ...], repeated: bool) -> Any:
+    def repeat(self, sampler: Callable[..., Any], *arguments: Any) -> Any:
+        """Draw from the law of a rejection loop whose round is `sampler`, or play it inline."""
+        found = self._law_of(sampler, arguments, True)
+        if found is not None:
+            return self._draw_from(found)
+        while (outcome := sampler(*arguments, self)) is None:
+            pass
+        return outcome
+
+    def _law_of(self, sampler: Callable[..., Any], arguments: tuple[Any, ...], is_loop: bool) -> Found | None:
         self._note_draw()
         try:
-            found = self._find(sampler, arguments, repeated)
+            return self._find(sampler, arguments, is_loop)
         except LawError as error:
             self.stop(error)
+
+    def _draw_from(self, found: Found) -> Any:
         if not found.values:
             self.stop(PutAside())
         branch = self._branch(found.weights) if len(found.values) > 1 else 0
         self.called.append((found, branch))
         value = found.values[branch]
-        return UniformInteger(self, value.low, value.high) if isinstance(value, Span) else value
-
-    def restart(self) -> None:
-        """End the round, and usually the run: the sampler is back in the state in which it was called."""
-        if self.stopped is not None:
-            raise self.stopped
-        frame: FrameType | None = sys._getframe(1)
-        if self._callers is not None and not any(frame is caller for caller in self._callers):
-            self.stop(
-                MisplacedRestart(
-                    f"{sys._getframe(1).f_code.co_name} marked a restart, but was entered after the first draw; "
-                    "run it by `bits.call`, so that it has a law of its own"
-                )
-            )
-        if not self._rounds:
-            self.stop(Restarted())
-        self._rounds -= 1
-        self._callers = None
+        drawn: Any = UniformInteger(self, value.low, value.high) if isinstance(value, Span) else 0
+        self._events.append((found, branch, drawn))
+        return drawn if isinstance(value, Span) else value
 
     def stop(self, reason: BaseException) -> NoReturn:
         """End the run, even if the sampler handles exceptions."""
@@ -248,7 +276,6 @@ class Tape:
 
     def close(self) -> BaseException | None:
         """Refuse all further draws, and return what stopped the run, if anything did."""
-        self._callers = None
         reason = self.stopped
         if self._at < len(self._decided) and not isinstance(reason, LawError):
             reason = NotDeterministic(
@@ -269,16 +296,9 @@ class Tape:
         return likely if is_likely else not likely
 
     def _note_draw(self) -> None:
-        """Count a draw; at the first one, remember which functions were entered before it."""
+        """Count a draw."""
         if self.stopped is not None:
             raise self.stopped
-        if self._callers is None:
-            callers = []
-            frame: FrameType | None = sys._getframe(2)
-            while frame is not None and frame.f_code is not self._base:
-                callers.append(frame)
-                frame = frame.f_back
-            self._callers = callers
         self._drawn += 1
         if self._drawn > self._limit:
             self.stop(PutAside())
@@ -298,12 +318,8 @@ class Tape:
                         "the sampler drew differently when run again on the same bits; let it draw from `bits` alone"
                     )
                 )
-            if at + 1 == len(self._decided) and frontier is not None and branch + 1 < len(weights):
+            if at + 1 == len(self._decided) and branch + 1 < len(weights):
                 frontier.push(self._weight * weights[branch + 1], self._fork, branch + 1)
-        elif frontier is None:
-            self.stop(
-                NotDeterministic("the sampler drew more when run again on the same bits; let it draw from `bits` alone")
-            )
         else:
             branch = 0
             weight = self._weight * weights[0]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import numbers
 import operator
 from collections.abc import Callable
-from fractions import Fraction
+from decimal import Decimal
 from typing import Any, Protocol
 
 import numpy as np
 from gmpy2 import mpq, mpz
+from numpy.typing import DTypeLike, NDArray
+
+Comparison = Callable[[Any, Any], Any]
 
 
 class Splitter(Protocol):
@@ -24,7 +26,8 @@ class UniformInteger:
     """An integer uniform in [low, high), decided no further than it is looked at.
 
     Comparing it with a number decides that comparison alone: one fork, however wide the span. Any other use decides it
-    to the last value, by halving the span.
+    to the last value, by halving the span. It calls itself an `int`; what finds out that it is not does not pass the
+    replay on plain integers.
     """
 
     __slots__ = ("high", "low", "tape")
@@ -34,8 +37,12 @@ class UniformInteger:
         self.low = low
         self.high = high
 
-    def _below(self, number: Any) -> bool:
-        cut = int(number)
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return int
+
+    def below(self, cut: int) -> bool:
+        """Decide whether it lies below `cut`."""
         if cut <= self.low:
             return False
         if cut >= self.high:
@@ -48,49 +55,118 @@ class UniformInteger:
 
     def __index__(self) -> int:
         while self.high - self.low > 1:
-            self._below((self.low + self.high) // 2)
+            self.below((self.low + self.high) // 2)
         return self.low
 
-    def __lt__(self, other: Any) -> bool:
-        return self._below(math.ceil(_exact(other))) if _is_finite(other) else int(self) < other
+    __int__ = __trunc__ = __floor__ = __ceil__ = __index__
 
-    def __ge__(self, other: Any) -> bool:
-        return not self._below(math.ceil(_exact(other))) if _is_finite(other) else int(self) >= other
+    def __lt__(self, other: Any) -> Any:
+        return _compared(self, other, operator.lt)
 
-    def __le__(self, other: Any) -> bool:
-        return self._below(math.floor(_exact(other)) + 1) if _is_finite(other) else int(self) <= other
+    def __le__(self, other: Any) -> Any:
+        return _compared(self, other, operator.le)
 
-    def __gt__(self, other: Any) -> bool:
-        return not self._below(math.floor(_exact(other)) + 1) if _is_finite(other) else int(self) > other
+    def __gt__(self, other: Any) -> Any:
+        return _compared(self, other, operator.gt)
 
-    def __eq__(self, other: object) -> bool:
-        if not (isinstance(other, numbers.Real) and _is_finite(other)):
-            return False
-        exact = _exact(other)
-        value: Any = math.floor(exact)
-        return value == exact and not self._below(value) and self._below(value + 1)
+    def __ge__(self, other: Any) -> Any:
+        return _compared(self, other, operator.ge)
+
+    def __eq__(self, other: object) -> Any:
+        return _compared_for_equality(self, other, operator.eq)
+
+    def __ne__(self, other: object) -> Any:
+        return _compared_for_equality(self, other, operator.ne)
 
     def __hash__(self) -> int:
         return hash(int(self))
+
+    def __array__(self, dtype: DTypeLike = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(int(self), dtype=dtype)
+
+    def __reduce__(self) -> tuple[type, tuple[int]]:  # copies and pickles are plain integers
+        return int, (int(self),)
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[type, tuple[int]]:
+        return self.__reduce__()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(int(self), name)
 
 
-def _is_finite(number: Any) -> bool:
-    return not isinstance(number, float | np.floating) or math.isfinite(number)
+def _is_ordered(other: Any) -> bool:
+    """Whether `other` is one number that integers can be compared with; an array is not one number."""
+    return isinstance(other, numbers.Real | Decimal | np.generic) and not isinstance(other, np.complexfloating)
 
 
-def _exact(number: Any) -> Any:
-    """The number in a type that is rounded up and down exactly; numpy's types would be rounded through a double."""
-    if isinstance(number, numbers.Integral):
-        return int(number)
-    return Fraction(*number.as_integer_ratio()) if isinstance(number, np.floating) else number
+def _compared(integer: UniformInteger, other: Any, comparison: Comparison) -> Any:
+    """What `comparison` gives for a plain int, decided by one fork.
+
+    For an int the place of the fork is plain. For other numbers it is where the comparison of a plain int changes,
+    which is found by bisection: so the type of the other number decides how it is rounded, as it does for a plain int.
+    """
+    if type(other) is int:
+        cut = other + 1 if comparison in (operator.le, operator.gt) else other
+        return integer.below(cut) == (comparison in (operator.lt, operator.le))
+    if type(other) is UniformInteger:
+        return _compared_draws(integer, other, comparison)
+    if not _is_ordered(other):
+        return comparison(int(integer), other)
+    integer.below(_change(integer, other, comparison))
+    return comparison(integer.low, other)
+
+
+def _compared_for_equality(integer: UniformInteger, other: Any, comparison: Comparison) -> Any:
+    """What == or != gives for a plain int, decided by two forks."""
+    if type(other) is UniformInteger:
+        return _compared_draws(integer, other, comparison)
+    if type(other) in _NEVER_EQUAL:
+        return comparison(0, other)
+    if type(other) is int:
+        if not integer.below(other):
+            integer.below(other + 1)
+        return comparison(integer.low, other)
+    if not _is_ordered(other):
+        return comparison(int(integer), other)
+    for ordered in (operator.lt, operator.le):  # where they change, the integers equal to `other` begin and end
+        if integer.below(_change(integer, other, ordered)):
+            break
+    return comparison(integer.low, other)
+
+
+_NEVER_EQUAL = frozenset({str, bytes, type(None), tuple, list, dict, set, frozenset})
+
+
+def _change(integer: UniformInteger, other: Any, comparison: Comparison) -> int:
+    """The first integer of the span for which the comparison gives another result than for the lowest."""
+    low, high = integer.low, integer.high - 1
+    lowest = bool(comparison(low, other))
+    if bool(comparison(high, other)) == lowest:
+        return integer.high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if bool(comparison(middle, other)) == lowest:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _compared_draws(integer: UniformInteger, other: UniformInteger, comparison: Comparison) -> Any:
+    """Halve the wider span until the two no longer overlap, or both are decided."""
+    if integer is other:
+        return comparison(0, 0)
+    while integer.low < other.high and other.low < integer.high:
+        wider = max(integer, other, key=lambda draw: draw.high - draw.low)
+        if wider.high - wider.low == 1:
+            break
+        wider.below((wider.low + wider.high) // 2)
+    return comparison(integer.low, other.low)
 
 
 def _decided(operation: Callable[..., Any]) -> Callable[..., Any]:
     """The operation on an int, for a `UniformInteger`, which is decided first."""
-    return lambda integer, *others: operation(int(integer), *others)
+    return lambda integer, *others: operation(int(integer), *map(settled, others))
 
 
 def _reflected(operation: Callable[..., Any]) -> Callable[..., Any]:
@@ -100,20 +176,24 @@ def _reflected(operation: Callable[..., Any]) -> Callable[..., Any]:
 _BINARY = {name: getattr(operator, name) for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")}
 _BINARY |= {"lshift": operator.lshift, "rshift": operator.rshift, "divmod": divmod}
 _BINARY |= {"and": operator.and_, "or": operator.or_, "xor": operator.xor}
-_UNARY = {"neg": operator.neg, "pos": operator.pos, "abs": abs, "invert": operator.invert, "bool": bool, "float": float}
-_UNARY |= {"trunc": int, "floor": int, "ceil": int, "round": round, "mpz": mpz, "mpq": mpq}
-_UNARY |= {"repr": repr, "str": str, "format": format}
+_UNARY = {"neg": operator.neg, "pos": operator.pos, "abs": abs, "invert": operator.invert, "float": float}
+_UNARY |= {"round": round, "mpz": mpz, "mpq": mpq, "repr": repr, "str": str, "format": format, "dir": dir}
 for _name, _operation in (_BINARY | _UNARY).items():
     setattr(UniformInteger, f"__{_name}__", _decided(_operation))
 for _name, _operation in _BINARY.items():
     setattr(UniformInteger, f"__r{_name}__", _reflected(_operation))
-numbers.Integral.register(UniformInteger)
+UniformInteger.__bool__ = lambda integer: not integer.below(1) if integer.low >= 0 else bool(int(integer))  # type: ignore[attr-defined]
+
+
+def is_undecided(value: Any) -> bool:
+    """Whether a value is a `UniformInteger`; `isinstance` is told that it is an `int`."""
+    return type(value) is UniformInteger
 
 
 def settled(value: Any) -> Any:
     """The value with every `UniformInteger` in it decided."""
-    if isinstance(value, UniformInteger):
+    if type(value) is UniformInteger:
         return int(value)
     if type(value) is tuple:
-        return tuple(settled(part) for part in value)
+        return tuple(map(settled, value))
     return value

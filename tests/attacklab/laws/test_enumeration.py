@@ -1,6 +1,6 @@
 """Laws found by exhausting random bits, against an enumerator that shares no code with them.
 
-The other enumerator runs a sampler on every string of a few bits, ignores restarts and plays calls bit by bit. That
+The other enumerator runs a sampler on every string of a few bits, and plays loops and calls bit by bit. That
 gives a lower bound on each probability; strings that are too short leave the rest open.
 """
 
@@ -25,12 +25,11 @@ from attacklab.laws import (
     Bounds,
     LawError,
     Limits,
-    MisplacedRestart,
     NeverEnds,
     NotDeterministic,
+    OpaqueOutcome,
     Progress,
     SamplerFailed,
-    UnhashableOutcome,
     deviation,
     enumerate_law,
     exp_bounds,
@@ -45,14 +44,13 @@ from mechanisms.randomness import RandomBits
 
 
 class String(TapedBits):
-    """A string of bits, given up after more restarts than it has bits: nothing is drawn between them."""
+    """A string of bits, given up after more rounds than it has bits: some draw nothing."""
 
-    restarts = 0
-
-    def restart(self) -> None:
-        self.restarts += 1
-        if self.restarts > 100:
-            raise TapeEnded
+    def repeat(self, sampler: Callable[..., Any], *arguments: Any) -> Any:
+        for _ in range(100):
+            if (outcome := sampler(*arguments, self)) is not None:
+                return outcome
+        raise TapeEnded
 
 
 def every_string(sampler: Callable[..., Hashable], *arguments: Any, length: int) -> Counter[Hashable]:
@@ -78,10 +76,10 @@ def assert_agrees(law: Any, counts: Counter[Hashable], length: int) -> None:
     assert law.unresolved <= 1 - sum(law.masses.values())
 
 
-# Random samplers, as trees: a leaf gives an outcome or starts again, a fork looks at one bit, at some bits compared
+# Random samplers, as trees: a leaf gives an outcome or is rejected, a fork looks at one bit, at some bits compared
 # with a bound, at all of some bits, or at the outcome of another such sampler.
 trees = st.recursive(
-    st.integers(0, 3) | st.just("restart"),
+    st.integers(0, 3) | st.just("rejected"),
     lambda inner: st.one_of(
         st.tuples(st.just("bit"), inner, inner),
         st.tuples(st.just("below"), st.integers(2, 4), st.integers(0, 17), inner, inner),
@@ -94,14 +92,17 @@ trees = st.recursive(
 
 def play(tree: Any, bits: RandomBits) -> int:
     """Run the sampler that a tree describes."""
+    return bits.repeat(play_round, tree)
+
+
+def play_round(tree: Any, bits: RandomBits) -> int | None:
     node = tree
     while True:
         match node:
             case int():
                 return node
-            case "restart":
-                bits.restart()
-                node = tree
+            case "rejected":
+                return None
             case ("bit", zero, one):
                 node = one if bits.take(1) else zero
             case ("below", count, bound, less, more):
@@ -131,18 +132,17 @@ def test_rejection_closes_by_its_geometric_series() -> None:
 
 def weighted(weights: tuple[int, ...], bits: RandomBits) -> int:
     """Draw an index in proportion to the weights, halving the range of a uniform integer bit by bit."""
-    ends = list(itertools.accumulate(weights))
+    return bits.repeat(weighted_round, list(itertools.accumulate(weights)))
+
+
+def weighted_round(ends: list[int], bits: RandomBits) -> int | None:
+    low, size = 0, 1 << (ends[-1] - 1).bit_length()
     while True:
-        low, size = 0, 1 << (ends[-1] - 1).bit_length()
-        while True:
-            first, last = (sum(end <= edge for end in ends) for edge in (low, low + size - 1))
-            if first == last:
-                break
-            size //= 2
-            low += size * bits.take(1)
-        if first < len(ends):
-            return first
-        bits.restart()
+        first, last = (sum(end <= edge for end in ends) for edge in (low, low + size - 1))
+        if first == last:
+            return first if first < len(ends) else None
+        size //= 2
+        low += size * bits.take(1)
 
 
 def test_a_law_of_87_outcomes_with_halving_weights_closes_in_half_a_second() -> None:
@@ -224,31 +224,6 @@ def test_a_number_of_bits_that_is_not_an_integer_is_refused() -> None:
         enumerate_law(lambda bits: bits.take(2.0))
 
 
-def test_a_round_that_keeps_what_an_earlier_one_drew_is_not_a_restart() -> None:
-    """The law is a fair coin; summed as if both draws were made again, it would be 2/3."""
-
-    def sampler(bits: RandomBits) -> int:
-        kept = bits.take(1)
-        while not (bits.take(1) or kept):
-            bits.restart()
-        return kept
-
-    with pytest.raises(MisplacedRestart, match="sampler does not go on after a restart as it began"):
-        enumerate_law(sampler)
-
-
-def test_rounds_that_are_counted_are_not_restarts() -> None:
-    def sampler(bits: RandomBits) -> int:
-        for _ in range(5):
-            if drawn := bits.take(2):
-                return drawn
-            bits.restart()
-        return 0
-
-    with pytest.raises(MisplacedRestart, match="sampler does not go on after a restart as it began"):
-        enumerate_law(sampler)
-
-
 def test_words_are_arrays_of_64_bits() -> None:
     def top_bits(bits: RandomBits) -> int:
         return int(bits.words(1)[0] >> np.uint64(62))
@@ -258,7 +233,7 @@ def test_words_are_arrays_of_64_bits() -> None:
     assert law.unresolved > Fraction(99, 100)
 
 
-def test_a_restart_belongs_to_the_innermost_sampler() -> None:
+def test_a_loop_within_a_run_is_rejected_by_itself() -> None:
     def outer(bits: RandomBits) -> tuple[int, int]:
         return (bits.take(1), bits.call(uniform_below, 3))
 
@@ -431,10 +406,12 @@ def forever(bits: RandomBits) -> None:
         bits.take(1)
 
 
+def rejects(bits: RandomBits) -> None:
+    bits.take(3)
+
+
 def always_rejects(bits: RandomBits) -> None:
-    while True:
-        bits.take(3)
-        bits.restart()
+    bits.repeat(rejects)
 
 
 def calls_itself(bits: RandomBits) -> Any:
@@ -471,25 +448,13 @@ def test_a_sampler_called_for_its_own_law_is_named() -> None:
 
 
 def test_outcomes_that_cannot_be_hashed_are_refused() -> None:
-    with pytest.raises(UnhashableOutcome, match="list"):
+    with pytest.raises(OpaqueOutcome, match="list"):
         enumerate_law(lambda bits: [bits.take(1)])
 
 
 def test_arguments_of_a_call_that_cannot_be_hashed_are_refused() -> None:
     with pytest.raises(LawError, match="arguments of a call"):
         enumerate_law(lambda bits: bits.call(weighted, [1, 2]))
-
-
-def test_a_restart_by_a_function_entered_late_is_refused() -> None:
-    def careless(bits: RandomBits) -> tuple[int, int]:
-        return (bits.take(1), uniform_below(3, bits))
-
-    with pytest.raises(MisplacedRestart, match="uniform_below"):
-        enumerate_law(careless)
-
-
-def test_a_restart_by_a_function_entered_before_the_first_draw_is_fine() -> None:
-    assert enumerate_law(lambda bits: uniform_below(3, bits)).closed
 
 
 def test_a_failure_of_the_sampler_is_its_cause() -> None:
@@ -503,14 +468,10 @@ def test_a_failure_of_the_sampler_is_its_cause() -> None:
 
 def test_a_sampler_that_handles_every_exception_does_not_disturb_the_enumeration() -> None:
     def swallows(bits: RandomBits) -> int:
-        while True:
-            try:
-                drawn = bits.take(2)
-                if drawn < 3:
-                    return int(drawn)
-                bits.restart()
-            except BaseException:
-                return -1
+        try:
+            return bits.call(uniform_below, 3)
+        except BaseException:
+            return -1
 
     assert dict(enumerate_law(swallows).masses) == dict.fromkeys(range(3), Fraction(1, 3))
 

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import attacklab.laws
-from attacklab.laws import Bounds, Law, LawError, MassExceedsOne, UnhashableOutcome, exp_bounds, log_bounds, normalised
+from attacklab.laws import Bounds, Law, LawError, MassExceedsOne, OpaqueOutcome, exp_bounds, log_bounds, normalised
 from attacklab.laws.enclosures import float_above, float_below
 
 HALF = Fraction(1, 2)
@@ -91,7 +91,7 @@ def test_masses_that_are_not_probabilities_are_refused(mass: object) -> None:
 
 
 def test_an_outcome_that_cannot_be_hashed_is_refused() -> None:
-    with pytest.raises(UnhashableOutcome, match="ndarray"):
+    with pytest.raises(OpaqueOutcome, match="ndarray"):
         Law({"a": 1}).map(lambda _: np.zeros(2))
 
 

@@ -1,0 +1,133 @@
+"""Refuses what a sampler may not call while its law is sought: clocks, other randomness, identities, the system.
+
+The result of such a call comes neither from the sampler's input nor from its bits, so no law covers it. Every leaf is
+replayed once while the calls of its code are watched (`sys.setprofile`). The call is refused before it is made.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import random
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from attacklab.laws.errors import ForeignCall
+
+#: Modules of the interpreter all of whose functions ask the system.
+_SYSTEM = {
+    "time": "reads the clock",
+    "posix": "asks the operating system",
+    "nt": "asks the operating system",
+    "_posixsubprocess": "starts a process",
+    "_socket": "opens a connection",
+    "_uuid": "draws from elsewhere",
+    "gc": "looks at memory",
+}
+
+#: Functions of the interpreter that the sampler's own code may not call; the standard library uses them harmlessly.
+_OWN = {
+    "id": "asks where an object lies in memory",
+    "hash": "hashes, which differs from process to process",
+    "print": "prints, and a proof runs it many thousand times",
+    "input": "reads the terminal",
+    "open": "opens a file",
+    "_getframe": "looks at the stack",
+    "getrefcount": "looks at memory",
+    "setprofile": "looks for whoever runs it",
+    "settrace": "looks for whoever runs it",
+    "gettrace": "looks for whoever runs it",
+    "getprofile": "looks for whoever runs it",
+    "get_ident": "asks for its thread",
+    "get_native_id": "asks for its thread",
+    "start_new_thread": "starts a thread",
+}
+
+_CLOCKS = ("now", "utcnow", "today")
+
+
+def _misdeed(function: Any, caller: FrameType) -> str | None:
+    """What is wrong with a call of a function written in C, if anything is."""
+    name, owner = function.__name__, getattr(function, "__self__", None)
+    module = function.__module__ or ""
+    if module in _SYSTEM and name != "fspath":
+        return f"{_SYSTEM[module]} ({module}.{name})"
+    if isinstance(owner, random.Random) and not getattr(owner, "draws_from_bits", False):
+        return f"draws from elsewhere (random.{name})"
+    if isinstance(owner, type) and issubclass(owner, dt.date) and name in _CLOCKS:
+        return f"reads the clock ({owner.__name__}.{name})"
+    if name in _OWN and module in ("builtins", "sys", "_thread", "_io", "io"):
+        module = caller.f_globals.get("__name__", "")
+        is_hashing_itself = name == "hash" and caller.f_code.co_name == "__hash__"
+        if name == "start_new_thread" or not (is_hashing_itself or module.partition(".")[0] in sys.stdlib_module_names):
+            return f"{_OWN[name]} ({name})"
+    return None
+
+
+@contextmanager
+def refused(stop: Callable[[ForeignCall], None]) -> Iterator[None]:
+    """Refuse foreign calls made while this is entered.
+
+    Args:
+        stop: told of a call before it is made; raises.
+    """
+
+    def look(frame: FrameType, event: str, function: Any) -> None:
+        if event == "c_call":
+            if frame.f_globals.get("__name__", "").startswith("attacklab."):
+                return
+            misdeed = _misdeed(function, frame)
+        elif event == "call" and frame.f_code.co_qualname.startswith("_Environ.__getitem__"):
+            misdeed = "reads the environment"
+        else:
+            return
+        if misdeed is not None:
+            sys.setprofile(None)
+            stop(ForeignCall(f"{place(frame)} {misdeed}: a law covers the input and the bits alone; leave that out"))
+
+    before = sys.getprofile()
+    sys.setprofile(look)
+    try:
+        yield
+    finally:
+        sys.setprofile(before)
+
+
+class _Exploration:
+    depth = 0
+
+
+def _end_child() -> None:
+    if _Exploration.depth:
+        os._exit(1)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_end_child)
+
+
+@contextmanager
+def exploring() -> Iterator[None]:
+    """End every child process that is forked while this is entered, lest it go on with the enumeration."""
+    _Exploration.depth += 1
+    try:
+        yield
+    finally:
+        _Exploration.depth -= 1
+
+
+def place(frame: FrameType | None) -> str:
+    """The innermost line of the sampler's own code, and its function."""
+    while frame is not None and frame.f_back is not None and _is_library(frame):
+        frame = frame.f_back
+    if frame is None:
+        return "the sampler"
+    return f"{frame.f_code.co_name} (line {frame.f_lineno} of {frame.f_code.co_filename.rpartition('/')[2]})"
+
+
+def _is_library(frame: FrameType) -> bool:
+    module = str(frame.f_globals.get("__name__", ""))
+    return module.partition(".")[0] in sys.stdlib_module_names - {"__main__"} or module.startswith("attacklab.")

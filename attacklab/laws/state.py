@@ -1,0 +1,414 @@
+"""What a sampler reads besides its arguments and its bits, as values that can be compared.
+
+A called sampler, or a round of a rejection loop, has one law as long as it is one function. So its law is kept under a
+key of all that the function is made of: its code, defaults, closure and bound object, and its arguments by type and
+bits. What its code names in its module, and what these things name in turn, is held in a `State`, which says whether
+any of it has changed.
+
+Code of the standard library, numpy, SciPy and gmpy2 is taken to keep no state of its own. What it does keep
+(generators, clocks) is refused when it is called; see `foreign_calls`.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import dis
+import enum
+import functools
+import logging
+import pickle
+import sys
+import threading
+import types
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from decimal import getcontext
+from typing import Any
+
+import gmpy2
+import numpy as np
+
+from attacklab.laws.errors import OpaqueOutcome
+from attacklab.laws.outcomes import tag
+from attacklab.laws.uniform import UniformInteger
+
+_TRUSTED = frozenset({*sys.stdlib_module_names, "numpy", "scipy", "gmpy2", "typing_extensions"}) - {"__main__"}
+
+_MISSING = object()
+
+_LOCKS = (type(threading.Lock()), type(threading.RLock()))
+
+_SEQUENCES = (list, tuple, deque)
+
+#: Entries of a class that Python keeps for itself.
+_OF_PYTHON = frozenset({
+    "__abstractmethods__", "__annotations__", "__dataclass_fields__", "__dataclass_params__", "__dict__", "__doc__",
+    "__firstlineno__", "__match_args__", "__module__", "__orig_bases__", "__parameters__", "__qualname__", "__slots__",
+    "__static_attributes__", "__subclasshook__", "__weakref__", "_abc_impl", "_is_protocol", "_is_runtime_protocol",
+})  # fmt: skip
+
+_SLOTS = (
+    types.MemberDescriptorType,
+    types.GetSetDescriptorType,
+    types.WrapperDescriptorType,
+    types.MethodDescriptorType,
+)
+
+Place = str
+
+
+class Opaque(Exception):
+    """An object cannot be compared with what it was; the message says which."""
+
+
+def is_trusted(module: str | None) -> bool:
+    """Whether code of a module keeps no state of its own."""
+    return module is not None and module.partition(".")[0] in _TRUSTED
+
+
+def ambient() -> Hashable:
+    """The settings of arithmetic under which code runs."""
+    decimal, binary = getcontext(), gmpy2.get_context()
+    return (
+        decimal.prec, decimal.rounding, decimal.Emin, decimal.Emax, tuple(decimal.traps.values()),
+        binary.precision, binary.round, binary.emin, binary.emax, binary.subnormalize, *np.geterr().values(),
+    )  # fmt: skip
+
+
+class Keys:
+    """Gives keys to values: equal keys mean that no code can tell the values apart, except by their place in memory.
+
+    Functions and classes that belong to a key are listed in `met`: what they name in their modules is no part of the
+    key, and has to be watched.
+
+    Args:
+        with_caches: whether values kept by `functools.cached_property` count.
+    """
+
+    def __init__(self, *, with_caches: bool = True) -> None:
+        self._with_caches = with_caches
+        self.met: list[types.FunctionType | type] = []
+        self._within: dict[int, int] = {}
+
+    def key(self, value: Any) -> Hashable:
+        """The key of a value.
+
+        Raises:
+            Opaque: it holds an object that cannot be read.
+        """
+        try:
+            return tag(value)
+        except OpaqueOutcome:
+            pass
+        if id(value) in self._within:
+            return "again", self._within[id(value)]
+        self._within[id(value)] = len(self._within)
+        try:
+            return self._read(value)
+        finally:
+            del self._within[id(value)]
+
+    def _keys(self, values: Any) -> tuple[Hashable, ...]:
+        return tuple(map(self.key, values))
+
+    def _read(self, value: Any) -> Hashable:
+        kind = type(value)
+        if kind is UniformInteger:
+            return self.key(int(value))
+        if kind in _SEQUENCES:
+            return kind, self._keys(value)
+        if kind in (dict, types.MappingProxyType):
+            return kind, self._keys(value), self._keys(value.values())
+        if kind in (set, frozenset):
+            return kind, self._keys(value)  # in the order of iteration, which code can see
+        if kind in (bytearray, memoryview):
+            return kind, bytes(value)
+        if kind in (range, slice, type(NotImplemented), type(Ellipsis)):
+            return kind, repr(value)
+        if kind is np.ndarray:
+            content = self._keys(value.ravel().tolist()) if value.dtype.hasobject else value.tobytes()
+            return kind, value.dtype.str, value.shape, value.flags.writeable, content
+        if isinstance(value, types.FunctionType):
+            return self._function(value)
+        if isinstance(value, types.MethodType):
+            return kind, self.key(value.__func__), self.key(value.__self__)
+        if kind is functools.partial:
+            return kind, self.key(value.func), self.key(value.args), self.key(value.keywords)
+        if isinstance(value, functools._lru_cache_wrapper):
+            return kind, self.key(value.__wrapped__)
+        if isinstance(value, types.BuiltinFunctionType):
+            owner = value.__self__
+            return (
+                kind,
+                value.__name__,
+                None if owner is None or isinstance(owner, types.ModuleType) else self.key(owner),
+            )
+        if isinstance(value, type):
+            self.met.append(value)
+            return "class", id(value)
+        if isinstance(value, types.ModuleType):
+            return "module", value.__name__
+        if isinstance(value, enum.Enum):
+            return self.key(kind), value.name
+        if kind in _LOCKS or isinstance(value, logging.Logger):
+            return "not read", id(value)
+        if isinstance(value, contextvars.ContextVar):
+            return kind, self.key(value.get(None))
+        if isinstance(value, staticmethod | classmethod):
+            return kind, self.key(value.__func__)
+        if isinstance(value, property):
+            return kind, self._keys((value.fget, value.fset, value.fdel))
+        if isinstance(value, functools.cached_property):
+            return kind, self.key(value.func)
+        if isinstance(value, (np.ufunc, types.GenericAlias, *_SLOTS)):
+            return kind, id(value)
+        if kind.__flags__ & _HEAP_TYPE and not is_trusted(kind.__module__):
+            return self._instance(value)
+        return self._pickled(value)
+
+    def _function(self, function: types.FunctionType) -> Hashable:
+        self.met.append(function)
+        cells = () if function.__closure__ is None else tuple(map(self._cell, function.__closure__))
+        attributes = {name: value for name, value in vars(function).items() if name != "__wrapped__"}
+        rest = (function.__defaults__, function.__kwdefaults__, attributes)
+        return "function", id(function.__code__), id(function.__globals__), cells, self._keys(rest)
+
+    def _cell(self, cell: types.CellType) -> Hashable:
+        try:
+            return self.key(cell.cell_contents)
+        except ValueError:
+            return "an empty cell"
+
+    def _instance(self, value: Any) -> Hashable:
+        kind = type(value)
+        attributes = dict(instance_attributes(value, with_caches=self._with_caches))
+        base: Hashable = None
+        for builtin in (int, float, str, bytes, tuple, list, dict, set, frozenset):
+            if isinstance(value, builtin):
+                plain = builtin.__iter__(value) if hasattr(builtin, "__iter__") else builtin.__repr__(value)  # type: ignore[operator]
+                items = dict.items(value) if builtin is dict else plain
+                base = self._keys(items) if not isinstance(items, str) else items
+                break
+        else:
+            if kind.__basicsize__ > object.__basicsize__ and any(
+                not base.__flags__ & _HEAP_TYPE and base is not object for base in kind.__mro__
+            ):
+                return self._pickled(value)
+        return "object", self.key(kind), base, tuple(attributes), self._keys(attributes.values())
+
+    def _pickled(self, value: Any) -> Hashable:
+        try:
+            return "pickled", type(value), pickle.dumps(value, protocol=4)
+        except Exception as error:
+            raise Opaque(f"a {type(value).__module__}.{type(value).__qualname__}".replace("builtins.", "")) from error
+
+
+_HEAP_TYPE = 1 << 9
+
+
+def instance_attributes(value: Any, *, with_caches: bool) -> Iterator[tuple[str, Any]]:
+    """The attributes that an object holds, by name."""
+    kind = type(value)
+    for name, held in getattr(value, "__dict__", {}).items():
+        if with_caches or not isinstance(_class_entry(kind, name), functools.cached_property):
+            yield name, held
+    for base in kind.__mro__:
+        slots = base.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if name not in ("__dict__", "__weakref__"):
+                member = base.__dict__.get(name)
+                if isinstance(member, types.MemberDescriptorType):
+                    try:
+                        yield name, member.__get__(value)
+                    except AttributeError:
+                        continue
+
+
+def _class_entry(kind: type, name: str) -> Any:
+    return next((base.__dict__[name] for base in kind.__mro__ if name in base.__dict__), None)
+
+
+class State:
+    """What a sampler reads besides its arguments, as it was when this was made.
+
+    Args:
+        root: the sampler, with its arguments bound.
+        name: what to call it.
+        keyed: whether the sampler's closure, defaults and bound object are compared by its key; then only what they
+            name in their modules counts here.
+
+    Attributes:
+        caches: the caches (`functools.lru_cache`) that it may fill.
+
+    Raises:
+        Opaque: it reads an object whose state cannot be compared; the message says where it is.
+    """
+
+    def __init__(self, root: Any, name: str, *, keyed: bool = False) -> None:
+        self.caches: list[Any] = []
+        self._names: dict[int, tuple[Mapping[str, Any], dict[str, tuple[Any, Place]]]] = {}
+        self._is_as_before: list[tuple[Place, Callable[[], bool]]] = []
+        self._seen: dict[int, Any] = {}
+        if not keyed:
+            self._survey(root, name)
+            return
+        keys = Keys()
+        keys.key(root)
+        for met in keys.met:
+            if isinstance(met, type):
+                self._survey_class(met)
+            else:
+                self._survey_code(met.__code__, met.__globals__, met.__qualname__)
+
+    def changed(self) -> Place | None:
+        """Where something has changed; None if nothing has."""
+        for namespace, names in self._names.values():
+            for name, (known, place) in names.items():
+                value = namespace.get(name, _MISSING)
+                if value is not known and not _same(value, known):
+                    return place
+        for place, is_as_before in self._is_as_before:
+            if not is_as_before():
+                return place
+        return None
+
+    def _survey(self, value: Any, place: Place) -> None:
+        if is_immutable(value) or id(value) in self._seen:
+            return
+        self._seen[id(value)] = value  # kept, lest its place in memory be used again
+        if isinstance(value, types.FunctionType):
+            self._survey_function(value)
+        elif isinstance(value, type):
+            self._survey_class(value)
+        elif isinstance(value, functools._lru_cache_wrapper):
+            self.caches.append(value)
+            self._survey(value.__wrapped__, place)
+        elif not isinstance(value, types.ModuleType):  # what code names in a module is surveyed with the code
+            self._survey_content(value, place)
+
+    def _survey_content(self, value: Any, place: Place) -> None:
+        keys = Keys()
+        try:
+            keys.key(value)
+        except Opaque as error:
+            raise Opaque(f"{place} holds {error}") from error
+        for met in keys.met:
+            self._survey(met, place)
+        key = _content_key(value)
+        self._is_as_before.append((place, lambda: _content_key(value) == key))
+
+    def _survey_function(self, function: types.FunctionType) -> None:
+        if is_trusted(function.__module__):
+            return
+        name, code, defaults = function.__qualname__, function.__code__, function.__defaults__
+        attributes = vars(function)
+        self._is_as_before.append(
+            (f"the code of {name}", lambda: function.__code__ is code and function.__defaults__ is defaults)
+        )
+        for free, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+            self._survey_cell(cell, f"the variable `{free}` around {name}")
+        for default in (*(defaults or ()), *(function.__kwdefaults__ or {}).values()):
+            self._survey(default, f"a default argument of {name}")
+        count = len(attributes)
+        self._is_as_before.append((f"an attribute of {name}", lambda: len(attributes) == count))
+        for attribute in attributes:
+            if attribute != "__wrapped__":
+                self._watch(attributes, attribute, f"the attribute `{attribute}` of {name}")
+        self._survey_code(code, function.__globals__, name)
+
+    def _survey_cell(self, cell: types.CellType, place: Place) -> None:
+        try:
+            known = cell.cell_contents
+        except ValueError:
+            self._is_as_before.append((place, lambda: _is_empty(cell)))
+            return
+        self._survey(known, place)
+        self._is_as_before.append((place, lambda: cell.cell_contents is known or _same(cell.cell_contents, known)))
+
+    def _survey_code(self, code: types.CodeType, namespace: dict[str, Any], name: str) -> None:
+        for inner in code.co_consts:
+            if isinstance(inner, types.CodeType):
+                self._survey_code(inner, namespace, name)
+        modules = []
+        for named in sorted(_global_names(code)):
+            if named in namespace:
+                self._watch(namespace, named, f"the global `{named}` read by {name}")
+                modules.append(namespace[named])
+        while modules:
+            module = modules.pop()
+            if isinstance(module, types.ModuleType) and not is_trusted(module.__name__):
+                for named in code.co_names:
+                    if named in vars(module):
+                        self._watch(vars(module), named, f"`{module.__name__}.{named}` read by {name}")
+                        modules.append(vars(module)[named])
+
+    def _survey_class(self, kind: type) -> None:
+        for base in kind.__mro__:
+            if not is_trusted(base.__module__):
+                self._seen[id(base)] = base
+                for named, held in list(base.__dict__.items()):
+                    if named not in _OF_PYTHON and not isinstance(held, _SLOTS):
+                        self._watch(base.__dict__, named, f"the attribute `{named}` of {base.__qualname__}", base)
+
+    def _watch(self, namespace: Mapping[str, Any], name: str, place: Place, owner: type | None = None) -> None:
+        """Watch one name, and what it stands for. The namespace of a class is known by the class."""
+        names = self._names.setdefault(id(owner or namespace), (namespace, {}))[1]
+        if name not in names:
+            names[name] = (namespace[name], place)
+            self._survey(namespace[name], place)
+
+
+def _is_empty(cell: types.CellType) -> bool:
+    try:
+        return cell.cell_contents is _MISSING
+    except ValueError:
+        return True
+
+
+def _global_names(code: types.CodeType) -> set[str]:
+    """The names that code looks up in its module, or imports."""
+    return {
+        str(instruction.argval)
+        for instruction in dis.get_instructions(code)
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL")
+    }
+
+
+def is_immutable(value: Any) -> bool:
+    """Whether a value can never change, and holds nothing that can."""
+    kind = type(value)
+    if kind is tuple or kind is frozenset:
+        return all(map(is_immutable, value))
+    if kind is types.CodeType or value is None:
+        return True
+    try:
+        tag(value)
+    except OpaqueOutcome:
+        return False
+    return not hasattr(value, "__dict__")
+
+
+def _same(value: Any, known: Any) -> bool:
+    """Whether a new object under an old name cannot be told from the one before."""
+    try:
+        return Keys().key(value) == Keys().key(known)
+    except Opaque:
+        return False
+
+
+def _content_key(value: Any) -> Hashable:
+    """The key of a mutable object, without what objects have computed from their other attributes and kept."""
+    try:
+        return Keys(with_caches=False).key(value)
+    except Opaque:
+        return "opaque"
+
+
+def function_key(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Hashable:
+    """What distinguishes a call: the function, its arguments and the settings of arithmetic.
+
+    Raises:
+        Opaque: part of it cannot be read.
+    """
+    keys = Keys()
+    return keys.key(function), tuple(map(keys.key, arguments)), ambient()
