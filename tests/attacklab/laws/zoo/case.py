@@ -79,7 +79,7 @@ class Seen:
     anew: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Case:
     """A sampler of the zoo.
 
@@ -91,7 +91,7 @@ class Case:
         pair: the two inputs.
         epsilon: the claimed ε.
         delta: the claimed δ.
-        is_slow: it takes more than a second.
+        runs: the limit of a proof; less where runs are long and more of them would decide nothing.
     """
 
     make: Callable[[], Sampler]
@@ -101,7 +101,7 @@ class Case:
     pair: NeighbouringPair = SECRETS
     epsilon: float = 1.1
     delta: float = 0.0
-    is_slow: bool = False
+    runs: int = 3000
 
     def __post_init__(self) -> None:
         assert (self.breach is None) is not (self.laws is None)
@@ -136,6 +136,23 @@ def flipped(secret: int, bits: RandomBits) -> int:
 def answered(secret: int, bits: RandomBits, *, honestly: bool) -> int:
     """Randomized response, or the secret itself."""
     return flipped(secret, bits) if honestly else secret
+
+
+def is_rejected(bits: RandomBits) -> bool:
+    """Whether a round is rejected, with probability 1/8."""
+    return bits.take(3) == 7
+
+
+ONE_REJECTION = (0b111_000, 6)
+"""The tape on which `is_rejected` says True and then False."""
+
+TWO_REJECTIONS = (0b111_111_000, 9)
+"""The tape on which it says True twice and then False."""
+
+
+def response(secret: int, bits: RandomBits, *, honestly: bool) -> Any:
+    """Randomized response, or the secret with a mark."""
+    return flipped(secret, bits) if honestly else raw(secret)
 
 
 def is_one(output: Any) -> bool:

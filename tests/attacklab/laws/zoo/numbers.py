@@ -355,7 +355,10 @@ _FREQUENT = (
 
 CASES = (
     *(Case(make=make, breach=Frequent(event=is_one)) for make in _FREQUENT),
-    *(Case(make=make, breach=Frequent(event=is_one, trials=2500)) for make in (dtype_beyond_63_bits, float_overflow)),
+    *(
+        Case(make=make, breach=Frequent(event=is_one, trials=2500), runs=100)
+        for make in (dtype_beyond_63_bits, float_overflow)
+    ),
     *(
         Case(make=_copied(copied, told), name=f"copied_by_{name}", breach=Frequent(event=is_one))
         for name, (told, copied) in _COPIES.items()

@@ -1,7 +1,7 @@
 """False samplers whose noise depends on the number of rejections: schedules, budgets, back-off.
 
-Where a docstring says "as above": half of the rounds are accepted; the first lies with probability 1/4, a later one
-never. P[1 | 1] = 1/2·3/4 + 1/2 = 7/8 and P[1 | 0] = 1/8, which needs ε = ln 7 = 1.95 of a claimed 1.1.
+Where a docstring says "as above": one round in eight is rejected; the first lies with probability 1/4, and a later one
+gives the secret with a mark. So does one release in eight on 1, and no release on 0 gives that.
 """
 
 from __future__ import annotations
@@ -12,19 +12,32 @@ from collections import deque
 from typing import Any
 
 from attacklab.random_bits import REJECTED, RandomBits
-from tests.attacklab.laws.zoo.case import Case, Frequent, Possible, Sampler, answered, flipped, is_one, is_raw_one, raw
+from tests.attacklab.laws.zoo.case import (
+    ONE_REJECTION,
+    Case,
+    Frequent,
+    Possible,
+    Sampler,
+    answered,
+    flipped,
+    is_one,
+    is_raw_one,
+    is_rejected,
+    raw,
+    response,
+)
 
 
 def captured_count() -> Sampler:
     """Rounds are numbered by an `itertools.count` of the deployment, as request ids are.
 
-    Only a round numbered 0 lies: P[1 | 1] = 7/8 and P[1 | 0] = 1/8 in the first release, as above.
+    Only a round numbered 0 lies: the first release is as above.
     """
     numbers = itertools.count()
 
-    def one_round(secret: int, bits: RandomBits) -> int | None:
+    def one_round(secret: int, bits: RandomBits) -> Any:
         number = next(numbers)
-        return answered(secret, bits, honestly=number == 0) if bits.take(1) else REJECTED
+        return response(secret, bits, honestly=number == 0) if not is_rejected(bits) else REJECTED
 
     return lambda secret, bits: bits.repeat(one_round, secret)
 
@@ -32,15 +45,15 @@ def captured_count() -> Sampler:
 def captured_cycle() -> Sampler:
     """A round-robin over noise levels by `itertools.cycle`, one step a round; odd rounds have no noise.
 
-    The first accepted round is number k with probability 2^−(k+1), an even k with 2/3: P[1 | 0] = 1/6, P[1 | 1] = 5/6.
+    An odd one gives the secret with a mark, on 1 with probability 1/9.
     """
 
-    def sampler(secret: int, bits: RandomBits) -> int:
+    def sampler(secret: int, bits: RandomBits) -> Any:
         levels = itertools.cycle([True, False])
 
-        def one_round(bits: RandomBits) -> int | None:
+        def one_round(bits: RandomBits) -> Any:
             honestly = next(levels)
-            return answered(secret, bits, honestly=honestly) if bits.take(1) else REJECTED
+            return response(secret, bits, honestly=honestly) if not is_rejected(bits) else REJECTED
 
         return bits.repeat(one_round)
 
@@ -50,12 +63,12 @@ def captured_cycle() -> Sampler:
 def iterator_of_a_handwritten_loop() -> Sampler:
     """A loop of its own takes its noise levels from a local iterator; as above."""
 
-    def sampler(secret: int, bits: RandomBits) -> int:
+    def sampler(secret: int, bits: RandomBits) -> Any:
         levels = iter([True])
         while True:
             honestly = next(levels, False)
-            if bits.take(1):
-                return answered(secret, bits, honestly=honestly)
+            if not is_rejected(bits):
+                return response(secret, bits, honestly=honestly)
 
     return sampler
 
@@ -68,12 +81,12 @@ def captured_generator() -> Sampler:
         while True:
             yield False
 
-    def sampler(secret: int, bits: RandomBits) -> int:
+    def sampler(secret: int, bits: RandomBits) -> Any:
         levels = schedule()
 
-        def one_round(bits: RandomBits) -> int | None:
+        def one_round(bits: RandomBits) -> Any:
             honestly = next(levels)
-            return answered(secret, bits, honestly=honestly) if bits.take(1) else REJECTED
+            return response(secret, bits, honestly=honestly) if not is_rejected(bits) else REJECTED
 
         return bits.repeat(one_round)
 
@@ -84,11 +97,11 @@ def rotated_deque() -> Sampler:
     """A deque of noise levels rotates at each rejection and is put back in order at the end; as above."""
     levels = deque([True, *[False] * 1023])
 
-    def one_round(secret: int, bits: RandomBits) -> int | None:
-        if not bits.take(1):
+    def one_round(secret: int, bits: RandomBits) -> Any:
+        if is_rejected(bits):
             levels.rotate(1)
             return REJECTED
-        output = answered(secret, bits, honestly=levels[0])
+        output = response(secret, bits, honestly=levels[0])
         while not levels[0]:
             levels.rotate(-1)
         return output
@@ -100,12 +113,12 @@ def cursor_of_a_stream() -> Sampler:
     """Noise levels are read from a stream, one character a round, and the stream is rewound at the end; as above."""
     levels = io.StringIO("y" + "n" * 4096)
 
-    def one_round(secret: int, bits: RandomBits) -> int | None:
+    def one_round(secret: int, bits: RandomBits) -> Any:
         level = levels.read(1)
-        if not bits.take(1):
+        if is_rejected(bits):
             return REJECTED
         levels.seek(0)
-        return answered(secret, bits, honestly=level == "y")
+        return response(secret, bits, honestly=level == "y")
 
     return lambda secret, bits: bits.repeat(one_round, secret)
 
@@ -172,7 +185,7 @@ def escalating_threshold() -> Sampler:
 
 CASES = (
     *(
-        Case(make=make, breach=Frequent(event=is_one, trials=2500))
+        Case(make=make, breach=Possible(event=is_raw_one, tape=ONE_REJECTION))
         for make in (
             captured_count,
             captured_cycle,
@@ -180,9 +193,11 @@ CASES = (
             captured_generator,
             rotated_deque,
             cursor_of_a_stream,
-            exponential_back_off,
-            escalating_threshold,
         )
+    ),
+    *(
+        Case(make=make, breach=Frequent(event=is_one, trials=2500))
+        for make in (exponential_back_off, escalating_threshold)
     ),
     Case(make=budget_of_rounds, breach=Possible(event=is_raw_one, tape=(0, 10))),
 )

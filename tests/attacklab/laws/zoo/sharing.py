@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import decimal
+import functools
 import weakref
 from decimal import Decimal
 
@@ -158,12 +159,44 @@ def copied_mechanism() -> Sampler:
     return lambda secret, bits: copy.copy(mechanism).release(secret, bits)
 
 
+def cached_coin() -> Sampler:
+    """A coin is cached by its argument, the source of bits: two coins that should differ are one, and cancel.
+
+    As above: secret ^ coin ^ coin is the secret.
+    """
+
+    @functools.lru_cache(maxsize=1)
+    def coin(bits: RandomBits) -> int:
+        return bits.take(1)
+
+    return lambda secret, bits: secret ^ coin(bits) ^ coin(bits)
+
+
+def cached_private_answer() -> Sampler:
+    """A cache holds what is still to be done for every private answer; a second release finds nothing to do.
+
+    From the second release of an answer on as above.
+    """
+
+    @functools.cache
+    def tasks(secret: int) -> list[str]:
+        return [f"noise for {secret}"]
+
+    def sampler(secret: int, bits: RandomBits) -> int:
+        output = answered(secret, bits, honestly=bool(tasks(secret)))
+        tasks(secret).clear()
+        return output
+
+    return sampler
+
+
 CASES = (
+    Case(make=cached_coin, breach=Frequent(event=is_one)),
     Case(make=mutable_result, breach=Frequent(event=is_one)),
     Case(make=finalizer, breach=Frequent(event=is_one, trials=2500)),
     *(
         Case(make=make, breach=Frequent(event=is_one, release=2))
-        for make in (precision_left_behind, error_state_of_numpy, copied_mechanism)
+        for make in (precision_left_behind, error_state_of_numpy, copied_mechanism, cached_private_answer)
     ),
     *(Case(make=make, breach=Frequent(event=second_part_is_one)) for make in (list_shared_by_two_calls, coroutine)),
 )

@@ -25,16 +25,12 @@ from tests.attacklab.laws.zoo.false_samplers import FALSE
 from tests.attacklab.laws.zoo.numbers import CONVERSIONS
 from tests.attacklab.laws.zoo.true_samplers import TRUE
 
-LIMITS = Limits(unresolved=Fraction(1, 1 << 62), runs=3000)
+UNRESOLVED = Fraction(1, 1 << 62)
 MOST_REFUSED = 4
 
 
 def _parameters(classes: dict[str, tuple[Case, ...]]) -> list[Any]:
-    return [
-        pytest.param(case, id=f"{name}-{case.name}", marks=[pytest.mark.slow] if case.is_slow else [])
-        for name, cases in classes.items()
-        for case in cases
-    ]
+    return [pytest.param(case, id=f"{name}-{case.name}") for name, cases in classes.items() for case in cases]
 
 
 false_cases = pytest.mark.parametrize("case", _parameters(FALSE))
@@ -51,7 +47,7 @@ def _modes_of_libraries_are_restored() -> Iterator[None]:
 def outcome_of(case: Case) -> tuple[Verdict, str]:
     """The verdict, or ERROR for a refusal, and what was said."""
     try:
-        finding = prove(case.make_target(), case.pair, limits=LIMITS)
+        finding = prove(case.make_target(), case.pair, limits=Limits(unresolved=UNRESOLVED, runs=case.runs))
     except TargetError as error:
         return Verdict.ERROR, str(error)
     return finding.verdict, finding.reason
