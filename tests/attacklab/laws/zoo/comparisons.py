@@ -147,9 +147,9 @@ def value_patterns() -> Sampler:
 
 
 def top_byte_of_two() -> Sampler:
-    """Two bytes by `take(16)` and a lookup of the top one in `bytes`: 64 of 256 lie."""
+    """Eleven bits by `take(11)` and a lookup of the top byte in `bytes`: 64 of 256 lie."""
     table = bytes(int(number >= 192) for number in range(256))
-    return lambda secret, bits: secret ^ table[bits.take(16) >> 8]
+    return lambda secret, bits: secret ^ table[bits.take(11) >> 3]
 
 
 def numpy_outputs() -> Sampler:

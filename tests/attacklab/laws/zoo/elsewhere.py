@@ -19,6 +19,7 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -167,6 +168,16 @@ def environment_variable() -> Sampler:
     return lambda secret, bits: secret if os.environ.get("ZOO_DEBUG") else flipped(secret, bits)
 
 
+def _with_process_id(trial: Callable[[], Any]) -> Any:
+    with mock.patch("os.getpid", return_value=4321):
+        return trial()
+
+
+def process_id() -> Sampler:
+    """One worker process, told by its id, serves as the canary without noise: there P[1 | 1] = 1 and P[1 | 0] = 0."""
+    return lambda secret, bits: secret if os.getpid() == 4321 else flipped(secret, bits)
+
+
 _SWITCH = Path(tempfile.gettempdir()) / f"attacklab-zoo-{os.getpid()}-off"
 
 
@@ -223,6 +234,7 @@ CASES = (
     Case(make=noise_of_a_seeded_random, breach=Frequent(event=is_one)),
     Case(make=outside_the_main_thread, breach=Frequent(event=is_one, around=_in_a_thread)),
     Case(make=environment_variable, breach=Frequent(event=is_one, around=_with_variable)),
+    Case(make=process_id, breach=Frequent(event=is_one, around=_with_process_id)),
     Case(make=file_that_exists, breach=Frequent(event=is_one, around=_with_file)),
     Case(make=under_a_profiler, breach=Frequent(event=is_one, around=_traced)),
     Case(make=state_of_the_collector, breach=Frequent(event=is_one, around=_without_collector)),

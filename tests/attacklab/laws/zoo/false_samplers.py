@@ -6,6 +6,7 @@ from tests.attacklab.laws.zoo import (
     control,
     elsewhere,
     equal_arguments,
+    hidden,
     numbers,
     outcomes,
     reuse,
@@ -18,6 +19,7 @@ from tests.attacklab.laws.zoo.case import Case
 
 FALSE: dict[str, tuple[Case, ...]] = {
     "state": state.CASES,
+    "hidden state": hidden.CASES,
     "schedules": schedules.CASES,
     "reuse": reuse.CASES,
     "equal arguments": equal_arguments.CASES,

@@ -313,7 +313,7 @@ _POSSIBLE = (
 )
 
 CASES = (
-    *(Case(make=make, breach=Possible(event=is_raw_one, tape=tape), runs=200) for make, tape in _POSSIBLE),
+    *(Case(make=make, breach=Possible(event=is_raw_one, tape=tape), runs=100) for make, tape in _POSSIBLE),
     Case(make=ten_thousandth_release, breach=Seen(event=is_raw_one, within=10_000)),
     *(
         Case(make=make, breach=Frequent(event=is_one, release=2))

@@ -1,8 +1,8 @@
 """False samplers whose rejected rounds leave something behind. Rounds look like randomized response, and later ones do
 not lie: a law that takes all rounds for the first is within ε = 1.1, and the true one is not.
 
-Where a docstring says "as above": one round in eight is rejected; the first lies with probability 1/4, and one after two
-rejections gives the secret with a mark. So does one release in 64 on 1, and no release on 0 gives that.
+Where a docstring says "as above": one round in eight is rejected; the first lies with probability 1/4, and one after
+two rejections gives the secret with a mark. So does one release in 64 on 1, and no release on 0 gives that.
 """
 # ruff: noqa: B006
 

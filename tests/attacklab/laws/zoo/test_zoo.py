@@ -5,9 +5,14 @@ The truth of each claim is established by plain runs and by hand, in `deployment
 
 from __future__ import annotations
 
+import contextlib
 import decimal
 import functools
 import itertools
+import json
+import os
+import random
+import sys
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -38,9 +43,16 @@ true_cases = pytest.mark.parametrize("case", _parameters(TRUE))
 
 
 @pytest.fixture(autouse=True)
-def _modes_of_libraries_are_restored() -> Iterator[None]:
-    with np.errstate(), decimal.localcontext():
+def _modes_are_restored() -> Iterator[None]:
+    """A proof may stop a sampler before it has put back what it changed."""
+    mask, digits, state = os.umask(0o022), sys.get_int_max_str_digits(), random.getstate()
+    os.umask(mask)
+    with np.errstate(), np.printoptions(), decimal.localcontext():
         yield
+    os.umask(mask)
+    sys.set_int_max_str_digits(digits)
+    random.setstate(state)
+    json.__dict__.pop("rejections", None)
 
 
 @functools.cache
@@ -93,6 +105,14 @@ def test_a_false_claim_is_never_proved(case: Case) -> None:
     verdict, said = outcome_of(case)
     assert not verdict.value.startswith("proved"), said
     _assert_is_told(verdict, said)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", _parameters({"search": FALSE["search"]}))
+def test_more_runs_do_not_prove_what_lies_beyond_the_reach_of_the_search(case: Case) -> None:
+    with contextlib.suppress(TargetError):
+        finding = prove(case.make_target(), case.pair, limits=Limits(unresolved=UNRESOLVED, runs=3000))
+        assert not finding.verdict.value.startswith("proved"), finding.reason
 
 
 @true_cases
