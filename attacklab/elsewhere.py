@@ -62,7 +62,11 @@ class CannotBeSent(TargetError):
 
 
 class NoAnswer(TargetError):
-    """A call in another process took too long, or ended that process."""
+    """A call in another process ended that process, or took too long."""
+
+
+class TookTooLong(NoAnswer):
+    """A call in another process did not end in time."""
 
 
 def elsewhere(function: Callable[..., Result], *arguments: Any, seconds: float = SECONDS) -> Result:
@@ -82,7 +86,8 @@ def elsewhere(function: Callable[..., Result], *arguments: Any, seconds: float =
     Raises:
         LabError: the call raised it; it is of the same type, with the same message.
         CannotBeSent: something cannot be pickled, or cannot be loaded there.
-        NoAnswer: the call took longer than `seconds`, or it ended the process.
+        TookTooLong: the call took longer than `seconds`.
+        NoAnswer: the call ended the process.
         LabFault: the call raised anything else; the traceback is in a note (`__notes__`).
     """
     name = _name(function)
@@ -93,7 +98,7 @@ def elsewhere(function: Callable[..., Result], *arguments: Any, seconds: float =
     else:
         status, answer = _in_a_new_process(header, payload, seconds)
     if status == "late":
-        raise NoAnswer(f"{name} did not end within {seconds:g} s in another process; give it less to do, or more time")
+        raise TookTooLong(f"{name} did not end within {seconds:g} s in another process; give it more time")
     if status == "died":
         raise NoAnswer(f"{name} ended its process ({answer.decode()}) in another process; let it return or raise")
     return _unpacked(name, answer, classes)  # type: ignore[no-any-return]

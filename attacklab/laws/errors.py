@@ -35,3 +35,7 @@ class MisplacedRestart(LawError):
 
 class SamplerFailed(LawError):
     """A sampler raised an exception, which is its cause (`__cause__`)."""
+
+
+class Contradicted(LawError):
+    """Plain runs of a sampler contradict the law that was found for it."""
