@@ -7,8 +7,8 @@ are made in another process.
 **What is tested.** Let n be the number of runs, m the known mass of an outcome and u the unresolved mass of the law, so
 that its probability lies in [m, m + u]. Its count is too high if P[Bin(n, m + u) ≥ count] < t, and too low if
 P[Bin(n, m) ≤ count] < t. The same holds for blocks of rare outcomes, which are fixed by the law alone: neighbours in
-its order, each less likely than `RARE`, up to that mass. All outcomes that the law does not list are together too frequent
-if P[Bin(n, u) ≥ count] < t; for a closed law, where u = 0, one such outcome suffices.
+its order, each less likely than `RARE`, up to that mass. All outcomes that the law does not list are together too
+frequent if P[Bin(n, u) ≥ count] < t; for a closed law, where u = 0, one such outcome suffices.
 
 **The false alarm.** t = `FALSE_ALARM` divided by the number of tests: two for each outcome and each block, one for
 the outcomes not listed, times the number of values that n can have. For n may depend on how fast the runs are, hence on
@@ -60,6 +60,12 @@ _LOOKED_AT = 1e3
 
 _PRECISION = 128
 
+_ROUNDED = mpq(1, 1 << 50)
+"""Relative: more than a mass loses as a float (2^-52) and a correctly rounded sum of them (2^-53)."""
+
+_UNDERFLOWN = mpq(1, 1 << 1000)
+"""More than a mass loses as a float that is subnormal or 0."""
+
 _HEAVIEST = 64
 """Among how many outcomes the one is sought whose deviation is hardest to see: the closest to probability 1/2."""
 
@@ -108,6 +114,10 @@ class Agreement:
         if self.unlisted < 1:
             kinds.append(f"unlisted outcomes of probability {_rounded_up(self.unlisted)}")
         return f"{told}; {' or '.join(kinds)} would have been detected (power {POWER:.0%})"
+
+
+_PLAIN = frozenset({int, str})
+"""Types that are told apart by equality."""
 
 
 def tag(outcome: Any) -> Hashable:
@@ -203,14 +213,13 @@ def compare(law: Law, runs: Runs) -> Agreement:
     Raises:
         Contradicted: a true law would give such counts with probability at most `FALSE_ALARM`.
     """
-    places = {tag(outcome): place for place, outcome in enumerate(law)}
+    places = _places(law, runs)
     sizes = [runs.asked >> halvings for halvings in range(runs.asked.bit_length())]
     counted = max(size for size in sizes if size <= len(runs.numbers))
     counts, unlisted, told = np.zeros(len(law), dtype=np.int64), 0, ""
     for number, count in enumerate(np.bincount(runs.numbers[:counted], minlength=len(runs.tags)).tolist()):
-        place = places.get(runs.tags[number])
-        if place is not None:
-            counts[place] = count
+        if number in places:
+            counts[places[number]] = count
         elif law.closed:
             often = int(np.count_nonzero(runs.numbers == number))
             reason = "but the law is closed and does not list it"
@@ -269,6 +278,14 @@ def binomial_tail(count: int, trials: int, probability: Any) -> Any:
         return min(mpq(added), mpq(1))
 
 
+def _places(law: Law, runs: Runs) -> dict[int, int]:
+    """The number of each outcome that came up and is listed, and its place in the law."""
+    numbers = {key: number for number, key in enumerate(runs.tags)}
+    keys = ((type(outcome), outcome) if type(outcome) in _PLAIN else tag(outcome) for outcome in law)
+    found = ((numbers.get(key), place) for place, key in enumerate(keys))
+    return {number: place for number, place in found if number is not None}
+
+
 class _Block(NamedTuple):
     """Places of rare outcomes in the law, and bounds on their mass together."""
 
@@ -285,9 +302,8 @@ def _blocks(masses: list[Any], floats: NDArray[np.float64]) -> list[_Block]:
     numbers = np.floor(np.cumsum(floats[rare]) / float(RARE))
     blocks = []
     for places in np.split(rare, np.flatnonzero(np.diff(numbers)) + 1):
-        # In units of 2^-128: a million sums of fractions would take long.
-        units = sum((masses[place].numerator << _PRECISION) // masses[place].denominator for place in places)
-        blocks.append(_Block(places, mpq(units, 1 << _PRECISION), mpq(units + len(places), 1 << _PRECISION)))
+        mass = mpq(math.fsum(floats[places]))
+        blocks.append(_Block(places, mass * (1 - _ROUNDED), mass * (1 + _ROUNDED) + _UNDERFLOWN * len(places)))
     return blocks
 
 
