@@ -6,8 +6,8 @@ are made in another process.
 
 **What is tested.** Let n be the number of runs, m the known mass of an outcome and u the unresolved mass of the law, so
 that its probability lies in [m, m + u]. Its count is too high if P[Bin(n, m + u) ≥ count] < t, and too low if
-P[Bin(n, m) ≤ count] < t. The same holds for blocks of rare outcomes, which are fixed by the law alone: neighbours in
-its order, each less likely than `RARE`, up to that mass. All outcomes that the law does not list are together too
+P[Bin(n, m) ≤ count] < t. The same holds for blocks of rare outcomes, less likely than `RARE` each, which are neighbours
+in the law's order. The blocks are fixed by the law alone. All outcomes that the law does not list are together too
 frequent if P[Bin(n, u) ≥ count] < t; for a closed law, where u = 0, one such outcome suffices.
 
 **The false alarm.** t = `FALSE_ALARM` divided by the number of tests: two for each outcome and each block, one for
@@ -48,7 +48,8 @@ SECONDS = 5.0
 FALSE_ALARM = mpq(1, 10**12)
 """The probability, at most, that a true law is refused."""
 
-RARE = mpq(1, 1 << 10)
+RARE = 2.0**-8
+"""The mass below which outcomes are counted together, and of the smallest blocks of them."""
 
 POWER = 0.95
 
@@ -66,7 +67,7 @@ _ROUNDED = mpq(1, 1 << 50)
 _UNDERFLOWN = mpq(1, 1 << 1000)
 """More than a mass loses as a float that is subnormal or 0."""
 
-_HEAVIEST = 64
+_HEAVIEST = 16
 """Among how many outcomes the one is sought whose deviation is hardest to see: the closest to probability 1/2."""
 
 
@@ -105,7 +106,7 @@ class Agreement:
     unlisted: float
 
     def __str__(self) -> str:
-        told = f"{self.made:,} plain runs agree with the law"
+        told = f"{self.made:,} plain runs agree with the law" if self.made > 1 else "1 plain run agrees with the law"
         if min(self.off_by, self.unlisted) >= 1:
             return f"{told}; too few to detect anything"
         kinds = []
@@ -229,7 +230,7 @@ def compare(law: Law, runs: Runs) -> Agreement:
 
     masses = list(law.masses.values())
     floats = np.fromiter(map(float, masses), dtype=np.float64, count=len(masses))
-    blocks = _blocks(masses, floats)
+    blocks = _blocks(floats)
     tests = 2 * (len(masses) + len(blocks)) + 1
     threshold = FALSE_ALARM / (len(sizes) * tests)
 
@@ -259,10 +260,12 @@ def binomial_tail(count: int, trials: int, probability: Any) -> Any:
     Returns:
         A rational number, hardly larger than the probability: every operation is rounded up.
     """
-    if count <= 0 or probability >= 1:
+    if count <= 0:
         return mpq(1)
     if count > trials or probability <= 0:
         return mpq(0)
+    if probability >= 1:
+        return mpq(1)
     with gmpy2.context(precision=_PRECISION, round=gmpy2.RoundUp):
         odds = gmpy2.mpfr(mpq(probability) / (1 - mpq(probability)))
         term = gmpy2.mpfr(gmpy2.bincoef(trials, count))
@@ -294,17 +297,27 @@ class _Block(NamedTuple):
     most: Any
 
 
-def _blocks(masses: list[Any], floats: NDArray[np.float64]) -> list[_Block]:
-    """Neighbouring rare outcomes, in blocks that are about as likely as outcomes that are not rare."""
-    rare = np.flatnonzero(floats < float(RARE))
+def _blocks(floats: NDArray[np.float64]) -> list[_Block]:
+    """Neighbouring rare outcomes: blocks about as likely as `RARE`, those two by two, and so on to all of them."""
+    rare = np.flatnonzero(floats < RARE)
     if len(rare) < 2:
         return []
-    numbers = np.floor(np.cumsum(floats[rare]) / float(RARE))
-    blocks = []
+    numbers = np.floor(np.cumsum(floats[rare]) / RARE).astype(np.int64)
+    level = []
     for places in np.split(rare, np.flatnonzero(np.diff(numbers)) + 1):
         mass = mpq(math.fsum(floats[places]))
-        blocks.append(_Block(places, mass * (1 - _ROUNDED), mass * (1 + _ROUNDED) + _UNDERFLOWN * len(places)))
+        slack = mass * _ROUNDED + _UNDERFLOWN * len(places)
+        level.append(_Block(places, mass - slack, mass + slack))
+    blocks = list(level)
+    while len(level) > 1:
+        level = [_joined(level[at : at + 2]) for at in range(0, len(level), 2)]
+        blocks += level
     return blocks
+
+
+def _joined(blocks: list[_Block]) -> _Block:
+    places, least, most = zip(*blocks, strict=True)
+    return _Block(np.concatenate(places), sum(least), sum(most))
 
 
 def _suspects(
