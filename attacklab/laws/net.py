@@ -234,6 +234,8 @@ def compare(law: Law, runs: Runs) -> Agreement:
     tests = 2 * (len(masses) + len(blocks)) + 1
     threshold = FALSE_ALARM / (len(sizes) * tests)
 
+    unlisted_name = f"an outcome that the law does not list{told}"
+    _check(unlisted_name, unlisted, counted, mpq(0), law.unresolved, threshold)
     outcomes: list[Hashable] = list(law)
     for place in _suspects(counts, counted, floats, floats + float(law.unresolved), float(threshold)):
         mass = masses[place]
@@ -245,7 +247,6 @@ def compare(law: Law, runs: Runs) -> Agreement:
         ends = [_told(outcomes[block.places[end]]) for end in (0, -1)]
         name = f"one of {len(block.places):,} rare outcomes, in the law's order from {ends[0]} to {ends[1]},"
         _check(name, counts_of_blocks[number], counted, block.least, block.most + law.unresolved, threshold)
-    _check(f"an outcome that the law does not list{told}", unlisted, counted, mpq(0), law.unresolved, threshold)
     return _agreement(floats, float(law.unresolved), len(runs.numbers), counted, float(threshold))
 
 

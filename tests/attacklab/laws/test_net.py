@@ -192,7 +192,7 @@ def test_what_is_left_open_may_lie_anywhere() -> None:
         lambda bits: (0, 0, 1, bits.take(8) + 5)[bits.take(2)],
     ):
         compare(law, plain_runs(kept, (), 2000, 60.0, 0))
-    assert "outcome 0 of type int came up" in _refusal(law, lambda bits: min(2, bits.take(2)), 2000)
+    assert re.match("outcome [01] of type int came up", _refusal(law, lambda bits: min(1, bits.take(2)), 2000))
     assert "an outcome that the law does not list, 3 of type int among them came up" in _refusal(
         law, lambda bits: 3 if bits.take(1) else bits.take(1)
     )
