@@ -36,6 +36,7 @@ from attacklab.laws.divergences import (
 from attacklab.laws.enclosures import exp_bounds, log_bounds, normalised
 from attacklab.laws.enumeration import Limits, Progress, enumerate_law
 from attacklab.laws.errors import (
+    Contradicted,
     ForeignCall,
     LawError,
     LooksAtDraws,
@@ -57,6 +58,7 @@ from attacklab.laws.step_functions import NotMonotone, exhaust, one_uniform, ste
 __all__ = [
     "Bounds",
     "Certificate",
+    "Contradicted",
     "Decision",
     "Divergence",
     "ForeignCall",

@@ -47,3 +47,7 @@ class NeverEnds(LawError):
 
 class SamplerFailed(LawError):
     """A sampler raised an exception, which is its cause (`__cause__`)."""
+
+
+class Contradicted(LawError):
+    """Plain runs of a sampler contradict the law that was found for it."""

@@ -108,13 +108,15 @@ def keeps_zcdp(p: Law, q: Law, rho: Any) -> bool:
     Returns:
         True only if they do; False if they do not, if a law is not closed, or if the chain got too long.
     """
-    if not (p.closed and q.closed) or p.masses.keys() != q.masses.keys():
+    if not (p.closed and q.closed) or len(p) != len(q) or not all(outcome in q for outcome in p):
         return False
     both = [_terms(p, q), _terms(q, p)]
     order = (max((first - second for terms in both for first, second in terms), key=_upper) / rho).above()
     for _ in range(MOST_STEPS):
         if order <= 1:
             return True
+        if order == math.inf:
+            return False
         worst = max((_divergence(terms, mpq(order), is_closed=True) for terms in both), key=_upper)
         following = (worst / rho).above()
         if following >= order:
@@ -134,7 +136,7 @@ def common_part(p: Law, q: Law, dropped: Any) -> tuple[Law, Law] | None:
     Returns:
         Laws of mass 1 in proportion to `p` and `q` there; None where more would be dropped.
     """
-    shared = p.masses.keys() & q.masses.keys()
+    shared = [outcome for outcome in p if outcome in q]
     parts = []
     for law in (p, q):
         kept = total(law.mass(outcome) for outcome in shared)

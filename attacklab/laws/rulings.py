@@ -17,6 +17,9 @@ from attacklab.laws.gaussian import smallest_mu
 from attacklab.laws.law import Law
 from attacklab.laws.renyi import common_part, keeps_zcdp, smallest_rho, worse_renyi_divergence
 
+MOST_EPSILON = 1 << 20
+"""The largest ε whose e^ε is enclosed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Need:
@@ -84,7 +87,11 @@ def judge(claim: Claim, p: Law, q: Law, *, slack: Fraction = Fraction(0)) -> Rul
             return _concentrated(claim, p, q, slack)
         case Renyi():
             return _renyi(claim, p, q, slack)
-    ruling = _at_points([claim.at(epsilon) for epsilon in claim.points], p, q, slack)
+    # Where δ(ε) is 1 nothing is promised, although `at` says a δ just below.
+    points = [claim.at(epsilon) for epsilon in claim.points if epsilon <= MOST_EPSILON and claim.delta_at(epsilon) < 1]
+    if not points:
+        return Ruling(Decision.UNDECIDED, False)
+    ruling = _at_points(points, p, q, slack)
     if ruling.decision is Decision.REFUTED:
         return ruling
     return Ruling(Decision.UNDECIDED, False, certificate=ruling.certificate, point=ruling.point)

@@ -242,3 +242,57 @@ class Stranger(Claim):
 def test_a_claim_of_an_unknown_kind_can_be_refuted_but_not_proved() -> None:
     assert judge(Stranger(), HALF, coin(Fraction(1, 10))).decision is Decision.REFUTED
     assert judge(Stranger(), HALF, coin(Fraction(2, 5))).decision is Decision.UNDECIDED
+
+
+class _Curve(Claim):
+    """A claim of a kind that the instrument does not know."""
+
+    def __init__(self, deltas: dict[float, float]) -> None:
+        self._deltas = deltas
+
+    def delta_at(self, epsilon: float) -> float:
+        return min(delta for start, delta in self._deltas.items() if start <= epsilon)
+
+    @property
+    def nominal(self) -> PrivacyClaim:
+        return self.at(self.points[-1])
+
+    @property
+    def points(self) -> tuple[float, ...]:
+        return tuple(self._deltas)
+
+    def composed(self, answers: int) -> Claim:
+        raise NotImplementedError
+
+    def group(self, size: int) -> Claim:
+        raise NotImplementedError
+
+    def to_json(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+
+def test_a_claim_that_promises_nothing_at_a_point_is_not_refuted_there() -> None:
+    rare = mpq(1, 1 << 60)
+    first, second = Law({0: 1 - rare, 1: rare}), Law({0: rare, 1: 1 - rare})
+    assert judge(PrivacyClaim(42.0), first, second).decision is Decision.PROVED
+    assert judge(_Curve({0.0: 1.0, 42.0: 0.0}), first, second).decision is Decision.UNDECIDED
+    assert judge(_Curve({0.0: 1.0, 41.0: 0.0}), first, second).decision is Decision.REFUTED
+    assert judge(_Curve({0.0: 1.0}), Law({0: 1}), Law({1: 1})).decision is Decision.UNDECIDED
+
+
+def test_points_of_an_unknown_claim_that_are_out_of_range_are_left_out() -> None:
+    far = _Curve({1.0: 0.5, 2.0**21: 0.0})
+    assert judge(far, Law({0: 1}), Law({0: 1})).decision is Decision.UNDECIDED
+    assert judge(far, Law({0: 1}), Law({1: 1})).decision is Decision.REFUTED
+
+
+def test_a_chain_of_orders_that_begins_beyond_all_doubles_proves_nothing() -> None:
+    assert not keeps_zcdp(HALF, coin(mpq(1, 3)), 5e-324)
+    assert keeps_zcdp(HALF, coin(mpq(1, 3)), 1.0)
+
+
+def test_each_law_must_give_mass_to_all_that_the_other_does() -> None:
+    more = Law({0: mpq(1, 4), 1: mpq(1, 4), 2: mpq(1, 2)})
+    for claim in (GaussianDP(50.0), ZeroConcentrated(1e6), Renyi((2.0, 1e6), (1e6, 1e7)), PrivacyClaim(1e6)):
+        for pair in ((HALF, more), (more, HALF)):
+            assert judge(claim, *pair).decision is Decision.REFUTED

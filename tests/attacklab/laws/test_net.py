@@ -1,0 +1,249 @@
+"""The net of plain runs: its error rate, its power, and what it refuses."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from gmpy2 import mpq
+
+from attacklab.laws import Contradicted, Law, LawError, NeverEnds, OpaqueOutcome, SamplerFailed, net
+from attacklab.laws.net import Agreement, Runs, binomial_tail, compare, plain_runs, require_agreement, tag
+from attacklab.laws.outcomes import BitFloat
+from attacklab.random_bits import RandomBits
+
+SIXTEEN = Law({k: Fraction(1, 16) for k in range(16)})
+
+
+def _four_bits(bits: RandomBits) -> int:
+    return bits.take(4)
+
+
+def _exact_tail(count: int, trials: int, probability: Fraction) -> Fraction:
+    """P[Bin ≥ count], as a quotient of integers."""
+    good, bad = probability.numerator, probability.denominator - probability.numerator
+    ways = sum(math.comb(trials, k) * good**k * bad ** (trials - k) for k in range(max(count, 0), trials + 1))
+    return Fraction(ways, probability.denominator**trials)
+
+
+def _runs(outcomes: list[Any], numbers: Any, asked: int | None = None) -> Runs:
+    numbers = np.asarray(numbers, dtype=np.uint32)
+    return Runs(asked or len(numbers), numbers, [tag(one) for one in outcomes], list(map(repr, outcomes)))
+
+
+@pytest.mark.parametrize("trials", [1, 2, 7, 60])
+@pytest.mark.parametrize(
+    "probability", [Fraction(0), Fraction(1, 10**30), Fraction(1, 3), Fraction(1, 2), Fraction(99, 100), Fraction(1)]
+)
+def test_a_binomial_tail_is_bounded_from_above_and_closely(trials: int, probability: Fraction) -> None:
+    for count in range(-1, trials + 2):
+        exact, bound = _exact_tail(count, trials, probability), Fraction(str(binomial_tail(count, trials, probability)))
+        assert exact <= bound <= exact * (1 + Fraction(1, 10**15))
+
+
+@pytest.mark.parametrize(("count", "trials"), [(1100, 2000), (1300, 2000), (1999, 2000), (2000, 2000), (950, 2000)])
+def test_a_binomial_tail_of_many_trials_is_bounded_closely(count: int, trials: int) -> None:
+    exact = _exact_tail(count, trials, Fraction(1, 2))
+    bound = Fraction(str(binomial_tail(count, trials, mpq(1, 2))))
+    assert exact <= bound <= exact * (1 + Fraction(1, 10**15))
+
+
+def _refused_mass(mass: Fraction, asked: int, made: int) -> Fraction:
+    """The exact probability that two outcomes with a true law are refused after `made` runs."""
+    law, refused = Law({"a": mass, "b": 1 - mass}), Fraction(0)
+    for count in range(made + 1):
+        try:
+            compare(law, _runs(["a", "b"], [0] * count + [1] * (made - count), asked))
+        except Contradicted:
+            refused += math.comb(made, count) * mass**count * (1 - mass) ** (made - count)
+    return refused
+
+
+@pytest.mark.parametrize("false_alarm", [mpq(1, 10**12), mpq(1, 20)])
+@pytest.mark.parametrize("mass", [Fraction(1, 2), Fraction(1, 50), Fraction(999, 1000)])
+def test_true_laws_are_refused_as_rarely_as_promised_whenever_the_runs_stop(
+    monkeypatch: pytest.MonkeyPatch, false_alarm: Any, mass: Fraction
+) -> None:
+    monkeypatch.setattr(net, "FALSE_ALARM", false_alarm)
+    refused = sum(_refused_mass(mass, 160, 160 >> halvings) for halvings in range(8))
+    assert 0 < refused <= Fraction(int(false_alarm.numerator), int(false_alarm.denominator))
+
+
+def test_no_true_law_is_refused_in_a_thousand_repetitions() -> None:
+    """False-alarm probability 1e-9."""
+    rng = np.random.default_rng(0)
+    for _ in range(1000):
+        weights = rng.integers(1, 1 << rng.integers(1, 12), size=rng.integers(1, 40))
+        law = Law({k: Fraction(int(weight), int(weights.sum())) for k, weight in enumerate(weights)})
+        numbers = rng.choice(len(weights), size=500, p=weights / weights.sum())
+        compare(law, _runs(list(range(len(weights))), numbers))
+
+
+def test_the_stated_power_at_one_half_is_that_of_the_exact_binomial() -> None:
+    coin, runs = Law({0: mpq(1, 2), 1: mpq(1, 2)}), 500
+
+    def is_refused(count: int) -> bool:
+        try:
+            compare(coin, _runs([0, 1], [1] * count + [0] * (runs - count)))
+        except Contradicted:
+            return True
+        return False
+
+    off_by = compare(coin, _runs([0, 1], [0, 1] * (runs // 2))).off_by
+    least = next(count for count in range(runs // 2, runs + 1) if is_refused(count))
+    assert not is_refused(runs - least + 1)
+    assert is_refused(runs - least)
+    assert _exact_tail(least, runs, Fraction(0.5 + off_by)) > 0.9499999
+    assert _exact_tail(least, runs, Fraction(0.5 + 0.99 * off_by)) < 0.95
+
+
+def test_at_full_length_a_coin_may_be_off_by_one_per_cent_but_not_by_four() -> None:
+    def coin(limit: int, bits: RandomBits) -> bool:
+        return bits.take(16) < limit
+
+    law, half = Law({True: mpq(1, 2), False: mpq(1, 2)}), 1 << 15
+    assert str(require_agreement(law, coin, half + half // 50)) == (
+        "20,000 plain runs agree with the law; an outcome whose probability is off by 0.033 or unlisted outcomes of "
+        "probability 0.00015 would have been detected (power 95%)"
+    )
+    with pytest.raises(Contradicted, match=r"outcome (True|False) of type bool came up"):
+        require_agreement(law, coin, half + half * 8 // 100)
+
+
+def test_a_true_sampler_agrees_with_its_law() -> None:
+    agreement = require_agreement(SIXTEEN, _four_bits)
+    assert (agreement.made, agreement.counted) == (20_000, 20_000)
+    assert agreement.off_by < 0.02
+    assert agreement.unlisted < 0.0002
+
+
+def _refusal(law: Law, sampler: Callable[[RandomBits], Any], runs: int = 20_000) -> str:
+    with pytest.raises(Contradicted) as caught:
+        compare(law, plain_runs(sampler, (), runs, 60.0, 0))
+    message = str(caught.value)
+    assert message.endswith("; let the sampler depend on nothing but its arguments and the bits that it draws")
+    return message
+
+
+def test_an_outcome_that_a_closed_law_lacks_is_refused_at_once() -> None:
+    told = _refusal(SIXTEEN, lambda bits: 16 if not bits.take(12) else bits.take(4))
+    assert re.match(
+        r"outcome 16 of type int came up \d times in 20,000 plain runs, but the law is closed and does not list it;",
+        told,
+    )
+    compare(Law({0: 1}), _runs([0], [0] * 10, 10))
+    with pytest.raises(Contradicted, match="outcome 7 came up 1 times in 16 plain runs"):
+        compare(Law({0: 1}), _runs([0, 7], [0] * 15 + [1], 20))
+
+
+def test_a_stray_outcome_counts_even_after_the_last_run_that_is_counted() -> None:
+    with pytest.raises(Contradicted):
+        compare(Law({0: 1}), _runs([0, 7], [0] * 14 + [1], 20))
+
+
+def test_an_outcome_that_never_comes_up_is_refused() -> None:
+    told = _refusal(SIXTEEN, lambda bits: max(1, bits.take(4)))
+    assert re.match(
+        r"outcome [01] of type int came up [\d,]+ times .*, but the law says its probability is 0\.0625", told
+    )
+    low = "outcome 0 of type int came up 0 times in 20,000 plain runs, but the law says its probability is 0.0625"
+    with pytest.raises(Contradicted, match=f"^{low}, at which a count that low is less likely than"):
+        compare(SIXTEEN, _runs(list(range(16)), np.arange(20_000) % 15 + 1))
+
+
+@pytest.mark.parametrize("kind", [bool, float, Fraction, np.int64, lambda value: mpq(value)])
+def test_outcomes_are_told_apart_by_type(kind: Callable[[int], Any]) -> None:
+    told = _refusal(Law({0: mpq(1, 2), 1: mpq(1, 2)}), lambda bits: kind(bits.take(1)))
+    assert "but the law is closed and does not list it" in told
+
+
+def test_outcomes_are_told_apart_by_their_bits() -> None:
+    law = Law({BitFloat(-0.0): mpq(1, 2), 0.0: mpq(1, 2)})
+    assert compare(law, plain_runs(lambda bits: -0.0 if bits.take(1) else 0.0, (), 1000, 60.0, 0)).made == 1000
+    assert "outcome -0.0 of type float" in _refusal(Law({0.0: 1}), lambda _bits: -0.0, 1)
+    assert len({tag(one) for one in (1, True, 1.0, 1 + 0j, np.float64(1), np.float32(1), (1,), (True,))}) == 8
+    nans = np.array([0x7FF8000000000000, 0x7FF8000000000001], dtype=np.uint64).view(np.float64).tolist()
+    assert tag(nans[0]) != tag(nans[1])
+    assert tag((nans[0], frozenset({-0.0}))) == tag((nans[0], frozenset({-0.0})))
+    assert tag(frozenset({0.0})) != tag(frozenset({-0.0}))
+
+
+def test_state_that_is_kept_on_the_source_is_seen() -> None:
+    def sampler(bits: RandomBits) -> int:
+        kept: Any = bits
+        kept.first = getattr(kept, "first", None) or bits.take(4)
+        return int(kept.first)
+
+    assert "came up" in _refusal(SIXTEEN, sampler)
+
+
+def test_what_is_left_open_may_lie_anywhere() -> None:
+    law = Law({0: mpq(1, 2), 1: mpq(1, 4)})
+    for kept in (
+        lambda bits: bits.take(2) % 3,
+        lambda bits: bits.take(1),
+        lambda bits: (0, 0, 1, bits.take(8) + 5)[bits.take(2)],
+    ):
+        compare(law, plain_runs(kept, (), 2000, 60.0, 0))
+    assert re.match("outcome [01] of type int came up", _refusal(law, lambda bits: min(1, bits.take(2)), 2000))
+    assert "an outcome that the law does not list, 3 of type int among them came up" in _refusal(
+        law, lambda bits: 3 if bits.take(1) else bits.take(1)
+    )
+
+
+def test_rare_outcomes_are_counted_together() -> None:
+    law = Law({k: mpq(1, 1 << 14) for k in range(1 << 14)})
+    assert compare(law, plain_runs(lambda bits: bits.take(14), (), 20_000, 60.0, 0)).off_by < 0.0015
+    told = _refusal(law, lambda bits: bits.take(13))
+    assert "one of " in told
+    assert "rare outcomes, in the law's order from " in told
+
+
+def test_runs_stop_when_the_time_is_up_and_a_prefix_of_fixed_length_is_counted() -> None:
+    def slow(bits: RandomBits) -> int:
+        time.sleep(0.02)
+        return bits.take(4)
+
+    agreement = require_agreement(SIXTEEN, slow, seconds=0.5)
+    assert 1 <= agreement.made <= 30
+    assert agreement.counted in {20_000 >> halvings for halvings in range(15)}
+    assert agreement.counted <= agreement.made < 2 * agreement.counted + 2
+    assert compare(SIXTEEN, _runs([3], [0], 20_000)) == Agreement(1, 1, math.inf, pytest.approx(0.95))
+    assert str(compare(Law({0: 1}), _runs([0], [0], 20_000))) == (
+        "1 plain run agrees with the law; an outcome whose probability is off by 0.95 or unlisted outcomes of "
+        "probability 0.95 would have been detected (power 95%)"
+    )
+
+
+def test_a_run_that_raises_is_refused() -> None:
+    def fails(error: type[BaseException], bits: RandomBits) -> int:
+        if not bits.take(6):
+            raise error("on these bits")
+        return 1
+
+    for error in (ZeroDivisionError, SystemExit):
+        with pytest.raises(SamplerFailed, match=rf"^plain run \d+ of the sampler raised {error.__name__}: on"):
+            require_agreement(Law({1: 1}), fails, error)
+    with pytest.raises(SamplerFailed, match=r"ended its process \(exit status 3\)"):
+        require_agreement(Law({1: 1}), lambda _bits: os._exit(3))
+    with pytest.raises(OpaqueOutcome, match="not a list"):
+        require_agreement(Law({1: 1}), lambda _bits: [1])
+
+
+def test_a_run_that_never_ends_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    def endless(bits: RandomBits) -> int:
+        while bits.take(1) in {0, 1}:
+            pass
+        return 0
+
+    monkeypatch.setattr(net, "_LONGEST_RUN", 0.3)
+    with pytest.raises(NeverEnds, match="a plain run of the sampler did not end") as caught:
+        require_agreement(Law({0: 1}), endless, seconds=0.2)
+    assert isinstance(caught.value, LawError)
