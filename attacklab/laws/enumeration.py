@@ -219,7 +219,7 @@ class _Explorer:
             if outcome is not PutAside:
                 leaf = played.leaf(returned)
                 known = None if isinstance(value, Span) else outcome
-                self._replays.check(name, sampler, arguments, leaf, known, masses.runs)
+                self._replays.check(name, sampler, arguments, leaf, known, masses.runs, watched=state.leads_out)
                 masses.add(outcome, value, played, leaf)
                 if len(kept) < _KEPT:
                     kept.append((leaf, known))

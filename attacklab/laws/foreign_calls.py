@@ -7,6 +7,7 @@ replayed once while the calls of its code are watched (`sys.setprofile`). The ca
 from __future__ import annotations
 
 import datetime as dt
+import gc
 import os
 import random
 import sys
@@ -88,12 +89,15 @@ def refused(stop: Callable[[ForeignCall], None]) -> Iterator[None]:
             sys.setprofile(None)
             stop(ForeignCall(f"{place(frame)} {misdeed}: a law covers the input and the bits alone; leave that out"))
 
-    before = sys.getprofile()
+    before, collects = sys.getprofile(), gc.isenabled()
+    gc.disable()  # others' callbacks on a collection are not the sampler's calls
     sys.setprofile(look)
     try:
         yield
     finally:
         sys.setprofile(before)
+        if collects:
+            gc.enable()
 
 
 class _Exploration:

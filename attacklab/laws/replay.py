@@ -135,6 +135,8 @@ class Replays:
         leaf: Leaf,
         known: Hashable,
         number: int,
+        *,
+        watched: bool,
     ) -> None:
         """Play a leaf at both ends and at points inside of each of its intervals, twice each.
 
@@ -145,6 +147,7 @@ class Replays:
             leaf: what is drawn.
             known: the tag of the outcome; None if it is the integer that the leaf leaves undecided.
             number: how many leaves of the law were played before.
+            watched: whether to watch for foreign calls.
 
         Raises:
             LawError: the sampler does not do what the leaf says.
@@ -154,7 +157,7 @@ class Replays:
             expected = known if leaf.returned is None else tag(values[leaf.returned])
             shallow = self._laid_out(leaf, values, inline=False)
             self._seed(at)
-            if at:
+            if at or not watched:
                 self._play(name, sampler, arguments, shallow, expected)
             else:
                 with foreign_calls.refused(self._source.stop):

@@ -34,6 +34,19 @@ from attacklab.laws.uniform import UniformInteger
 
 _TRUSTED = frozenset({*sys.stdlib_module_names, "numpy", "scipy", "gmpy2", "typing_extensions"}) - {"__main__"}
 
+#: Modules of these whose functions calculate, and ask nothing of the system.
+_CALCULATING = frozenset({
+    "__future__", "abc", "array", "bisect", "builtins", "cmath", "collections", "contextlib", "copy", "dataclasses",
+    "decimal", "enum", "fractions", "functools", "gmpy2", "heapq", "itertools", "math", "numbers", "numpy", "operator",
+    "re", "string", "struct", "types", "typing", "typing_extensions",
+})  # fmt: skip
+
+#: Names that lead out of the code in which they stand.
+_LEADING_OUT = frozenset({
+    "__import__", "__subclasses__", "breakpoint", "eval", "exec", "getattr", "globals", "hash", "id", "input", "locals",
+    "open", "print", "random", "vars",
+})  # fmt: skip
+
 _MISSING = object()
 
 _LOCKS = (type(threading.Lock()), type(threading.RLock()))
@@ -66,6 +79,12 @@ def is_trusted(module: str | None) -> bool:
     return module is not None and module.partition(".")[0] in _TRUSTED
 
 
+def calculates(value: Any) -> bool:
+    """Whether a module, a class or a function of a trusted module can do nothing but calculate."""
+    module = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
+    return (module or "builtins").partition(".")[0] in _CALCULATING and not str(module).startswith("numpy.random")
+
+
 def ambient() -> Hashable:
     """The settings of arithmetic under which code runs."""
     decimal, binary = getcontext(), gmpy2.get_context()
@@ -83,11 +102,16 @@ class Keys:
 
     Args:
         with_caches: whether values kept by `functools.cached_property` count.
+
+    Attributes:
+        met: functions and classes that belong to a key.
+        leads_out: whether something was met that may ask the system.
     """
 
     def __init__(self, *, with_caches: bool = True) -> None:
         self._with_caches = with_caches
         self.met: list[types.FunctionType | type] = []
+        self.leads_out = False
         self._within: dict[int, int] = {}
 
     def key(self, value: Any) -> Hashable:
@@ -137,6 +161,7 @@ class Keys:
         if isinstance(value, functools._lru_cache_wrapper):
             return kind, self.key(value.__wrapped__)
         if isinstance(value, types.BuiltinFunctionType):
+            self.leads_out = self.leads_out or not calculates(value) or value.__name__ in _LEADING_OUT
             owner = value.__self__
             return (
                 kind,
@@ -144,9 +169,11 @@ class Keys:
                 None if owner is None or isinstance(owner, types.ModuleType) else self.key(owner),
             )
         if isinstance(value, type):
+            self.leads_out = self.leads_out or (is_trusted(value.__module__) and not calculates(value))
             self.met.append(value)
             return "class", id(value)
         if isinstance(value, types.ModuleType):
+            self.leads_out = self.leads_out or not calculates(value)
             return "module", value.__name__
         if isinstance(value, enum.Enum):
             return self.key(kind), value.name
@@ -167,6 +194,7 @@ class Keys:
         return self._pickled(value)
 
     def _function(self, function: types.FunctionType) -> Hashable:
+        self.leads_out = self.leads_out or (is_trusted(function.__module__) and not calculates(function))
         self.met.append(function)
         cells = () if function.__closure__ is None else tuple(map(self._cell, function.__closure__))
         attributes = {name: value for name, value in vars(function).items() if name != "__wrapped__"}
@@ -197,6 +225,7 @@ class Keys:
         return "object", self.key(kind), base, tuple(attributes), self._keys(attributes.values())
 
     def _pickled(self, value: Any) -> Hashable:
+        self.leads_out = True
         try:
             return "pickled", type(value), pickle.dumps(value, protocol=4)
         except Exception as error:
@@ -239,6 +268,7 @@ class State:
 
     Attributes:
         caches: the caches (`functools.lru_cache`) that it may fill.
+        leads_out: whether it may call something that asks the system.
 
     Raises:
         Opaque: it reads an object whose state cannot be compared; the message says where it is.
@@ -246,6 +276,7 @@ class State:
 
     def __init__(self, root: Any, name: str, *, keyed: bool = False) -> None:
         self.caches: list[Any] = []
+        self.leads_out = False
         self._names: dict[int, tuple[Mapping[str, Any], dict[str, tuple[Any, Place]]]] = {}
         self._is_as_before: list[tuple[Place, Callable[[], bool]]] = []
         self._seen: dict[int, Any] = {}
@@ -254,10 +285,11 @@ class State:
             return
         keys = Keys()
         keys.key(root)
+        self.leads_out = keys.leads_out
         for met in keys.met:
             if isinstance(met, type):
                 self._survey_class(met)
-            else:
+            elif not is_trusted(met.__module__):
                 self._survey_code(met.__code__, met.__globals__, met.__qualname__)
 
     def changed(self) -> Place | None:
@@ -290,6 +322,7 @@ class State:
         keys = Keys()
         try:
             keys.key(value)
+            self.leads_out = self.leads_out or keys.leads_out
         except Opaque as error:
             raise Opaque(f"{place} holds {error}") from error
         for met in keys.met:
@@ -299,6 +332,7 @@ class State:
 
     def _survey_function(self, function: types.FunctionType) -> None:
         if is_trusted(function.__module__):
+            self.leads_out = self.leads_out or not calculates(function)
             return
         name, code, defaults = function.__qualname__, function.__code__, function.__defaults__
         attributes = vars(function)
@@ -330,13 +364,16 @@ class State:
             if isinstance(inner, types.CodeType):
                 self._survey_code(inner, namespace, name)
         modules = []
+        self.leads_out = self.leads_out or not _LEADING_OUT.isdisjoint(code.co_names) or _imports(code)
         for named in sorted(_global_names(code)):
             if named in namespace:
                 self._watch(namespace, named, f"the global `{named}` read by {name}")
                 modules.append(namespace[named])
         while modules:
             module = modules.pop()
-            if isinstance(module, types.ModuleType) and not is_trusted(module.__name__):
+            if isinstance(module, types.ModuleType) and is_trusted(module.__name__):
+                self.leads_out = self.leads_out or not calculates(module)
+            elif isinstance(module, types.ModuleType):
                 for named in code.co_names:
                     if named in vars(module):
                         self._watch(vars(module), named, f"`{module.__name__}.{named}` read by {name}")
@@ -344,7 +381,9 @@ class State:
 
     def _survey_class(self, kind: type) -> None:
         for base in kind.__mro__:
-            if not is_trusted(base.__module__):
+            if is_trusted(base.__module__):
+                self.leads_out = self.leads_out or not calculates(base)
+            else:
                 self._seen[id(base)] = base
                 for named, held in list(base.__dict__.items()):
                     if named not in _OF_PYTHON and not isinstance(held, _SLOTS):
@@ -365,13 +404,18 @@ def _is_empty(cell: types.CellType) -> bool:
         return True
 
 
+def _names_of(code: types.CodeType, *operations: str) -> set[str]:
+    return {str(one.argval) for one in dis.get_instructions(code) if one.opname in operations}
+
+
 def _global_names(code: types.CodeType) -> set[str]:
-    """The names that code looks up in its module, or imports."""
-    return {
-        str(instruction.argval)
-        for instruction in dis.get_instructions(code)
-        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL")
-    }
+    """The names that code looks up in its module."""
+    return _names_of(code, "LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL")
+
+
+def _imports(code: types.CodeType) -> bool:
+    """Whether code imports a module that may ask the system, or one that is not known."""
+    return any(name.partition(".")[0] not in _CALCULATING for name in _names_of(code, "IMPORT_NAME"))
 
 
 def is_immutable(value: Any) -> bool:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 from operator import index
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from gmpy2 import mpq
@@ -41,8 +41,7 @@ class Span:
     high: int
 
 
-@dataclass(frozen=True, slots=True)
-class Drawn:
+class Drawn(NamedTuple):
     """Bits taken in a run: an integer in [low, high) of `count` bits, decided no further than that."""
 
     count: int
@@ -50,8 +49,7 @@ class Drawn:
     high: int
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(NamedTuple):
     """An outcome of a called law: the one numbered `branch`, and within [low, high) if it is a `Span`."""
 
     found: Found

@@ -16,7 +16,7 @@ from gmpy2 import mpq
 
 from attacklab.laws import Contradicted, Law, LawError, NeverEnds, OpaqueOutcome, SamplerFailed, net
 from attacklab.laws.net import Agreement, Runs, binomial_tail, compare, plain_runs, require_agreement, tag
-from attacklab.laws.outcomes import BitFloat
+
 from attacklab.random_bits import RandomBits
 
 SIXTEEN = Law({k: Fraction(1, 16) for k in range(16)})
