@@ -269,7 +269,9 @@ class _Explorer:
 
     def _called(self, called: Callable[..., Any], arguments: tuple[Any, ...], is_loop: bool, closer: Any) -> Found:
         before = self._runs
-        found = self._explore(called, arguments, closer, max(self._called_runs // 2, 1))
+        if self._called_runs < 2:
+            return Found((), (), ())
+        found = self._explore(called, arguments, closer, self._called_runs // 2)
         self._called_runs -= self._runs - before
         if is_loop:
             found = self._accepted(found)
