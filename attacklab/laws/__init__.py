@@ -24,6 +24,7 @@ and its leaves). Rejection loops are closed by summing their geometric series.
 """
 
 from attacklab.laws.certificates import Certificate, Decision, certify
+from attacklab.laws.deadline import Deadline, OutOfTime
 from attacklab.laws.divergences import (
     Divergence,
     advantage,
@@ -56,6 +57,7 @@ from attacklab.laws.step_functions import NotMonotone, exhaust, one_uniform, ste
 __all__ = [
     "Bounds",
     "Certificate",
+    "Deadline",
     "Decision",
     "Divergence",
     "Law",
@@ -69,6 +71,7 @@ __all__ = [
     "NeverEnds",
     "NotDeterministic",
     "NotMonotone",
+    "OutOfTime",
     "Progress",
     "Ruling",
     "SamplerFailed",
