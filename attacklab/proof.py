@@ -38,7 +38,7 @@ from attacklab.laws import (
 from attacklab.laws.enclosures import float_above, float_below
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.random_bits import TapedBits
-from attacklab.targets import Kind, Target
+from attacklab.targets import Kind, Sampler, Target
 
 SLACK = Fraction(1, 1 << 58)
 """Added to δ where a law does not close: 3.5e-18."""
@@ -80,18 +80,18 @@ def laws_of(
     return first, second
 
 
-def _require_sampler(target: Target) -> None:
+def _sampler_of(target: Target) -> Sampler:
     if target.sampler is None:
         raise UsageError(
             f"{target.name} takes no random bits, so its law cannot be found; "
             "write a sampler(input, bits) that draws from bits alone (docs/proving.md), or audit it instead"
         )
+    return target.sampler
 
 
 def _law(target: Target, input_: Any, limits: Limits, progress: Callable[[Progress], None] | None) -> Law:
     """The closed law if a few runs close it, for then a claim is proved with nothing added to δ; else the enclosure."""
-    _require_sampler(target)
-    sampler: Callable[..., Any] = partial(target.sampler, input_)  # type: ignore[misc] # it has one
+    sampler = partial(_sampler_of(target), input_)
     few = replace(limits, unresolved=Fraction(0), runs=min(limits.runs, CLOSING_RUNS))
     with contextlib.suppress(NeverEnds):
         law = enumerate_law(sampler, limits=few, progress=progress)
@@ -260,14 +260,14 @@ def _draws_nothing(target: Target, pair: NeighbouringPair) -> bool:
     """Whether the sampler ends without a single random bit, on both inputs."""
     try:
         for input_ in (pair.first, pair.second):
-            target.sampler(input_, TapedBits(0, 0))  # type: ignore[misc] # it has one
+            _sampler_of(target)(input_, TapedBits(0, 0))
     except Exception:  # TapeEnded, or whatever the sampler makes of it
         return False
     return True
 
 
 def _require_provable(target: Target, pair: NeighbouringPair) -> None:
-    _require_sampler(target)
+    _sampler_of(target)
     if not target.covers(pair):
         if target.relation is not None and pair.relation not in (None, target.relation):
             told = f"its claim is for {target.relation} neighbours, and the pair is one by {pair.relation}"

@@ -99,11 +99,11 @@ all. Outputs alone refute {by_samples} of the naive ones. Refuted only by an exa
 feasible number of trials would show: {law_only}. Refuted only by an adversary who also counts the random bits that an
 output took: {work_only}. Not refuted here: {unseen}. Bits are counted only for {counted}, because one of these twins
 promises the same work for every output; no other claim says anything about work. Of the exact ones {accused} refuted;
-exact laws prove the claims of {proved} on a pair of neighbours, those of {with_slack} with 2^−58 added to δ, and leave
-open those of {undecided}, for which an enumeration of {runs} runs is too short. A grey cell means only that an advantage as large as the number in it would
-have been detected. Up to {trials} trials were run for each pair and event. For targets whose draws are expensive
-({costly}), at most {outcomes} outcomes and {records} records were tried, and for some of them ({spared}) no more than
-{few_trials} trials."""
+exact laws prove the claims of {proved} on a pair of neighbours, and those of {with_slack} with 2^−58 added to δ; they
+leave open those of {undecided}, for which an enumeration of {runs} runs is too short. A grey cell means only that an
+advantage as large as the number in it would have been detected. Up to {trials} trials were run for each pair and event.
+For targets whose draws are expensive ({costly}), at most {outcomes} outcomes and {records} records were tried, and for
+some of them ({spared}) no more than {few_trials} trials."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -206,8 +206,8 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     findings = _by_cell(data)
     caption = (
         "Red: the largest advantage seen or, by the exact law, the δ that it needs at the claimed ε. Blue: proved on a "
-        "pair; light blue: with 2^−58 added to δ. Grey: the smallest advantage that every pair tried would have shown. Yellow: undecided, or the target "
-        "raised. Work: random bits drawn, counted beside the output."
+        "pair; light blue: with 2^−58 added to δ. Grey: the smallest advantage that every pair tried would have shown. "
+        "Yellow: undecided, or the target raised. Work: random bits drawn, counted beside the output."
     )
     drawn = []
     for variant in ("naive", "exact"):

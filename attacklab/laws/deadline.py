@@ -1,9 +1,9 @@
 """A deadline that ends the search for a law wherever it is, even in a sampler that draws nothing and never ends.
 
-In the main thread of a POSIX system an alarm (`signal.setitimer`) rings ten times a second. Once the time is up it raises
-through the sampler; what it raises is not an `Exception`, and it rings again if the sampler catches even that. (A loop
-that catches every `BaseException` in every round cannot be ended so.) In other threads, and on other systems, only
-`check` ends the search, which is called between runs.
+In the main thread of a POSIX system an alarm (`signal.setitimer`) rings ten times a second. Once the time is up it
+raises through the sampler; what it raises is not an `Exception`, and it rings again if the sampler catches even that.
+(A loop that catches every `BaseException` in every round cannot be ended so.) In other threads, and on other systems,
+only `check` ends the search, which is called between runs.
 """
 
 from __future__ import annotations
