@@ -35,7 +35,7 @@ LONGEST_INPUT_IN_FULL = 64
 """A longer input is recorded by its length and digest."""
 
 LONGEST_REPR = 200
-"""An input that is neither a number, a string nor an array of them is recorded by its digest, and by a repr so short."""
+"""An input that is neither a number, a string nor an array of them is recorded by a digest, and by a repr so short."""
 
 
 class Verdict(enum.StrEnum):
