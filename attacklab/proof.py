@@ -133,8 +133,8 @@ def prove(
     try:
         decided = deadline.run(partial(_decided, target, pair, limits, watch))
     except OutOfTime as late:
-        what = late.stuck or f"raise --seconds or --runs; {_otherwise(target)}"
-        told = f"{seconds:.3g} s were not enough: {watch.line}; {what}"
+        what = late.stuck or f"allow it more time, or make the sampler simpler; {_otherwise(target)}"
+        told = f"{seconds:.3g} s were not enough (it came to {watch.line}); {what}"
         decided = {"verdict": Verdict.INCONCLUSIVE, "reason": told}
     finding = _finding(target, pair, spec, **decided)
     return replace(finding, seconds=time.perf_counter() - started)

@@ -23,7 +23,7 @@ Result = TypeVar("Result")
 
 TICK_SECONDS = 0.1
 STUCK_SECONDS = 1.0
-"""A run that has lasted so long is told of."""
+"""A run that has lasted so long, or half of all the time, is told of."""
 
 _OURS = str(Path(__file__).parents[1])
 
@@ -36,7 +36,7 @@ class OutOfTime(LawError):
 
         Args:
             seconds: how long was allowed.
-            stuck: where the sampler is in a run that has lasted more than a second, or None.
+            stuck: where the sampler is in a run that has lasted long, or None.
         """
         super().__init__(f"{seconds:.3g} s were not enough" + (f"; {stuck}" if stuck else ""))
         self.stuck = stuck
@@ -126,9 +126,9 @@ class Deadline:
 
     def _stuck(self) -> str | None:
         lasted = time.monotonic() - self._since
-        if self._run is None or lasted < STUCK_SECONDS:
+        if self._run is None or lasted < min(STUCK_SECONDS, self._seconds / 2):
             return None
-        return f"one run of the sampler has lasted {lasted:.0f} s and is at {self._where}; make sure that it ends"
+        return f"one run of the sampler has lasted {lasted:.3g} s and is at {self._where}; make sure that it ends"
 
 
 def _guarded(work: Callable[[], Result]) -> Result:

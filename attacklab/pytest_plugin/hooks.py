@@ -1,10 +1,10 @@
 """The pytest plugin for authors of DP libraries: the fixtures `dp_audit` and `dp_prove`.
 
-`dp_audit` fails a test whose target leaks, `dp_prove` one whose target is not proved on its pairs. A run has one α, which
-proofs do not touch. It is split evenly, at collection, over the tests that take `dp_audit`, so that neither their order
-nor the number of xdist workers changes a verdict. An audit passes only if every attack that ran had enough trials to
-refute the claim and did not refute it; errors and too few trials fail it, as a proof that was not found fails its test.
-Nothing heavy is imported before the first audit or proof.
+`dp_audit` fails a test whose target leaks, `dp_prove` one whose target is not proved on its pairs. A run has one α,
+which proofs do not touch. It is split evenly, at collection, over the tests that take `dp_audit`, so that neither their
+order nor the number of xdist workers changes a verdict. An audit passes only if every attack that ran had enough trials
+to refute the claim and did not refute it; errors and too few trials fail it, as a proof that was not found fails its
+test. Nothing heavy is imported before the first audit or proof.
 """
 
 from __future__ import annotations
@@ -259,7 +259,8 @@ def _proved(
 def _require_first(item: pytest.Item) -> None:
     if _AUDITED in item.stash:
         raise RuntimeError(
-            f"{FIXTURE} and {PROOF} take one target per test between them; parametrise the test, or write another"
+            f"a test audits or proves one target, and only once; parametrise it for several, or use {FIXTURE} and {PROOF} "
+            "in two tests"
         )
 
 

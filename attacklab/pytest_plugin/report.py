@@ -1,4 +1,4 @@
-"""A test that audited or proved a target: its verdict, why it failed, its line in the summary, and files of all tests."""
+"""A test that audited or proved a target: its verdict, why it failed, its line in the summary, and all tests' files."""
 
 from __future__ import annotations
 
