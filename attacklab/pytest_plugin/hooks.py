@@ -259,8 +259,8 @@ def _proved(
 def _require_first(item: pytest.Item) -> None:
     if _AUDITED in item.stash:
         raise RuntimeError(
-            f"a test audits or proves one target, and only once; parametrise it for several, or use {FIXTURE} and {PROOF} "
-            "in two tests"
+            "a test audits or proves one target, and only once; parametrise it for several, "
+            f"or use {FIXTURE} and {PROOF} in two tests"
         )
 
 
