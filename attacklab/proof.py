@@ -54,13 +54,13 @@ MOST_EPSILON = 1 << 20
 """The largest ε for which e^ε is enclosed."""
 
 OTHER_PROOFS = {
-    Kind.NOISE: "a proof for all shifts of its noise would",
-    Kind.SELECTION: "a proof from how far a utility moves each outcome's weight would",
-    Kind.SUM: "a proof from how far a record moves the sum, and for all shifts of its noise, would",
-    Kind.MEAN: "a proof from how far a record moves the mean, and for all shifts of its noise, would",
-    Kind.DATASET: "a proof from how far a record moves what is released would",
+    Kind.NOISE: "for all shifts of its noise",
+    Kind.SELECTION: "from how far a utility moves each weight",
+    Kind.SUM: "from how far a record moves the sum, and for all shifts of its noise,",
+    Kind.MEAN: "from how far a record moves the mean, and for all shifts of its noise,",
+    Kind.DATASET: "from how far a record moves what is released",
 }
-"""What would decide a claim that an enumeration of the laws left open."""
+"""Which proof would decide a claim that an enumeration of the laws left open."""
 
 
 def laws_of(
@@ -133,7 +133,7 @@ def prove(
     try:
         decided = deadline.run(partial(_decided, target, pair, limits, watch))
     except OutOfTime as late:
-        what = late.stuck or f"allow it more time, or make the sampler simpler; {_otherwise(target)}"
+        what = late.stuck or f"allow more time; {_otherwise(target)}"
         told = f"{seconds:.3g} s were not enough (it came to {watch.line}); {what}"
         decided = {"verdict": Verdict.INCONCLUSIVE, "reason": told}
     finding = _finding(target, pair, spec, **decided)
@@ -230,7 +230,7 @@ def _decided(target: Target, pair: NeighbouringPair, limits: Limits, watch: _Wat
         "verdict": verdict,
         "reason": reason,
         "judged_at": None if point == target.claim else point,
-        "event": _described_event(ruling) if verdict is Verdict.VIOLATED else "",
+        "event": _described_event(ruling, first, second) if verdict is Verdict.VIOLATED else "",
         "advantage": Estimate(float(distance.lower), float_below(distance.lower), float_above(distance.upper)),
         "epsilon_lower": certificate.epsilon_bounds[0] if certificate else None,
         "delta_lower": float_below(certificate.delta_bounds.lower) if certificate else None,
@@ -253,7 +253,9 @@ def _finding(target: Target, pair: NeighbouringPair, spec: str | None, **rest: A
 
 
 def _otherwise(target: Target) -> str:
-    return f"enumeration did not decide this claim; {OTHER_PROOFS[target.kind]}"
+    return (
+        f"enumeration left the claim open; a proof {OTHER_PROOFS[target.kind]} would decide it, but cannot be made yet"
+    )
 
 
 def _draws_nothing(target: Target, pair: NeighbouringPair) -> bool:
@@ -353,9 +355,11 @@ def _point_needed(certificate: Certificate, *, is_closed: bool) -> str:
     )
 
 
-def _described_event(ruling: Ruling) -> str:
-    outcomes = sorted(map(str, ruling.event))
+def _described_event(ruling: Ruling, first: Law, second: Law) -> str:
+    """The outcomes of the event, the likeliest first."""
+    likelier = second if ruling.reverse else first
+    outcomes = sorted(ruling.event, key=lambda outcome: (-likelier.mass(outcome), str(outcome)))
     if not outcomes:
         return ""
-    shown = ", ".join(outcomes[:8]) + (", …" if len(outcomes) > 8 else "")
+    shown = ", ".join(map(str, outcomes[:8])) + (", …" if len(outcomes) > 8 else "")
     return f"{'second' if ruling.reverse else 'first'} input likelier than allowed: {shown}"
