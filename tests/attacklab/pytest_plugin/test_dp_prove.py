@@ -231,6 +231,7 @@ def test_it(dp_prove, sampler):
     assert names == [{"dp_verdict", "dp_summary"}] * 3
 
 
+@pytest.mark.slow
 def test_a_proof_is_carried_from_the_worker_of_xdist_that_made_it(pytester: pytest.Pytester) -> None:
     result = run(pytester, one("dp_prove(count)"), "-n", "1")
     result.assert_outcomes(passed=1)
