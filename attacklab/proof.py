@@ -198,7 +198,7 @@ class _Watch:
 
         def at(reached: Progress) -> None:
             self._say(
-                f"{line}: {reached.runs:,} runs, {reached.laws:,} laws of called samplers, "
+                f"{line}, now of {reached.name}: {reached.runs:,} runs, {reached.laws:,} laws of called samplers, "
                 f"{reached.tapes:,} runs waiting, {reached.unresolved:.2g} of the mass open"
             )
 

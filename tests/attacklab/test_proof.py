@@ -174,7 +174,7 @@ def test_time_that_is_up_in_the_search_says_how_far_it_came() -> None:
 
     (finding,) = prove_all(target(wide), seconds=2.0)
     assert finding.verdict is Verdict.INCONCLUSIVE
-    assert "2 s were not enough (it came to the law of the first input: " in finding.reason
+    assert "2 s were not enough (it came to the law of the first input, now of wide: " in finding.reason
     assert " of the mass open); allow more time; " in finding.reason
 
 
@@ -183,7 +183,7 @@ def test_progress_is_told_from_the_start_with_the_pair_and_the_law_that_is_sough
     pairs = [NeighbouringPair.answers(first, 1 - first, sensitivity=1.0) for first in (0, 1)]
     prove_all(target(count, pairs=pairs), progress=told.append)
     assert told[0] == "pair 1 of 2, the law of the first input"
-    assert any(line.startswith("pair 2 of 2, the law of the second input: ") for line in told)
+    assert any(line.startswith("pair 2 of 2, the law of the second input, now of ") for line in told)
     assert all("mass open" in line for line in told if " runs, " in line)
 
 

@@ -15,7 +15,8 @@ from attacklab import cli
 
 SAMPLERS = """
 import random
-from decimal import Decimal
+import os
+import time
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Target
 
@@ -44,9 +45,16 @@ def _endless(answer, bits):
 raising, leaving, endless = exact(_raising), exact(_leaving), exact(_endless)
 stateful = exact(lambda answer, bits: bits.take(1) + random.random())
 listing = exact(lambda answer, bits: [bits.take(1)])
-decimal = exact(lambda answer, bits: Decimal(bits.take(1)))
 huge = exact(lambda answer, bits: 1 << 100_000)
 wide = exact(lambda answer, bits: bits.take(100_000))
+forking = exact(lambda answer, bits: bits.take(1) + os.fork())
+timed = exact(lambda answer, bits: bits.take(1) + int(time.time() < 0))
+
+def _chattering(answer, bits):
+    print("secret", answer)
+    return int(bits.take(1))
+
+chattering = exact(_chattering)
 
 def third(bits):
     drawn = bits.take(2)
@@ -79,10 +87,6 @@ def looping(answer, bits):
             pass
         except Exception:
             pass
-
-def chattering(answer, bits):
-    print("secret", answer)
-    return int(bits.take(1))
 
 def ends_in(records, bits):
     return int(("x" in records) ^ (bits.repeat(third) == 0))
@@ -145,10 +149,12 @@ def test_a_function_that_makes_a_target_is_asked_for_the_claim(attacklab: Any) -
         ("raising", "_raising raised RuntimeError('disk\\non fire') on the draws []"),
         ("leaving", "_leaving raised SystemExit(0) on the draws []"),
         ("endless", "_endless gave no outcome in 1000 runs"),
-        ("stateful", "gave another outcome when run again on the same bits"),
-        ("listing", "an outcome must be hashable"),
-        ("decimal", "an outcome of type Decimal cannot be written as JSON"),
-        ("huge", "an outcome of 100001 bits cannot be written as JSON"),
+        ("stateful", "draws from elsewhere (random.random)"),
+        ("listing", "an outcome must be made of numbers, strings, bytes, None and tuples, not of list"),
+        ("huge", "an outcome of type int is too long for JSON"),
+        ("forking", " of samplers.py) asks the operating system (posix.fork)"),
+        ("timed", " of samplers.py) reads the clock (time.time)"),
+        ("chattering", " of samplers.py) prints, and a proof runs it many thousand times (print)"),
         ("wide", "an outcome is an integer uniform over 2^100000 or more values"),
     ],
 )
@@ -266,7 +272,7 @@ def test_a_sampler_that_never_ends_is_told_in_one_line_when_the_time_is_up(attac
 
 
 def test_what_a_sampler_prints_does_not_stand_among_the_findings(attacklab: Any) -> None:
-    _, out, _ = attacklab("prove samplers.py:chattering --kind noise --epsilon 1 --json -")
+    _, out, _ = attacklab("prove samplers.py:chattering --json -")
     assert len(findings_of(out)) == 1
     assert "secret" not in out.partition('"findings"')[0]
 
