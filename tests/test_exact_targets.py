@@ -25,6 +25,18 @@ GRACE = 3.0
 OF_DATASETS = {"exact_randomized_response": [NeighbouringPair(True, False, None)]}
 """Pairs of those whose kind has none by itself."""
 
+DECIDED = (
+    "exact_discrete_laplace",
+    "exact_exponential",
+    "exact_exponential_base2",
+    "exact_exponential_noisy_max",
+    "exact_exponential_zcdp",
+    "exact_laplace_on_grid",
+    "exact_randomized_response",
+    "exact_two_sided_geometric",
+)
+"""Those that enumeration decides, in a fifth of the time where the machine has nothing else to do."""
+
 PROVABLE: dict[str, Target] = {
     name: made
     for name in sorted(targets.__all__)
@@ -47,7 +59,7 @@ def test_it_decides_in_time_or_says_why_not(name: str, record_property: Callable
     record_property("seconds", round(took, 1))
     for finding in findings:
         record_property("verdict", str(finding.verdict))
-        if finding.verdict is Verdict.INCONCLUSIVE:
+        if finding.verdict is Verdict.INCONCLUSIVE and name not in DECIDED:
             assert f"a proof {OTHER_PROOFS[target.kind]} would decide it" in finding.reason
         else:
             assert finding.verdict in (Verdict.PROVED, Verdict.PROVED_WITH_SLACK), finding.reason
