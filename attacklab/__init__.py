@@ -14,11 +14,14 @@ if TYPE_CHECKING:
     from attacklab.domains import Domain
     from attacklab.findings import Finding, Verdict
     from attacklab.neighbours import NeighbouringPair, Relation
+    from attacklab.proof import prove
+    from attacklab.random_bits import REJECTED, RandomBits, SeededBits, SystemBits, TapedBits
     from attacklab.referee import audit
     from attacklab.targets import Kind, Target
 
 __all__ = [
     "ATTACKS",
+    "REJECTED",
     "Domain",
     "Finding",
     "GaussianDP",
@@ -26,16 +29,22 @@ __all__ = [
     "NeighbouringPair",
     "PrivacyClaim",
     "Profile",
+    "RandomBits",
     "Relation",
     "Renyi",
+    "SeededBits",
+    "SystemBits",
+    "TapedBits",
     "Target",
     "Verdict",
     "ZeroConcentrated",
     "audit",
+    "prove",
 ]
 
 _HOMES = {
     "ATTACKS": "attacks",
+    "REJECTED": "random_bits",
     "Domain": "domains",
     "Finding": "findings",
     "GaussianDP": "claims",
@@ -43,12 +52,17 @@ _HOMES = {
     "NeighbouringPair": "neighbours",
     "PrivacyClaim": "claims",
     "Profile": "claims",
+    "RandomBits": "random_bits",
     "Relation": "neighbours",
     "Renyi": "claims",
+    "SeededBits": "random_bits",
+    "SystemBits": "random_bits",
+    "TapedBits": "random_bits",
     "Target": "targets",
     "Verdict": "findings",
     "ZeroConcentrated": "claims",
     "audit": "referee",
+    "prove": "proof",
 }
 
 

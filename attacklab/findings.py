@@ -34,6 +34,9 @@ INFINITE = "infinite"
 LONGEST_INPUT_IN_FULL = 64
 """A longer input is recorded by its length and digest."""
 
+LONGEST_REPR = 200
+"""An input that is neither a number, a string nor an array of them is recorded by a digest, and by a repr so short."""
+
 
 class Verdict(enum.StrEnum):
     """What is known of a claim after an attack. Nothing is called safe on samples alone."""
@@ -41,7 +44,9 @@ class Verdict(enum.StrEnum):
     VIOLATED = "violated"
     """The claim is refuted, at the stated confidence or by an exact law."""
     PROVED = "proved"
-    """An exact law lies within the claim."""
+    """The exact laws of the pair keep the claim itself."""
+    PROVED_WITH_SLACK = "proved with slack"
+    """They keep it with 2^−58 added to δ; they do not close, so what they leave open may break the claim itself."""
     NOT_DETECTED = "not detected"
     """Nothing was found; the finding says which advantage would have been detected."""
     INCONCLUSIVE = "inconclusive"
@@ -66,10 +71,17 @@ WORST_FIRST = (
     Verdict.ERROR,
     Verdict.INCONCLUSIVE,
     Verdict.NOT_DETECTED,
+    Verdict.PROVED_WITH_SLACK,
     Verdict.PROVED,
     Verdict.NOT_APPLICABLE,
 )
-"""The one order of severity: too little data is not a pass, so it outranks what was looked at and not detected."""
+"""The one order of severity: too little data is not a pass, so it outranks what was looked at and not detected.
+
+A claim proved with slack is worse than one proved, and better than one of which samples showed nothing.
+"""
+
+EXACT_LAW = "exact_law"
+"""What stands in a proof's finding where an attack's name would."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +187,14 @@ class Finding:
         return self.verdict is Verdict.VIOLATED and self.severity is Severity.CLAIM
 
     @property
+    def decides_nothing(self) -> bool:
+        """Whether no number of trials can decide its event: the claim promises nothing of so many answers.
+
+        A proof that was not found is another matter: it was asked for, and its laws were sought.
+        """
+        return self.verdict is Verdict.INCONCLUSIVE and self.counts is None and self.attack != EXACT_LAW
+
+    @property
     def judged(self) -> PrivacyClaim:
         """The (ε, δ) at which its event was judged."""
         return self.judged_at or self.claim.nominal
@@ -233,11 +253,7 @@ def decisive(findings: Sequence[Finding]) -> list[Finding]:
         Some of them, all of one verdict; none if there are none.
     """
     notes = [one for one in findings if one.verdict is Verdict.VIOLATED and not one.refutes]
-    deciding = [
-        one
-        for one in findings
-        if one not in notes and (one.verdict is not Verdict.INCONCLUSIVE or one.counts is not None)
-    ]
+    deciding = [one for one in findings if one not in notes and not one.decides_nothing]
     worst = min((one.verdict for one in deciding or findings), key=WORST_FIRST.index, default=None)
     return [one for one in deciding or findings if one.verdict is worst]
 
@@ -350,7 +366,10 @@ def _described_input(value: Any) -> dict[str, Any]:
     array = np.asarray(value)
     described: dict[str, Any] = {"shape": list(array.shape), "dtype": str(array.dtype)}
     if array.size > LONGEST_INPUT_IN_FULL or array.dtype == object:
-        content = repr(value).encode() if array.dtype == object else np.ascontiguousarray(array).tobytes()
+        content = repr(value) if array.dtype == object else np.ascontiguousarray(array).tobytes()
+        if isinstance(content, str):
+            described |= {"readable": [content]} if array.ndim == 0 and len(content) <= LONGEST_REPR else {}
+            content = content.encode()
         return {**described, "sha256": hashlib.sha256(content).hexdigest()}
     if array.dtype.kind == "f":
         described["hex"] = [float(number).hex() for number in array.ravel()]
@@ -359,7 +378,7 @@ def _described_input(value: Any) -> dict[str, Any]:
 
 def _rounded(bound: float, digits: int, rounding: str) -> str:
     with localcontext(prec=digits, rounding=rounding):
-        return f"{float(+Decimal(repr(float(bound)))):.{digits}g}"
+        return f"{float(+Decimal(repr(float(bound)))) + 0.0:.{digits}g}"  # −0.0 + 0.0 is 0.0
 
 
 def _not_json(constant: str) -> float:

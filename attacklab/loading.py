@@ -15,10 +15,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 from attacklab.claims import Claim, GaussianDP, PrivacyClaim, Renyi, ZeroConcentrated, claim_from_json
 from attacklab.errors import UsageError, UsageTypeError
 from attacklab.libraries import adapter_module, near_library
-from attacklab.targets import Kind, Release, Target, described, in_one_line
+from attacklab.random_bits import SeededBits
+from attacklab.targets import Kind, Sampler, Target, described, in_one_line
 
 CLAIM_PARAMETERS = ("rho", "mu", "rdp")
 """What claims other than (ε, δ)-DP are called in options, in markers, and in calls of functions that make targets."""
@@ -37,9 +40,9 @@ def load_target(
     Args:
         spec: `path/to/file.py:name`, `package.module:name` or `library:mechanism`. The name may be a `Target`, a
             function that makes one or describes it in a dict (called with `epsilon=...` if an ε is given, and with
-            what `parameters_of` says if a claim is), or, with a `kind`, a bare release function.
-        kind: the kind of a bare release function.
-        epsilon: the claimed ε; a bare release function needs it or a claim.
+            what `parameters_of` says if a claim is), or, with a `kind`, a bare release function or sampler.
+        kind: the kind of a bare function.
+        epsilon: the claimed ε; a bare function needs it or a claim.
         claim: instead of ε and δ, a claim of any other kind.
         **parameters: other arguments of the constructor of that kind (delta, sensitivity, bounds, noise_scale,
             relation).
@@ -105,20 +108,29 @@ def place_and_name(spec: str) -> tuple[str, str]:
 
 
 def made_target(
-    kind: Kind, release: Release, *, epsilon: float | None = None, claim: Claim | None = None, **parameters: Any
+    kind: Kind,
+    release: Callable[..., Any],
+    *,
+    epsilon: float | None = None,
+    claim: Claim | None = None,
+    **parameters: Any,
 ) -> Target:
-    """Make a target of this kind from a release.
+    """Make a target of this kind from a release or a sampler.
 
     Args:
         kind: what the input is.
-        release: the release.
+        release: the release; or a sampler `sampler(input, bits)`, whose target is audited on seeded bits, and can be
+            proved.
         epsilon: the claimed ε.
         claim: instead of ε and δ, a claim of any other kind.
         **parameters: other arguments of the constructor of that kind.
 
     Raises:
-        UsageError: the constructor of this kind does not take these parameters, or one is out of range.
+        UsageError: the constructor of this kind does not take these parameters, one is out of range, or a function that
+            takes `bits` cannot be called as `sampler(input, bits)`.
     """
+    if takes_bits(release):
+        return _from_sampler(kind, release, epsilon=epsilon, claim=claim, **parameters)
     constructor = getattr(Target, kind.value)
     taken = inspect.signature(constructor).parameters
     unknown = [name for name in parameters if name not in taken]
@@ -132,15 +144,45 @@ def made_target(
     return target
 
 
+def takes_bits(function: Callable[..., Any]) -> bool:
+    """Whether a function is a sampler, by its signature: `bits` is among its parameters."""
+    return "bits" in _parameters(function)
+
+
+def _from_sampler(kind: Kind, sampler: Sampler, **parameters: Any) -> Target:
+    name = getattr(sampler, "__name__", type(sampler).__name__)
+    taken = _parameters(sampler)
+    needed = [one.name for one in taken.values() if one.default is one.empty]
+    if list(taken)[1:2] != ["bits"] or len(needed) > 2:
+        raise UsageError(
+            f"{name} takes ({', '.join(taken)}), but a sampler is called as sampler(input, bits); "
+            "wrap it in a function of these two"
+        )
+
+    def release(input_: Any, trials: int, rng: np.random.Generator) -> list[Any]:
+        bits = SeededBits(rng)
+        return [sampler(input_, bits) for _ in range(trials)]
+
+    return made_target(kind, release, **{"name": name, **parameters}).exact(sampler)
+
+
+def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    try:
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):  # not callable, or written in C
+        return {}
+
+
 def require_claim(spec: str, epsilon: float | None, claim: Claim | None) -> None:
-    """Refuse a bare release function of which nothing is claimed.
+    """Refuse a bare function of which nothing is claimed.
 
     Raises:
         UsageError: neither ε nor a claim was given.
     """
     if epsilon is None and claim is None:
         raise UsageError(
-            f"{spec} is taken as a release function, which needs a claim; add --epsilon, --rho, --mu or --rdp"
+            f"{spec} is taken as a release function or a sampler, which needs a claim; "
+            "add --epsilon, --rho, --mu or --rdp"
         )
 
 
@@ -207,7 +249,8 @@ def targets_of(place: str) -> dict[str, str]:
 
 
 def _called(maker: Callable[..., Any], spec: str, parameters: dict[str, Any]) -> Target:
-    needed = f"{spec} looks like a release function; add --kind and --epsilon, or name a Target"
+    what = "a sampler" if takes_bits(maker) else "a release function"
+    needed = f"{spec} looks like {what}; add --kind and --epsilon, or name a Target"
     taken = inspect.signature(maker)
     try:
         taken.bind(**parameters)

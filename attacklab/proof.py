@@ -2,8 +2,8 @@
 
 Both laws come from running the target's sampler on every sequence of random bits. Where they close, everything said is
 exact. Where they do not (an output that can be any integer, say), at most 2^−62 of the mass is left open: what is
-refuted is the claim itself, and what is proved may be the claim with `SLACK` added to δ only; the finding says so. For
-a claim of another kind than (ε, δ) that means `SLACK` added to each δ of its privacy profile.
+refuted is the claim itself, and what is proved may be the claim with `SLACK` added to δ only: that verdict is
+PROVED_WITH_SLACK. For a claim of another kind than (ε, δ) it means `SLACK` added to each δ of its privacy profile.
 """
 
 from __future__ import annotations
@@ -11,22 +11,24 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
 from attacklab.claims import Claim, PrivacyClaim, Profile
-from attacklab.errors import OutsideDomain, UsageError
-from attacklab.findings import Estimate, Finding, Verdict, described_pair, lower_text, upper_text
+from attacklab.errors import OutsideDomain, TargetError, UsageError
+from attacklab.findings import EXACT_LAW, Estimate, Finding, Verdict, described_pair, lower_text, upper_text
 from attacklab.laws import (
     Certificate,
+    Deadline,
     Decision,
     Law,
     Limits,
     Need,
     NeverEnds,
+    OutOfTime,
     Progress,
     Ruling,
     advantage,
@@ -35,7 +37,8 @@ from attacklab.laws import (
 )
 from attacklab.laws.enclosures import float_above, float_below
 from attacklab.neighbours import NeighbouringPair, Relation
-from attacklab.targets import Kind, Target
+from attacklab.random_bits import TapedBits
+from attacklab.targets import Kind, Sampler, Target
 
 SLACK = Fraction(1, 1 << 58)
 """Added to δ where a law does not close: 3.5e-18."""
@@ -44,11 +47,20 @@ LIMITS = Limits(unresolved=Fraction(1, 1 << 62))
 CLOSING_RUNS = 512
 """How many runs are spent on seeing whether a law closes."""
 
+SECONDS = 60.0
+"""How long a proof may take, in all, where nothing else is said."""
+
 MOST_EPSILON = 1 << 20
 """The largest ε for which e^ε is enclosed."""
 
-METHOD = "exact_law"
-"""What stands in a finding where an attack's name would."""
+OTHER_PROOFS = {
+    Kind.NOISE: "for all shifts of its noise",
+    Kind.SELECTION: "from how far a utility moves each weight",
+    Kind.SUM: "from how far a record moves the sum, and for all shifts of its noise,",
+    Kind.MEAN: "from how far a record moves the mean, and for all shifts of its noise,",
+    Kind.DATASET: "from how far a record moves what is released",
+}
+"""Which proof would decide a claim that an enumeration of the laws left open."""
 
 
 def laws_of(
@@ -64,14 +76,22 @@ def laws_of(
         ValueError: the target has no sampler.
         LawError: the sampler cannot be enumerated; the message says why.
     """
-    if target.sampler is None:
-        raise UsageError(f"{target.name} takes no random bits, so its law cannot be found; audit it instead")
-    first, second = (_law(partial(target.sampler, input_), limits, progress) for input_ in (pair.first, pair.second))
+    first, second = (_law(target, input_, limits, progress) for input_ in (pair.first, pair.second))
     return first, second
 
 
-def _law(sampler: Callable[..., Any], limits: Limits, progress: Callable[[Progress], None] | None) -> Law:
+def _sampler_of(target: Target) -> Sampler:
+    if target.sampler is None:
+        raise UsageError(
+            f"{target.name} takes no random bits, so its law cannot be found; "
+            "write a sampler(input, bits) that draws from bits alone (docs/proving.md), or audit it instead"
+        )
+    return target.sampler
+
+
+def _law(target: Target, input_: Any, limits: Limits, progress: Callable[[Progress], None] | None) -> Law:
     """The closed law if a few runs close it, for then a claim is proved with nothing added to δ; else the enclosure."""
+    sampler = partial(_sampler_of(target), input_)
     few = replace(limits, unresolved=Fraction(0), runs=min(limits.runs, CLOSING_RUNS))
     with contextlib.suppress(NeverEnds):
         law = enumerate_law(sampler, limits=few, progress=progress)
@@ -85,7 +105,8 @@ def prove(
     pair: NeighbouringPair,
     *,
     limits: Limits = LIMITS,
-    progress: Callable[[Progress], None] | None = None,
+    seconds: float = math.inf,
+    progress: Callable[[str], None] | None = None,
     spec: str | None = None,
 ) -> Finding:
     """Decide a target's claim on one pair.
@@ -94,48 +115,168 @@ def prove(
         target: one that has a sampler.
         pair: the two inputs.
         limits: when to stop enumerating.
-        progress: called now and then while enumerating.
+        seconds: when to stop whatever is being done; see `attacklab.laws.deadline` for what that can end.
+        progress: called at the start and now and then with a line that says how far the proof has come.
         spec: the words after `attacklab prove` that repeat this, for the line that replays the finding.
 
     Returns:
-        PROVED, VIOLATED, or INCONCLUSIVE where the limits left too much of a law open.
+        PROVED, PROVED_WITH_SLACK, VIOLATED, or INCONCLUSIVE where the limits or the time left too much of a law open.
 
     Raises:
         ValueError: the target has no sampler, claims nothing of such a pair, or claims an ε above 2^20.
         LawError: the sampler cannot be enumerated; the message says why.
     """
+    _require_provable(target, pair)
+    started = time.perf_counter()
+    deadline = Deadline(seconds)
+    watch = _Watch(deadline, progress)
+    try:
+        decided = deadline.run(partial(_decided, target, pair, limits, watch))
+    except OutOfTime as late:
+        what = late.stuck or f"allow more time; {_otherwise(target)}"
+        told = f"{seconds:.3g} s were not enough (it came to {watch.line}); {what}"
+        decided = {"verdict": Verdict.INCONCLUSIVE, "reason": told}
+    finding = _finding(target, pair, spec, **decided)
+    return replace(finding, seconds=time.perf_counter() - started)
+
+
+def prove_all(
+    target: Target,
+    pairs: Sequence[NeighbouringPair] | None = None,
+    *,
+    limits: Limits = LIMITS,
+    seconds: float = SECONDS,
+    progress: Callable[[str], None] | None = None,
+    spec: str | None = None,
+) -> list[Finding]:
+    """Decide a target's claim on each of some pairs.
+
+    Args:
+        target: one that has a sampler.
+        pairs: the pairs; those that the target declares by default, and where it declares none, `default_pair`.
+        limits: when to stop enumerating.
+        seconds: how long all of it may take; each pair gets an even share of what the pairs before it left.
+        progress: as for `prove`.
+        spec: as for `prove`.
+
+    Returns:
+        A finding for each pair; a sampler that cannot be enumerated is an ERROR, whose reason says why.
+
+    Raises:
+        ValueError: as for `prove`; before anything is proved.
+    """
+    chosen = tuple(pairs or target.pairs) or (default_pair(target),)
+    for pair in chosen:
+        _require_provable(target, pair)
+    deadline, findings = Deadline(seconds), []
+    for number, pair in enumerate(chosen):
+        share = deadline.left / (len(chosen) - number)
+        shown = progress and partial(_numbered, progress, number, len(chosen))
+        try:
+            found = prove(target, pair, limits=limits, seconds=share, progress=shown, spec=spec)
+        except TargetError as error:
+            found = _finding(target, pair, spec, verdict=Verdict.ERROR, reason=str(error))
+        findings.append(found)
+    return findings
+
+
+def _numbered(progress: Callable[[str], None], number: int, pairs: int, line: str) -> None:
+    progress(f"pair {number + 1} of {pairs}, {line}" if pairs > 1 else line)
+
+
+@dataclass
+class _Watch:
+    """How far a proof has come."""
+
+    deadline: Deadline
+    progress: Callable[[str], None] | None
+    line: str = ""
+
+    def begin(self, line: str) -> Callable[[Progress], None]:
+        """Say what is sought now; return what is called as the search goes on."""
+        self._say(line)
+
+        def at(reached: Progress) -> None:
+            self._say(
+                f"{line}, now of {reached.name}: {reached.runs:,} runs, {reached.laws:,} laws of called samplers, "
+                f"{reached.tapes:,} runs waiting, {reached.unresolved:.2g} of the mass open"
+            )
+
+        return at
+
+    def _say(self, line: str) -> None:
+        self.line = line
+        if self.progress is not None:
+            self.progress(line)
+        self.deadline.check()
+
+
+def _decided(target: Target, pair: NeighbouringPair, limits: Limits, watch: _Watch) -> dict[str, Any]:
+    """What a finding says beside the target, the pair and the time that it took."""
+    first = _law(target, pair.first, limits, watch.begin("the law of the first input"))
+    second = _law(target, pair.second, limits, watch.begin("the law of the second input"))
+    watch.begin(f"judging laws of {len(first)} and {len(second)} outcomes")
+    ruling = judge(target.claim, first, second, slack=SLACK)
+    distance = advantage(first, second)
+    point, certificate, verdict = ruling.point, ruling.certificate, _verdict(ruling)
+    reason = _reason(ruling, first, second)
+    if verdict is Verdict.PROVED_WITH_SLACK:
+        reason += "; the claim holds with 2^−58 added to δ"
+    elif verdict is Verdict.INCONCLUSIVE:
+        reason += f"; {_otherwise(target)}"
+    if len(first) == len(second) == 1 and _draws_nothing(target, pair):
+        reason += "; the sampler drew no random bits"
+    return {
+        "verdict": verdict,
+        "reason": reason,
+        "judged_at": None if point == target.claim else point,
+        "event": _described_event(ruling, first, second) if verdict is Verdict.VIOLATED else "",
+        "advantage": Estimate(float(distance.lower), float_below(distance.lower), float_above(distance.upper)),
+        "epsilon_lower": certificate.epsilon_bounds[0] if certificate else None,
+        "delta_lower": float_below(certificate.delta_bounds.lower) if certificate else None,
+        "laws": (first.digest(), second.digest()),
+    }
+
+
+def _finding(target: Target, pair: NeighbouringPair, spec: str | None, **rest: Any) -> Finding:
+    return Finding(
+        target=target.name,
+        target_version=target.version,
+        attack=EXACT_LAW,
+        claim=target.claim,
+        relation=target.relation,
+        pair=described_pair(pair),
+        ceiling=target.claim.ceiling,
+        replay=f"attacklab prove {spec}" if spec else f"prove({target.name}, pair)",
+        **rest,
+    )
+
+
+def _otherwise(target: Target) -> str:
+    return (
+        f"enumeration left the claim open; a proof {OTHER_PROOFS[target.kind]} would decide it, but cannot be made yet"
+    )
+
+
+def _draws_nothing(target: Target, pair: NeighbouringPair) -> bool:
+    """Whether the sampler ends without a single random bit, on both inputs."""
+    try:
+        for input_ in (pair.first, pair.second):
+            _sampler_of(target)(input_, TapedBits(0, 0))
+    except Exception:  # TapeEnded, or whatever the sampler makes of it
+        return False
+    return True
+
+
+def _require_provable(target: Target, pair: NeighbouringPair) -> None:
+    _sampler_of(target)
     if not target.covers(pair):
         if target.relation is not None and pair.relation not in (None, target.relation):
             told = f"its claim is for {target.relation} neighbours, and the pair is one by {pair.relation}"
         else:
             told = "the pair lies outside its domain"
         raise UsageError(f"{target.name} claims nothing of this pair: {told}; give another pair")
-    claim = target.claim
-    _require_small_epsilons(claim)
-    started = time.perf_counter()
-    first, second = laws_of(target, pair, limits=limits, progress=progress)
-    ruling = judge(claim, first, second, slack=SLACK)
-    distance = advantage(first, second)
-    point, certificate = ruling.point, ruling.certificate
-    return Finding(
-        target=target.name,
-        target_version=target.version,
-        attack=METHOD,
-        verdict=_verdict(ruling),
-        reason=_reason(ruling, first, second),
-        claim=claim,
-        judged_at=None if point == claim else point,
-        relation=target.relation,
-        pair=described_pair(pair),
-        event=_described_event(ruling),
-        advantage=Estimate(float(distance.lower), float_below(distance.lower), float_above(distance.upper)),
-        ceiling=claim.ceiling,
-        epsilon_lower=certificate.epsilon_bounds[0] if certificate else None,
-        delta_lower=float_below(certificate.delta_bounds.lower) if certificate else None,
-        laws=(first.digest(), second.digest()),
-        seconds=time.perf_counter() - started,
-        replay=f"attacklab prove {spec}" if spec else f"prove({target.name}, pair)",
-    )
+    _require_small_epsilons(target.claim)
 
 
 def _require_small_epsilons(claim: Claim) -> None:
@@ -148,8 +289,6 @@ def _require_small_epsilons(claim: Claim) -> None:
 
 def default_pair(target: Target) -> NeighbouringPair:
     """The first pair that a target declares, or else a small one as far apart as its kind and its domain allow.
-
-    It is what `prove` uses unless it is told another.
 
     Raises:
         UsageError: no pair can be made up for it: a dataset can be anything, or its domain holds no such pair.
@@ -173,15 +312,15 @@ def _apart(target: Target) -> NeighbouringPair:
         if target.relation is Relation.SUBSTITUTE:
             return NeighbouringPair.records([lower], [upper], Relation.SUBSTITUTE)
         return NeighbouringPair.records([lower], [lower, upper], Relation.ADD_REMOVE)
-    raise UsageError(f"a {target.kind} target needs a pair of its own")
+    raise UsageError(f"a {target.kind} target needs a pair of its own; give --first and --second, or declare its pairs")
 
 
 def _verdict(ruling: Ruling) -> Verdict:
     if ruling.decision is Decision.REFUTED:
         return Verdict.VIOLATED
-    if ruling.decision is Decision.PROVED or ruling.kept_with_slack:
+    if ruling.decision is Decision.PROVED:
         return Verdict.PROVED
-    return Verdict.INCONCLUSIVE
+    return Verdict.PROVED_WITH_SLACK if ruling.kept_with_slack else Verdict.INCONCLUSIVE
 
 
 def _reason(ruling: Ruling, first: Law, second: Law) -> str:
@@ -216,9 +355,11 @@ def _point_needed(certificate: Certificate, *, is_closed: bool) -> str:
     )
 
 
-def _described_event(ruling: Ruling) -> str:
-    outcomes = sorted(map(str, ruling.event))
+def _described_event(ruling: Ruling, first: Law, second: Law) -> str:
+    """The outcomes of the event, the likeliest first."""
+    likelier = second if ruling.reverse else first
+    outcomes = sorted(ruling.event, key=lambda outcome: (-likelier.mass(outcome), str(outcome)))
     if not outcomes:
         return ""
-    shown = ", ".join(outcomes[:8]) + (", …" if len(outcomes) > 8 else "")
+    shown = ", ".join(map(str, outcomes[:8])) + (", …" if len(outcomes) > 8 else "")
     return f"{'second' if ruling.reverse else 'first'} input likelier than allowed: {shown}"

@@ -82,8 +82,8 @@ class Target:
         bounds: lower and upper bound of a record, for sums and means.
         noise_scale: λ of Laplace or σ of Gaussian noise to the last bit; None where the textbook's formula gives it.
         relation: of the datasets that the claim calls neighbours; None where it holds for those of any.
-        sampler: `sampler(input, bits)`, one output from a source of random bits with `take`, `restart` and `call`;
-            only a target that has one can be proved.
+        sampler: `sampler(input, bits)`, one output from a source of random bits with `take`, `words`, `call` and
+            `repeat`; only a target that has one can be proved.
         version: of the implementation.
         domain: the inputs that it takes; None where it takes whatever its kind says.
         pairs: neighbouring pairs to try besides those that the attacks find.
@@ -335,7 +335,16 @@ class Target:
         return cls(name=name or _name_of(release), kind=kind, claim=claim, release=release, **rest)
 
     def exact(self, sampler: Sampler) -> Target:
-        """The same target with a `sampler(input, bits)` of one output from random bits, so that it can be proved."""
+        """The same target with a sampler, so that it can be proved.
+
+        Args:
+            sampler: `sampler(input, bits)` gives one output, and draws from `bits`, a `RandomBits`, alone.
+
+        Raises:
+            TypeError: `sampler` is not callable.
+        """
+        if not callable(sampler):
+            raise UsageTypeError(f"sampler must be callable as sampler(input, bits), not {sampler!r}")
         return replace(self, sampler=sampler)
 
     def covers(self, pair: NeighbouringPair) -> bool:

@@ -15,12 +15,12 @@ import numpy as np
 from attacklab.attacks import ATTACKS, Attack, MissingClip, SumSensitivity, TruncatedAddition, ZeroRounding
 from attacklab.attacks.work import Work
 from attacklab.bisection import least
-from attacklab.findings import Estimate, Finding, Verdict, decisive, described_pair
+from attacklab.findings import EXACT_LAW, Estimate, Finding, Verdict, decisive, described_pair
 from attacklab.laws import Decision, LawError, Limits, NeverEnds, advantage, certify, one_uniform, step_law
 from attacklab.laws.enclosures import float_above, float_below
 from attacklab.neighbours import NeighbouringPair
 from attacklab.observed_work import with_bits_drawn, with_bits_taken
-from attacklab.proof import METHOD, default_pair, prove
+from attacklab.proof import default_pair, prove
 from attacklab.referee import DEFAULT_ALPHA, audit
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Cell, Figure, Matrix
@@ -46,7 +46,7 @@ COUNTED: Mapping[str, Callable[[Target], Target]] = {
 }
 """The twins of which one promises the same work for every output, and how their work is counted."""
 
-COLUMNS = (*(attack.name for attack in ATTACKS), WORK.name, METHOD)
+COLUMNS = (*(attack.name for attack in ATTACKS), WORK.name, EXACT_LAW)
 ONE_BY_ONE = (
     "exact_exponential_base2",
     "exact_exponential_noisy_max",
@@ -99,11 +99,11 @@ all. Outputs alone refute {by_samples} of the naive ones. Refuted only by an exa
 feasible number of trials would show: {law_only}. Refuted only by an adversary who also counts the random bits that an
 output took: {work_only}. Not refuted here: {unseen}. Bits are counted only for {counted}, because one of these twins
 promises the same work for every output; no other claim says anything about work. Of the exact ones {accused} refuted;
-exact laws prove the claims of {proved} on a pair of neighbours, and leave open those of {undecided}, for which an
-enumeration of {runs} runs is too short. A grey cell means only that an advantage as large as the number in it would
-have been detected. Up to {trials} trials were run for each pair and event. For targets whose draws are expensive
-({costly}), at most {outcomes} outcomes and {records} records were tried, and for some of them ({spared}) no more than
-{few_trials} trials."""
+exact laws prove the claims of {proved} on a pair of neighbours, and those of {with_slack} with 2^−58 added to δ; they
+leave open those of {undecided}, for which an enumeration of {runs} runs is too short. A grey cell means only that an
+advantage as large as the number in it would have been detected. Up to {trials} trials were run for each pair and event.
+For targets whose draws are expensive ({costly}), at most {outcomes} outcomes and {records} records were tried, and for
+some of them ({spared}) no more than {few_trials} trials."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -191,7 +191,7 @@ def _finding(target: Target, verdict: Verdict, reason: str, **rest: Any) -> Find
     return Finding(
         target=target.name,
         target_version=target.version,
-        attack=METHOD,
+        attack=EXACT_LAW,
         verdict=verdict,
         reason=reason,
         claim=target.claim,
@@ -206,8 +206,8 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     findings = _by_cell(data)
     caption = (
         "Red: the largest advantage seen or, by the exact law, the δ that it needs at the claimed ε. Blue: proved on a "
-        "pair. Grey: the smallest advantage that every pair tried would have shown. Yellow: undecided, or the target "
-        "raised. Work: random bits drawn, counted beside the output."
+        "pair; light blue: with 2^−58 added to δ. Grey: the smallest advantage that every pair tried would have shown. "
+        "Yellow: undecided, or the target raised. Work: random bits drawn, counted beside the output."
     )
     drawn = []
     for variant in ("naive", "exact"):
@@ -235,7 +235,7 @@ def cell(findings: Sequence[Finding]) -> Cell:
     """The gravest verdict of an attack's findings on one target, and the number that belongs to it."""
     worst = decisive(findings)
     verdict = worst[0].verdict if worst else Verdict.NOT_APPLICABLE
-    if verdict is Verdict.VIOLATED and worst[0].attack == METHOD:
+    if verdict is Verdict.VIOLATED and worst[0].attack == EXACT_LAW:
         return Cell(verdict=verdict, text=_short(max(finding.delta_lower or 0.0 for finding in worst)))
     if verdict is Verdict.VIOLATED:
         advantages = (abs(finding.advantage.estimate) for finding in worst if finding.advantage is not None)
@@ -263,9 +263,9 @@ def explain(data: dict[str, Any]) -> str:
     measured, by = data["measured"], refuting(data)
     naive = [name for name in NAMES if name.startswith("naive")]
     exact = [name for name in NAMES if name.startswith("exact")]
-    law_only = [f"{name} (δ = {_law_delta(data, name):.2g})" for name in naive if by[name] == {METHOD}]
+    law_only = [f"{name} (δ = {_law_delta(data, name):.2g})" for name in naive if by[name] == {EXACT_LAW}]
     work_only = [name for name in naive if by[name] == {WORK.name}]
-    laws = {target: found[0].verdict for (target, column), found in _by_cell(data).items() if column == METHOD}
+    laws = {target: found[0].verdict for (target, column), found in _by_cell(data).items() if column == EXACT_LAW}
     unseen = [name for name in naive if not by[name]]
     accused = [name for name in exact if by[name]]
     undecided = [name for name in exact if laws.get(name) is Verdict.INCONCLUSIVE]
@@ -274,13 +274,14 @@ def explain(data: dict[str, Any]) -> str:
         naive=len(naive),
         exact=len(exact),
         epsilon=EPSILON,
-        by_samples=sum(bool(by[name] - {METHOD, WORK.name}) for name in naive),
+        by_samples=sum(bool(by[name] - {EXACT_LAW, WORK.name}) for name in naive),
         law_only=_listed(law_only),
         work_only=_listed(work_only),
         unseen=_listed(unseen),
         counted=" and ".join(COUNTED),
         accused=_with_verb(accused),
         proved=sum(laws.get(name) is Verdict.PROVED for name in exact),
+        with_slack=sum(laws.get(name) is Verdict.PROVED_WITH_SLACK for name in exact),
         undecided=_listed(undecided),
         runs=LIMITS.runs,
         trials=measured["trials"],
@@ -293,7 +294,7 @@ def explain(data: dict[str, Any]) -> str:
 
 
 def _law_delta(data: dict[str, Any], name: str) -> float:
-    (finding,) = _by_cell(data)[name, METHOD]
+    (finding,) = _by_cell(data)[name, EXACT_LAW]
     return finding.delta_lower or 0.0
 
 

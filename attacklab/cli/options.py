@@ -21,7 +21,7 @@ AuditTarget: TypeAlias = Annotated[
     Argument(help="path/file.py:name, package.module:name or library:mechanism; leave it out with --exec"),
 ]
 ProveTarget: TypeAlias = Annotated[
-    str, Argument(help="path/file.py:name or package.module:name of a target that has a sampler")
+    str, Argument(help="path/file.py:name or package.module:name of a sampler, or of a target that has one")
 ]
 Attacks: TypeAlias = Annotated[list[str] | None, Option(help="Run only this attack; repeatable [default: all]")]
 
@@ -59,7 +59,7 @@ Memory: TypeAlias = Annotated[
 
 # What the target claims
 Kind: TypeAlias = Annotated[
-    _Kind | None, Option(help="Kind of target, where TARGET is a release function without a claim")
+    _Kind | None, Option(help="Kind of target, where TARGET is a release function or a sampler without a claim")
 ]
 Epsilon: TypeAlias = Annotated[float | None, Option(help="Claimed ε [default: what TARGET claims]")]
 Delta: TypeAlias = Annotated[float | None, Option(help="Claimed δ [default: 0]")]
@@ -107,7 +107,14 @@ SpendAll: TypeAlias = Annotated[
 ]
 Runs: TypeAlias = Annotated[int, Option(min=1, help="Largest number of runs of the sampler for each law")]
 First: TypeAlias = Annotated[
-    str | None, Option(help="One input of the pair: numbers separated by commas [default: a pair made for the kind]")
+    str | None,
+    Option(
+        help="One input of the pair: JSON, or numbers separated by commas "
+        "[default: every pair that TARGET declares, or else one made for its kind]"
+    ),
+]
+ProofSeconds: TypeAlias = Annotated[
+    float, Option("--seconds", min=0.001, help="How long the command may take, over all pairs, in seconds")
 ]
 Second: TypeAlias = Annotated[str | None, Option(help="The other input of the pair; goes with --first")]
 

@@ -14,13 +14,14 @@ from rich.text import Text
 
 from attacklab.cli.status import Status
 from attacklab.errors import UsageError
-from attacklab.findings import Finding, Verdict, record, require_writable, to_text, write_whole
+from attacklab.findings import EXACT_LAW, Finding, Verdict, record, require_writable, to_text, write_whole
 from attacklab.reporting.sarif import Place, sarif_log
-from attacklab.reporting.wording import claim_text, judged_text, target_text
+from attacklab.reporting.wording import claim_text, judged_text, pair_text, target_text
 
 COLOURS = {
     Verdict.VIOLATED: "bold red",
     Verdict.PROVED: "bold blue",
+    Verdict.PROVED_WITH_SLACK: "blue",
     Verdict.ERROR: "bold yellow",
     Verdict.INCONCLUSIVE: "yellow",
 }
@@ -122,6 +123,8 @@ def _show_applied(out: Console, findings: Sequence[Finding]) -> None:
             NOTED if finding.verdict is Verdict.VIOLATED and not finding.refutes else COLOURS.get(finding.verdict, "")
         )
         out.print(_line(_figures(finding), widths, colour), soft_wrap=True)
+        if finding.attack == EXACT_LAW:  # it says nothing of other pairs
+            _print_wrapped(out, pair_text(finding), INDENT)
         if finding.event:
             _print_wrapped(out, f"event: {finding.event}", INDENT)
         if finding.answers > 1:

@@ -1,87 +1,83 @@
-"""`attacklab prove`: a claim on one pair, decided by the exact output laws of the implementation."""
+"""`attacklab prove`: a claim on neighbouring pairs, decided by the exact output laws of the implementation."""
 
 from __future__ import annotations
 
+import contextlib
+import sys
+from collections.abc import Sequence
 from dataclasses import replace
 
 import typer
 from rich.console import Console
 
 from attacklab.cli import options
+from attacklab.cli.given_pair import given_pair
 from attacklab.cli.output import Files, status_of
-from attacklab.cli.target_options import ClaimOptions, spec_of
-from attacklab.errors import TargetError, UsageError
-from attacklab.findings import Finding, Verdict, described_pair
-from attacklab.laws import Limits, Progress
-from attacklab.loading import load_target
-from attacklab.neighbours import NeighbouringPair, Relation
-from attacklab.proof import LIMITS, METHOD, default_pair, prove
-from attacklab.targets import Kind, Target
+from attacklab.cli.status import Status
+from attacklab.cli.target_options import TargetOptions
+from attacklab.findings import Finding, Verdict
+from attacklab.proof import LIMITS, SECONDS, prove_all
+from attacklab.reporting.progress import status_line
 
 
 def command(
     target: options.ProveTarget,
+    kind: options.Kind = None,
     epsilon: options.Epsilon = None,
+    delta: options.Delta = None,
     rho: options.Rho = None,
     mu: options.Mu = None,
     rdp: options.Rdp = None,
+    sensitivity: options.Sensitivity = None,
+    lower: options.Lower = None,
+    upper: options.Upper = None,
+    relation: options.Relation = None,
+    domain: options.Domain = None,
+    pairs: options.Pairs = None,
     first: options.First = None,
     second: options.Second = None,
+    seconds: options.ProofSeconds = SECONDS,
     runs: options.Runs = LIMITS.runs,
     json: options.Json = None,
+    sarif: options.Sarif = None,
 ) -> None:
-    """Decide a claim on one pair by exact output laws."""
-    files = Files(json)
+    """Decide a claim on neighbouring pairs by exact output laws."""
+    files = Files(json, sarif)
     files.require_writable()
-    claim = ClaimOptions(epsilon=epsilon, rho=rho, mu=mu, rdp=tuple(rdp or ()))
-    loaded = load_target(target, **claim.parameters())
-    if (first is None) != (second is None):
-        raise UsageError("--first and --second go together; give both or neither")
-    pair = default_pair(loaded) if first is None else _pair(loaded, _numbers(first), _numbers(str(second)))
-    spec = spec_of(target, {**claim.said(), "--first": first, "--second": second})
-    finding = _finding(loaded, pair, replace(LIMITS, runs=runs), spec)
-    files.write([finding])
-    raise typer.Exit(status_of([finding]))
+    asked = TargetOptions(
+        target=target,
+        kind=kind,
+        epsilon=epsilon,
+        delta=delta,
+        rho=rho,
+        mu=mu,
+        rdp=tuple(rdp or ()),
+        sensitivity=sensitivity,
+        lower=lower,
+        upper=upper,
+        relation=relation,
+        domain=domain,
+        pairs=pairs,
+    )
+    # What the target prints must not stand among the findings.
+    with contextlib.redirect_stdout(sys.stderr):
+        loaded = asked.load()
+        pair = given_pair(loaded, first, second)
+        with status_line(Console(stderr=True)) as progress:
+            findings = prove_all(
+                loaded,
+                None if pair is None else [pair],
+                limits=replace(LIMITS, runs=runs),
+                seconds=seconds,
+                progress=progress,
+                spec=asked.spec({"--first": first, "--second": second}),
+            )
+    files.write(findings, asked.place)
+    raise typer.Exit(_status_of(findings))
 
 
-def _finding(target: Target, pair: NeighbouringPair, limits: Limits, spec: str) -> Finding:
-    """The proof's finding, or an ERROR where the sampler cannot be enumerated."""
-    status = Console(stderr=True).status("enumerating")
-
-    def progress(at: Progress) -> None:
-        status.update(f"{at.runs} runs, {at.tapes} waiting, {at.unresolved:.2g} of the mass open")
-
-    try:
-        with status:
-            return prove(target, pair, limits=limits, progress=progress, spec=spec)
-    except TargetError as error:
-        return Finding(
-            target=target.name,
-            target_version=target.version,
-            attack=METHOD,
-            verdict=Verdict.ERROR,
-            reason=str(error),
-            claim=target.claim,
-            relation=target.relation,
-            pair=described_pair(pair),
-            ceiling=target.claim.ceiling,
-            replay=f"attacklab prove {spec}",
-        )
-
-
-def _numbers(text: str) -> list[float]:
-    try:
-        return [float(number) for number in text.split(",")]
-    except ValueError:
-        raise UsageError(f"an input must be numbers separated by commas, not {text!r}") from None
-
-
-def _pair(target: Target, first: list[float], second: list[float]) -> NeighbouringPair:
-    if target.kind is Kind.SELECTION:
-        return NeighbouringPair.utilities(first, second, sensitivity=target.sensitivity)
-    if target.kind is Kind.NOISE:
-        if (len(first), len(second)) != (1, 1):
-            raise UsageError(f"a noise target takes one number each for --first and --second, not {first} and {second}")
-        return NeighbouringPair.answers(first[0], second[0], sensitivity=target.sensitivity)
-    relation = Relation.SUBSTITUTE if len(first) == len(second) else Relation.ADD_REMOVE
-    return NeighbouringPair.records(first, second, relation)
+def _status_of(findings: Sequence[Finding]) -> Status:
+    """The status of a proof: OK only if every pair is proved, since a proof that was not found is not a pass."""
+    status = status_of(findings)
+    is_open = any(finding.verdict is Verdict.INCONCLUSIVE for finding in findings)
+    return Status.FAILED if is_open and status is Status.OK else status

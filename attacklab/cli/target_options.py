@@ -74,17 +74,17 @@ class TargetOptions(ClaimOptions):
     Can be pickled, so that workers load the target themselves.
     """
 
-    target: str | None
-    program: str | None
-    isolate: bool
-    in_env: str | None
-    seconds: float | None
-    memory: int | None
-    kind: Kind | None
-    sensitivity: float | None
-    lower: float | None
-    upper: float | None
-    relation: Relation | None
+    target: str | None = None
+    program: str | None = None
+    isolate: bool = False
+    in_env: str | None = None
+    seconds: float | None = None
+    memory: int | None = None
+    kind: Kind | None = None
+    sensitivity: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+    relation: Relation | None = None
     domain: str | None = None
     pairs: Path | None = None
 
@@ -137,8 +137,8 @@ class TargetOptions(ClaimOptions):
         pairs = None if self.pairs is None else self.pairs.resolve()
         return replace(self, target=target, in_env=python, pairs=pairs)
 
-    def spec(self) -> str:
-        """The words of a command line that load this target again."""
+    def spec(self, rest: Mapping[str, object] | None = None) -> str:
+        """The words of a command line that load this target again, with the rest of its options by their names."""
         options: dict[str, object] = {
             "--exec": self.program,
             "--isolate": self.isolate or None,
@@ -148,7 +148,7 @@ class TargetOptions(ClaimOptions):
         options |= {**self.said(), "--sensitivity": self.sensitivity}
         options |= {"--lower": self.lower, "--upper": self.upper, "--relation": self.relation}
         options |= {"--domain": self.domain, "--pairs": self.pairs}
-        return spec_of(self.target, options)
+        return spec_of(self.target, {**options, **(rest or {})})
 
     def _declared(self) -> dict[str, Any]:
         said: dict[str, Any] = {} if self.domain is None else {"domain": domain_from_text(self.domain)}

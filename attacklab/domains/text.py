@@ -48,7 +48,8 @@ def domain_from_text(text: str) -> Domain:
 def read_pairs(path: Path) -> tuple[NeighbouringPair, ...]:
     """Read a JSON file of pairs: a list of objects with `first`, `second` and, for datasets, `relation`.
 
-    Numbers may be hex strings, to keep every bit. Lists of numbers or strings become arrays. Datasets by add-remove or
+    Numbers may be hex strings, to keep every bit. Lists of numbers or strings become arrays; single numbers, strings
+    and objects stay what they are. Datasets by add-remove or
     substitute, and graphs by node or edge, are checked to be neighbours.
 
     Raises:
@@ -61,10 +62,19 @@ def read_pairs(path: Path) -> tuple[NeighbouringPair, ...]:
     listed = _json(text, str(path))
     if not isinstance(listed, list) or not listed:
         raise UsageError(f"{path} must hold a list of one or more pairs")
-    return tuple(_pair(one, f"pair {number} of {path}") for number, one in enumerate(listed))
+    return tuple(pair_of(one, f"pair {number} of {path}") for number, one in enumerate(listed))
 
 
-def _pair(data: Any, what: str) -> NeighbouringPair:
+def pair_of(data: Any, what: str) -> NeighbouringPair:
+    """Read a pair from JSON values, as `read_pairs` does.
+
+    Args:
+        data: an object with `first`, `second` and, for datasets, `relation`.
+        what: what the pair is called in messages.
+
+    Raises:
+        UsageError: it does not hold a neighbouring pair.
+    """
     if not isinstance(data, dict) or not {"first", "second"} <= set(data) <= {"first", "second", "relation"}:
         raise UsageError(f"{what} must be an object with first, second and, for datasets, relation")
     first, second = (_input(data[side], what) for side in ("first", "second"))
@@ -81,9 +91,11 @@ def _pair(data: Any, what: str) -> NeighbouringPair:
 def _input(value: Any, what: str) -> Any:
     parsed = _parsed(value)
     if not isinstance(parsed, list):
-        if isinstance(parsed, int | float):
+        if parsed is not None:
             return parsed
-        raise UsageError(f"{what} has the input {value!r}; write numbers, strings, or lists of them")
+        raise UsageError(
+            f"{what} has the input null; write a number, a string, an object, or a list of numbers or strings"
+        )
     array = np.array(parsed) if parsed else np.empty(0)
     if array.dtype.kind not in "biufU":
         raise UsageError(f"{what} has an input of mixed values; write numbers only, or strings only")

@@ -22,6 +22,7 @@ series.
 """
 
 from attacklab.laws.certificates import Certificate, Decision, certify
+from attacklab.laws.deadline import Deadline, OutOfTime
 from attacklab.laws.divergences import (
     Divergence,
     advantage,
@@ -59,6 +60,7 @@ __all__ = [
     "Bounds",
     "Certificate",
     "Contradicted",
+    "Deadline",
     "Decision",
     "Divergence",
     "ForeignCall",
@@ -75,6 +77,7 @@ __all__ = [
     "NotMonotone",
     "OpaqueOutcome",
     "OpaqueState",
+    "OutOfTime",
     "Progress",
     "Ruling",
     "SamplerFailed",

@@ -1,10 +1,11 @@
-"""The pytest plugin: pytest finds its hooks and the fixture here.
+"""The pytest plugin: pytest finds its hooks and fixtures here.
 
 Nothing heavy is imported before the first audit.
 """
 
 from attacklab.pytest_plugin.hooks import (
     dp_audit,
+    dp_prove,
     pytest_addoption,
     pytest_collection_finish,
     pytest_configure,
@@ -17,6 +18,7 @@ from attacklab.pytest_plugin.hooks import (
 
 __all__ = [
     "dp_audit",
+    "dp_prove",
     "pytest_addoption",
     "pytest_collection_finish",
     "pytest_configure",

@@ -1,9 +1,10 @@
-"""The pytest plugin for authors of DP libraries: the fixture `dp_audit`, which fails a test whose target leaks.
+"""The pytest plugin for authors of DP libraries: the fixtures `dp_audit` and `dp_prove`.
 
-A run has one α. It is split evenly, at collection, over the tests that take the fixture, so that neither their order
-nor the number of xdist workers changes a verdict. A test passes only if every attack that ran had enough trials to
-refute the claim and did not refute it; errors and too few trials fail it. Nothing heavy is imported before the first
-audit.
+`dp_audit` fails a test whose target leaks, `dp_prove` one whose target is not proved on its pairs. A run has one α,
+which proofs do not touch. It is split evenly, at collection, over the tests that take `dp_audit`, so that neither their
+order nor the number of xdist workers changes a verdict. An audit passes only if every attack that ran had enough trials
+to refute the claim and did not refute it; errors and too few trials fail it, as a proof that was not found fails its
+test. Nothing heavy is imported before the first audit or proof.
 """
 
 from __future__ import annotations
@@ -23,10 +24,16 @@ from attacklab.pytest_plugin.options import OPTIONS
 if TYPE_CHECKING:
     from attacklab.attacks import Attack
     from attacklab.findings import Finding
+    from attacklab.neighbours import NeighbouringPair
     from attacklab.pytest_plugin.report import AuditedTest
-    from attacklab.targets import Release, Target
+    from attacklab.reporting.sarif import Place
+    from attacklab.targets import Release, Sampler, Target
 
 FIXTURE = "dp_audit"
+PROOF = "dp_prove"
+SECONDS = 60.0
+"""How long the proofs of a test may take."""
+
 CLAIM = "dp_claim"
 CLAIM_ARGUMENTS = (
     *("epsilon", "delta", "rho", "mu", "rdp", "claim"),
@@ -54,6 +61,31 @@ class DpAudit(Protocol):
             TypeError: `target` is neither, or the marker and the target contradict each other.
             ValueError: the claim is out of range, or `attacks` is empty.
             RuntimeError: the test has already audited a target.
+        """
+        ...
+
+
+class DpProve(Protocol):
+    """The function that the fixture `dp_prove` gives a test."""
+
+    def __call__(
+        self, target: Target | Sampler, *, pairs: Sequence[NeighbouringPair] | None = None, seconds: float = SECONDS
+    ) -> list[Finding]:
+        """Prove a target's claim; fail the test unless it is proved on every pair, if only with slack.
+
+        Args:
+            target: a `Target` that has a sampler, or a `sampler(input, bits)` whose claim is in the marker `dp_claim`.
+            pairs: the neighbouring pairs; by default those that the target or the marker declares, and where there are
+                none, one as far apart as the target's kind allows.
+            seconds: how long all of it may take.
+
+        Returns:
+            The findings, one for each pair, if the test did not fail.
+
+        Raises:
+            TypeError: `target` is neither, or the marker and the target contradict each other.
+            ValueError: the claim is out of range, the target has no sampler, or claims nothing of a pair.
+            RuntimeError: the test has already audited or proved a target.
         """
         ...
 
@@ -98,8 +130,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Read the options."""
     config.addinivalue_line(
         "markers",
-        f"{CLAIM}({', '.join(f'{name}=' for name in CLAIM_ARGUMENTS)}): the claim of the release function that "
-        f"{FIXTURE} is called with; for a Target, only relation, domain and pairs may be given.",
+        f"{CLAIM}({', '.join(f'{name}=' for name in CLAIM_ARGUMENTS)}): the claim of the function that "
+        f"{FIXTURE} or {PROOF} is called with; for a Target, only relation, domain and pairs may be given.",
     )
     run = _Run(**{option.name.removeprefix("dp_"): option.value(config) for option in OPTIONS})
     if _here_is_told(config):
@@ -151,22 +183,33 @@ def dp_audit(request: pytest.FixtureRequest) -> DpAudit:
     run = item.config.stash[_RUN]
     if item.nodeid not in run.audits:
         raise RuntimeError(f"make {FIXTURE} an argument of the test: α is split beforehand over the tests that take it")
-    if _AUDITED in item.stash:  # from an earlier run of the same test
-        del item.stash[_AUDITED]
+    _forget(item)
     return functools.partial(_audited, item, run)
+
+
+@pytest.fixture
+def dp_prove(request: pytest.FixtureRequest) -> DpProve:
+    """Prove a target's claim by exact laws; the test fails unless it is proved on every pair."""
+    item: pytest.Item = request.node
+    _forget(item)
+    return functools.partial(_proved, item)
+
+
+def _forget(item: pytest.Item) -> None:
+    """Forget what an earlier run of the same test found."""
+    if _AUDITED in item.stash:
+        del item.stash[_AUDITED]
 
 
 def _audited(
     item: pytest.Item, run: _Run, target: Target | Release, *, attacks: Sequence[Attack] | None = None
 ) -> list[Finding]:
     __tracebackhide__ = True
-    if _AUDITED in item.stash:
-        raise RuntimeError(f"{FIXTURE} audits one target per test; parametrise the test to audit several")
+    _require_first(item)
     from attacklab.pytest_plugin.report import AuditedTest
-    from attacklab.reporting.sarif import Place
     from attacklab.timed_audit import timed_audit
 
-    claimed = _claimed(item, target)
+    claimed = _claimed(item, target, FIXTURE)
     chosen = _chosen(run.attacks, claimed) if attacks is None else tuple(attacks)
     if not chosen:
         raise UsageError(f"{FIXTURE} was given no attacks; leave attacks= out to run the registered ones")
@@ -180,25 +223,67 @@ def _audited(
         again = (one.alpha, one.trials, one.attack.name) if attacks is None else (alpha, one.trials, None)
         replay = run.replay(item.nodeid, *again)
         findings += [replace(finding, replay=replay) for finding in one.findings]
-    path, line, _ = item.location
     test = AuditedTest(
         test=item.nodeid,
-        place=Place(Path(path).as_posix(), (line or 0) + 1),
+        place=_place(item),
         alpha=alpha,
         trials=max(one.trials for one in audited),
         seed=run.seed,
         findings=tuple(findings),
     )
+    return _ended(item, test)
+
+
+def _proved(
+    item: pytest.Item,
+    target: Target | Sampler,
+    *,
+    pairs: Sequence[NeighbouringPair] | None = None,
+    seconds: float = SECONDS,
+) -> list[Finding]:
+    __tracebackhide__ = True
+    _require_first(item)
+    from attacklab.proof import prove_all
+    from attacklab.pytest_plugin.report import AuditedTest
+
+    claimed = _claimed(item, target, PROOF)
+    if pairs is not None:
+        claimed = replace(claimed, pairs=pairs)  # type: ignore[arg-type] # it checks them, and makes a tuple of a list
+        if not claimed.pairs:
+            raise UsageError(f"{PROOF} was given no pairs; leave pairs= out for those that the target declares")
+    replay = shlex.join(["pytest", item.nodeid])
+    findings = tuple(replace(finding, replay=replay) for finding in prove_all(claimed, seconds=seconds))
+    return _ended(item, AuditedTest(test=item.nodeid, place=_place(item), findings=findings))
+
+
+def _require_first(item: pytest.Item) -> None:
+    if _AUDITED in item.stash:
+        raise RuntimeError(
+            "a test audits or proves one target, and only once; parametrise it for several, "
+            f"or use {FIXTURE} and {PROOF} in two tests"
+        )
+
+
+def _place(item: pytest.Item) -> Place:
+    from attacklab.reporting.sarif import Place
+
+    path, line, _ = item.location
+    return Place(Path(path).as_posix(), (line or 0) + 1)
+
+
+def _ended(item: pytest.Item, test: AuditedTest) -> list[Finding]:
+    """Record what a test found, and fail it if it has to."""
+    __tracebackhide__ = True
     item.stash[_AUDITED] = test
-    properties = {"verdict": str(test.verdict), "alpha": alpha, "trials": test.trials, "seed": test.seed}
-    item.user_properties += [(f"dp_{name}", value) for name, value in properties.items()]
-    item.user_properties.append(("dp_summary", test.summary()))
+    settings = {"alpha": test.alpha, "trials": test.trials, "seed": test.seed}
+    properties = {"verdict": str(test.verdict), **settings, "summary": test.summary()}
+    item.user_properties += [(f"dp_{name}", value) for name, value in properties.items() if value is not None]
     if test.failed:
         pytest.fail(test.failure(), pytrace=False)
     return list(test.findings)
 
 
-def _claimed(item: pytest.Item, target: Target | Release) -> Target:
+def _claimed(item: pytest.Item, target: Target | Release | Sampler, fixture: str) -> Target:
     """The target with its claim."""
     from attacklab.domains import domain_from_text
     from attacklab.loading import CLAIM_PARAMETERS, claim_of, made_target
@@ -218,10 +303,11 @@ def _claimed(item: pytest.Item, target: Target | Release) -> Target:
             raise UsageTypeError(f"{CLAIM} gives {relation}, but {target.name} claims for {target.relation} neighbours")
         return target if relation is None else replace(target, relation=relation)
     if not callable(target):
-        raise UsageTypeError(f"{FIXTURE} takes a Target or a release function, not {target!r}")
+        function = "release function" if fixture == FIXTURE else "sampler"
+        raise UsageTypeError(f"{fixture} takes a Target or a {function}, not {target!r}")
     named = next((name for name in KINDS_OF_CLAIM if name in said), None)
     if named is None:
-        raise UsageTypeError(f"a release function needs a claim; mark the test {CLAIM}(epsilon=...), or pass a Target")
+        raise UsageTypeError(f"a function needs a claim; mark the test {CLAIM}(epsilon=...), or pass a Target")
     if named in CLAIM_PARAMETERS:
         said["claim"] = claim_of(named, said.pop(named))
     return replace(made_target(Kind(said.pop("kind", Kind.NOISE)), target, **said), relation=relation)
@@ -297,11 +383,17 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     if not tests:
         return
     rows = [("test", "verdict", "trials", "what is known")]
-    rows += [(test.test, str(test.verdict), str(test.trials), test.summary()) for test in tests]
+    rows += [
+        (test.test, str(test.verdict), "" if test.trials is None else str(test.trials), test.summary())
+        for test in tests
+    ]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     terminalreporter.section("differential-privacy audits")
     for row, failed in zip(rows, [None, *(test.failed for test in tests)], strict=True):
         text = "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]])
         terminalreporter.write_line(text, bold=failed is None, red=failed is True, green=failed is False)
-    run = config.stash[_RUN]
-    terminalreporter.write_line(f"α = {run.alpha:g} for the run; nothing detected is not a proof")
+    if not all(test.is_proof for test in tests):
+        alpha = config.stash[_RUN].alpha
+        terminalreporter.write_line(f"α = {alpha:g} for the run; nothing detected is not a proof")
+    if any(test.is_proof for test in tests):
+        terminalreporter.write_line("a proof is for the pairs that it was given, and no others")

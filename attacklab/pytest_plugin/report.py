@@ -1,4 +1,4 @@
-"""An audited test: its verdict, why it failed, its line in the summary, and the files made from all tests."""
+"""A test that audited or proved a target: its verdict, why it failed, its line in the summary, and all tests' files."""
 
 from __future__ import annotations
 
@@ -7,30 +7,39 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from attacklab.findings import Finding, Verdict, decisive, lower_text, record, upper_text
+from attacklab.findings import EXACT_LAW, Finding, Verdict, decisive, lower_text, record, upper_text
 from attacklab.reporting.sarif import Place, sarif_log
-from attacklab.reporting.wording import claim_text, judged_text
+from attacklab.reporting.wording import claim_text, judged_text, pair_text
+
+PASSES = (Verdict.NOT_DETECTED, Verdict.PROVED_WITH_SLACK, Verdict.PROVED)
+"""Too little data is not a pass, and neither is a proof that was not found."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AuditedTest:
-    """A test that audited a target.
+    """A test that audited a target, or proved its claim.
 
     Attributes:
         test: its node id.
         place: its file and line.
-        alpha: its share of the run's α.
-        trials: the largest number of outputs of each input that an event was to be judged on, over all attacks.
-        seed: the seed of all randomness.
-        findings: one or more for each attack that ran.
+        findings: one or more for each attack that ran, or one for each pair that was to be proved.
+        alpha: its share of the run's α; None for a proof.
+        trials: the largest number of outputs of each input that an event was to be judged on, over all attacks; None
+            for a proof.
+        seed: the seed of all randomness; None for a proof.
     """
 
     test: str
     place: Place
-    alpha: float
-    trials: int
-    seed: int
     findings: tuple[Finding, ...]
+    alpha: float | None = None
+    trials: int | None = None
+    seed: int | None = None
+
+    @property
+    def is_proof(self) -> bool:
+        """Whether it sought a proof."""
+        return all(finding.attack == EXACT_LAW for finding in self.findings)
 
     @property
     def verdict(self) -> Verdict:
@@ -52,13 +61,13 @@ class AuditedTest:
             for finding in decisive(self.findings)
             if finding.verdict is not Verdict.NOT_APPLICABLE
             and not self._is_note(finding)
-            and not (finding.verdict is Verdict.INCONCLUSIVE and finding.counts is None)
+            and not finding.decides_nothing
         ]
 
     @property
     def failed(self) -> bool:
-        """Whether the test has to fail: too little data is not a pass."""
-        return self.verdict is not Verdict.NOT_DETECTED
+        """Whether the test has to fail."""
+        return self.verdict not in PASSES
 
     def failure(self) -> str:
         """The message that the test fails with."""
@@ -69,8 +78,10 @@ class AuditedTest:
             return "\n".join(lines + [f"  {finding.attack}: {finding.reason}" for finding in self.findings])
         said = {
             Verdict.VIOLATED: f"does not keep its claim ({claim_text(worst[0])})",
-            Verdict.ERROR: "could not be audited: it failed",
-            Verdict.INCONCLUSIVE: "had too few trials to decide: raise --dp-seconds or --dp-trials",
+            Verdict.ERROR: f"could not be {'proved' if self.is_proof else 'audited'}: it failed",
+            Verdict.INCONCLUSIVE: "was not proved"
+            if self.is_proof
+            else "had too few trials to decide: raise --dp-seconds or --dp-trials",
         }[self.verdict]
         lines = [f"{target} {said}"]
         for finding in worst:
@@ -84,6 +95,9 @@ class AuditedTest:
 
     def _known(self) -> str:
         worst = self._worst()
+        if self.is_proof:
+            pairs = f"{len(worst)} of {len(self.findings)} pairs: " if len(self.findings) > 1 else ""
+            return f"{pairs}{worst[0].reason}"
         attacks = ", ".join(dict.fromkeys(finding.attack for finding in worst))
         if self.verdict is Verdict.VIOLATED:
             bounds = [(one.epsilon_lower, one) for one in worst if one.epsilon_lower is not None]
@@ -130,8 +144,7 @@ def sarif_of(tests: Sequence[AuditedTest]) -> dict[str, Any]:
 def _details(finding: Finding) -> list[str]:
     lines = []
     if finding.pair is not None:
-        relation = f" ({finding.pair['relation']})" if finding.pair["relation"] else ""
-        lines.append(f"  pair{relation}: {_shown(finding.pair['first'])} and {_shown(finding.pair['second'])}")
+        lines.append(f"  {pair_text(finding)}")
     if finding.event:
         lines.append(f"  event: {finding.event}")
     if finding.judged_at is not None:
@@ -147,7 +160,8 @@ def _details(finding: Finding) -> list[str]:
             f"  advantage: {finding.advantage.estimate:.4g}, within {within}; the claim allows {finding.ceiling:.4g}"
         )
     if finding.verdict is Verdict.VIOLATED and finding.epsilon_lower is not None:
-        lines.append(f"  {_bound(finding, 4)} with confidence 1 − {finding.alpha:.2g}")
+        confidence = "by the exact laws" if finding.alpha is None else f"with confidence 1 − {finding.alpha:.2g}"
+        lines.append(f"  {_bound(finding, 4)} {confidence}")
     return lines
 
 
@@ -156,11 +170,3 @@ def _bound(finding: Finding, digits: int) -> str:
     delta = finding.judged.delta
     there = f" at δ = {lower_text(delta)}" if delta else ""
     return f"ε ≥ {lower_text(finding.epsilon_lower or 0.0, digits)}{there}"
-
-
-def _shown(described: dict[str, Any]) -> str:
-    """Text for an input of a pair, from the form that `described_pair` gives it."""
-    if "readable" not in described:
-        return f"{described['dtype']} of shape {described['shape']}, sha256 {described['sha256']}"
-    text = ", ".join(described["readable"])
-    return f"[{text}]" if described["shape"] else text

@@ -77,6 +77,7 @@ STYLE: Any = {
 VERDICT_COLOURS = {
     Verdict.VIOLATED: "#c1272d",
     Verdict.PROVED: "#0b5fa5",
+    Verdict.PROVED_WITH_SLACK: "#7fb2dd",
     Verdict.NOT_DETECTED: "#ced4da",
     Verdict.INCONCLUSIVE: "#f6dc8b",
     Verdict.ERROR: "#edb200",

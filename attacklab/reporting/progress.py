@@ -1,4 +1,4 @@
-"""Progress of an audit on standard error: a bar on a terminal, elsewhere a line every few seconds."""
+"""Progress of audits and proofs on standard error: a bar or a status on a terminal, elsewhere a line now and then."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
@@ -35,6 +36,31 @@ def progress(console: Console) -> Iterator[Report]:
             yield _Bar(bars)
     else:
         yield _Lines(console)
+
+
+@contextlib.contextmanager
+def status_line(console: Console) -> Iterator[Callable[[str], None]]:
+    """Show a line that says what is being done, while the context lasts.
+
+    Yields:
+        A function to be called with every new line.
+    """
+    if console.is_terminal:
+        with console.status("") as status:
+            yield lambda line: status.update(escape(line))
+    else:
+        yield _Now(console)
+
+
+class _Now:
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._told = time.monotonic()
+
+    def __call__(self, line: str) -> None:
+        if time.monotonic() - self._told >= LINE_SECONDS:
+            self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+            self._told = time.monotonic()
 
 
 class _Bar:

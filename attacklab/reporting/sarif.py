@@ -1,9 +1,10 @@
 """Findings as a SARIF log, which code-scanning pages show beside the source.
 
 A refuted claim is a result of level error, a failure beyond the claim one of level note. A claim left undecided (by an
-error, or by too few trials) is a notification of the tool, and a run with an error is recorded as unsuccessful, so that
-its log does not read as a clean one. NOT_DETECTED findings are left out: SARIF's word for them would be 'pass', and no
-claim passes on samples alone.
+error, or by too few trials) is a notification of the tool, and so is one that is proved with slack only; a run with an
+error is recorded as unsuccessful, so that its log does not read as a clean one. Proved claims are left out: nobody has
+to act on them. So are NOT_DETECTED findings: SARIF's word for them would be 'pass', and no claim passes on samples
+alone.
 
 Source: OASIS, 'Static Analysis Results Interchange Format (SARIF) Version 2.1.0', sections 3.13 to 3.58.
 """
@@ -25,8 +26,8 @@ from attacklab.reporting.wording import claim_text, judged_text
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 VERSION = "2.1.0"
 
-LEVELS = {Verdict.ERROR: "error", Verdict.INCONCLUSIVE: "warning"}
-"""Levels of notifications, by verdict: those that say nothing about the claim."""
+LEVELS = {Verdict.ERROR: "error", Verdict.INCONCLUSIVE: "warning", Verdict.PROVED_WITH_SLACK: "note"}
+"""Levels of notifications, by verdict: those that do not decide the claim itself."""
 
 
 @dataclass(frozen=True, slots=True)

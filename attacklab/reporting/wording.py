@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from attacklab.findings import Finding, upper_text
 
@@ -22,6 +23,22 @@ def judged_text(finding: Finding) -> str:
         return ""
     epsilon, delta = finding.judged_at.epsilon, finding.judged_at.delta
     return f"judged at ε = {upper_text(epsilon, 4)}, δ = {upper_text(delta)}"
+
+
+def pair_text(finding: Finding) -> str:
+    """The two inputs of a finding; nothing where there are none."""
+    if finding.pair is None:
+        return ""
+    relation = f" ({finding.pair['relation']})" if finding.pair["relation"] else ""
+    return f"pair{relation}: {_input_text(finding.pair['first'])} and {_input_text(finding.pair['second'])}"
+
+
+def _input_text(described: Mapping[str, Any]) -> str:
+    """Text for an input of a pair, from the form that `described_pair` gives it."""
+    if "readable" not in described:
+        return f"{described['dtype']} of shape {described['shape']}, sha256 {described['sha256']}"
+    text = ", ".join(described["readable"])
+    return f"[{text}]" if described["shape"] else text
 
 
 def target_text(findings: Sequence[Finding]) -> str:

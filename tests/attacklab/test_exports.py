@@ -8,9 +8,9 @@ import sys
 import pytest
 
 import attacklab
-from attacklab import attacks, claims, domains, findings, neighbours, referee, targets
+from attacklab import attacks, claims, domains, findings, neighbours, proof, random_bits, referee, targets
 
-HOMES = (attacks, claims, domains, findings, neighbours, referee, targets)
+HOMES = (attacks, claims, domains, findings, neighbours, proof, random_bits, referee, targets)
 
 
 @pytest.mark.parametrize("name", attacklab.__all__)

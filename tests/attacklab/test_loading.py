@@ -8,11 +8,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from attacklab.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
 from attacklab.errors import UsageTypeError
 from attacklab.loading import claim_of, load_target, targets_of
+from attacklab.random_bits import TapedBits
 from attacklab.targets import Kind, Target
 
 SOURCE = '''
@@ -68,6 +70,18 @@ def test_a_name_may_be_a_target_a_maker_of_one_or_a_release_function(place: str)
     released = load_target(f"{place}:noisy", kind=Kind.MEAN, epsilon=1.0, delta=0.1, bounds=(0.0, 1.0))
     assert (released.kind, released.claim, released.bounds) == (Kind.MEAN, PrivacyClaim(1.0, 0.1), (0.0, 1.0))
     assert released.name == "noisy"
+
+
+def test_a_sampler_becomes_a_target_that_can_be_audited_and_proved(tmp_path: Path) -> None:
+    place = tmp_path / "samplers.py"
+    place.write_text("def coin(answer, bits, sides=2):\n    return int(answer) * sides + int(bits.take(1))\n")
+    loaded = load_target(f"{place}:coin", kind=Kind.NOISE, epsilon=1.0)
+    assert (loaded.name, loaded.claim) == ("coin", PrivacyClaim(1.0))
+    assert loaded.sampler is not None
+    assert loaded.sampler(1, TapedBits(1, 1)) == 3
+    outputs = loaded.outputs(3, 200, np.random.default_rng(0))
+    assert set(outputs) == {6, 7}
+    assert list(outputs) == list(loaded.outputs(3, 200, np.random.default_rng(0)))
 
 
 def test_version_is_the_digest_of_the_file_or_what_the_module_declares(place: str, tmp_path: Path) -> None:

@@ -222,7 +222,7 @@ def test_a_second_audit_in_one_test_is_refused(pytester: pytest.Pytester) -> Non
     )
     result = pytester.runpytest_inprocess(FEW)
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*dp_audit audits one target per test; parametrise*"])
+    result.stdout.fnmatch_lines(["*a test audits or proves one target, and only once; parametrise*"])
 
 
 def test_a_fixture_that_alpha_was_not_split_for_is_refused(pytester: pytest.Pytester) -> None:

@@ -101,3 +101,30 @@ def test_a_failure_of_several_answers_together_says_so() -> None:
 def test_a_test_travels_between_processes_unchanged() -> None:
     test = audited(QUIET, REFUTED, finding(Verdict.VIOLATED, epsilon_lower=math.inf))
     assert AuditedTest.from_text(test.to_text()) == test
+
+
+def proof(verdict: Verdict) -> AuditedTest:
+    found = finding(verdict, attack="exact_law", counts=None, reason=f"laws that are {verdict}")
+    return AuditedTest(test="test_it.py::test_it", place=Place("test_it.py", 3), findings=(found,))
+
+
+@pytest.mark.parametrize(
+    ("verdict", "failed"),
+    [
+        (Verdict.PROVED, False),
+        (Verdict.PROVED_WITH_SLACK, False),
+        (Verdict.VIOLATED, True),
+        (Verdict.INCONCLUSIVE, True),
+        (Verdict.ERROR, True),
+    ],
+)
+def test_a_proof_that_was_not_found_fails_its_test(verdict: Verdict, failed: bool) -> None:
+    test = proof(verdict)
+    assert (test.verdict, test.failed, test.is_proof) == (verdict, failed, True)
+    assert test.summary() == f"laws that are {verdict}"
+    assert not audited(QUIET).is_proof
+
+
+def test_the_text_of_a_proof_is_read_back() -> None:
+    test = proof(Verdict.PROVED_WITH_SLACK)
+    assert AuditedTest.from_text(test.to_text()) == test

@@ -221,7 +221,7 @@ def test_a_matrix_is_drawn_with_its_names_texts_colours_and_a_key_of_the_verdict
     matrix = MATRIX.panels[0]
     axes = plots.Canvas().add_subplot()
     plots._draw_matrix(axes, matrix)
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["naive", "exact"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["naive", "exact", "slack"]
     assert [label.get_text() for label in axes.get_xticklabels()] == ["rounding", "cast", "law"]
     assert [text.get_text() for text in axes.texts] == ["0.98", "0.03"]
     red, _, blue = np.asarray(axes.images[0].get_array())[0]

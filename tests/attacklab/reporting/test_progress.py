@@ -179,3 +179,26 @@ def test_an_interrupted_run_without_a_file_says_what_was_missing(
 
     monkeypatch.setattr(audit, "audit", interrupted)
     assert attacklab(LINE) == (130, "", "attacklab: interrupted, nothing was saved; use --resume FILE next time\n")
+
+
+def test_what_a_proof_does_is_told_every_ten_seconds_where_there_is_no_terminal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    out = io.StringIO()
+    with progress.status_line(Console(file=out, width=20)) as tell:
+        for second in range(0, 25, 3):
+            now[0] = float(second)
+            tell(f"law [bold] at second {second}, a line that is longer than twenty columns")
+    assert [line.partition(",")[0] for line in out.getvalue().splitlines()] == [
+        "law [bold] at second 12",
+        "law [bold] at second 24",
+    ]
+
+
+def test_what_a_proof_does_is_told_at_once_on_a_terminal() -> None:
+    out = io.StringIO()
+    with progress.status_line(Console(file=out, force_terminal=True, width=80)) as tell:
+        tell("the law [of] the first input")
+    assert "the law [of] the first input" in out.getvalue()

@@ -99,3 +99,13 @@ def test_a_log_is_json_without_a_place_and_with_an_infinite_epsilon() -> None:
     (result,) = log["runs"][0]["results"]
     assert "physicalLocation" not in result["locations"][0]
     assert result["properties"]["epsilon_lower"] == "infinite"
+
+
+def test_a_proof_with_slack_is_told_and_a_proof_is_not() -> None:
+    slack = replace(VIOLATED, attack="exact_law", verdict=Verdict.PROVED_WITH_SLACK, event="", reason="laws")
+    (run,) = sarif_log([(slack, PLACE), (replace(slack, verdict=Verdict.PROVED), PLACE)])["runs"]
+    assert run["results"] == []
+    (told,) = run["invocations"][0]["toolExecutionNotifications"]
+    assert told["level"] == "note"
+    assert told["message"]["text"] == "exact_law on my_laplace: proved with slack: laws"
+    assert run["invocations"][0]["executionSuccessful"] is True

@@ -1,0 +1,85 @@
+"""The pair that the options --first and --second say."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from attacklab.domains.text import pair_of
+from attacklab.errors import UsageError
+from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.targets import Kind, Target
+
+
+def given_pair(target: Target, first: str | None, second: str | None) -> NeighbouringPair | None:
+    """The pair of two texts, each JSON or numbers separated by commas; None where neither is given.
+
+    Answers, utilities and records are floats, unless the target's domain says integers. The inputs of a dataset target
+    are as `domains.text.read_pairs` reads them.
+
+    Raises:
+        UsageError: only one is given, one cannot be read, or they are not neighbours.
+    """
+    if first is None and second is None:
+        return None
+    if first is None or second is None:
+        raise UsageError("--first and --second go together; give both or neither")
+    one, other = _read("--first", first), _read("--second", second)
+    if target.kind is Kind.DATASET:
+        relation = target.relation or _relation(target, one, other)
+        return pair_of({"first": one, "second": other, "relation": relation}, "the pair")
+    if target.kind is not Kind.NOISE:
+        one, other = _listed(one), _listed(other)
+    for side in (one, other):
+        numbers = side if isinstance(side, list) and target.kind is not Kind.NOISE else [side]
+        if any(isinstance(number, bool) or not isinstance(number, int | float) for number in numbers):
+            what = "one number" if target.kind is Kind.NOISE else "numbers"
+            raise UsageError(
+                f"a {target.kind} target takes {what} each for --first and --second, not {one} and {other}"
+            )
+    return target.cast_pair(_of_numbers(target, one, other))
+
+
+def _read(option: str, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        pass
+    try:
+        numbers = [float(number) for number in text.split(",")]
+    except ValueError:
+        raise UsageError(f"{option} must be JSON, or numbers separated by commas, not {text!r}") from None
+    return numbers if len(numbers) > 1 else numbers[0]
+
+
+def _relation(target: Target, one: Any, other: Any) -> Relation | None:
+    """The relation that inputs of the target's shape have, if the shape says one."""
+    known = () if target.domain is None or target.domain.shape is None else target.domain.shape.relations
+    fits = _by_size(_listed(one), _listed(other))
+    return fits if fits in known else next(iter(known), None)
+
+
+def _by_size(one: list[Any], other: list[Any]) -> Relation:
+    return Relation.SUBSTITUTE if len(one) == len(other) else Relation.ADD_REMOVE
+
+
+def _listed(side: Any) -> Any:
+    return side if isinstance(side, list) else [side]
+
+
+def _of_numbers(target: Target, one: Any, other: Any) -> NeighbouringPair:
+    if target.kind in (Kind.SUM, Kind.MEAN):
+        floats = [[float(record) for record in side] for side in (one, other)]
+        return NeighbouringPair.records(floats[0], floats[1], _by_size(one, other))
+    if target.domain is not None and target.domain.integers:
+        whole = [_whole(side) for side in (one, other)]
+        return NeighbouringPair.integers(whole[0], whole[1], sensitivity=target.sensitivity)
+    make = NeighbouringPair.answers if target.kind is Kind.NOISE else NeighbouringPair.utilities
+    return make(one, other, sensitivity=target.sensitivity)
+
+
+def _whole(side: Any) -> Any:
+    """The same numbers as integers, those that are; `1.0` is one, in whichever way it is written."""
+    if isinstance(side, list):
+        return [_whole(number) for number in side]
+    return int(side) if isinstance(side, float) and side.is_integer() else side

@@ -1,0 +1,115 @@
+"""A deadline ends work wherever it is, and leaves alarms as they were."""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable
+from types import FrameType
+
+import pytest
+
+from attacklab.laws import Deadline, LawError, OutOfTime
+
+SHORT = 0.3
+"""Seconds; three ticks of the alarm."""
+
+
+def endless() -> None:
+    while True:
+        pass
+
+
+def stubborn() -> None:
+    """Catches what is raised through it, several times."""
+    for _ in range(3):
+        try:
+            endless()
+        except BaseException:  # noqa: S112 - what a careless sampler does
+            continue
+    endless()
+
+
+@pytest.mark.parametrize("work", [endless, stubborn, lambda: time.sleep(60)])
+def test_work_that_never_ends_is_interrupted_and_what_is_raised_is_a_law_error(work: Callable[[], None]) -> None:
+    began = time.monotonic()
+    with pytest.raises(
+        OutOfTime, match=r"0\.3 s were not enough; one run of the sampler has lasted .* test_deadline.py:"
+    ):
+        Deadline(SHORT).run(work)
+    assert issubclass(OutOfTime, LawError)
+    assert time.monotonic() - began < 10
+
+
+def test_the_line_at_which_the_work_hangs_is_named() -> None:
+    with pytest.raises(OutOfTime) as raised:
+        Deadline(SHORT).run(endless)
+    loop = endless.__code__.co_firstlineno
+    assert f"test_deadline.py:{loop + 1};" in str(raised.value) or f"test_deadline.py:{loop + 2};" in str(raised.value)
+
+
+def test_what_ends_in_time_is_returned_and_no_alarm_is_left() -> None:
+    before = signal.getsignal(signal.SIGALRM)
+    assert Deadline(60.0).run(lambda: 7) == 7
+    assert Deadline(math.inf).run(lambda: 8) == 8
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    assert signal.getsignal(signal.SIGALRM) is before
+
+
+def test_no_work_begins_after_the_deadline() -> None:
+    deadline = Deadline(0.0)
+    assert deadline.left == 0.0
+    with pytest.raises(OutOfTime):
+        deadline.run(lambda: pytest.fail("it began"))
+
+
+def test_an_alarm_that_was_set_before_rings_afterwards() -> None:
+    rung: list[int] = []
+
+    def ring(number: int, _: FrameType | None) -> None:
+        rung.append(number)
+
+    before = signal.signal(signal.SIGALRM, ring)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with pytest.raises(OutOfTime):
+            Deadline(SHORT).run(endless)
+        until = time.monotonic() + 10
+        while not rung and time.monotonic() < until:
+            time.sleep(0.01)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert rung == [signal.SIGALRM]
+
+
+def test_an_error_of_the_work_is_its_own_and_leaves_no_alarm() -> None:
+    def failing() -> None:
+        raise ValueError("its own")
+
+    with pytest.raises(ValueError, match="its own"):
+        Deadline(60.0).run(failing)
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_in_another_thread_checks_end_the_work() -> None:
+    ended: list[str] = []
+
+    def work() -> None:
+        deadline = Deadline(SHORT)
+
+        def checking() -> None:
+            while True:
+                deadline.check()
+
+        try:
+            deadline.run(checking)
+        except OutOfTime as error:
+            ended.append(str(error))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join(30)
+    assert ended == ["0.3 s were not enough"]

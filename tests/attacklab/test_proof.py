@@ -1,0 +1,241 @@
+"""Verdicts of proofs: the claim itself, the claim with slack, its refutation, and what was left open; pair by pair."""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from attacklab.claims import GaussianDP, PrivacyClaim, Renyi, ZeroConcentrated
+from attacklab.errors import UsageError
+from attacklab.findings import EXACT_LAW, WORST_FIRST, Finding, Verdict, decisive, lower_text, upper_text
+from attacklab.laws import Limits
+from attacklab.neighbours import NeighbouringPair
+from attacklab.proof import LIMITS, SLACK, default_pair, prove, prove_all
+from attacklab.random_bits import REJECTED, RandomBits
+from attacklab.targets import Kind, Target
+
+LN_2 = math.nextafter(math.log(2), 1)
+"""A double above ln 2."""
+
+
+def never(*_: Any) -> Any:
+    raise AssertionError("a proof draws nothing from the release")
+
+
+def third(bits: RandomBits) -> int | None:
+    drawn = bits.take(2)
+    return REJECTED if drawn == 3 else int(drawn)
+
+
+def response(answer: float, bits: RandomBits) -> int:
+    """Randomized response that tells the truth two times out of three: ln 2, and its law closes."""
+    return int(bool(answer) ^ (bits.repeat(third) == 0))
+
+
+def geometric(bits: RandomBits) -> int:
+    heads = 0
+    while bits.take(1):
+        heads += 1
+    return heads
+
+
+def signed(bits: RandomBits) -> int | None:
+    sign, size = bits.take(1), bits.call(geometric)
+    if sign and size == 0:
+        return REJECTED
+    return -size if sign else size
+
+
+def count(answer: float, bits: RandomBits) -> int:
+    """Two-sided geometric noise of ratio 1/2: ln 2, and its law does not close."""
+    return int(answer) + bits.repeat(signed)
+
+
+def telling(answer: float, _: RandomBits) -> int:
+    return int(answer)
+
+
+def endless(*_: Any) -> int:
+    while True:
+        pass
+
+
+def target(sampler: Any, epsilon: float = LN_2, **rest: Any) -> Target:
+    claim = {} if "claim" in rest else {"epsilon": epsilon}
+    return Target.noise(never, name=sampler.__name__, **claim, **rest).exact(sampler)
+
+
+def proved(sampler: Any, epsilon: float = LN_2, *, limits: Limits = LIMITS, **rest: Any) -> Finding:
+    made = target(sampler, epsilon, **rest)
+    return prove(made, default_pair(made), limits=limits)
+
+
+def test_closed_laws_prove_the_claim_itself_and_refute_the_next_smaller_one() -> None:
+    assert proved(response).verdict is Verdict.PROVED
+    refuted = proved(response, math.nextafter(math.log(2), 0))
+    assert refuted.verdict is Verdict.VIOLATED
+    assert refuted.event
+
+
+def test_open_laws_prove_a_pure_claim_with_slack_only() -> None:
+    finding = proved(count)
+    assert finding.verdict is Verdict.PROVED_WITH_SLACK
+    assert finding.reason.endswith("; the claim holds with 2^−58 added to δ")
+    assert Fraction(1, 2**58) == SLACK
+
+
+def test_open_laws_prove_a_claim_whose_delta_has_room_for_what_they_leave_open() -> None:
+    finding = proved(count, delta=1e-9)
+    assert finding.verdict is Verdict.PROVED
+    assert "slack" not in finding.reason
+    assert "added" not in finding.reason
+
+
+def test_open_laws_refute_a_claim_that_fails_wherever_their_open_mass_lies() -> None:
+    assert proved(count, 0.69).verdict is Verdict.VIOLATED
+
+
+@pytest.mark.parametrize(
+    "claim", [ZeroConcentrated(0.5), Renyi((2.0,), (0.6,)), GaussianDP(2.0)], ids=["zCDP", "RDP", "GDP"]
+)
+def test_claims_of_other_kinds_are_proved_with_slack_where_laws_are_open(claim: Any) -> None:
+    assert proved(count, claim=claim).verdict is Verdict.PROVED_WITH_SLACK
+    assert proved(response, claim=claim).verdict is Verdict.PROVED
+
+
+def test_only_a_refuted_claim_has_an_event() -> None:
+    undecided = proved(count, limits=Limits(unresolved=LIMITS.unresolved, runs=8))
+    assert undecided.verdict is Verdict.INCONCLUSIVE
+    for finding in (proved(response), proved(count), undecided):
+        assert finding.event == ""
+    assert proved(count, 0.69).event.startswith("first input likelier than allowed: 0")
+
+
+def test_an_undecided_claim_names_the_proof_that_would_decide_it() -> None:
+    few = Limits(unresolved=LIMITS.unresolved, runs=8)
+    said = proved(count, limits=few).reason
+    assert said.endswith("; a proof for all shifts of its noise would decide it, but cannot be made yet")
+
+
+def test_a_law_without_a_random_bit_is_said_to_be_one() -> None:
+    assert "drew no random bits" in proved(telling).reason
+    assert "drew no random bits" not in proved(response).reason
+
+
+def test_every_pair_that_a_target_declares_is_proved() -> None:
+    pairs = [NeighbouringPair.answers(first, second, sensitivity=1.0) for first, second in ((0, 1), (1, 0), (0, 0))]
+    findings = prove_all(target(response, pairs=pairs))
+    assert [finding.verdict for finding in findings] == [Verdict.PROVED] * 3
+    shown = [[finding.pair[side]["readable"] for side in ("first", "second")] for finding in findings if finding.pair]
+    assert shown == [[["0.0"], ["1.0"]], [["1.0"], ["0.0"]], [["0.0"], ["0.0"]]]
+
+
+def test_one_pair_that_breaks_the_claim_is_found_among_those_that_keep_it() -> None:
+    def from_two(answer: float, bits: RandomBits) -> int:
+        return response(answer, bits) if answer < 2 else 2
+
+    pairs = [NeighbouringPair.answers(first, first + 1, sensitivity=1.0) for first in (0, 1)]
+    findings = prove_all(target(from_two, pairs=pairs))
+    assert [finding.verdict for finding in findings] == [Verdict.PROVED, Verdict.VIOLATED]
+    assert decisive(findings) == findings[1:]
+
+
+def test_a_sampler_that_fails_on_one_pair_is_an_error_of_that_pair() -> None:
+    def failing(answer: float, bits: RandomBits) -> int:
+        if answer == 2:
+            raise RuntimeError("no entropy")
+        return response(answer, bits)
+
+    pairs = [NeighbouringPair.answers(first, first + 1, sensitivity=1.0) for first in (0, 1)]
+    findings = prove_all(target(failing, pairs=pairs))
+    assert [finding.verdict for finding in findings] == [Verdict.PROVED, Verdict.ERROR]
+    assert "no entropy" in findings[1].reason
+
+
+def test_time_that_is_up_is_inconclusive_and_leaves_some_for_the_next_pair() -> None:
+    def hanging(answer: float, bits: RandomBits) -> int:
+        return endless(answer, bits) if answer == 2 else response(answer, bits)
+
+    pairs = [NeighbouringPair.answers(*ends, sensitivity=1.0) for ends in ((1, 2), (0, 1))]
+    findings = prove_all(target(hanging, pairs=pairs), seconds=3.0)
+    assert [finding.verdict for finding in findings] == [Verdict.INCONCLUSIVE, Verdict.PROVED]
+    assert findings[0].reason.startswith("1.5 s were not enough (it came to the law of the second input); one run of ")
+    assert "test_proof.py:" in findings[0].reason
+    assert findings[0].reason.endswith("make sure that it ends")
+
+
+def test_time_that_is_up_in_the_search_says_how_far_it_came() -> None:
+    def wide(_: float, bits: RandomBits) -> tuple[int, ...]:
+        return tuple(int(bits.take(1)) for _ in range(64))
+
+    (finding,) = prove_all(target(wide), seconds=2.0)
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert "2 s were not enough (it came to the law of the first input, now of wide: " in finding.reason
+    assert " of the mass open); allow more time; " in finding.reason
+
+
+def test_progress_is_told_from_the_start_with_the_pair_and_the_law_that_is_sought() -> None:
+    told: list[str] = []
+    pairs = [NeighbouringPair.answers(first, 1 - first, sensitivity=1.0) for first in (0, 1)]
+    prove_all(target(count, pairs=pairs), progress=told.append)
+    assert told[0] == "pair 1 of 2, the law of the first input"
+    assert any(line.startswith("pair 2 of 2, the law of the second input, now of ") for line in told)
+    assert all("mass open" in line for line in told if " runs, " in line)
+
+
+def test_a_target_without_a_sampler_is_told_what_to_write() -> None:
+    with pytest.raises(UsageError, match=r"write a sampler\(input, bits\) that draws from bits alone"):
+        prove_all(Target.noise(never, epsilon=1.0))
+
+
+def test_a_sampler_must_be_callable() -> None:
+    with pytest.raises(TypeError, match=r"sampler must be callable as sampler\(input, bits\), not 3"):
+        Target.noise(never, epsilon=1.0).exact(3)  # type: ignore[arg-type] # that is the test
+
+
+def test_slack_is_worse_than_a_proof_and_better_than_no_finding() -> None:
+    order = [WORST_FIRST.index(one) for one in (Verdict.NOT_DETECTED, Verdict.PROVED_WITH_SLACK, Verdict.PROVED)]
+    assert order == sorted(order)
+    assert set(WORST_FIRST) == set(Verdict)
+
+
+def test_an_undecided_pair_outweighs_a_proved_one() -> None:
+    def found(verdict: Verdict) -> Finding:
+        return Finding(
+            target="x", target_version="1", attack=EXACT_LAW, verdict=verdict, reason="", claim=PrivacyClaim(1.0)
+        )
+
+    both = [found(Verdict.PROVED), found(Verdict.INCONCLUSIVE), found(Verdict.PROVED_WITH_SLACK)]
+    assert decisive(both) == both[1:2]
+    assert decisive([both[0], both[2]]) == both[2:]
+
+
+def test_a_finding_with_slack_is_read_back_and_an_old_one_keeps_its_verdict() -> None:
+    finding = proved(count)
+    data = json.loads(json.dumps(finding.to_json()))
+    assert data["verdict"] == "proved with slack"
+    assert Finding.from_json(data) == finding
+    assert Finding.from_json({**data, "verdict": "proved"}).verdict is Verdict.PROVED
+
+
+def test_no_bound_is_minus_nought() -> None:
+    assert [lower_text(bound) for bound in (0.0, -0.0)] == ["0", "0"]
+    assert [upper_text(bound) for bound in (0.0, -0.0)] == ["0", "0"]
+    said = proved(telling, sensitivity=0.5).reason  # int(0.5) is int(0)
+    assert "they need ε = 0," in said
+    open_laws = prove(target(count), NeighbouringPair.answers(1.0, 1.0, sensitivity=1.0)).reason
+    assert "need ε ≥ 0," in open_laws
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_every_kind_has_words_for_the_proof_that_would_decide_it(kind: Kind) -> None:
+    bounds = {"bounds": (0.0, 1.0)} if kind in (Kind.SUM, Kind.MEAN) else {}
+    pairs = [NeighbouringPair(0, 1, None)]
+    made = getattr(Target, kind.value)(never, epsilon=LN_2, name="one", **bounds).exact(count)
+    finding = prove(made, pairs[0], limits=Limits(unresolved=LIMITS.unresolved, runs=8))
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert "; a proof f" in finding.reason
