@@ -22,7 +22,7 @@ from attacklab.laws.law import Law
 from attacklab.laws.outcomes import tag
 from attacklab.laws.replay import Replays
 from attacklab.laws.series import SeriesArithmetic
-from attacklab.laws.state import Opaque, State, function_key
+from attacklab.laws.state import CallKeys, Opaque, State
 from attacklab.laws.tape import Find, Found, Frontier, Leaf, Path, PutAside, Span, Stop, Tape
 from attacklab.laws.uniform import is_undecided, settled
 
@@ -166,6 +166,7 @@ class _Explorer:
         self._known: dict[Any, dict[Hashable, Found | None]] = {}
         self._sought: set[Hashable] = set()
         self._states: dict[int, tuple[Any, State]] = {}
+        self._keys = CallKeys()
         self._replays = Replays()
         self._runs = 0
         self._called_runs = limits.runs
@@ -246,7 +247,7 @@ class _Explorer:
         def find(called: Callable[..., Any], arguments: tuple[Any, ...], is_loop: bool) -> Found | None:
             arguments = settled(arguments)
             try:
-                key = is_loop, *function_key(called, arguments)
+                key = is_loop, self._keys.key(called, arguments)
                 state = self._state_of(called)
             except Opaque:
                 return None

@@ -22,7 +22,7 @@ import threading
 import types
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from decimal import getcontext
+from decimal import Inexact, InvalidOperation, Overflow, getcontext
 from typing import Any
 
 import gmpy2
@@ -50,6 +50,8 @@ _LEADING_OUT = frozenset({
 _MISSING = object()
 
 _LOCKS = (type(threading.Lock()), type(threading.RLock()))
+
+_CONTEXT = type(gmpy2.get_context())
 
 _SEQUENCES = (list, tuple, deque)
 
@@ -89,9 +91,13 @@ def ambient() -> Hashable:
     """The settings of arithmetic under which code runs."""
     decimal, binary = getcontext(), gmpy2.get_context()
     return (
-        decimal.prec, decimal.rounding, decimal.Emin, decimal.Emax, tuple(decimal.traps.values()),
-        binary.precision, binary.round, binary.emin, binary.emax, binary.subnormalize, *np.geterr().values(),
+        decimal.prec, decimal.rounding, decimal.Emin, decimal.Emax, decimal.traps[Inexact], decimal.traps[Overflow],
+        decimal.traps[InvalidOperation], *_settings(binary), *np.geterr().values(),
     )  # fmt: skip
+
+
+def _settings(context: Any) -> tuple[Any, ...]:
+    return context.precision, context.round, context.emin, context.emax, context.subnormalize
 
 
 class Keys:
@@ -177,6 +183,8 @@ class Keys:
             return "module", value.__name__
         if isinstance(value, enum.Enum):
             return self.key(kind), value.name
+        if kind is _CONTEXT:
+            return kind, _settings(value)
         if kind in _LOCKS or isinstance(value, logging.Logger):
             return "not read", id(value)
         if isinstance(value, contextvars.ContextVar):
@@ -448,11 +456,35 @@ def _content_key(value: Any) -> Hashable:
         return "opaque"
 
 
-def function_key(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Hashable:
-    """What distinguishes a call: the function, its arguments and the settings of arithmetic.
+class CallKeys:
+    """Gives keys to calls; the keys of plain functions are read once."""
 
-    Raises:
-        Opaque: part of it cannot be read.
-    """
-    keys = Keys()
-    return keys.key(function), tuple(map(keys.key, arguments)), ambient()
+    def __init__(self) -> None:
+        self._plain: dict[int, tuple[Any, types.CodeType, Hashable]] = {}
+
+    def key(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Hashable:
+        """What distinguishes a call: the function, its arguments and the settings of arithmetic.
+
+        Raises:
+            Opaque: part of it cannot be read.
+        """
+        keys = Keys()
+        known = self._plain.get(id(function))
+        if known is not None and function.__code__ is known[1] and _is_plain(function):
+            head = known[2]
+        else:
+            head = keys.key(function)
+            if _is_plain(function):
+                self._plain[id(function)] = function, function.__code__, head
+        return head, tuple(map(keys.key, arguments)), ambient()
+
+
+def _is_plain(function: Any) -> bool:
+    """Whether a function is nothing but its code, in its module."""
+    return (
+        type(function) is types.FunctionType
+        and function.__closure__ is None
+        and function.__defaults__ is None
+        and not function.__kwdefaults__
+        and not function.__dict__
+    )

@@ -143,6 +143,10 @@ def _change(integer: UniformInteger, other: Any, comparison: Comparison) -> int:
     lowest = bool(comparison(low, other))
     if bool(comparison(high, other)) == lowest:
         return integer.high
+    near = int(other)  # a finite number, since it lies between two integers
+    for guess in (near, near + 1):
+        if low < guess <= high and bool(comparison(guess - 1, other)) == lowest != bool(comparison(guess, other)):
+            return guess
     while high - low > 1:
         middle = (low + high) // 2
         if bool(comparison(middle, other)) == lowest:
