@@ -39,8 +39,8 @@ Item = TypeVar("Item")
 _BITS = 53
 _UNIT = 2.0**-_BITS
 
-_STANDARD = ("random", "secrets")
-"""Modules whose functions call `random()` for somebody else."""
+_BETWEEN = sys.stdlib_module_names | {"numpy"}
+"""Packages whose functions ask for a number on behalf of the code that calls them."""
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     name: getattr(operator, name) for name in ("lt", "le", "gt", "ge", "eq", "ne")
@@ -84,7 +84,9 @@ class LazyNumber:
     @property  # type: ignore[misc]
     def __class__(self) -> type:
         # A Fraction would convert what it takes for a float; all else it leaves to the other operand's comparison.
-        return LazyNumber if sys._getframe(1).f_globals.get("__name__") == "fractions" else float
+        caller = sys._getframe(1)
+        compares = caller.f_globals.get("__name__") == "fractions" and caller.f_code.co_name in ("_richcmp", "__eq__")
+        return LazyNumber if compares else float
 
     @property
     def real(self) -> LazyNumber:
@@ -391,14 +393,14 @@ def _stop(bits: Any, message: str) -> NoReturn:
 
 
 def _place() -> str:
-    """Where the nearest code outside the standard library's randomness is: file, line, function and expression."""
+    """The nearest code that belongs neither to Python nor to numpy: file, line, function and expression."""
     frame: FrameType = sys._getframe(1)
     through = ""
     while frame.f_back is not None:
         if frame.f_code.co_filename != __file__:
-            if frame.f_globals.get("__name__") not in _STANDARD:
+            if frame.f_globals.get("__name__", "").partition(".")[0] not in _BETWEEN:
                 break
-            through = f", through {frame.f_code.co_name}(),"
+            through = f", through {frame.f_code.co_qualname}(),"
         frame = frame.f_back
     code = frame.f_code
     return f"{code.co_filename}:{frame.f_lineno}, in {code.co_qualname}: `{_expression(frame)}`{through}"
