@@ -9,6 +9,7 @@ environment; where that is not built, rows of an earlier run are kept.
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -126,7 +127,7 @@ def distances(coin: Callable[..., Any], gammas: Sequence[float], number: Callabl
 def timing_figures(data: dict[str, Any]) -> list[Figure]:
     """The distance against γ, in units of 2^−53."""
     rows = data["timings"]["rows"]
-    labels = {"exact": ("this lab's exact coin", Role.EXACT), LIBRARY: (f"{LIBRARY}, bernoulli_neg_exp", Role.NAIVE)}
+    labels = {"exact": ("this lab's exact coin", Role.EXACT), LIBRARY: (f"{LIBRARY}, bernoulli_neg_exp", Role.OTHER)}
     series = []
     for coin, (label, role) in labels.items():
         own = [row for row in rows if row["coin"] == coin]
@@ -134,12 +135,14 @@ def timing_figures(data: dict[str, Any]) -> list[Figure]:
             x, y = ([row["gamma"] for row in own], [middle(row["distance"]) / UNIT for row in own])
             series.append(Series(label=label, role=role, x=x, y=y, marks_only=True))
     panel = Panel(
-        title="Exact laws of coins of probability e^−γ",
+        title="Coins of probability exp(−γ), by their exact laws",
         x_label="γ",
-        y_label="P[1] − e^−γ in units of 2^−53",
+        y_label="P[1] − exp(−γ) in units of 2^−53",
         series=series,
     )
-    return [Figure(name="existing_code", caption="How far coins are from e^−γ, by their exact laws.", panels=[panel])]
+    return [
+        Figure(name="existing_code", caption="How far coins are from exp(−γ), by their exact laws.", panels=[panel])
+    ]
 
 
 def explain_timings(data: dict[str, Any]) -> str:
@@ -149,7 +152,7 @@ def explain_timings(data: dict[str, Any]) -> str:
     library = ""
     if other:
         worst = max(other, key=_most)
-        library = MEASURED.format(name=LIBRARY, distance=_most(worst) / UNIT, at=worst["gamma"])
+        library = MEASURED.format(name=LIBRARY, distance=math.ceil(100 * _most(worst) / UNIT) / 100, at=worst["gamma"])
     elif data["timings"]["absent"]:
         library = ABSENT.format(name=LIBRARY, build=data["timings"]["absent"][0])
     gammas = [row["gamma"] for row in exact]

@@ -403,7 +403,8 @@ def _place() -> str:
             through = f", through {frame.f_code.co_qualname}(),"
         frame = frame.f_back
     code = frame.f_code
-    return f"{code.co_filename}:{frame.f_lineno}, in {code.co_qualname}: `{_expression(frame)}`{through}"
+    text = _expression(frame)
+    return f"{code.co_filename}:{frame.f_lineno}, in {code.co_qualname}:{f' `{text}`' if text else ''}{through}"
 
 
 def _expression(frame: FrameType) -> str:
