@@ -19,11 +19,11 @@ import secrets
 import sys
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from decimal import Decimal
 from fractions import Fraction
 from itertools import islice
-from types import FrameType, SimpleNamespace
+from types import BuiltinMethodType, FrameType, MethodType, SimpleNamespace
 from typing import Any, NoReturn, TypeVar
 
 import gmpy2
@@ -190,12 +190,16 @@ class StandardRandom(random.SystemRandom):
         bits: where all randomness comes from.
     """
 
+    draws_from_bits = True
+    """Told to the search for foreign calls, which refuses the draws of every other `random.Random`."""
+
     def __new__(cls, bits: RandomBits) -> StandardRandom:  # noqa: ARG004, D102 - the base class would take it for a seed
         fixed: Any = super().__new__
         return fixed(cls, 0)  # type: ignore[no-any-return] # the seed of a state from which nothing is drawn
 
     def __init__(self, bits: RandomBits) -> None:
         self._bits = bits
+        self.suspended: Callable[[], AbstractContextManager[None]] = nullcontext
         self.gauss_next = None
 
     def random(self) -> float:
@@ -217,7 +221,8 @@ class StandardRandom(random.SystemRandom):
         return int(self._bits.take(8 * n)).to_bytes(n, "big")
 
     def _randbelow(self, n: int) -> int:
-        return self._bits.repeat(below_or_rejected, n)
+        with self.suspended():
+            return self._bits.repeat(below_or_rejected, n)
 
     def choices(
         self,
@@ -326,30 +331,58 @@ def standard_library_draws_from(bits: RandomBits) -> Iterator[None]:
     cannot be replaced is `random.random` and `random.getrandbits`, which go on as before, and `secrets.randbits`,
     which is refused. An instance of `random.Random` of one's own stays what it is.
     """
-    replaced = []
+    replacement = _Replacement(bits)
     try:
-        for owner, name, value in _replacements(StandardRandom(bits)):
-            replaced.append((owner, name, vars(owner).get(name, _ABSENT)))
-            setattr(owner, name, value)
+        replacement.enter()
         yield
     finally:
-        for owner, name, value in reversed(replaced):
+        replacement.leave()
+
+
+class _Replacement:
+    """Puts a source of bits behind the standard library, and takes it away again."""
+
+    def __init__(self, bits: RandomBits) -> None:
+        existing = StandardRandom(bits)
+        existing.suspended = self.suspended
+        self._values = list(_replacements(existing))
+        self._replaced: list[tuple[Any, str, Any]] = []
+
+    def enter(self) -> None:
+        """Replace."""
+        for owner, name, value in self._values:
+            self._replaced.append((owner, name, vars(owner).get(name, _ABSENT)))
+            setattr(owner, name, value)
+
+    def leave(self) -> None:
+        """Put back what was there."""
+        while self._replaced:
+            owner, name, value = self._replaced.pop()
             if value is _ABSENT:
                 delattr(owner, name)
             else:
                 setattr(owner, name, value)
 
+    @contextmanager
+    def suspended(self) -> Iterator[None]:
+        """Put back what was there for a while: the source of bits may need the library itself."""
+        self.leave()
+        try:
+            yield
+        finally:
+            self.enter()
+
 
 _ABSENT = object()
-_SHARED: Any = random._inst
-_FUNCTIONS = [name for name in random.__all__ if getattr(getattr(random, name), "__self__", None) is _SHARED]
+_FUNCTIONS = tuple(name for name in random.__all__ if isinstance(getattr(random, name), MethodType | BuiltinMethodType))
 _DRAWS = ("random", "getrandbits", "randbytes", "choices", "_randbelow")
 
 
 def _replacements(existing: StandardRandom) -> Iterator[tuple[Any, str, Any]]:
     """What to replace: owner, name and the new value."""
+    shared = vars(random)["_inst"]
     yield from ((random, name, getattr(existing, name)) for name in _FUNCTIONS)
-    yield from ((_SHARED, name, getattr(existing, name)) for name in (*_DRAWS, "seed", "getstate", "setstate"))
+    yield from ((shared, name, getattr(existing, name)) for name in (*_DRAWS, "seed", "getstate", "setstate"))
     yield from ((random.SystemRandom, name, staticmethod(getattr(existing, name))) for name in _DRAWS)
     yield secrets, "randbits", existing.getrandbits
     yield random, "_urandom", existing.refuse_entropy

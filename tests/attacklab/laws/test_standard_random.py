@@ -151,9 +151,8 @@ def test_arrays_are_compared_element_by_element(ufunc: Any, dtype: Any) -> None:
 def test_a_number_can_be_compared_again_and_searched_for() -> None:
     def digit(rng: Any) -> int:
         number = rng.random()
-        assert isinstance(number, float)
-        assert number == number
-        return bisect.bisect([0.125, 0.5, 0.875], max(number, 0.0)) if 0.0 <= number < 1 else -1
+        is_a_float = isinstance(number, float) and number == number and 0.0 <= number < 1
+        return bisect.bisect([0.125, 0.5, 0.875], max(number, 0.0)) if is_a_float else -1
 
     masses = {0: Fraction(1, 8), 1: Fraction(3, 8), 2: Fraction(3, 8), 3: Fraction(1, 8)}
     assert dict(law_of(digit).masses) == masses
@@ -478,3 +477,24 @@ def test_nothing_is_left_of_the_replacement_however_it_ends() -> None:
     assert state() == before
     assert random.getstate() == sequence
     assert 0 <= secrets.randbits(3) < 8
+
+
+class Reseeding(SeededBits):
+    """A source that needs the standard library for itself, as the search for a law does."""
+
+    def repeat(self, sampler: Any, *arguments: object) -> Any:
+        random.seed(7)
+        return super().repeat(sampler, *arguments)
+
+
+def test_a_source_has_the_library_as_it_was_while_it_draws() -> None:
+    before = random.getstate()
+    random.seed(7)
+    expected = random.random()
+    with standard_library_draws_from(Reseeding(1)):
+        assert secrets.randbelow(5) in range(5)
+        during = state()
+        random.choice("ab")
+        assert state() == during
+    assert random.random() == expected
+    random.setstate(before)
