@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import fnmatch
 import json
+import os
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -42,6 +44,23 @@ def test_the_example_of_claims_keeps_the_true_one_and_refutes_the_other(capsys: 
     printed = capsys.readouterr().out.splitlines()
     assert {line for line in printed if "ρ = 0.5" in line} == {"ρ-zCDP with ρ = 0.5 not detected"}
     assert "ρ-zCDP with ρ = 0.05 violated" in printed
+
+
+def test_the_example_of_existing_code_prints_what_the_page_says(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "proving_existing_code.md").read_text("utf-8")
+    ((code, said),) = re.findall(
+        r"<!-- survey\.py -->\n```python\n(.*?)```\n\n```text\n(.*?)```", text, flags=re.DOTALL
+    )
+    (tmp_path / "survey.py").write_text(code, "utf-8")
+    done = subprocess.run(
+        [sys.executable, "survey.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.replace(f"{tmp_path}{os.sep}", "") == said
 
 
 def test_the_claims_that_a_document_shows_in_json_are_read_and_written_as_they_stand() -> None:
