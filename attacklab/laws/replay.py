@@ -91,7 +91,7 @@ class PlainBits:
                 )
             )
         self._at = at + 1
-        return self._script[at][1]
+        return int(self._script[at][1])
 
     def words(self, count: int) -> NDArray[np.uint64]:
         """The next words of the script."""
@@ -227,7 +227,7 @@ class Replays:
         script: Script = []
         for event, value in zip(leaf.events, values, strict=True):
             if type(event) is Drawn:
-                script.append((event.count, value))
+                script.append((event.width, value))
             elif inline:
                 script += self._chosen(event, value)  # type: ignore[arg-type]
             else:

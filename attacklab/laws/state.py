@@ -221,9 +221,7 @@ class Keys:
         base: Hashable = None
         for builtin in (int, float, str, bytes, tuple, list, dict, set, frozenset):
             if isinstance(value, builtin):
-                plain = builtin.__iter__(value) if hasattr(builtin, "__iter__") else builtin.__repr__(value)  # type: ignore[operator]
-                items = dict.items(value) if builtin is dict else plain
-                base = self._keys(items) if not isinstance(items, str) else items
+                base = self._plain_content(value, builtin)
                 break
         else:
             if kind.__basicsize__ > object.__basicsize__ and any(
@@ -231,6 +229,12 @@ class Keys:
             ):
                 return self._pickled(value)
         return "object", self.key(kind), base, tuple(attributes), self._keys(attributes.values())
+
+    def _plain_content(self, value: Any, builtin: Any) -> Hashable:
+        """What a subclass of a built-in type holds as an object of that type."""
+        if builtin is dict:
+            return self._keys(dict.items(value))
+        return self._keys(builtin.__iter__(value)) if hasattr(builtin, "__iter__") else builtin.__repr__(value)
 
     def _pickled(self, value: Any) -> Hashable:
         self.leads_out = True
@@ -412,6 +416,7 @@ def _is_empty(cell: types.CellType) -> bool:
         return True
 
 
+@functools.lru_cache(maxsize=4096)
 def _names_of(code: types.CodeType, *operations: str) -> set[str]:
     return {str(one.argval) for one in dis.get_instructions(code) if one.opname in operations}
 

@@ -42,9 +42,9 @@ class Span:
 
 
 class Drawn(NamedTuple):
-    """Bits taken in a run: an integer in [low, high) of `count` bits, decided no further than that."""
+    """Bits taken in a run: an integer in [low, high) of `width` bits, decided no further than that."""
 
-    count: int
+    width: int
     low: int
     high: int
 

@@ -81,7 +81,7 @@ class UniformInteger:
     def __hash__(self) -> int:
         return hash(int(self))
 
-    def __array__(self, dtype: DTypeLike = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(int(self), dtype=dtype)
 
     def __reduce__(self) -> tuple[type, tuple[int]]:  # copies and pickles are plain integers
