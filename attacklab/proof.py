@@ -35,6 +35,7 @@ from attacklab.laws import (
     enumerate_law,
     judge,
 )
+from attacklab.laws.confirmation import require_agreement
 from attacklab.laws.enclosures import float_above, float_below
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.random_bits import TapedBits
@@ -220,9 +221,13 @@ def _decided(target: Target, pair: NeighbouringPair, limits: Limits, watch: _Wat
     distance = advantage(first, second)
     point, certificate, verdict = ruling.point, ruling.certificate, _verdict(ruling)
     reason = _reason(ruling, first, second)
+    if verdict is not Verdict.INCONCLUSIVE:
+        reason += f"; {_confirmed(target, pair, (first, second), watch)}"
     if verdict is Verdict.PROVED_WITH_SLACK:
         reason += "; the claim holds with 2^−58 added to δ"
     elif verdict is Verdict.INCONCLUSIVE:
+        obstacle = first.obstacle or second.obstacle
+        reason += f"; {obstacle}" if obstacle else ""
         reason += f"; {_otherwise(target)}"
     if len(first) == len(second) == 1 and _draws_nothing(target, pair):
         reason += "; the sampler drew no random bits"
@@ -236,6 +241,15 @@ def _decided(target: Target, pair: NeighbouringPair, limits: Limits, watch: _Wat
         "delta_lower": float_below(certificate.delta_bounds.lower) if certificate else None,
         "laws": (first.digest(), second.digest()),
     }
+
+
+def _confirmed(target: Target, pair: NeighbouringPair, laws: tuple[Law, Law], watch: _Watch) -> str:
+    """Hold both laws against plain runs in another process; say how many runs there were."""
+    sampler, made = _sampler_of(target), []
+    for which, input_, law in zip(("first", "second"), (pair.first, pair.second), laws, strict=True):
+        watch.begin(f"plain runs of the {which} input, in another process")
+        made.append(require_agreement(law, sampler, input_).made)
+    return f"{made[0]:,} and {made[1]:,} plain runs agree"
 
 
 def _finding(target: Target, pair: NeighbouringPair, spec: str | None, **rest: Any) -> Finding:

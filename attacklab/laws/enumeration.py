@@ -172,6 +172,7 @@ class _Explorer:
         self._called_runs = limits.runs
         self._deadline = time.monotonic() + limits.seconds
         self._obstacle = (mpq(0), "")
+        self._played: list[tuple[Leaf, Hashable]] = []
 
     def law(self, sampler: Callable[..., Any], arguments: tuple[Any, ...]) -> Law:
         """Find the law of the sampler that was asked for."""
@@ -187,7 +188,8 @@ class _Explorer:
                 f"{_name(sampler)} gave no outcome in {self._runs} runs of at most {self._limits.draws} draws; "
                 "check that it ends, and if it does, allow more by Limits(runs=..., draws=...)"
             )
-        return Law(self._masses(found), obstacle=self._obstacle[1])
+        played = tuple(self._replays.scripts(self._played))
+        return Law(self._masses(found), obstacle=self._obstacle[1], played=played)
 
     def _masses(self, found: Found) -> Iterator[tuple[Any, Any]]:
         for i, (value, share) in enumerate(zip(found.values, found.shares, strict=True)):
@@ -237,6 +239,7 @@ class _Explorer:
         if place := state.changed():
             raise StateChanged(f"{place} changed between runs of {name}; keep nothing between runs or rounds")
         if not self._sought:
+            self._played = kept
             self._report(frontier, masses, name)
         return masses.found(target / _ROUNDING)
 

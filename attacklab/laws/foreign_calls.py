@@ -17,6 +17,7 @@ from types import FrameType
 from typing import Any
 
 from attacklab.laws.errors import ForeignCall
+from attacklab.laws.standard_random import StandardRandom
 
 #: Modules of the interpreter all of whose functions ask the system.
 _SYSTEM = {
@@ -56,7 +57,7 @@ def _misdeed(function: Any, caller: FrameType) -> str | None:
     module = function.__module__ or ""
     if module in _SYSTEM and name != "fspath":
         return f"{_SYSTEM[module]} ({module}.{name})"
-    if isinstance(owner, random.Random) and not getattr(owner, "draws_from_bits", False):
+    if isinstance(owner, random.Random) and type(owner) is not StandardRandom:
         return f"draws from elsewhere (random.{name})"
     if isinstance(owner, type) and issubclass(owner, dt.date) and name in _CLOCKS:
         return f"reads the clock ({owner.__name__}.{name})"
@@ -95,7 +96,7 @@ def refused(stop: Callable[[ForeignCall], None]) -> Iterator[None]:
     try:
         yield
     finally:
-        sys.setprofile(before)
+        sys.setprofile(before if callable(before) else None)  # a profiler written in C sets itself
         if collects:
             gc.enable()
 

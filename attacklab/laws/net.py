@@ -1,8 +1,7 @@
 """A net below the proof of a law: plain runs of the sampler, counted and held against it.
 
 It shares no code with what finds laws, and so catches what that has overlooked: a sampler that behaves differently on
-ordinary bits, or whose behaviour changes from run to run. All runs draw from one source of bits, as in production, and
-are made in another process.
+ordinary bits, or whose behaviour changes from run to run. All runs draw from one source of bits, as in production.
 
 **What is tested.** Let n be the number of runs, m the known mass of an outcome and u the unresolved mass of the law, so
 that its probability lies in [m, m + u]. Its count is too high if P[Bin(n, m + u) ≥ count] < t, and too low if
@@ -34,14 +33,13 @@ from gmpy2 import mpq
 from numpy.typing import NDArray
 from scipy import special
 
-from attacklab.elsewhere import NoAnswer, TookTooLong, elsewhere
-from attacklab.laws.errors import Contradicted, LawError, NeverEnds, SamplerFailed
+from attacklab.laws.errors import Contradicted, LawError, SamplerFailed
 from attacklab.laws.law import Law
 from attacklab.laws.outcomes import tag
 from attacklab.random_bits import SeededBits
 
 RUNS = 20_000
-SECONDS = 5.0
+SECONDS = 2.0
 """After so long no further run is begun."""
 
 FALSE_ALARM = mpq(1, 10**12)
@@ -51,9 +49,6 @@ RARE = 2.0**-8
 """The mass below which outcomes are counted together, and of the smallest blocks of them."""
 
 POWER = 0.95
-
-_LONGEST_RUN = 10.0
-"""How much longer than `SECONDS` the last run may take."""
 
 _LOOKED_AT = 1e3
 """A tail is bounded exactly where floating point finds it less than so many times the threshold."""
@@ -120,42 +115,15 @@ _PLAIN = frozenset({int, str})
 """Types that are told apart by equality."""
 
 
-def require_agreement(
-    law: Law,
-    sampler: Callable[..., Any],
-    *arguments: Any,
-    runs: int = RUNS,
-    seconds: float = SECONDS,
-    seed: int = 0,
-) -> Agreement:
-    """Run a sampler in another process, and hold what comes up against its law.
+def plain_runs(sampler: Callable[..., Any], arguments: tuple[Any, ...], runs: int, seconds: float, seed: int) -> Runs:
+    """Run a sampler in this process, on one source of bits; see `require_agreement`.
 
     Args:
-        law: the law of `sampler(*arguments, bits)`.
         sampler: draws from the source of bits that is its last argument.
-        *arguments: what precedes that.
+        arguments: what precedes that.
         runs: how many runs are made.
         seconds: after so long no further one is begun.
         seed: of the source of bits.
-
-    Raises:
-        Contradicted: a true law would give such counts with probability at most `FALSE_ALARM`.
-        SamplerFailed: a run raised, or ended its process.
-        NeverEnds: a run took more than 10 s, or nearly that.
-        CannotBeSent: the sampler or its arguments cannot be sent to another process.
-    """
-    try:
-        made = elsewhere(plain_runs, sampler, arguments, runs, seconds, seed, seconds=seconds + _LONGEST_RUN)
-    except TookTooLong as error:
-        told = f"a plain run of the sampler did not end within {_LONGEST_RUN:g} s; make every run end"
-        raise NeverEnds(told) from error
-    except NoAnswer as error:
-        raise SamplerFailed(f"a plain run of the sampler ended its process: {error}") from error
-    return compare(law, made)
-
-
-def plain_runs(sampler: Callable[..., Any], arguments: tuple[Any, ...], runs: int, seconds: float, seed: int) -> Runs:
-    """Run a sampler in this process, on one source of bits; arguments as in `require_agreement`.
 
     Raises:
         SamplerFailed: a run raised.

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from operator import index
 from typing import Any, NoReturn
 
@@ -183,6 +183,23 @@ class Replays:
             values = self._values(leaf)
             expected = known if leaf.returned is None else tag(values[leaf.returned])
             self._play(name, sampler, arguments, self._laid_out(leaf, values), expected)
+
+    def scripts(self, leaves: list[tuple[Leaf, Hashable]]) -> Iterator[tuple[Script, Hashable]]:
+        """Runs that end in these leaves, down to the bits of what they call, and the tags of their outcomes."""
+        for leaf, known in leaves:
+            values = self._values(leaf)
+            yield self._laid_out(leaf, values), known if leaf.returned is None else tag(values[leaf.returned])
+
+    def check_scripts(
+        self,
+        name: str,
+        sampler: Callable[..., Any],
+        arguments: tuple[Any, ...],
+        played: Sequence[tuple[Script, Hashable]],
+    ) -> None:
+        """Play runs again, in another order."""
+        for script, expected in self._rng.sample(played, len(played)):
+            self._play(name, sampler, arguments, script, expected)
 
     def check_loop(self, name: str, sampler: Callable[..., Any], arguments: tuple[Any, ...], found: Found) -> None:
         """Play the accepted rounds of a loop after rejected ones."""

@@ -17,6 +17,7 @@ import enum
 import functools
 import logging
 import pickle
+import random
 import sys
 import threading
 import types
@@ -70,6 +71,11 @@ _SLOTS = (
 )
 
 Place = str
+
+
+def _is_shared_randomness(value: Any) -> bool:
+    """Whether a value is a generator of the whole process: its draws are refused, or come from the source of bits."""
+    return type(value) is random.SystemRandom or value is vars(random)["_inst"]
 
 
 class Opaque(Exception):
@@ -185,7 +191,7 @@ class Keys:
             return self.key(kind), value.name
         if kind is _CONTEXT:
             return kind, _settings(value)
-        if kind in _LOCKS or isinstance(value, logging.Logger):
+        if kind in _LOCKS or isinstance(value, logging.Logger) or _is_shared_randomness(value):
             return "not read", id(value)
         if isinstance(value, contextvars.ContextVar):
             return kind, self.key(value.get(None))

@@ -15,8 +15,15 @@ import pytest
 from gmpy2 import mpq
 
 from attacklab.laws import Contradicted, Law, LawError, NeverEnds, OpaqueOutcome, SamplerFailed, net
-from attacklab.laws.net import Agreement, Runs, binomial_tail, compare, plain_runs, require_agreement, tag
+from attacklab.laws.confirmation import require_agreement
+from attacklab.laws.net import Agreement, Runs, binomial_tail, compare, tag
 from attacklab.random_bits import RandomBits
+
+
+@pytest.fixture(autouse=True)
+def net.plain_runs() -> None:
+    """These tests are about the runs themselves: all of them are made."""
+
 
 SIXTEEN = Law({k: Fraction(1, 16) for k in range(16)})
 
@@ -125,7 +132,7 @@ def test_a_true_sampler_agrees_with_its_law() -> None:
 
 def _refusal(law: Law, sampler: Callable[[RandomBits], Any], runs: int = 20_000) -> str:
     with pytest.raises(Contradicted) as caught:
-        compare(law, plain_runs(sampler, (), runs, 60.0, 0))
+        compare(law, net.plain_runs(sampler, (), runs, 60.0, 0))
     message = str(caught.value)
     assert message.endswith("; let the sampler depend on nothing but its arguments and the bits that it draws")
     return message
@@ -165,7 +172,7 @@ def test_outcomes_are_told_apart_by_type(kind: Callable[[int], Any]) -> None:
 
 def test_outcomes_are_told_apart_by_their_bits() -> None:
     law = Law([(-0.0, mpq(1, 2)), (0.0, mpq(1, 2))])
-    assert compare(law, plain_runs(lambda bits: -0.0 if bits.take(1) else 0.0, (), 1000, 60.0, 0)).made == 1000
+    assert compare(law, net.plain_runs(lambda bits: -0.0 if bits.take(1) else 0.0, (), 1000, 60.0, 0)).made == 1000
     assert "outcome -0.0 of type float" in _refusal(Law({0.0: 1}), lambda _bits: -0.0, 1)
     assert len({tag(one) for one in (1, True, 1.0, 1 + 0j, np.float64(1), np.float32(1), (1,), (True,))}) == 8
     nans = np.array([0x7FF8000000000000, 0x7FF8000000000001], dtype=np.uint64).view(np.float64).tolist()
@@ -190,7 +197,7 @@ def test_what_is_left_open_may_lie_anywhere() -> None:
         lambda bits: bits.take(1),
         lambda bits: (0, 0, 1, bits.take(8) + 5)[bits.take(2)],
     ):
-        compare(law, plain_runs(kept, (), 2000, 60.0, 0))
+        compare(law, net.plain_runs(kept, (), 2000, 60.0, 0))
     assert re.match("outcome [01] of type int came up", _refusal(law, lambda bits: min(1, bits.take(2)), 2000))
     assert "an outcome that the law does not list, 3 of type int among them came up" in _refusal(
         law, lambda bits: 3 if bits.take(1) else bits.take(1)
@@ -199,7 +206,7 @@ def test_what_is_left_open_may_lie_anywhere() -> None:
 
 def test_rare_outcomes_are_counted_together() -> None:
     law = Law({k: mpq(1, 1 << 14) for k in range(1 << 14)})
-    assert compare(law, plain_runs(lambda bits: bits.take(14), (), 20_000, 60.0, 0)).off_by < 0.0015
+    assert compare(law, net.plain_runs(lambda bits: bits.take(14), (), 20_000, 60.0, 0)).off_by < 0.0015
     told = _refusal(law, lambda bits: bits.take(13))
     assert "one of " in told
     assert "rare outcomes, in the law's order from " in told
