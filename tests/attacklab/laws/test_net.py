@@ -21,7 +21,7 @@ from attacklab.random_bits import RandomBits
 
 
 @pytest.fixture(autouse=True)
-def net.plain_runs() -> None:
+def plain_runs() -> None:
     """These tests are about the runs themselves: all of them are made."""
 
 
