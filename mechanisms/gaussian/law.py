@@ -10,12 +10,11 @@ both remainders.
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
 from math import factorial
 from typing import NamedTuple
 
 import gmpy2
-from gmpy2 import mpfr, mpq
+from gmpy2 import mpfr, mpq, mpz
 
 from mechanisms.rounding import rounding
 
@@ -24,7 +23,25 @@ SUMMED_UP_TO = mpq(32**2)
 
 _LAST_DERIVATIVE = 400  # of the Euler-Maclaurin formula, whose remainder is small long before unless the tail is absurd
 
-_REMEMBERED = 4096  # tails, since a coarse grid has few thresholds
+
+def _even_bernoulli_numbers(count: int) -> tuple[mpq, ...]:
+    """Return B_2, B_4, …, from the tangent numbers.
+
+    Source: Brent and Harvey 2011, 'Fast Computation of Bernoulli, Tangent and Secant Numbers', Figure 2.
+    """
+    tangents = [mpz(1)]
+    for index in range(1, count):
+        tangents.append(index * tangents[-1])
+    for first in range(1, count):
+        for index in range(first, count):
+            tangents[index] = (index - first) * tangents[index - 1] + (index - first + 2) * tangents[index]
+    return tuple(
+        mpq((-1) ** (half - 1) * 2 * half * tangent, 4**half * (4**half - 1))
+        for half, tangent in enumerate(tangents, start=1)
+    )
+
+
+_EVEN_BERNOULLI_NUMBERS = _even_bernoulli_numbers(_LAST_DERIVATIVE // 2)
 
 
 class Enclosure(NamedTuple):
@@ -34,7 +51,6 @@ class Enclosure(NamedTuple):
     upper: mpfr
 
 
-@lru_cache(maxsize=_REMEMBERED)
 def normal_tail(threshold: mpq, variance: mpq, precision: int) -> Enclosure:
     """Enclose P[X > threshold] for X normal with mean 0.
 
@@ -90,7 +106,6 @@ def discrete_tails(last: int, variance: mpq, precision: int) -> list[Enclosure]:
     return [_share(tail, half, precision) for tail in reversed(sums)]
 
 
-@lru_cache(maxsize=_REMEMBERED)
 def tail_sum(threshold: int, variance: mpq, precision: int) -> Enclosure:
     """Enclose S(threshold) = Σ_{k ≥ threshold} exp(−k²/2σ²) for threshold ≥ 1."""
     if variance <= SUMMED_UP_TO:
@@ -167,7 +182,7 @@ def _euler_maclaurin_correction(threshold: int, variance: mpq, precision: int) -
     correction, remainder = mpq(1, 2), mpfr("inf")
     before, current = mpq(1), threshold / variance  # a_0 and a_1
     for index in range(2, _LAST_DERIVATIVE, 2):
-        coefficient = _bernoulli(index) / factorial(index)
+        coefficient = _EVEN_BERNOULLI_NUMBERS[index // 2 - 1] / factorial(index)
         with up:
             bound = scale * gmpy2.sqrt(mpfr(factorial(index) / variance**index)) * mpfr(abs(coefficient))
         if bound >= remainder:
@@ -179,11 +194,3 @@ def _euler_maclaurin_correction(threshold: int, variance: mpq, precision: int) -
         for n in (index - 1, index):
             before, current = current, (threshold * current - n * before) / variance
     return correction, remainder
-
-
-@cache
-def _bernoulli(index: int) -> mpq:
-    """Return the Bernoulli number B_index, B_1 = −½."""
-    if index == 0:
-        return mpq(1)
-    return -sum(gmpy2.bincoef(index + 1, j) * _bernoulli(j) for j in range(index)) / (index + 1)

@@ -11,7 +11,7 @@ import pytest
 
 from mechanisms.grid import Grid
 from mechanisms.local_sensitivity.domain import Domain
-from mechanisms.records import doubles
+from mechanisms.private_numbers import doubles
 from mechanisms.summation.bounds import Bounds
 
 
