@@ -10,6 +10,8 @@ both remainders.
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
 from math import factorial
 from typing import NamedTuple
 
@@ -20,6 +22,8 @@ from mechanisms.rounding import rounding
 
 SUMMED_UP_TO = mpq(32**2)
 """The variance up to which tail sums are added up; above it the Euler–Maclaurin formula is exact enough and faster."""
+
+_KEPT_PRECISION = 256  # enough for draws whose first 190 bits decide
 
 _LAST_DERIVATIVE = 400  # of the Euler-Maclaurin formula, whose remainder is small long before unless the tail is absurd
 
@@ -94,20 +98,44 @@ def discrete_tail(threshold: int, variance: mpq, precision: int) -> Enclosure:
 
 def discrete_tails(last: int, variance: mpq, precision: int) -> list[Enclosure]:
     """Enclose P[X ≥ 1], …, P[X ≥ last] for X discrete Gaussian, in one pass from the far end."""
+    sums = _sums(last, variance, precision)
+    return [_share(tail, sums[0], precision) for tail in sums]
+
+
+def tail_sum(threshold: int, variance: mpq, precision: int) -> Enclosure:
+    """Enclose S(threshold) = Σ_{k ≥ threshold} exp(−k²/2σ²) for threshold ≥ 1."""
+    if precision <= _KEPT_PRECISION:
+        kept = _kept_sums(variance)
+        if threshold <= len(kept):
+            return kept[threshold - 1]
+    return _computed_sum(threshold, variance, precision)
+
+
+@lru_cache(maxsize=64)
+def _kept_sums(variance: mpq) -> list[Enclosure]:
+    """Enclose S(1), S(2), … as far as S is no longer seen in 64 bits; S(1) alone where each sum is found fast.
+
+    All of it is computed at once and kept for a variance, which is public. Which sums a draw asks for is not.
+    """
+    if variance > SUMMED_UP_TO:
+        return [_computed_sum(1, variance, _KEPT_PRECISION)]
+    return _sums(math.isqrt(math.floor(89 * variance)) + 1, variance, _KEPT_PRECISION)  # 89/2 > 64·ln 2
+
+
+def _sums(last: int, variance: mpq, precision: int) -> list[Enclosure]:
+    """Enclose S(1), …, S(last) in one pass from the far end."""
     down, up = rounding(precision)
-    sums = [tail_sum(last, variance, precision)]
+    sums = [_computed_sum(last, variance, precision)]
     for k in range(last - 1, 0, -1):
         exponent = -k * k / (2 * variance)
         with down:
             lower = sums[-1].lower + gmpy2.exp(mpfr(exponent))
         with up:
             sums.append(Enclosure(lower, sums[-1].upper + gmpy2.exp(mpfr(exponent))))
-    half = sums[-1]
-    return [_share(tail, half, precision) for tail in reversed(sums)]
+    return sums[::-1]
 
 
-def tail_sum(threshold: int, variance: mpq, precision: int) -> Enclosure:
-    """Enclose S(threshold) = Σ_{k ≥ threshold} exp(−k²/2σ²) for threshold ≥ 1."""
+def _computed_sum(threshold: int, variance: mpq, precision: int) -> Enclosure:
     if variance <= SUMMED_UP_TO:
         return _added_tail_sum(threshold, variance, precision)
     return _euler_maclaurin_tail_sum(threshold, variance, precision)
