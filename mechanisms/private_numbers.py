@@ -144,10 +144,10 @@ def clamped(number: Extended, lower: mpq, upper: mpq, *, missing: mpq) -> mpq:
 
 def _checked(name: str, value: Any) -> Any:
     """Take a number out of arrays without dimensions, and check its type; None if it is masked."""
-    while isinstance(value, np.ndarray):
-        if value.ndim:
-            raise ValueError(f"{name} must be numbers without dimensions, not arrays of shape {value.shape}")
+    while isinstance(value, np.ndarray) and not value.ndim:
         value = None if np.ma.is_masked(value) else value[()]
+    if isinstance(value, list | tuple | np.ndarray):
+        raise ValueError(f"{name} must be one-dimensional at most: a {type(value).__name__} stands for a number")
     if not isinstance(value, _NUMBERS) or isinstance(value, np.timedelta64):
         raise TypeError(f"{name} must be a float or a rational number, not {type(value).__name__}")
     return value
