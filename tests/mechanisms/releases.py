@@ -55,7 +55,7 @@ TRIALS = 12  # more than the number up to which the exponential mechanism does w
 
 
 def found() -> dict[str, str]:
-    """The name of each public function or class outside the naive modules that takes a private input → what it takes."""
+    """Each public function or class outside the naive modules that takes a private input → what it takes."""
     names = {}
     for information in pkgutil.walk_packages(mechanisms.__path__, "mechanisms."):
         module = importlib.import_module(information.name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import gc
 import importlib
+import inspect
 import pkgutil
 from collections.abc import Iterator
 from fractions import Fraction
@@ -57,7 +58,7 @@ def keys_of(cache: Any) -> set[Any]:
 
 
 def kept() -> dict[str, Any]:
-    """What is kept between releases: the keys of caches, the containers of modules and the state of public parameters."""
+    """The keys of caches, the containers of modules and the state of public parameters."""
     state: dict[str, Any] = {f"{cache.__module__}.{cache.__qualname__}": keys_of(cache) for cache in caches()}
     for module in modules():
         for name, value in vars(module).items():
@@ -79,9 +80,10 @@ def test_the_finder_finds_a_cache_in_a_module_and_its_keys() -> None:
 def test_what_is_kept_after_a_release_tells_neither_the_private_input_nor_what_was_drawn(name: str) -> None:
     states = []
     for given in INPUTS[TAKEN[name]]:
-        for seed in (1, 2):
+        for seed in (0, 1, 2):
             for cache in caches():
-                cache.cache_clear()
+                if inspect.signature(cache).parameters:  # the others are tables that take long and depend on nothing
+                    cache.cache_clear()
             bits = SeededBits(seed)
             try:
                 for _ in range(6):
@@ -89,8 +91,8 @@ def test_what_is_kept_after_a_release_tells_neither_the_private_input_nor_what_w
             except TypeError:
                 break
             states.append(kept())
-    assert len(states) >= 2
-    assert all(state == states[0] for state in states)
+    assert len(states) >= 3
+    assert all(state == states[1] for state in states[2:])  # the first one found the tables unmade
 
 
 def test_a_call_that_is_finished_leaves_no_cache_behind() -> None:

@@ -1,4 +1,4 @@
-"""Equal private values give equal outputs on the same bits, however they are written, or a refusal that no value decides.
+"""Equal private values give equal outputs on the same bits however they are written, or a refusal that none decides.
 
 Equal outputs on all bits are equal laws. The mechanisms are found in the tree: one that `releases` does not know fails.
 """
@@ -170,7 +170,7 @@ SINGLE: dict[str, Callable[[Value], Any]] = {
     **PLAIN,
     **{
         f"array of {np.dtype(dtype).name} without dimensions": (
-            lambda value, write=as_numpy(dtype): np.array(write(value))
+            lambda value, dtype=dtype: np.array(as_numpy(dtype)(value))
         )
         for dtype in DTYPES
     },
@@ -237,7 +237,7 @@ VECTOR_WAYS: dict[str, Callable[[list[Value]], Any]] = {
     **{f"array of {np.dtype(dtype).name}": array(dtype) for dtype in DTYPES},
     **{
         f"swapped array of {np.dtype(dtype).name}": (
-            lambda values, write=array(dtype): (written := write(values)).astype(written.dtype.newbyteorder())
+            lambda values, dtype=dtype: array(dtype)(values).astype(np.dtype(dtype).newbyteorder())
         )
         for dtype in (np.int64, np.uint32, np.float16, np.float64)
     },

@@ -112,8 +112,10 @@ def prepare_sample_aggregate(
     for person, value in records:
         people.append(chunk_of(person, chunks, key))
         values.append(value)
-    chunk, numbers = np.array(people, dtype=np.intp), doubles("values of records", values)
-    answers = domain.positions([_answer(statistic, numbers[chunk == index]) for index in range(chunks)])
+    chunk_of_record, numbers = np.array(people, dtype=np.intp), doubles("values of records", values)
+    ends = np.cumsum(np.bincount(chunk_of_record, minlength=chunks))
+    members = np.split(numbers[np.argsort(chunk_of_record, kind="stable")], ends[:-1])
+    answers = domain.positions([_answer(statistic, chunk.copy()) for chunk in members])
     return SampleAggregate(int(answers.sum()), chunks, domain, loss)
 
 
