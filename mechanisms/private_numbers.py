@@ -227,7 +227,13 @@ def _of_array(name: str, array: NDArray[Any]) -> NDArray[np.float64] | list[Exte
             return [_extended(value) for value in array.tolist()]
     if mask is not np.ma.nomask:
         found[mask] = math.nan
-    return found
+    return _quiet(found)
+
+
+def _quiet(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Make every NaN the same one: of a number and a signalling NaN, fmax takes the NaN."""
+    nans = np.isnan(array)
+    return np.where(nans, math.nan, array) if nans.any() else array
 
 
 def _are_doubles(given: NDArray[Any], found: NDArray[np.float64]) -> bool:
@@ -242,7 +248,7 @@ def _are_doubles(given: NDArray[Any], found: NDArray[np.float64]) -> bool:
 def _of_elements(name: str, elements: list[Any]) -> NDArray[np.float64] | list[Extended]:
     types = set(map(type, elements))
     if types <= {float, np.float64}:
-        return np.array(elements, dtype=np.float64)
+        return _quiet(np.array(elements, dtype=np.float64))
     if types <= {float, np.float64, int}:
         try:
             found = np.array(elements, dtype=np.float64)

@@ -73,20 +73,19 @@ def exact_exponential(epsilon: float = 1.0) -> Target:
 def exact_exponential_base2(epsilon: float = 1.0) -> Target:
     """Exponential mechanism in base 2, exact, bit by bit; its ε is rounded down."""
     eta = BaseTwoEta.from_epsilon(epsilon, y=16)
-    public = {"eta": eta, "utility_range": UTILITY_RANGE}
+    mechanism = partial(exact_base2.exact_exponential_base2, eta=eta, utility_range=UTILITY_RANGE)
 
     def release(utilities: Any, trials: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        # At so many bits computing weights takes longer than drawing by them. They are private: kept for this call only.
+        # Computing such long weights takes longer than drawing by them. They are private, so only this call keeps them.
         listed = lru_cache(maxsize=16)(_listed)
 
         def by_rejection(weights: Weights, bits: RandomBits) -> int:
             return sample_by_rejection(listed(weights), bits)  # type: ignore[arg-type] # weights are frozen, hence hashable
 
         bits = SeededBits(rng)
-        mechanism = partial(exact_base2.exact_exponential_base2, sampler=by_rejection, **public)
-        return np.array([mechanism(utilities, bits) for _ in range(trials)])
+        return np.array([mechanism(utilities, bits, sampler=by_rejection) for _ in range(trials)])
 
-    sampler = partial(exact_base2.exact_exponential_base2, sampler=sample_by_rejection, **public)
+    sampler = partial(mechanism, sampler=sample_by_rejection)
     return Target.selection(release, epsilon=epsilon).exact(sampler)
 
 

@@ -119,6 +119,8 @@ def as_numpy(dtype: Any) -> Callable[[Value], Any]:
             return written
         if value == NAN and dtype is np.float32:
             return np.array([0x7FA00000], dtype=np.uint32).view(np.float32)[0]  # a signalling one
+        if value == NAN and dtype is np.float64:
+            return np.array([0x7FF4 << 48], dtype=np.uint64).view(np.float64)[0]
         if isinstance(value, str):
             return dtype(special(value))
         if dtype is not np.longdouble:

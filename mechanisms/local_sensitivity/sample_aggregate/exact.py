@@ -38,7 +38,6 @@ def _answer(statistic: Callable[[NDArray[np.float64]], float], values: NDArray[n
     if not len(values):
         return math.nan
     values += 0.0  # −0 becomes 0: they are equal, so sorting would not put one before the other
-    values[np.isnan(values)] = math.nan
     values.sort()
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
