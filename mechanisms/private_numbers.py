@@ -156,7 +156,7 @@ def _checked(name: str, value: Any) -> Any:
 def _extended(value: Any) -> Extended:
     """Read a number whose type has been checked."""
     if isinstance(value, float):
-        return mpq(float(value)) if math.isfinite(value) else float(value)
+        return mpq(float(value)) if math.isfinite(value) else _special(value)
     if value is None:
         return math.nan
     if isinstance(value, Rational):
@@ -167,11 +167,15 @@ def _extended(value: Any) -> Extended:
         return _of_decimal(value)
     if isinstance(value, np.floating):
         with np.errstate(all="ignore"):  # a signalling NaN would be an event
-            return mpq(*value.as_integer_ratio()) if np.isfinite(value) else float(value)
+            return mpq(*value.as_integer_ratio()) if np.isfinite(value) else _special(float(value))
     if not gmpy2.is_finite(value):
         return math.nan if gmpy2.is_nan(value) else math.copysign(math.inf, gmpy2.sign(value))
     mantissa, exponent = value.as_mantissa_exp()
     return _scaled(mantissa, 2, int(exponent))
+
+
+def _special(value: float) -> float:
+    return math.nan if math.isnan(value) else value
 
 
 def _of_decimal(value: Decimal) -> Extended:
