@@ -5,7 +5,7 @@ integer k_o ≥ 0 with 2^−k_o ≥ e^−x_o. An outcome is proposed in proporti
 probability 2^k_o·e^−x_o ≤ 1; what is accepted follows e^−x_o whatever the levels, so they may come from
 binary64 as long as they are never too high:
 
-    y_o = fl(c·fl(max u − u_o)), k_o = min(⌊y_o⌋, depth), where fl gives the nearest double and c ≤ (1 − 2^−51)·log2(e)·ε/(2Δu).
+    y_o = fl(c·fl(max u − u_o)), k_o = min(⌊y_o⌋, depth), fl the nearest double, c ≤ (1 − 2^−51)·log2(e)·ε/(2Δu).
 
 With h = 2^−53 each of the two operations multiplies by 1 + 2h at most, in any rounding mode, and
 (1 − 4h)(1 + 2h)² < 1: hence y_o ≤ x_o·log2 e. (Where a difference or a product lies below the normal range,
