@@ -78,6 +78,8 @@ class SystemBits(RandomBits):
 class SeededBits(RandomBits):
     """Reproducible bits from a numpy generator: the source for experiments and tests, never for releases.
 
+    Whoever knows the seed knows the noise, and a copy of the process (a fork, a pickle) draws the same bits again.
+
     Args:
         rng: the generator, or a seed for one.
     """

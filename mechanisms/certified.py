@@ -31,8 +31,9 @@ UNIT = Fraction(1, 2**53)
 _LOG_TERMS = 10
 
 _SQRT_HALF_BITS = np.int64(0x3FE6A09E667F3BCD)  # of the least binary64 above √½
-_LN_2 = float(gmpy2.context(precision=53).const_log2())
-_ARTANH_COEFFICIENTS = tuple(1.0 / (2 * k + 1) for k in range(_LOG_TERMS))
+_NEAREST = gmpy2.context(precision=53)  # rounds so whatever the mode of this process is when the module is imported
+_LN_2 = float(_NEAREST.const_log2())
+_ARTANH_COEFFICIENTS = tuple(float(_NEAREST.div(1, 2 * k + 1)) for k in range(_LOG_TERMS))
 
 
 def round_up(value: Fraction) -> float:

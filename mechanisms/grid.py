@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
+from gmpy2 import mpq
 from numpy.typing import NDArray
 
 from mechanisms.parameters import exact_rational, positive_rational
+from mechanisms.private_numbers import PrivateNumber, clamped, exact_number
 
 LEAST_EXPONENT = -1022
 GREATEST_EXPONENT = 970
@@ -42,7 +43,7 @@ class Grid:
                 f"grid exponent must be an integer in [{LEAST_EXPONENT}, {GREATEST_EXPONENT}], not {self.exponent}"
             )
 
-    @cached_property
+    @property
     def step(self) -> Fraction:
         """2^k, the distance of neighbouring grid points."""
         return Fraction(2) ** self.exponent
@@ -56,7 +57,7 @@ class Grid:
         """Bring a number of steps into the grid."""
         return min(max(steps, -self.limit), self.limit)
 
-    def steps_to(self, answer: float | Fraction) -> Fraction:
+    def steps_to(self, answer: PrivateNumber) -> Fraction:
         """Return exactly how many steps an answer lies above 0.
 
         Answers beyond the grid, infinities included, count as its nearest end. NaN counts as 0: a query must not
@@ -64,14 +65,13 @@ class Grid:
         the sensitivity.
 
         Raises:
-            TypeError: `answer` is not a number.
+            TypeError: `answer` is not a number, by its type.
         """
-        if isinstance(answer, float) and not math.isfinite(answer):
-            return Fraction(0 if math.isnan(answer) else math.copysign(self.limit, answer))
-        steps = exact_rational("answer", answer) / self.step
-        return min(max(steps, Fraction(-self.limit)), Fraction(self.limit))
+        end = mpq(self.step) * self.limit
+        steps = clamped(exact_number("answer", answer), -end, end, missing=mpq(0)) / mpq(self.step)
+        return Fraction(int(steps.numerator), int(steps.denominator))
 
-    def nearest(self, answer: float | Fraction) -> int:
+    def nearest(self, answer: PrivateNumber) -> int:
         """Round an answer to the nearest grid point, half a step upward.
 
         Half upward and not half to even: only the first commutes with shifts by a whole step,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
@@ -27,6 +28,7 @@ from mechanisms.local_sensitivity.smooth import exact as exact_smooth
 from mechanisms.local_sensitivity.smooth import naive as naive_smooth
 from mechanisms.local_sensitivity.sum_over_count import exact as exact_quotient
 from mechanisms.local_sensitivity.sum_over_count import naive as naive_quotient
+from mechanisms.private_numbers import doubles
 from mechanisms.randomness import RandomBits
 
 AGE_GRID = Grid(-14)
@@ -108,10 +110,14 @@ def exact_sample_aggregate(epsilon: float = 1.0) -> Target:
 
 
 def _people(records: NDArray[np.float64]) -> list[tuple[str, float]]:
-    """Give each record an identity that does not depend on the order: its value, and how many had that value before."""
+    """Give each record an identity that does not depend on the order: its value, and how many had that value before.
+
+    Equal values are written alike: −0 as 0, and every NaN is the same one.
+    """
     seen: Counter[float] = Counter()
     people = []
-    for value in records.tolist():
+    values = doubles("records", records) + 0.0
+    for value in [math.nan if math.isnan(value) else value for value in values.tolist()]:
         people.append((f"{value}, number {seen[value]}", value))
         seen[value] += 1
     return people

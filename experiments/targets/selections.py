@@ -9,8 +9,10 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+from numpy.typing import NDArray
 
 from attacklab.claims import ZeroConcentrated
+from attacklab.random_bits import SeededBits
 from attacklab.targets import Target
 from experiments.targets.making import exact_by_both_paths, exact_by_reference, named, selection
 from mechanisms.exponential import exact, exact_base2, exact_fast, naive
@@ -71,10 +73,20 @@ def exact_exponential(epsilon: float = 1.0) -> Target:
 def exact_exponential_base2(epsilon: float = 1.0) -> Target:
     """Exponential mechanism in base 2, exact, bit by bit; its ε is rounded down."""
     eta = BaseTwoEta.from_epsilon(epsilon, y=16)
-    mechanism = partial(
-        exact_base2.exact_exponential_base2, eta=eta, utility_range=UTILITY_RANGE, sampler=_by_rejection
-    )
-    return exact_by_reference(Target.selection, mechanism, epsilon=epsilon)
+    mechanism = partial(exact_base2.exact_exponential_base2, eta=eta, utility_range=UTILITY_RANGE)
+
+    def release(utilities: Any, trials: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        # Computing such long weights takes longer than drawing by them. They are private, so only this call keeps them.
+        listed = lru_cache(maxsize=16)(_listed)
+
+        def by_rejection(weights: Weights, bits: RandomBits) -> int:
+            return sample_by_rejection(listed(weights), bits)  # type: ignore[arg-type] # weights are frozen, hence hashable
+
+        bits = SeededBits(rng)
+        return np.array([mechanism(utilities, bits, sampler=by_rejection) for _ in range(trials)])
+
+    sampler = partial(mechanism, sampler=sample_by_rejection)
+    return Target.selection(release, epsilon=epsilon).exact(sampler)
 
 
 @named
@@ -137,11 +149,5 @@ def _low_precision(dtype: Any, epsilon: float) -> Target:
     return Target.selection(mechanism, epsilon=epsilon)
 
 
-def _by_rejection(weights: Weights, bits: RandomBits) -> int:
-    return sample_by_rejection(_listed(weights), bits)  # type: ignore[arg-type] # weights are frozen, hence hashable
-
-
-@lru_cache(maxsize=16)
 def _listed(weights: Weights) -> IntegerWeights:
-    """Keep weights for all draws with the same: at so many bits computing them takes longer than drawing by them."""
     return IntegerWeights(tuple(weights))

@@ -5,10 +5,10 @@ integer k_o ≥ 0 with 2^−k_o ≥ e^−x_o. An outcome is proposed in proporti
 probability 2^k_o·e^−x_o ≤ 1; what is accepted follows e^−x_o whatever the levels, so they may come from
 binary64 as long as they are never too high:
 
-    y_o = fl(c·fl(max u − u_o)), k_o = min(⌊y_o⌋, depth), where c ≤ (1 − 2^−51)·log2(e)·ε/(2Δu).
+    y_o = fl(c·fl(max u − u_o)), k_o = min(⌊y_o⌋, depth), fl the nearest double, c ≤ (1 − 2^−51)·log2(e)·ε/(2Δu).
 
 With h = 2^−53 each of the two operations multiplies by 1 + 2h at most, in any rounding mode, and
-(1 − 4h)(1 + 2h)² < 1: hence y_o ≤ x_o·log2 e. (Below the normal range differences are exact, and a product has
+(1 − 4h)(1 + 2h)² < 1: hence y_o ≤ x_o·log2 e. (Where a difference or a product lies below the normal range,
 ⌊y_o⌋ = 0, which is low enough whatever x_o is.) So 2^−k_o ≥ e^−x_o.
 
 To propose is to read a codeword: an outcome on level k has one of k + b bits, codewords being given out in order of
@@ -24,13 +24,13 @@ dyadic by changing ε's base to 2; here ε keeps its base.
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import lru_cache
+from itertools import accumulate, pairwise
 
 import gmpy2
 from gmpy2 import mpq
-from numpy.typing import ArrayLike
 
-from mechanisms.exponential.levels import WIDEST_RANGE, LevelledUtilities
+from mechanisms.exponential.levels import WIDEST_RANGE, LevelledUtilities, exact_gap
+from mechanisms.private_numbers import PrivateNumbers
 from mechanisms.randomness import REJECTED, RandomBits
 from mechanisms.rounding import rounding
 
@@ -38,7 +38,7 @@ _STEP = 64  # bits by which an enclosure is narrowed; also how much finer it is 
 
 
 def exact_exponential(
-    utilities: ArrayLike,
+    utilities: PrivateNumbers,
     bits: RandomBits,
     *,
     epsilon: float | Fraction,
@@ -52,8 +52,8 @@ def exact_exponential(
     infinities included, are clamped to it, which moves no two utilities further apart.
 
     Args:
-        utilities: one utility an outcome, shape (outcomes,): doubles, each the rational that it is, or integers
-            (clamped to ±2^53 as well, within which they are doubles), or a list of both. Larger is better.
+        utilities: one utility an outcome, shape (outcomes,), numbers as `mechanisms.private_numbers` reads them, each
+            the rational that it is. Larger is better.
         bits: the source of randomness.
         epsilon: ε, taken as the rational that it is.
         sensitivity: Δu, the most that one record moves any utility, taken as the rational that it is.
@@ -64,20 +64,31 @@ def exact_exponential(
         The index of the selected outcome.
 
     Raises:
-        TypeError: a parameter is not a number, or the utilities are neither floats of at most 64 bits nor integers.
+        TypeError: a parameter, or a utility, is not a number, by its type.
         ValueError: `epsilon` or `sensitivity` is not above 0 and finite, their ratio is outside [2^-899, 2^900], the
             utilities are empty or not a vector, or the range is empty, too wide or not of doubles.
     """
     levelled = LevelledUtilities.of(
         utilities, epsilon=epsilon, sensitivity=sensitivity, monotone=monotone, utility_range=utility_range
     )
-    return bits.repeat(_kept_proposal, levelled, tuple(levelled.counts().tolist()))
+    by_level = levelled.by_level()
+    ends = accumulate(levelled.counts().tolist())
+    members = tuple(tuple(by_level[start:end].tolist()) for start, end in pairwise([0, *ends]))
+    utilities = levelled.utilities if isinstance(levelled.utilities, list) else levelled.utilities.tolist()
+    return bits.repeat(_kept_proposal, members, levelled.rate, levelled.best, tuple(utilities))
 
 
-def _kept_proposal(levelled: LevelledUtilities, counts: tuple[int, ...], bits: RandomBits) -> int | None:
-    level, rank = bits.call(propose, counts)
-    outcome = int(levelled.members(level)[rank])
-    return outcome if bits.call(bernoulli_scaled_exp, levelled.gap(outcome), level) else REJECTED
+def _kept_proposal(
+    members: tuple[tuple[int, ...], ...],
+    rate: mpq,
+    best: float | mpq,
+    utilities: tuple[float | mpq, ...],
+    bits: RandomBits,
+) -> int | None:
+    level, rank = bits.call(propose, tuple(map(len, members)))
+    outcome = members[level][rank]
+    gap = exact_gap(rate, best, utilities[outcome])
+    return outcome if bits.call(bernoulli_scaled_exp, gap, level) else REJECTED
 
 
 def propose(counts: tuple[int, ...], bits: RandomBits) -> tuple[int, int]:
@@ -119,8 +130,9 @@ def bernoulli_scaled_exp(gap: mpq, level: int, bits: RandomBits) -> bool:
     """
     uniform = drawn = 0
     while True:
-        precision = (drawn // _STEP + 2) * _STEP
-        lower, upper = enclose_scaled_exp(gap, level, precision)
+        if drawn % _STEP == 0:
+            precision = drawn + 2 * _STEP
+            lower, upper = enclose_scaled_exp(gap, level, precision)
         unread = precision - drawn
         if (uniform + 1) << unread <= lower:
             return True
@@ -129,7 +141,6 @@ def bernoulli_scaled_exp(gap: mpq, level: int, bits: RandomBits) -> bool:
         uniform, drawn = 2 * uniform + bits.take(1), drawn + 1
 
 
-@lru_cache(maxsize=4096)
 def enclose_scaled_exp(gap: mpq, level: int, precision: int) -> tuple[int, int]:
     """Enclose 2^level·e^−gap between two integer multiples of 2^−precision, returned as those integers."""
     down, up = rounding(precision + _STEP)

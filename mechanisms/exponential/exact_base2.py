@@ -12,9 +12,8 @@ a weight, and one of them is drawn uniformly; see also `utilities` (rescaling) a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 
 from gmpy2 import mpz
 
@@ -22,7 +21,8 @@ from mechanisms.coins import uniform_below
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.base2.precision import finest_bit, worst_case_precision
 from mechanisms.exponential.base2.weighted_sampling import Sampler, sample_by_bisection
-from mechanisms.exponential.utilities import Utilities, UtilityScale, round_at_random
+from mechanisms.exponential.utilities import UtilityScale, round_at_random
+from mechanisms.private_numbers import PrivateNumbers
 from mechanisms.randomness import RandomBits
 
 LARGEST_PRECISION = 1 << 30
@@ -38,12 +38,19 @@ class LevelWeights:
         spread: the largest level there can be; q = `finest_bit(eta, spread)`.
         levels: the levels that occur, ascending, so that the heaviest weights come first.
         counts: how many outcomes there are at each of them.
+
+    Attributes:
+        total: the sum of the weights.
     """
 
     eta: BaseTwoEta
     spread: int
     levels: tuple[int, ...]
     counts: tuple[int, ...]
+    total: mpz = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "total", self._total())
 
     def __iter__(self) -> Iterator[mpz]:
         """Compute one weight after another; only one is held at a time."""
@@ -55,9 +62,8 @@ class LevelWeights:
             reached = level
             yield weight * count
 
-    @cached_property
-    def total(self) -> mpz:
-        """Their sum, by halves: two sums of about equal length and one product at every step."""
+    def _total(self) -> mpz:
+        """Add them up by halves: two sums of about equal length and one product at every step."""
         numerator, denominator = self.eta.decay.numerator, self.eta.decay.denominator
         step = denominator.bit_length() - 1
 
@@ -75,7 +81,7 @@ class LevelWeights:
 
 
 def exact_exponential_base2(
-    utilities: Utilities,
+    utilities: PrivateNumbers,
     bits: RandomBits,
     *,
     eta: BaseTwoEta,
@@ -89,7 +95,7 @@ def exact_exponential_base2(
     When u/Δu is not an integer, the law is the average over its random roundings.
 
     Args:
-        utilities: one utility an outcome; larger is better. Floats stand for the rationals that they are.
+        utilities: one utility an outcome; larger is better; numbers as `mechanisms.private_numbers` reads them.
         bits: the source of randomness.
         eta: the growth of a weight with the utility.
         utility_range: the least and the largest utility, chosen without looking at the database.

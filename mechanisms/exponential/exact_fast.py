@@ -30,11 +30,13 @@ from typing import TypeVar
 
 import gmpy2
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from mechanisms.arithmetic import require_ieee_arithmetic
 from mechanisms.exponential.exact import bernoulli_scaled_exp
 from mechanisms.exponential.levels import WIDEST_RANGE, LevelledUtilities
 from mechanisms.parameters import trial_count
+from mechanisms.private_numbers import PrivateNumbers
 from mechanisms.randomness import RandomBits
 
 FILTER_ERROR = 2.0**-18
@@ -69,7 +71,7 @@ def half_power(fraction: Real) -> Real:
 
 
 def exact_exponential_fast(
-    utilities: ArrayLike,
+    utilities: PrivateNumbers,
     trials: int,
     bits: RandomBits,
     *,
@@ -111,7 +113,7 @@ class LevelSampler:
 
     def __init__(
         self,
-        utilities: ArrayLike,
+        utilities: PrivateNumbers,
         *,
         epsilon: float | Fraction,
         sensitivity: float | Fraction = 1,
@@ -123,11 +125,12 @@ class LevelSampler:
         )
         depth = self._levelled.depth
         self._counts = self._levelled.counts()
+        self._before: list[int] = (np.cumsum(self._counts) - self._counts).tolist()
+        self._outcomes = self._levelled.by_level()
         # Codewords are integers of depth + (bits of the shortest) bits; level k's end before _ends[k].
         weights = self._counts << np.arange(depth, depth - len(self._counts), -1)
         self._ends: list[int] = np.cumsum(weights).tolist()
         self._shortest = (self._ends[-1] - 1).bit_length() - depth
-        self._members: dict[int, NDArray[np.intp]] = {}
         self._tables: _Tables | None = None
 
     def draw(self, trials: int, bits: RandomBits) -> NDArray[np.int64]:
@@ -144,11 +147,12 @@ class LevelSampler:
             ValueError: `trials` is negative.
         """
         trial_count(trials)
+        require_ieee_arithmetic()
         # The choice depends on nothing that was drawn before, so that the same bits always give the same outcomes.
-        if trials < _FEW_TRIALS + self._levelled.utilities.size // _OUTCOMES_A_TRIAL:
+        if trials < _FEW_TRIALS + self._levelled.levels.size // _OUTCOMES_A_TRIAL:
             return np.array([self._draw_one(bits) for _ in range(trials)], dtype=np.int64)
         if self._tables is None:
-            self._tables = _Tables(self._levelled, self._counts, self._ends, self._shortest)
+            self._tables = _Tables(self._levelled, self._outcomes, self._counts, self._ends, self._shortest)
         selected = np.empty(trials, dtype=np.int64)
         done = 0
         while done < trials:
@@ -168,10 +172,8 @@ class LevelSampler:
             level = bisect_right(ends, code)
             if level == len(ends):
                 continue
-            if level not in self._members:
-                self._members[level] = self._levelled.members(level)
             rank = (code - (ends[level - 1] if level else 0)) >> (depth - level)
-            outcome = int(self._members[level][rank])
+            outcome = int(self._outcomes[self._before[level] + rank])
             if self._accepts(outcome, word, bits):
                 return outcome
 
@@ -206,13 +208,21 @@ class _Tables:
     The position behind the last outcome stands for words that begin with no codeword.
 
     Args:
-        levelled: the outcomes and their levels.
+        levelled: the utilities and their levels.
+        outcomes: in increasing order of level, then of index.
         counts: how many outcomes there are on each level.
         ends: where the codewords of each level end, as integers of `shortest` + depth bits.
         shortest: bits of level 0's codewords.
     """
 
-    def __init__(self, levelled: LevelledUtilities, counts: NDArray[np.intp], ends: list[int], shortest: int) -> None:
+    def __init__(
+        self,
+        levelled: LevelledUtilities,
+        outcomes: NDArray[np.intp],
+        counts: NDArray[np.intp],
+        ends: list[int],
+        shortest: int,
+    ) -> None:
         used = np.arange(len(counts))
         before = np.cumsum(counts) - counts
         sizes = (_WORD - shortest - used).astype(np.uint64)  # bits of a word behind the codeword
@@ -224,8 +234,7 @@ class _Tables:
         self._sizes = np.append(sizes, np.uint64(_WORD - 1))
         self._shifts = np.append(shifts, 1 - levelled.levels.size).astype(np.uint64)
 
-        # A stable sort keeps the outcomes of a level in order; of single bytes it takes linear time.
-        self.outcomes = np.argsort(levelled.levels.astype(np.uint8), kind="stable")
+        self.outcomes = outcomes
         size = np.repeat(sizes, counts)
         begin = (np.arange(size.size) + np.repeat(shifts, counts)).astype(np.uint64) << size
         last = begin + ((np.uint64(1) << size) - np.uint64(1))

@@ -6,25 +6,23 @@ is and proves that binary64 never makes one too high.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from numbers import Integral
 
 import gmpy2
 import numpy as np
 from gmpy2 import mpq
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from mechanisms.parameters import exact_rational, positive_rational
+from mechanisms.private_numbers import Extended, PrivateNumbers, clamped, exact_numbers, nearest_doubles
 from mechanisms.rounding import rounding
 
 WIDEST_RANGE = (-(2.0**1022), 2.0**1022)
 """The widest range of utilities: the difference of any two is a finite double."""
 
 _RATE_LIMIT = mpq(2**900)
-_EXACT_INTEGERS = 2**53
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -32,7 +30,7 @@ class LevelledUtilities:
     """Utilities, and for each outcome the level that it is proposed on.
 
     Args:
-        utilities: clamped, shape (outcomes,).
+        utilities: clamped, shape (outcomes,): doubles where they are exact, rationals (mpq) where not.
         best: their maximum.
         rate: ε/(2Δu), or ε/Δu for monotone utilities.
         depth: the deepest level, so far down that the outcomes cut off there are hardly ever proposed.
@@ -40,8 +38,8 @@ class LevelledUtilities:
         levels: k_o, shape (outcomes,).
     """
 
-    utilities: NDArray[np.float64]
-    best: float
+    utilities: NDArray[np.float64] | list[mpq]
+    best: float | mpq
     rate: mpq
     depth: int
     exponents: NDArray[np.float64]
@@ -50,7 +48,7 @@ class LevelledUtilities:
     @classmethod
     def of(
         cls,
-        utilities: ArrayLike,
+        utilities: PrivateNumbers,
         *,
         epsilon: float | Fraction,
         sensitivity: float | Fraction,
@@ -61,27 +59,35 @@ class LevelledUtilities:
         rate = _rate(epsilon, sensitivity, monotone)
         factor = _factor(rate)
         low, high = _checked_range(utility_range)
+        given = exact_numbers("utilities", utilities)
+        # Codewords then have at most 63 bits: levels weigh less than 2^(63 - depth) together.
+        depth = 63 - len(given).bit_length()
+        if len(given) == 0:
+            raise ValueError("utilities must name at least one outcome")
         with np.errstate(all="ignore"):  # under a caller's np.seterr(all="raise") an underflow would be an event
-            clamped, lowest, best = _clamp(utilities, low, high)
-            # Codewords then have at most 63 bits: levels weigh less than 2^(63 - depth) together.
-            depth = 63 - clamped.size.bit_length()
-            exponents = best - clamped
+            limited, best, exponents, greatest = _limited(given, low, high)
             exponents *= factor
-            if (best - lowest) * factor >= depth:
+            if greatest * factor >= depth:
                 exponents.clip(0, depth, out=exponents)  # a minimum alone takes several times as long
-        return cls(clamped, best, rate, depth, exponents, exponents.astype(np.intp))
+        return cls(limited, best, rate, depth, exponents, exponents.astype(np.intp))
 
     def gap(self, outcome: int) -> mpq:
         """Return x_o, exactly: the rate times the distance of an outcome below the best."""
-        return self.rate * (mpq(self.best) - mpq(float(self.utilities[outcome])))
+        return exact_gap(self.rate, self.best, self.utilities[outcome])
 
     def counts(self) -> NDArray[np.intp]:
         """Count the outcomes on each level, from 0 to the deepest that is used."""
         return np.bincount(self.levels)
 
-    def members(self, level: int) -> NDArray[np.intp]:
-        """Return the outcomes on a level, in increasing order."""
-        return np.flatnonzero(self.levels == level)
+    def by_level(self) -> NDArray[np.intp]:
+        """Return the outcomes in increasing order of level, and of index on each level, shape (outcomes,)."""
+        # A stable sort keeps the outcomes of a level in order; of single bytes it takes linear time.
+        return np.argsort(self.levels.astype(np.uint8), kind="stable")
+
+
+def exact_gap(rate: mpq, best: float | mpq, utility: float | mpq) -> mpq:
+    """Return x_o, exactly: the rate times the distance of an outcome's utility below the best."""
+    return rate * (mpq(best) - mpq(utility))
 
 
 def _rate(epsilon: float | Fraction, sensitivity: float | Fraction, monotone: bool) -> mpq:
@@ -114,42 +120,24 @@ def _checked_range(utility_range: tuple[float, float]) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _clamp(utilities: ArrayLike, low: float, high: float) -> tuple[NDArray[np.float64], float, float]:
-    """Return the utilities clamped to the range, their minimum and their maximum."""
-    given = np.asarray(_within_doubles(utilities))
-    if given.ndim != 1 or not given.size:
-        raise ValueError(f"utilities must be a vector of at least one number, not an array of shape {given.shape}")
-    clamped: NDArray[np.float64] = given if given.dtype == np.float64 else _as_doubles(given)
-    lowest, best = float(clamped.min()), float(clamped.max())
-    if low <= lowest and best <= high:
-        return clamped, lowest, best
-    # If a utility is NaN, so are both bounds; of a number and NaN, fmax takes the number.
-    clamped = np.fmin(np.fmax(clamped, low), high)
-    return clamped, float(clamped.min()), float(clamped.max())
+def _limited(
+    given: NDArray[np.float64] | list[Extended], low: float, high: float
+) -> tuple[NDArray[np.float64] | list[mpq], float | mpq, NDArray[np.float64], float]:
+    """Clamp utilities to a range, NaN to its lower end.
 
-
-def _within_doubles(utilities: ArrayLike) -> ArrayLike:
-    """Clamp the integers of a list to ±2^53, one by one.
-
-    numpy finds a format for the list as a whole: an integer beyond 64 bits would make it objects, and one among
-    floats would be rounded first, which can move neighbours apart.
+    Returns:
+        The clamped utilities, the best of them, how far each lies below it, rounded to the nearest double, and the
+        greatest of these distances. All of it depends on the values alone and not on how they are held.
     """
-    if not isinstance(utilities, Sequence):
-        return utilities
-    return [
-        min(max(int(utility), -_EXACT_INTEGERS), _EXACT_INTEGERS)
-        if isinstance(utility, Integral) and not isinstance(utility, bool)
-        else utility
-        for utility in utilities
-    ]
-
-
-def _as_doubles(given: NDArray[np.generic]) -> NDArray[np.float64]:
-    kind, size = given.dtype.kind, given.dtype.itemsize
-    if (kind == "f" and size <= 8) or (kind in "iu" and size < 8):
-        return given.astype(np.float64)
-    if kind not in "iu":
-        raise TypeError(f"utilities must be floats of at most 64 bits or integers, not {given.dtype}")
-    highest = np.minimum(given, _EXACT_INTEGERS)
-    clamped: NDArray[np.integer] = highest if kind == "u" else np.maximum(highest, -_EXACT_INTEGERS)
-    return clamped.astype(np.float64)
+    if isinstance(given, list):
+        exact_low, exact_high = mpq(low), mpq(high)
+        exact = [clamped(utility, exact_low, exact_high, missing=exact_low) for utility in given]
+        highest = max(exact)
+        rounded = nearest_doubles(highest - utility for utility in exact)
+        return exact, highest, rounded, float(rounded.max())
+    lowest, best = float(given.min()), float(given.max())
+    if not (low <= lowest and best <= high):
+        # If a utility is NaN, so are both bounds; of a number and NaN, fmax takes the number.
+        given = np.fmin(np.fmax(given, low), high)
+        lowest, best = float(given.min()), float(given.max())
+    return given, best, best - given, best - lowest

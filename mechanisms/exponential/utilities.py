@@ -16,33 +16,15 @@ lemma holds for integer Δu only.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from gmpy2 import mpq
-from numpy.typing import NDArray
 
 from mechanisms.coins import bernoulli
 from mechanisms.parameters import exact_rational, positive_rational
+from mechanisms.private_numbers import REACH_BITS, PrivateNumbers, clamped, exact_numbers
 from mechanisms.randomness import RandomBits
-
-Utilities = Sequence[float | Fraction] | NDArray[Any]
-
-
-def clamp(name: str, value: float | Fraction, lower: mpq, upper: mpq) -> mpq:
-    """Return the number in [lower, upper] that is nearest to a number from the database.
-
-    Infinite values are clamped like any other. NaN counts as the lower end: it has to count as some number, because an
-    error would tell that it was there.
-
-    Raises:
-        TypeError: `value` is neither a float nor a rational number.
-    """
-    if isinstance(value, float) and not math.isfinite(value):
-        return upper if value > 0 else lower
-    return min(max(mpq(exact_rational(name, value)), lower), upper)
 
 
 class UtilityScale:
@@ -53,11 +35,13 @@ class UtilityScale:
 
         Raises:
             TypeError: one of them is neither a float nor a rational number.
-            ValueError: one of them is not finite, the range is empty or Δu is not positive.
+            ValueError: one of them is not finite, the range is empty or beyond ±2^65536, or Δu is not positive.
         """
         self._lower, self._upper = (mpq(exact_rational("utility_range", end)) for end in utility_range)
         if self._lower > self._upper:
             raise ValueError(f"utility_range must not end below its start, not {utility_range}")
+        if max(-self._lower, self._upper) > mpq(2) ** REACH_BITS:
+            raise ValueError(f"utility_range must lie within ±2^{REACH_BITS}, beyond which utilities count as infinite")
         self._sensitivity = mpq(positive_rational("sensitivity", sensitivity))
         self._spread = (self._upper - self._lower) / self._sensitivity
 
@@ -66,21 +50,25 @@ class UtilityScale:
         """The largest shortfall once rounded."""
         return -int(-self._spread // 1)
 
-    def shortfalls(self, utilities: Utilities) -> list[mpq]:
+    def shortfalls(self, utilities: PrivateNumbers) -> list[mpq]:
         """Measure how far each utility, clamped to the range, lies below the top of the range, in units of Δu.
 
+        NaN counts as the lower end of the range.
+
         Raises:
-            TypeError: a utility is neither a float nor a rational number.
-            ValueError: `utilities` is empty, or an array that is not one-dimensional.
+            TypeError: a utility is not a number, by its type.
+            ValueError: there are none, or they are not a vector.
         """
-        if isinstance(utilities, np.ndarray):
-            if utilities.ndim != 1:
-                raise ValueError(f"utilities must have one dimension, not shape {utilities.shape}")
-            utilities = utilities.tolist()
-        if len(utilities) == 0:
+        exact = exact_numbers("utilities", utilities)
+        if len(exact) == 0:
             raise ValueError("utilities must name at least one outcome")
-        clamped = (clamp("a utility", utility, self._lower, self._upper) for utility in utilities)
-        return [(self._upper - utility) / self._sensitivity for utility in clamped]
+        numbers = map(_exact_double, exact.tolist()) if isinstance(exact, np.ndarray) else exact
+        lower, upper = self._lower, self._upper
+        return [(upper - clamped(number, lower, upper, missing=lower)) / self._sensitivity for number in numbers]
+
+
+def _exact_double(number: float) -> mpq | float:
+    return mpq(number) if math.isfinite(number) else number
 
 
 def round_at_random(shortfall: mpq, bits: RandomBits) -> int:

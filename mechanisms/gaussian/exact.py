@@ -19,6 +19,7 @@ from mechanisms.gaussian.privacy import discrete_gaussian_delta
 from mechanisms.grid import Grid
 from mechanisms.laplace.exact import discrete_laplace
 from mechanisms.parameters import positive_rational
+from mechanisms.private_numbers import PrivateNumber
 from mechanisms.randomness import REJECTED, RandomBits
 
 
@@ -45,9 +46,7 @@ def _kept_proposal(variance: Fraction, scale: Fraction, bits: RandomBits) -> int
     return proposed if is_kept else REJECTED
 
 
-def exact_discrete_gaussian(
-    answer: float | Fraction, bits: RandomBits, *, sigma: float | Fraction, grid: Grid
-) -> float:
+def exact_discrete_gaussian(answer: PrivateNumber, bits: RandomBits, *, sigma: float | Fraction, grid: Grid) -> float:
     """Round an answer to the grid and add discrete Gaussian noise.
 
     Answers beyond the grid count as its ends, and so do outputs: both are maps that do not look at the data.

@@ -24,6 +24,7 @@ from mechanisms.gaussian.law import SUMMED_UP_TO, Enclosure, discrete_tail, disc
 from mechanisms.gaussian.quantile import rough_quantile
 from mechanisms.grid import Grid
 from mechanisms.parameters import positive_rational, trial_count
+from mechanisms.private_numbers import PrivateNumber
 from mechanisms.randomness import RandomBits
 
 _GUIDE_BITS = 14
@@ -56,7 +57,7 @@ def discrete_gaussian_by_inversion(variance: Fraction, bits: RandomBits, known: 
 
 
 def exact_discrete_gaussian_fast(
-    answer: float | Fraction, trials: int, bits: RandomBits, *, sigma: float | Fraction, grid: Grid
+    answer: PrivateNumber, trials: int, bits: RandomBits, *, sigma: float | Fraction, grid: Grid
 ) -> NDArray[np.float64]:
     """Round an answer to the grid and add discrete Gaussian noise, many times.
 

@@ -21,6 +21,7 @@ from mechanisms.gaussian.law import Enclosure, normal_tail
 from mechanisms.gaussian.quantile import rough_quantile
 from mechanisms.grid import Grid
 from mechanisms.parameters import positive_rational, trial_count
+from mechanisms.private_numbers import PrivateNumber
 from mechanisms.randomness import RandomBits
 
 _HALF = Fraction(1, 2)
@@ -53,7 +54,7 @@ def rounded_normal(shift: Fraction, scale: Fraction, bits: RandomBits, known: in
     return invert(tail, guess, bits, known, width)
 
 
-def exact_rounded_gaussian(answer: float | Fraction, bits: RandomBits, *, sigma: float | Fraction, grid: Grid) -> float:
+def exact_rounded_gaussian(answer: PrivateNumber, bits: RandomBits, *, sigma: float | Fraction, grid: Grid) -> float:
     """Release an answer with ideal Gaussian noise, rounded to the grid.
 
     Args:
@@ -74,7 +75,7 @@ def exact_rounded_gaussian(answer: float | Fraction, bits: RandomBits, *, sigma:
 
 
 def exact_rounded_gaussian_fast(
-    answer: float | Fraction, trials: int, bits: RandomBits, *, sigma: float | Fraction, grid: Grid
+    answer: PrivateNumber, trials: int, bits: RandomBits, *, sigma: float | Fraction, grid: Grid
 ) -> NDArray[np.float64]:
     """Release many answers at once; each word of `bits` gives what the reference gives on the bits of that word.
 
@@ -94,7 +95,7 @@ def exact_rounded_gaussian_fast(
     )
 
 
-def _in_steps(answer: float | Fraction, sigma: float | Fraction, grid: Grid) -> tuple[int, Fraction, Fraction]:
+def _in_steps(answer: PrivateNumber, sigma: float | Fraction, grid: Grid) -> tuple[int, Fraction, Fraction]:
     """Return whole + shift = answer with −½ ≤ shift < ½, and sigma, all in steps of the grid."""
     scale = grid.noise_steps(positive_rational("sigma", sigma) / grid.step)
     whole = grid.nearest(answer)

@@ -11,11 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 from gmpy2 import mpq
 from numpy.typing import NDArray
 
+from mechanisms.arithmetic import require_ieee_arithmetic
 from mechanisms.certified import CHUNK, UNIT
 from mechanisms.gaussian.law import Enclosure
 from mechanisms.gaussian.quantile import normal_quantile, quantile_bound
@@ -48,6 +50,7 @@ def invert(tail: Tail, guess: Guess, bits: RandomBits, known: int = 0, width: in
     Returns:
         The outcome.
     """
+    tail = cache(tail)  # for this draw alone: what is looked up tells what was drawn
     while True:
         if 0 < known < (1 << width) - 1 and (width > _ROUGH_BITS or _same_guess(guess, known, width)):
             low, high = mpq(known, 1 << width), mpq(known + 1, 1 << width)
@@ -84,6 +87,7 @@ class RoundedNormalFilter:
     """
 
     def __init__(self, shift: Fraction, scale: Fraction, slack: Fraction = Fraction(0)) -> None:
+        require_ieee_arithmetic()
         error = scale * (Fraction(quantile_bound()) + 20 * UNIT) + 2 * UNIT
         self._shift, self._scale = float(shift), float(scale)
         self._greatest_distance = math.nextafter(float(Fraction(1, 2) - error - slack), -math.inf)

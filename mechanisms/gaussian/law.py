@@ -10,21 +10,42 @@ both remainders.
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+import math
+from functools import lru_cache
 from math import factorial
 from typing import NamedTuple
 
 import gmpy2
-from gmpy2 import mpfr, mpq
+from gmpy2 import mpfr, mpq, mpz
 
 from mechanisms.rounding import rounding
 
 SUMMED_UP_TO = mpq(32**2)
 """The variance up to which tail sums are added up; above it the Euler–Maclaurin formula is exact enough and faster."""
 
+_KEPT_PRECISION = 256  # enough for draws whose first 190 bits decide
+
 _LAST_DERIVATIVE = 400  # of the Euler-Maclaurin formula, whose remainder is small long before unless the tail is absurd
 
-_REMEMBERED = 4096  # tails, since a coarse grid has few thresholds
+
+def _even_bernoulli_numbers(count: int) -> tuple[mpq, ...]:
+    """Return B_2, B_4, …, from the tangent numbers.
+
+    Source: Brent and Harvey 2011, 'Fast Computation of Bernoulli, Tangent and Secant Numbers', Figure 2.
+    """
+    tangents = [mpz(1)]
+    for index in range(1, count):
+        tangents.append(index * tangents[-1])
+    for first in range(1, count):
+        for index in range(first, count):
+            tangents[index] = (index - first) * tangents[index - 1] + (index - first + 2) * tangents[index]
+    return tuple(
+        mpq((-1) ** (half - 1) * 2 * half * tangent, 4**half * (4**half - 1))
+        for half, tangent in enumerate(tangents, start=1)
+    )
+
+
+_EVEN_BERNOULLI_NUMBERS = _even_bernoulli_numbers(_LAST_DERIVATIVE // 2)
 
 
 class Enclosure(NamedTuple):
@@ -34,7 +55,6 @@ class Enclosure(NamedTuple):
     upper: mpfr
 
 
-@lru_cache(maxsize=_REMEMBERED)
 def normal_tail(threshold: mpq, variance: mpq, precision: int) -> Enclosure:
     """Enclose P[X > threshold] for X normal with mean 0.
 
@@ -78,21 +98,44 @@ def discrete_tail(threshold: int, variance: mpq, precision: int) -> Enclosure:
 
 def discrete_tails(last: int, variance: mpq, precision: int) -> list[Enclosure]:
     """Enclose P[X ≥ 1], …, P[X ≥ last] for X discrete Gaussian, in one pass from the far end."""
+    sums = _sums(last, variance, precision)
+    return [_share(tail, sums[0], precision) for tail in sums]
+
+
+def tail_sum(threshold: int, variance: mpq, precision: int) -> Enclosure:
+    """Enclose S(threshold) = Σ_{k ≥ threshold} exp(−k²/2σ²) for threshold ≥ 1."""
+    if precision <= _KEPT_PRECISION:
+        kept = _kept_sums(variance)
+        if threshold <= len(kept):
+            return kept[threshold - 1]
+    return _computed_sum(threshold, variance, precision)
+
+
+@lru_cache(maxsize=64)
+def _kept_sums(variance: mpq) -> list[Enclosure]:
+    """Enclose S(1), S(2), … as far as S is no longer seen in 64 bits; S(1) alone where each sum is found fast.
+
+    All of it is computed at once and kept for a variance, which is public. Which sums a draw asks for is not.
+    """
+    if variance > SUMMED_UP_TO:
+        return [_computed_sum(1, variance, _KEPT_PRECISION)]
+    return _sums(math.isqrt(math.floor(89 * variance)) + 1, variance, _KEPT_PRECISION)  # 89/2 > 64·ln 2
+
+
+def _sums(last: int, variance: mpq, precision: int) -> list[Enclosure]:
+    """Enclose S(1), …, S(last) in one pass from the far end."""
     down, up = rounding(precision)
-    sums = [tail_sum(last, variance, precision)]
+    sums = [_computed_sum(last, variance, precision)]
     for k in range(last - 1, 0, -1):
         exponent = -k * k / (2 * variance)
         with down:
             lower = sums[-1].lower + gmpy2.exp(mpfr(exponent))
         with up:
             sums.append(Enclosure(lower, sums[-1].upper + gmpy2.exp(mpfr(exponent))))
-    half = sums[-1]
-    return [_share(tail, half, precision) for tail in reversed(sums)]
+    return sums[::-1]
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def tail_sum(threshold: int, variance: mpq, precision: int) -> Enclosure:
-    """Enclose S(threshold) = Σ_{k ≥ threshold} exp(−k²/2σ²) for threshold ≥ 1."""
+def _computed_sum(threshold: int, variance: mpq, precision: int) -> Enclosure:
     if variance <= SUMMED_UP_TO:
         return _added_tail_sum(threshold, variance, precision)
     return _euler_maclaurin_tail_sum(threshold, variance, precision)
@@ -167,7 +210,7 @@ def _euler_maclaurin_correction(threshold: int, variance: mpq, precision: int) -
     correction, remainder = mpq(1, 2), mpfr("inf")
     before, current = mpq(1), threshold / variance  # a_0 and a_1
     for index in range(2, _LAST_DERIVATIVE, 2):
-        coefficient = _bernoulli(index) / factorial(index)
+        coefficient = _EVEN_BERNOULLI_NUMBERS[index // 2 - 1] / factorial(index)
         with up:
             bound = scale * gmpy2.sqrt(mpfr(factorial(index) / variance**index)) * mpfr(abs(coefficient))
         if bound >= remainder:
@@ -179,11 +222,3 @@ def _euler_maclaurin_correction(threshold: int, variance: mpq, precision: int) -
         for n in (index - 1, index):
             before, current = current, (threshold * current - n * before) / variance
     return correction, remainder
-
-
-@cache
-def _bernoulli(index: int) -> mpq:
-    """Return the Bernoulli number B_index, B_1 = −½."""
-    if index == 0:
-        return mpq(1)
-    return -sum(gmpy2.bincoef(index + 1, j) * _bernoulli(j) for j in range(index)) / (index + 1)

@@ -11,11 +11,13 @@ rounding a real one does to its sensitivity. We also clamp to the grid.
 
 from __future__ import annotations
 
+import operator
 from fractions import Fraction
 
 from mechanisms.coins import bernoulli, bernoulli_exp, uniform_below
 from mechanisms.grid import Grid
 from mechanisms.parameters import positive_rational
+from mechanisms.private_numbers import PrivateNumber
 from mechanisms.randomness import REJECTED, RandomBits
 
 INTEGER_LIMIT = 1 << 61
@@ -57,8 +59,8 @@ def _signed(magnitude: int, bits: RandomBits) -> int | None:
 
 
 def clamp_integer(answer: int) -> int:
-    """Bring an integer into ±`INTEGER_LIMIT`."""
-    return min(max(answer, -INTEGER_LIMIT), INTEGER_LIMIT)
+    """Bring an integer of any type into ±`INTEGER_LIMIT`, as a plain int."""
+    return min(max(operator.index(answer), -INTEGER_LIMIT), INTEGER_LIMIT)
 
 
 def noisy_integer(answer: int, scale: Fraction, bits: RandomBits) -> int:
@@ -111,7 +113,7 @@ def discrete_scale(epsilon: float | Fraction, sensitivity: float | Fraction, gri
 
 
 def exact_discrete_laplace(
-    answer: float | Fraction,
+    answer: PrivateNumber,
     bits: RandomBits,
     *,
     epsilon: float | Fraction,

@@ -25,6 +25,7 @@ from mechanisms.laplace.exact import INTEGER_LIMIT, clamp_integer, discrete_scal
 from mechanisms.laplace.exact_randomized_response import decide_logistic, enclose_logistic, logistic_coin
 from mechanisms.laplace.exponential_variates import FILTER_BITS, FloorFilter, decide_floor, floor_of_exponential
 from mechanisms.parameters import positive_rational, trial_count
+from mechanisms.private_numbers import PrivateNumber
 from mechanisms.randomness import RandomBits
 
 GREATEST_INTEGER_NOISE = 2 * INTEGER_LIMIT
@@ -127,7 +128,7 @@ def noisy_integers(answer: int, scale: Fraction, trials: int, bits: RandomBits) 
 
 
 def exact_discrete_laplace_fast(
-    answer: float | Fraction,
+    answer: PrivateNumber,
     trials: int,
     bits: RandomBits,
     *,

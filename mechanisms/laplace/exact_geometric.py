@@ -22,6 +22,7 @@ from itertools import accumulate
 
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.parameters import positive_integer
+from mechanisms.private_numbers import exact_integer
 from mechanisms.randomness import RandomBits
 
 
@@ -81,7 +82,8 @@ def exact_two_sided_geometric(answer: int, bits: RandomBits, *, eta: BaseTwoEta,
     """Add two-sided geometric noise to an integer answer of sensitivity 1 and clamp to a public range.
 
     Args:
-        answer: the true answer; outside the range it counts as the nearest end.
+        answer: the true answer, of a type of integers; outside the range it counts as the nearest end, and as the
+            lower end if it is missing.
         bits: the source of randomness.
         eta: η, the base-2 loss: the mechanism is (η·ln 2)-DP. `BaseTwoEta.from_epsilon(ε, y=…, monotone=True)` finds
             the largest that keeps within ε.
@@ -92,16 +94,18 @@ def exact_two_sided_geometric(answer: int, bits: RandomBits, *, eta: BaseTwoEta,
         An integer of the range.
 
     Raises:
-        TypeError: the answer or an end of the range is not an integer.
+        TypeError: the type of the answer is not one of integers, or an end of the range is not an integer.
         ValueError: the range is empty or a single point.
     """
-    for name, value in (("answer", answer), ("lower", lower), ("upper", upper)):
+    whole = exact_integer("answer", answer)
+    for name, value in (("lower", lower), ("upper", upper)):
         if not isinstance(value, int):
             raise TypeError(f"{name} must be an integer, not {value!r}")
     if upper <= lower:
         raise ValueError(f"upper must be above lower = {lower}, not {upper}")
     noise = fixed_work_noise(eta, upper - lower)(bits)
-    return min(max(min(max(answer, lower), upper) + noise, lower), upper)
+    centre = lower if whole is None else min(max(whole, lower), upper)
+    return min(max(centre + noise, lower), upper)
 
 
 @lru_cache(maxsize=64)

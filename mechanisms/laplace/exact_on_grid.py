@@ -14,13 +14,13 @@ from gmpy2 import mpq
 
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.exact_base2 import exact_exponential_base2
-from mechanisms.exponential.utilities import clamp
 from mechanisms.parameters import exact_rational, positive_integer, positive_rational
+from mechanisms.private_numbers import PrivateNumber, clamped, exact_number
 from mechanisms.randomness import RandomBits
 
 
 def exact_laplace_on_grid(
-    answer: float | Fraction,
+    answer: PrivateNumber,
     bits: RandomBits,
     *,
     eta: BaseTwoEta,
@@ -54,7 +54,8 @@ def exact_laplace_on_grid(
     positive_integer("points", points)
     start, step = exact_rational("lower", lower), positive_rational("spacing", spacing)
     grid = [start + index * step for index in range(points)]
-    centre = clamp("answer", answer, mpq(grid[0]), mpq(grid[-1]))
+    lowest, highest = mpq(grid[0]), mpq(grid[-1])
+    centre = clamped(exact_number("answer", answer), lowest, highest, missing=lowest)
     utilities = [-abs(centre - point) for point in grid]
     farthest = grid[0] - grid[-1]
     chosen = exact_exponential_base2(utilities, bits, eta=eta, utility_range=(farthest, 0), sensitivity=sensitivity)

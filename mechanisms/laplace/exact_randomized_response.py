@@ -11,7 +11,6 @@ section 4.1.
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 import gmpy2
@@ -21,10 +20,9 @@ from mechanisms.parameters import exact_rational, positive_rational
 from mechanisms.randomness import RandomBits
 from mechanisms.rounding import rounding
 
-_GUARD = 64  # bits of precision beyond those drawn, so that the enclosure is far narrower than U's interval
+_STEP = 64  # bits by which an enclosure is narrowed; also how much finer it is than the bits it is compared with
 
 
-@lru_cache(maxsize=1024)
 def enclose_logistic(gamma: Fraction, precision: int) -> tuple[Any, Any]:
     """Enclose 1/(1 + e^−γ).
 
@@ -54,8 +52,11 @@ def decide_logistic(gamma: Fraction, leading: int, length: int, bits: RandomBits
         length: the number of known bits.
         bits: the source of the bits that follow, drawn one by one and only if they are needed.
     """
+    precision = 0
     while True:
-        below, above = enclose_logistic(gamma, length + _GUARD)
+        if precision <= length + _STEP:
+            precision = (length // _STEP + 2) * _STEP
+            below, above = enclose_logistic(gamma, precision)
         if leading + 1 <= below * 2**length:
             return True
         if leading >= above * 2**length:

@@ -21,6 +21,7 @@ from mechanisms.certified import CHUNK
 from mechanisms.grid import Grid
 from mechanisms.laplace.exponential_variates import FILTER_BITS, FloorFilter, decide_floor, floor_of_exponential
 from mechanisms.parameters import positive_rational, trial_count
+from mechanisms.private_numbers import PrivateNumber
 from mechanisms.randomness import RandomBits
 
 
@@ -37,7 +38,7 @@ def rounded_laplace(offset: Fraction, scale: Fraction, bits: RandomBits) -> int:
 
 
 def exact_rounded_laplace(
-    answer: float | Fraction,
+    answer: PrivateNumber,
     bits: RandomBits,
     *,
     epsilon: float | Fraction,
@@ -66,7 +67,7 @@ def exact_rounded_laplace(
 
 
 def exact_rounded_laplace_fast(
-    answer: float | Fraction,
+    answer: PrivateNumber,
     trials: int,
     bits: RandomBits,
     *,
@@ -97,7 +98,7 @@ def exact_rounded_laplace_fast(
 
 
 def _in_steps(
-    answer: float | Fraction, epsilon: float | Fraction, sensitivity: float | Fraction, grid: Grid
+    answer: PrivateNumber, epsilon: float | Fraction, sensitivity: float | Fraction, grid: Grid
 ) -> tuple[int, Fraction, Fraction]:
     """Return whole + offset = answer + ½ with 0 ≤ offset < 1, and the noise scale, all in steps of the grid."""
     scale = positive_rational("sensitivity", sensitivity) / positive_rational("epsilon", epsilon) / grid.step

@@ -19,6 +19,7 @@ from typing import Any
 
 import gmpy2
 
+from mechanisms.arithmetic import require_ieee_arithmetic
 from mechanisms.certified import round_up
 from mechanisms.parameters import positive_rational
 from mechanisms.randomness import RandomBits
@@ -138,6 +139,7 @@ def exact_snapping(
     """
     if not isinstance(answer, float):
         raise TypeError(f"answer must be a float, not {type(answer).__name__}")
+    require_ieee_arithmetic()
     mechanism = Snapping.for_epsilon(epsilon, sensitivity, bound)
     sign = 1 - 2 * bits.take(1)
     return mechanism.release(answer, sign, bits.call(uniform_float))

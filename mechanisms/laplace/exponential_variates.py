@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import cache
 from typing import Any
 
 import gmpy2
@@ -27,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms import certified
+from mechanisms.arithmetic import require_ieee_arithmetic
 from mechanisms.certified import UNIT
 from mechanisms.randomness import RandomBits
 from mechanisms.rounding import rounding
@@ -36,12 +36,11 @@ FILTER_BITS = 63
 
 _GUARD = 64  # bits of precision beyond those drawn, so that rounding widens an enclosure by a 2^−64th of its width
 _TOP_BIT = np.uint64(1 << 63)
-_contexts = cache(rounding)  # made once: only their methods are used, so that sharing them is safe
 
 
 def _minus_log(numerator: int, length: int, *, upward: bool) -> Any:
     """Round −log(numerator/2^length) to a rational above (`upward`) or below it."""
-    down, up = _contexts(length + _GUARD)
+    down, up = rounding(length + _GUARD)
     context = down if upward else up
     return -gmpy2.mpq(context.log(context.div(numerator, 1 << length)))  # the quotient is exact
 
@@ -100,6 +99,7 @@ class FloorFilter:
     """
 
     def __init__(self, offset: Fraction, scale: Fraction) -> None:
+        require_ieee_arithmetic()
         log_error = Fraction(certified.LOG_ERROR)
         product = ((1 + UNIT) ** 2 - 1 + log_error / (1 - log_error)) / (1 - UNIT) ** 2
         inflation = 1 + 8 * UNIT

@@ -6,7 +6,6 @@ on the arithmetic is exact, and README.md proves how many steps one person can c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from mechanisms.grid import Grid
 from mechanisms.parameters import positive_rational
-from mechanisms.records import doubles
+from mechanisms.private_numbers import PrivateNumbers, doubles
 
 GREATEST_WIDTH = 1 << 31
 """Positions of at most this add up in 64 bits for up to 2^32 records."""
@@ -89,7 +88,7 @@ class Domain:
         self.grid.noise_steps(2 * self.width / exact_epsilon)
         return exact_epsilon
 
-    def positions(self, values: Sequence[float] | NDArray[np.float64]) -> NDArray[np.int64]:
+    def positions(self, values: PrivateNumbers) -> NDArray[np.int64]:
         """Round values to the grid; NaN goes to the middle, what lies outside to the nearer end.
 
         Each position is a function of its own value alone, since the binary64 operations below are correctly

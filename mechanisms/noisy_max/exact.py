@@ -20,16 +20,17 @@ from fractions import Fraction
 from mechanisms.coins import bernoulli_exp, uniform_below
 from mechanisms.exponential.exact import exact_exponential
 from mechanisms.exponential.levels import WIDEST_RANGE
-from mechanisms.exponential.utilities import Utilities, UtilityScale, round_at_random
+from mechanisms.exponential.utilities import UtilityScale, round_at_random
 from mechanisms.laplace.exact import discrete_laplace
 from mechanisms.parameters import exact_rational, positive_rational
+from mechanisms.private_numbers import PrivateNumbers
 from mechanisms.randomness import RandomBits
 
 exact_gumbel_noisy_max = exact_exponential
 
 
 def exact_exponential_noisy_max(
-    utilities: Utilities,
+    utilities: PrivateNumbers,
     bits: RandomBits,
     *,
     epsilon: float | Fraction,
@@ -43,7 +44,7 @@ def exact_exponential_noisy_max(
     up. No round is repeated: each leaves one outcome fewer.
 
     Args:
-        utilities: one utility an outcome; larger is better. Floats stand for the rationals that they are.
+        utilities: one utility an outcome; larger is better; numbers as `mechanisms.private_numbers` reads them.
         bits: the source of randomness.
         epsilon: the privacy loss ε.
         sensitivity: Δu, the most that one record moves any utility.
@@ -55,7 +56,7 @@ def exact_exponential_noisy_max(
         The index of the selected outcome.
 
     Raises:
-        TypeError: an argument, or a utility, is neither a float nor a rational number.
+        TypeError: an argument, or a utility, is not a number, by its type.
         ValueError: there is no outcome; epsilon or the sensitivity is not positive and finite, or the range is empty.
     """
     scale = _noise_scale(epsilon, monotone)
@@ -71,7 +72,7 @@ def exact_exponential_noisy_max(
 
 
 def exact_laplace_noisy_max(
-    utilities: Utilities,
+    utilities: PrivateNumbers,
     bits: RandomBits,
     *,
     epsilon: float | Fraction,

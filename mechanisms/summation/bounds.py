@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mechanisms.certified import CHUNK
 from mechanisms.grid import Grid
-from mechanisms.records import doubles
+from mechanisms.private_numbers import PrivateNumbers, doubles
 from mechanisms.summation.relations import Relation, sum_sensitivity
 
 
@@ -45,7 +44,7 @@ class Bounds:
         """
         return sum_sensitivity(Fraction(self.lower), Fraction(self.upper), relation)
 
-    def total(self, records: NDArray[np.float64]) -> Fraction:
+    def total(self, records: PrivateNumbers) -> Fraction:
         """Add up the clipped and rounded records, exactly.
 
         A record takes part as a function of itself alone, so rounding it may go either way; NaN counts as the lower

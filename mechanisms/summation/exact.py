@@ -10,12 +10,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import numpy as np
-from numpy.typing import NDArray
-
 from mechanisms.grid import Grid
 from mechanisms.laplace.exact import exact_discrete_laplace
 from mechanisms.parameters import positive_rational
+from mechanisms.private_numbers import PrivateNumbers, doubles
 from mechanisms.randomness import RandomBits
 from mechanisms.summation.bounds import Bounds
 from mechanisms.summation.relations import Relation
@@ -25,7 +23,7 @@ COUNTS = Grid(0)
 
 
 def exact_bounded_sum(
-    records: NDArray[np.float64],
+    records: PrivateNumbers,
     bits: RandomBits,
     *,
     epsilon: float | Fraction,
@@ -53,7 +51,7 @@ def exact_bounded_sum(
 
 
 def exact_bounded_mean(
-    records: NDArray[np.float64],
+    records: PrivateNumbers,
     bits: RandomBits,
     *,
     epsilon: float | Fraction,
@@ -79,20 +77,21 @@ def exact_bounded_mean(
     Raises:
         ValueError: a public parameter is out of its range, or `records` is not one-dimensional.
     """
-    budget = budget_of_sum(records, epsilon, relation)
-    total = exact_bounded_sum(records, bits, epsilon=budget, bounds=bounds, relation=relation)
+    values = doubles("records", records)
+    budget = budget_of_sum(len(values), epsilon, relation)
+    total = exact_bounded_sum(values, bits, epsilon=budget, bounds=bounds, relation=relation)
     if relation == "substitute":
-        count = float(len(records))
+        count = float(len(values))
     else:
-        count = exact_discrete_laplace(len(records), bits, epsilon=budget, grid=COUNTS)
+        count = exact_discrete_laplace(len(values), bits, epsilon=budget, grid=COUNTS)
     return min(max(total / max(count, 1.0), float(bounds.lower)), float(bounds.upper))
 
 
-def budget_of_sum(records: NDArray[np.float64], epsilon: float | Fraction, relation: Relation) -> Fraction:
+def budget_of_sum(count: int, epsilon: float | Fraction, relation: Relation) -> Fraction:
     """Return the part of ε that the sum gets: half, if the number of records is unknown."""
     exact_epsilon = positive_rational("epsilon", epsilon)
     if relation != "substitute":
         return exact_epsilon / 2
-    if len(records) == 0:
+    if count == 0:
         raise ValueError("records must not be empty: a mean divides by their number")
     return exact_epsilon

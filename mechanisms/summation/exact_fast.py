@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.laplace.exact_fast import exact_discrete_laplace_fast
+from mechanisms.private_numbers import PrivateNumbers, doubles
 from mechanisms.randomness import RandomBits
 from mechanisms.summation.bounds import Bounds
 from mechanisms.summation.exact import COUNTS, budget_of_sum
@@ -18,7 +19,7 @@ from mechanisms.summation.relations import Relation
 
 
 def exact_bounded_sum_fast(
-    records: NDArray[np.float64],
+    records: PrivateNumbers,
     trials: int,
     bits: RandomBits,
     *,
@@ -37,7 +38,7 @@ def exact_bounded_sum_fast(
 
 
 def exact_bounded_mean_fast(
-    records: NDArray[np.float64],
+    records: PrivateNumbers,
     trials: int,
     bits: RandomBits,
     *,
@@ -50,12 +51,13 @@ def exact_bounded_mean_fast(
     Returns:
         One output a trial, shape (trials,).
     """
-    budget = budget_of_sum(records, epsilon, relation)
-    totals = exact_bounded_sum_fast(records, trials, bits, epsilon=budget, bounds=bounds, relation=relation)
+    values = doubles("records", records)
+    budget = budget_of_sum(len(values), epsilon, relation)
+    totals = exact_bounded_sum_fast(values, trials, bits, epsilon=budget, bounds=bounds, relation=relation)
     if relation == "substitute":
-        counts = np.array(float(len(records)))
+        counts = np.array(float(len(values)))
     else:
-        counts = np.maximum(exact_discrete_laplace_fast(len(records), trials, bits, epsilon=budget, grid=COUNTS), 1.0)
+        counts = np.maximum(exact_discrete_laplace_fast(len(values), trials, bits, epsilon=budget, grid=COUNTS), 1.0)
     with np.errstate(under="ignore"):
         totals /= counts
     return np.clip(totals, float(bounds.lower), float(bounds.upper), out=totals)

@@ -13,8 +13,7 @@ index that is left is returned; Algorithm 4 continues until a draw is in range *
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Protocol
 
@@ -38,20 +37,20 @@ class Weights(Protocol):
 class IntegerWeights:
     """Weights given as a tuple.
 
+    Attributes:
+        total: their sum.
+
     Raises:
         ValueError: a weight is negative, or none is positive.
     """
 
     values: tuple[int, ...]
+    total: int = field(init=False)
 
     def __post_init__(self) -> None:
         if any(weight < 0 for weight in self.values) or not any(self.values):
             raise ValueError(f"weights must be non-negative and not all 0, not {self.values}")
-
-    @cached_property
-    def total(self) -> int:
-        """Their sum."""
-        return sum(self.values)
+        object.__setattr__(self, "total", sum(self.values))
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.values)

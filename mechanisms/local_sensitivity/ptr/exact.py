@@ -11,12 +11,10 @@ Source: Dwork and Lei 2009 (the framework); Near and Abuah, section 8.3 (for the
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mechanisms.laplace.exact import noisy_integer
 from mechanisms.laplace.exact_fast import noisy_integers
@@ -24,6 +22,7 @@ from mechanisms.local_sensitivity.constants import failure_probability, tail_thr
 from mechanisms.local_sensitivity.domain import Domain
 from mechanisms.local_sensitivity.mean.exact import rounded_mean
 from mechanisms.parameters import positive_rational
+from mechanisms.private_numbers import PrivateNumbers
 from mechanisms.randomness import RandomBits
 
 
@@ -65,7 +64,7 @@ class PtrMean:
 
 
 def prepare_ptr_mean(
-    records: Sequence[float] | NDArray[np.float64],
+    records: PrivateNumbers,
     *,
     domain: Domain,
     bound: float | Fraction,
@@ -99,7 +98,7 @@ def prepare_ptr_mean(
 
 
 def exact_ptr_mean(
-    records: Sequence[float] | NDArray[np.float64],
+    records: PrivateNumbers,
     bits: RandomBits,
     *,
     domain: Domain,

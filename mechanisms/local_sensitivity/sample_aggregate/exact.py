@@ -1,7 +1,8 @@
 """Sample and aggregate with the chunks assigned to people, not to positions.
 
 A person's chunk is a keyed hash of the person's identity. It does not depend on anybody else, so adding or removing a
-person, with all of that person's records, changes the answer of one chunk. The number of chunks is always the one that
+person, with all of that person's records, changes the answer of one chunk: the statistic gets the chunk's values
+sorted, so that no order of the records moves a rounded sum. The number of chunks is always the one that
 the noise is scaled to; an empty chunk answers the middle of the range. Source: Nissim, Raskhodnikova and Smith 2007,
 section 4, for the framework; Near and Abuah, section 8.5, for the mean as aggregation.
 """
@@ -9,6 +10,8 @@ section 4, for the framework; Near and Abuah, section 8.5, for the mean as aggre
 from __future__ import annotations
 
 import hashlib
+import math
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,6 +23,7 @@ from mechanisms.laplace.exact import noisy_integer
 from mechanisms.laplace.exact_fast import noisy_integers
 from mechanisms.local_sensitivity.domain import Domain, nearest_integer
 from mechanisms.parameters import positive_integer
+from mechanisms.private_numbers import PrivateNumber, doubles
 from mechanisms.randomness import RandomBits
 
 
@@ -29,14 +33,21 @@ def chunk_of(person: str, chunks: int, key: bytes) -> int:
     return int.from_bytes(digest, "big") % chunks
 
 
-def _answer(statistic: Callable[[NDArray[np.float64]], float], values: list[float]) -> float:
-    if not values:
-        return float("nan")
-    try:
-        return float(statistic(np.array(values, dtype=np.float64)))
-    except Exception:
-        # That the statistic fails on a database is private: a failure must look like any other answer.
-        return float("nan")
+def _answer(statistic: Callable[[NDArray[np.float64]], float], values: NDArray[np.float64]) -> float:
+    """Run the statistic on what is in a chunk, as a function of the multiset of its values that only returns."""
+    if not len(values):
+        return math.nan
+    values += 0.0  # −0 becomes 0: they are equal, so sorting would not put one before the other
+    values.sort()
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            return float(doubles("answers", [statistic(values)])[0])
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
+            # That the statistic fails on a database is private: a failure must look like any other answer.
+            return math.nan
 
 
 @dataclass(frozen=True)
@@ -64,7 +75,7 @@ class SampleAggregate:
 
 
 def prepare_sample_aggregate(
-    records: Iterable[tuple[str, float]],
+    records: Iterable[tuple[str, PrivateNumber]],
     *,
     statistic: Callable[[NDArray[np.float64]], float],
     chunks: int,
@@ -76,8 +87,9 @@ def prepare_sample_aggregate(
 
     Args:
         records: pairs of a person's identity and a value; a person may have many.
-        statistic: what is computed from the values of one chunk, in the order of the records. It must keep no state
-            from one chunk to the next. Where it raises or returns NaN the chunk answers the middle of the range.
+        statistic: what is computed from the values of one chunk, doubles in increasing order with NaN behind. It must
+            keep no state from one chunk to the next, and print nothing. Where it raises (SystemExit, too) or returns
+            what is not a number, the chunk answers the middle of the range; its warnings are dropped.
         chunks: the public number of chunks.
         key: at most 64 bytes, chosen without looking at the data, from which people's chunks are derived.
         domain: the public grid points that the chunks' answers are rounded to.
@@ -87,7 +99,7 @@ def prepare_sample_aggregate(
         An object that releases one answer, or many, from random bits.
 
     Raises:
-        TypeError: `chunks` is not an integer.
+        TypeError: `chunks` is not an integer; a person is not a string, or a value not a number, by its type.
         ValueError: `chunks` is less than 1, `key` is longer than 64 bytes, or `epsilon` is out of its
             range; see `Domain.privacy_loss`.
     """
@@ -95,15 +107,19 @@ def prepare_sample_aggregate(
     if len(key) > hashlib.blake2b.MAX_KEY_SIZE:
         raise ValueError(f"key must have at most {hashlib.blake2b.MAX_KEY_SIZE} bytes, not {len(key)}")
     loss = domain.privacy_loss(epsilon)
-    members: list[list[float]] = [[] for _ in range(chunks)]
+    people, values = [], []
     for person, value in records:
-        members[chunk_of(person, chunks, key)].append(value)
-    answers = domain.positions([_answer(statistic, values) for values in members])
+        people.append(chunk_of(person, chunks, key))
+        values.append(value)
+    chunk_of_record, numbers = np.array(people, dtype=np.intp), doubles("values of records", values)
+    ends = np.cumsum(np.bincount(chunk_of_record, minlength=chunks))
+    members = np.split(numbers[np.argsort(chunk_of_record, kind="stable")], ends[:-1])
+    answers = domain.positions([_answer(statistic, chunk.copy()) for chunk in members])
     return SampleAggregate(int(answers.sum()), chunks, domain, loss)
 
 
 def exact_sample_aggregate(
-    records: Iterable[tuple[str, float]],
+    records: Iterable[tuple[str, PrivateNumber]],
     bits: RandomBits,
     *,
     statistic: Callable[[NDArray[np.float64]], float],

@@ -9,7 +9,6 @@ Raskhodnikova and Smith 2007, sections 2 and 3; Near and Abuah, section 8.4.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -21,6 +20,7 @@ from mechanisms.laplace.exact_fast import noisy_integers
 from mechanisms.local_sensitivity.constants import failure_probability, smoothing_steps
 from mechanisms.local_sensitivity.domain import Domain
 from mechanisms.local_sensitivity.mean.exact import local_sensitivity, rounded_mean
+from mechanisms.private_numbers import PrivateNumbers
 from mechanisms.randomness import RandomBits
 
 
@@ -59,7 +59,7 @@ class SmoothMean:
 
 
 def prepare_smooth_mean(
-    records: Sequence[float] | NDArray[np.float64],
+    records: PrivateNumbers,
     *,
     domain: Domain,
     epsilon: float | Fraction,
@@ -87,7 +87,7 @@ def prepare_smooth_mean(
 
 
 def exact_smooth_mean(
-    records: Sequence[float] | NDArray[np.float64],
+    records: PrivateNumbers,
     bits: RandomBits,
     *,
     domain: Domain,

@@ -6,7 +6,6 @@ the lower end, so one person moves the sum by at most the width of the range. So
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from mechanisms.laplace.exact import noisy_integer
 from mechanisms.laplace.exact_fast import noisy_integers
 from mechanisms.local_sensitivity.domain import Domain, nearest_integer
+from mechanisms.private_numbers import PrivateNumbers
 from mechanisms.randomness import RandomBits
 
 
@@ -54,9 +54,7 @@ class SumOverCount:
         return 2 / self.epsilon
 
 
-def prepare_sum_over_count(
-    records: Sequence[float] | NDArray[np.float64], *, domain: Domain, epsilon: float | Fraction
-) -> SumOverCount:
+def prepare_sum_over_count(records: PrivateNumbers, *, domain: Domain, epsilon: float | Fraction) -> SumOverCount:
     """Do the part of `exact_sum_over_count` that needs no randomness.
 
     Args:
@@ -75,7 +73,7 @@ def prepare_sum_over_count(
 
 
 def exact_sum_over_count(
-    records: Sequence[float] | NDArray[np.float64], bits: RandomBits, *, domain: Domain, epsilon: float | Fraction
+    records: PrivateNumbers, bits: RandomBits, *, domain: Domain, epsilon: float | Fraction
 ) -> float:
     """Release a mean by noisy sum and noisy count, epsilon-DP; arguments and errors as in `prepare_sum_over_count`."""
     return prepare_sum_over_count(records, domain=domain, epsilon=epsilon).one(bits)

@@ -178,16 +178,22 @@ def test_integer_and_short_float_utilities_count_as_the_doubles_that_they_are() 
     assert law_of([0, 1, 3], epsilon=1) == expected
 
 
-def test_integers_that_are_not_doubles_are_clamped_before_they_are_rounded() -> None:
-    """2^60 + 1 rounds to 2^60: two utilities at distance 129 could come from neighbours at distance 1."""
-    bits = SeededBits(np.random.default_rng(3))
-    for dtype in (np.int64, np.uint64):
-        seen = {exact_exponential(np.array([2**60, 2**60 + 129], dtype=dtype), bits, epsilon=8) for _ in range(60)}
-        assert seen == {0, 1}
+def test_numbers_that_are_not_doubles_keep_their_distances() -> None:
+    """Rounded, 2^60 and 2^60 + 1 would be one double, and 2^60 + 128 and 2^60 + 129 two at distance 256."""
+    for dtype in (np.int64, np.uint64, np.longdouble, object):
+        assert law_of(np.array([2**60, 2**60 + 1], dtype=dtype), epsilon=1) == law_of([0.0, 1.0], epsilon=1)
+    assert law_of([Fraction(1, 3), Fraction(7, 3)], epsilon=1) == law_of([0.0, 2.0], epsilon=1)
+
+
+def test_lists_that_are_equal_have_one_law_whatever_types_their_numbers_have() -> None:
+    """Were integers clamped and floats not, the best of the second list would be another than that of the first."""
+    written = [[2.0**60, 2**60 + 64], [2**60, 2**60 + 64], [np.array(2**60), np.array(2.0**60) + 0 * 64]]
+    assert law_of(written[0], epsilon=1) == law_of(written[1], epsilon=1) == law_of([0.0, 64.0], epsilon=1)
+    assert law_of(written[2], epsilon=1) == law_of([0, 0], epsilon=1)
 
 
 @pytest.mark.parametrize("other", [-1, 0.5, np.int64(-1)])
-def test_integers_of_a_list_are_clamped_before_numpy_finds_a_format_for_the_list(other: float) -> None:
+def test_integers_of_a_list_are_read_before_numpy_finds_a_format_for_the_list(other: float) -> None:
     """Beside -1 or a fraction numpy makes 2^63 + 1024 and 2^63 + 1025, at distance 1, doubles at distance 2048."""
     bits = SeededBits(np.random.default_rng(3))
     seen = {exact_exponential([other, 2**63 + 1024, 2**63 + 1025], bits, epsilon=8) for _ in range(60)}
@@ -230,9 +236,10 @@ class Refusing(RandomBits):
         ([[0.0, 1.0]], {}, ValueError, "utilities"),
         (3.0, {}, ValueError, "utilities"),
         (["a", "b"], {}, TypeError, "utilities"),
-        ([True, False], {}, TypeError, "utilities"),
-        ([Fraction(1, 3)], {}, TypeError, "utilities"),
-        (np.array([1, 2], dtype=np.longdouble), {}, TypeError, "utilities"),
+        ([1.0, 1j], {}, TypeError, "utilities"),
+        (np.array([1, 2j]), {}, TypeError, "utilities"),
+        (np.array(["1"]), {}, TypeError, "utilities"),
+        ("12", {}, TypeError, "utilities"),
         ([0.0, 1.0], {"epsilon": 0}, ValueError, "epsilon"),
         ([0.0, 1.0], {"epsilon": -1.0}, ValueError, "epsilon"),
         ([0.0, 1.0], {"epsilon": math.nan}, ValueError, "epsilon"),

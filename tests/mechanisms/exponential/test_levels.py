@@ -15,8 +15,11 @@ from mechanisms.exponential.levels import WIDEST_RANGE, LevelledUtilities
 DIGITS = Context(prec=80, Emin=-(10**18) + 1, Emax=10**18 - 1)
 
 
-@given(st.floats(*WIDEST_RANGE), st.floats(*WIDEST_RANGE), st.fractions(Fraction(1, 2**80), 2**80))
-def test_no_level_is_too_high(first: float, second: float, epsilon: Fraction) -> None:
+NUMBERS = st.floats(*WIDEST_RANGE) | st.fractions(-1000, 1000) | st.integers(-(2**70), 2**70)
+
+
+@given(NUMBERS, NUMBERS, st.fractions(Fraction(1, 2**80), 2**80))
+def test_no_level_is_too_high(first: float | Fraction, second: float | Fraction, epsilon: Fraction) -> None:
     """2^−k ≥ e^−x, that is k·ln 2 ≤ x, and y is not low by more than the filter allows."""
     if epsilon == 0:
         return

@@ -87,7 +87,16 @@ def test_utilities_that_are_not_a_vector_of_outcomes_are_refused(utilities: np.n
         UtilityScale((0, 1), 1).shortfalls(utilities)
 
 
-@pytest.mark.parametrize("utility", ["1", None, 1j], ids=repr)
+@pytest.mark.parametrize("utility", ["1", object(), 1j], ids=repr)
 def test_a_utility_that_is_not_a_number_is_refused(utility: object) -> None:
-    with pytest.raises(TypeError, match="a utility must be"):
+    with pytest.raises(TypeError, match="utilities must be a float or a rational number, not"):
         UtilityScale((0, 1), 1).shortfalls([utility])  # type: ignore[list-item]
+
+
+def test_a_missing_utility_counts_as_the_lower_end_of_the_range() -> None:
+    assert UtilityScale((-2, 1), 1).shortfalls([None, math.nan, np.ma.masked]) == [3, 3, 3]  # type: ignore[list-item]
+
+
+def test_a_range_beyond_which_utilities_count_as_infinite_is_refused() -> None:
+    with pytest.raises(ValueError, match="utility_range must lie within"):
+        UtilityScale((0, 2 ** (2**16) + 1), 1)

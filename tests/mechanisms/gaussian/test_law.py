@@ -6,12 +6,20 @@ import math
 from fractions import Fraction
 
 import gmpy2
+import mpmath
 import pytest
 from gmpy2 import mpfr, mpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mechanisms.gaussian.law import SUMMED_UP_TO, Enclosure, discrete_tail, normal_tail, tail_sum
+from mechanisms.gaussian.law import (
+    _EVEN_BERNOULLI_NUMBERS,
+    SUMMED_UP_TO,
+    Enclosure,
+    discrete_tail,
+    normal_tail,
+    tail_sum,
+)
 
 TRUTH = gmpy2.context(precision=400)
 
@@ -106,3 +114,9 @@ def test_discrete_tails_add_up_to_one_over_a_threshold_and_its_mirror(sigma: mpq
             assert upper.lower + lower.lower <= 1 <= upper.upper + lower.upper
             probability, rounding_error = expected / (1 + 2 * sums[1]), mpfr(2) ** -380
             assert upper.lower - rounding_error <= probability <= upper.upper + rounding_error
+
+
+def test_the_bernoulli_numbers_are_those_of_mpmath() -> None:
+    assert len(_EVEN_BERNOULLI_NUMBERS) == 200
+    for half, number in enumerate(_EVEN_BERNOULLI_NUMBERS, start=1):
+        assert (number.numerator, number.denominator) == mpmath.bernfrac(2 * half)

@@ -123,7 +123,7 @@ def test_answers_beyond_the_range_count_as_its_ends() -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ((0.5, 0, 1), TypeError, "answer must be an integer, not 0.5"),
+        ((0.5, 0, 1), TypeError, "answer must be of a type of integers, not float"),
         ((0, 0.0, 1), TypeError, "lower must be an integer"),
         ((0, 0, Fraction(1)), TypeError, "upper must be an integer"),
         ((0, 3, 3), ValueError, "upper must be above lower = 3, not 3"),

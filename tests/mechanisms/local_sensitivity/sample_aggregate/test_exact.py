@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+import sys
+import warnings
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
-from itertools import product
+from itertools import combinations_with_replacement, permutations, product
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -90,3 +93,112 @@ def test_impossible_chunks_and_keys_are_refused() -> None:
         aggregate(chunks=2.5, key=b"")
     with pytest.raises(ValueError, match="key must have at most 64 bytes, not 65"):
         aggregate(chunks=1, key=b"x" * 65)
+
+
+WIDE = Domain(-16, 16, Grid(-4))
+ROUNDED = (3.0, 2.0**54, -(2.0**54), 0.7, 0.0, -0.0, math.nan)
+"""Values whose floating-point sum depends on their order, zeros that are equal and differ, and none."""
+
+
+def chunk_answers(records: Sequence[tuple[str, float]], statistic: Callable[[np.ndarray], float]) -> list[int]:
+    """Each chunk's answer, found by what it adds to the total of the others, all of them empty."""
+    answers = []
+    for chunk in range(2):
+        held = [record for record in records if chunk_of(record[0], 2, b"public") == chunk]
+        prepared = prepare_sample_aggregate(held, statistic=statistic, chunks=2, key=b"public", domain=WIDE, epsilon=1)
+        answers.append(prepared.total - WIDE.middle)
+    whole = prepare_sample_aggregate(records, statistic=statistic, chunks=2, key=b"public", domain=WIDE, epsilon=1)
+    assert whole.total == sum(answers)
+    return answers
+
+
+def reciprocal_of_the_first(values: np.ndarray) -> float:
+    """A statistic that sees the sign of a zero."""
+    return float(np.sign(1 / values[0])) if values[0] == 0 else 0.5
+
+
+@pytest.mark.parametrize("statistic", [np.mean, np.sum, reciprocal_of_the_first])
+def test_one_person_moves_one_chunk_whatever_the_order_of_the_records(
+    statistic: Callable[[np.ndarray], float],
+) -> None:
+    """All databases of up to three values in one chunk and up to one in the other, in all orders."""
+    ada, bo = "Ada", next(name for name in "BCDEFGH" if chunk_of(name, 2, b"public") != chunk_of("Ada", 2, b"public"))
+    hers = chunk_of(ada, 2, b"public")
+    for size in range(4):
+        for values in combinations_with_replacement(ROUNDED, size):
+            seen = set()
+            for order in permutations(values):
+                records = [(bo, value) for value in order]
+                for others in (records, [(ada, 3.0), *records], [*records, (ada, math.nan)]):
+                    seen.add(chunk_answers(others, statistic)[1 - hers])
+            assert len(seen) == 1, values
+
+
+def failing(values: np.ndarray) -> float:
+    """A statistic that does something else for each first value."""
+    match int(values[0]):
+        case 1:
+            sys.exit("one")
+        case 2:
+            warnings.warn("two", RuntimeWarning, stacklevel=1)
+        case 3:
+            raise MemoryError
+        case 4:
+            return float(np.log(np.array([0.0]))[0])
+        case 5:
+            return "five"  # type: ignore[return-value]
+        case 6:
+            return None  # type: ignore[return-value]
+        case 7:
+            raise GeneratorExit
+        case 8:
+            return 10**400
+        case 9:
+            return np.ma.masked  # type: ignore[no-any-return]
+        case 10:
+            values[:] = 1e308
+            return float(values.sum() * 10)
+        case 11:
+            return [1.0, 2.0]  # type: ignore[return-value]
+    return 0.0
+
+
+@pytest.mark.parametrize("action", ["error", "always"])
+def test_whatever_a_statistic_does_nothing_but_a_chunks_answer_shows_it(
+    action: Literal["error", "always"], capfd: pytest.CaptureFixture[str]
+) -> None:
+    for first in range(12):
+        records = [("Ada", float(first))]
+        with warnings.catch_warnings(record=True) as shown, np.errstate(all="raise" if action == "error" else "warn"):
+            warnings.simplefilter(action)
+            prepared = prepare_sample_aggregate(records, statistic=failing, chunks=1, key=b"", domain=WIDE, epsilon=1)
+        assert not shown
+        assert 0 <= prepared.total <= WIDE.width
+        assert records == [("Ada", float(first))]
+    assert capfd.readouterr() == ("", "")
+
+
+def test_an_interruption_by_the_user_still_interrupts() -> None:
+    def interrupted(_: np.ndarray) -> float:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        prepare_sample_aggregate([("Ada", 1.0)], statistic=interrupted, chunks=1, key=b"", domain=WIDE, epsilon=1)
+
+
+def test_values_of_people_are_read_like_other_private_numbers() -> None:
+    def total(values: list[object]) -> int:
+        records = [(str(person), value) for person, value in enumerate(values)]
+        return prepare_sample_aggregate(
+            records,
+            statistic=np.max,
+            chunks=3,
+            key=b"",
+            domain=WIDE,
+            epsilon=1,  # type: ignore[arg-type]
+        ).total
+
+    assert total([10**400, None, 3, -1]) == total([math.inf, math.nan, 3.0, Fraction(-1)])
+    for values in ([10**400, "1"], [None, "1"], [1.0, "1"]):
+        with pytest.raises(TypeError, match="values of records must be"):
+            total(values)  # type: ignore[arg-type]

@@ -1,0 +1,143 @@
+"""Every exact mechanism that takes a private input, found in the tree, with the public parameters that tests use."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import mechanisms
+from attacklab.random_bits import RandomBits
+from mechanisms.exponential.base2.eta import BaseTwoEta
+from mechanisms.exponential.exact import exact_exponential
+from mechanisms.exponential.exact_base2 import exact_exponential_base2
+from mechanisms.exponential.exact_fast import LevelSampler, exact_exponential_fast
+from mechanisms.gaussian.exact import exact_discrete_gaussian
+from mechanisms.gaussian.exact_fast import exact_discrete_gaussian_fast
+from mechanisms.gaussian.exact_rounded import exact_rounded_gaussian, exact_rounded_gaussian_fast
+from mechanisms.grid import Grid
+from mechanisms.laplace.exact import clamp_integer, exact_discrete_laplace, noisy_integer
+from mechanisms.laplace.exact_fast import exact_discrete_laplace_fast, noisy_integers
+from mechanisms.laplace.exact_geometric import exact_two_sided_geometric
+from mechanisms.laplace.exact_on_grid import exact_laplace_on_grid
+from mechanisms.laplace.exact_randomized_response import exact_randomized_response, randomized_response
+from mechanisms.laplace.exact_rounded import exact_rounded_laplace, exact_rounded_laplace_fast
+from mechanisms.laplace.exact_snapping import exact_snapping
+from mechanisms.local_sensitivity.domain import Domain
+from mechanisms.local_sensitivity.ptr.exact import exact_ptr_mean, prepare_ptr_mean
+from mechanisms.local_sensitivity.sample_aggregate.exact import exact_sample_aggregate, prepare_sample_aggregate
+from mechanisms.local_sensitivity.smooth.exact import exact_smooth_mean, prepare_smooth_mean
+from mechanisms.local_sensitivity.sum_over_count.exact import exact_sum_over_count, prepare_sum_over_count
+from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_laplace_noisy_max
+from mechanisms.summation.bounds import Bounds
+from mechanisms.summation.exact import exact_bounded_mean, exact_bounded_sum
+from mechanisms.summation.exact_fast import exact_bounded_mean_fast, exact_bounded_sum_fast
+
+Run = Callable[[Any, RandomBits], Any]
+"""A few releases from a private input, as something that compares equal if each bit is the same."""
+
+PRIVATE = {"answer", "utilities", "records", "truth"}
+"""What mechanisms call their private input, which is their first argument."""
+
+WITHIN = {"LevelledUtilities": "what the base-e mechanisms make of utilities that they have read"}
+"""Names that take a private input and are not for callers, and what they are."""
+
+GRID, EPSILON, ETA = Grid(-2), Fraction(1), BaseTwoEta(3, 2)
+DOMAIN, BOUNDS = Domain(-4, 8, GRID), Bounds(-4, 8, GRID)
+PUBLIC = (GRID, DOMAIN, BOUNDS, ETA)
+TRIALS = 12  # more than the number up to which the exponential mechanism does without tables
+
+
+def found() -> dict[str, str]:
+    """Each public function or class outside the naive modules that takes a private input → what it takes."""
+    names = {}
+    for information in pkgutil.walk_packages(mechanisms.__path__, "mechanisms."):
+        module = importlib.import_module(information.name)
+        for name, value in vars(module).items():
+            if "naive" in module.__name__ or name.startswith("_") or not callable(value):
+                continue
+            if getattr(value, "__module__", None) != module.__name__ or value in (Callable, Any):
+                continue
+            parameters = list(inspect.signature(value).parameters)
+            if parameters and parameters[0] in PRIVATE and name not in WITHIN:
+                names[name] = parameters[0]
+    return names
+
+
+def one_by_one(mechanism: Callable[..., Any], **public: Any) -> Run:
+    return lambda given, bits: repr([mechanism(given, bits, **public) for _ in range(3)])
+
+
+def at_once(mechanism: Callable[..., Any], **public: Any) -> Run:
+    return lambda given, bits: repr(mechanism(given, TRIALS, bits, **public).tolist())
+
+
+def prepared(prepare: Callable[..., Any], **public: Any) -> Run:
+    def run(given: Any, bits: RandomBits) -> str:
+        release = prepare(given, **public)
+        return repr([release.one(bits), *release.many(TRIALS, bits)])
+
+    return run
+
+
+def level_sampler(given: Any, bits: RandomBits) -> str:
+    sampler = LevelSampler(given, epsilon=EPSILON)
+    return repr([sampler.draw(trials, bits).tolist() for trials in (2, TRIALS)])
+
+
+def of_people(run: Run) -> Run:
+    """Give each record a person of its own."""
+    return lambda given, bits: run([(str(person), value) for person, value in enumerate(given)], bits)
+
+
+KEEP = Fraction(2, 3)
+GAUSSIAN = {"sigma": 2, "grid": GRID}
+LAPLACE = {"epsilon": EPSILON, "grid": GRID}
+MEAN = {"domain": DOMAIN, "epsilon": EPSILON}
+DELTA = {"delta": Fraction(1, 8)}
+CHUNKS = {"statistic": np.mean, "chunks": 3, "key": b"public"}
+SUM = {"epsilon": EPSILON, "bounds": BOUNDS}
+
+RUNS: dict[str, Run] = {
+    "LevelSampler": level_sampler,
+    "clamp_integer": lambda given, _: repr(clamp_integer(given)),
+    "exact_bounded_mean": one_by_one(partial(exact_bounded_mean, relation="add-remove"), **SUM),
+    "exact_bounded_mean_fast": at_once(partial(exact_bounded_mean_fast, relation="add-remove"), **SUM),
+    "exact_bounded_sum": one_by_one(exact_bounded_sum, **SUM),
+    "exact_bounded_sum_fast": at_once(exact_bounded_sum_fast, **SUM),
+    "exact_discrete_gaussian": one_by_one(exact_discrete_gaussian, **GAUSSIAN),
+    "exact_discrete_gaussian_fast": at_once(exact_discrete_gaussian_fast, **GAUSSIAN),
+    "exact_discrete_laplace": one_by_one(exact_discrete_laplace, **LAPLACE),
+    "exact_discrete_laplace_fast": at_once(exact_discrete_laplace_fast, **LAPLACE),
+    "exact_exponential": one_by_one(exact_exponential, epsilon=EPSILON),
+    "exact_exponential_base2": one_by_one(exact_exponential_base2, eta=ETA, utility_range=(-8, 8)),
+    "exact_exponential_fast": at_once(exact_exponential_fast, epsilon=EPSILON),
+    "exact_exponential_noisy_max": one_by_one(exact_exponential_noisy_max, epsilon=EPSILON),
+    "exact_laplace_noisy_max": one_by_one(exact_laplace_noisy_max, epsilon=EPSILON),
+    "exact_laplace_on_grid": one_by_one(exact_laplace_on_grid, eta=ETA, lower=-4, spacing=Fraction(1, 3), points=25),
+    "exact_ptr_mean": one_by_one(exact_ptr_mean, bound=2, **MEAN, **DELTA),
+    "exact_randomized_response": one_by_one(exact_randomized_response, epsilon=EPSILON),
+    "exact_rounded_gaussian": one_by_one(exact_rounded_gaussian, **GAUSSIAN),
+    "exact_rounded_gaussian_fast": at_once(exact_rounded_gaussian_fast, **GAUSSIAN),
+    "exact_rounded_laplace": one_by_one(exact_rounded_laplace, **LAPLACE),
+    "exact_rounded_laplace_fast": at_once(exact_rounded_laplace_fast, **LAPLACE),
+    "exact_sample_aggregate": of_people(one_by_one(exact_sample_aggregate, **CHUNKS, **MEAN)),
+    "exact_smooth_mean": one_by_one(exact_smooth_mean, **MEAN, **DELTA),
+    "exact_snapping": one_by_one(exact_snapping, epsilon=EPSILON, bound=16.0),
+    "exact_sum_over_count": one_by_one(exact_sum_over_count, **MEAN),
+    "exact_two_sided_geometric": one_by_one(exact_two_sided_geometric, eta=ETA, lower=-4, upper=8),
+    "noisy_integer": lambda given, bits: repr([noisy_integer(given, Fraction(2), bits) for _ in range(3)]),
+    "noisy_integers": lambda given, bits: repr(noisy_integers(given, Fraction(2), TRIALS, bits).tolist()),
+    "prepare_ptr_mean": prepared(prepare_ptr_mean, bound=2, **MEAN, **DELTA),
+    "prepare_sample_aggregate": of_people(prepared(prepare_sample_aggregate, **CHUNKS, **MEAN)),
+    "prepare_smooth_mean": prepared(prepare_smooth_mean, **MEAN, **DELTA),
+    "prepare_sum_over_count": prepared(prepare_sum_over_count, **MEAN),
+    "randomized_response": lambda given, bits: repr([randomized_response(given, KEEP, bits) for _ in range(3)]),
+}
+"""How tests release from each: `RUNS[name](private input, bits)`."""
