@@ -26,6 +26,7 @@ from attacklab.laws import (
     LawError,
     Limits,
     NeverEnds,
+    NotDeterministic,
     OpaqueOutcome,
     Progress,
     SamplerFailed,
