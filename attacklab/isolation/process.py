@@ -144,9 +144,27 @@ class ChildProcess:
         self._require_nothing_left("after the answer")
         return line
 
-    def _answered(self, request: bytes, seconds: float, deadline: float) -> bytes:
+    def tell(self, text: bytes) -> None:
+        """Send text, and wait for nothing: what the pipe does not take now is sent while a line is waited for."""
+        waiting = bool(self._request)
+        self._request = memoryview(bytes(self._request) + text)
+        self._write()
+        if self._request and not waiting:
+            self._selector.register(self._stdin, selectors.EVENT_WRITE, ChildProcess._write_request)
+        elif waiting and not self._request:
+            self._selector.unregister(self._stdin)
+
+    def require_nothing_left(self, when: str) -> None:
+        """Refuse a process that has written more than it was asked for.
+
+        Raises:
+            ChildError: it has; the message says when.
+        """
         self._read_answer()
-        self._require_nothing_left("before the request")
+        self._require_nothing_left(when)
+
+    def _answered(self, request: bytes, seconds: float, deadline: float) -> bytes:
+        self.require_nothing_left("before the request")
         self._request = memoryview(request)
         self._selector.register(self._stdin, selectors.EVENT_WRITE, ChildProcess._write_request)
         line = self._line(seconds, deadline)
@@ -184,14 +202,17 @@ class ChildProcess:
                 key.data(self)  # a bound method would make a cycle, which only the garbage collector could free
 
     def _write_request(self) -> None:
+        self._write()
+        if not self._request:
+            self._selector.unregister(self._stdin)
+
+    def _write(self) -> None:
         try:
             self._request = self._request[os.write(self._stdin, self._request) :]
         except BlockingIOError:
             return
         except BrokenPipeError:  # it ended, or reads no more: what it still writes will say why
             self._request = self._request[:0]
-        if not self._request:
-            self._selector.unregister(self._stdin)
 
     def _read_answer(self) -> None:
         with contextlib.suppress(BlockingIOError):

@@ -1,0 +1,223 @@
+"""What a program must stand before the laws that its dialogue gave are believed.
+
+1. Every leaf of every tree is run again, twice, in two random orders, each time in fresh processes, among runs on the
+   inputs asked about before. Calls and rounds on the way end in the same values by other replies, where there are any,
+   and behind other rejected rounds; what the program writes must not change.
+2. A round is run behind 1, 2, …, 16, 32, … rejected ones, up to the number that its law counts, before it is accepted.
+3. Plain runs with random replies: wherever they come through known places, they must do what is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from random import Random
+from typing import Any, TypeAlias
+
+from attacklab.laws.partner import Partner, Run, Step, departure, drawn
+from attacklab.laws.requests import REJECTED, Begin, Draw, End, NotInProtocol, Output, shown
+from attacklab.laws.scopes import Place, Scope, ScopeLaw, scope_script
+
+_PASSES = 2
+
+_FRESH = 8
+"""So many runs of a pass are each the first of a process."""
+
+_CONTEXTS = 4
+"""How many leaves are kept that come through a value of a call or a loop."""
+
+_EACH = 16
+"""Up to so many rejected rounds, every number of them is tried."""
+
+_TIMES = 4
+"""How often each of these numbers is tried."""
+
+_PLAIN = 1000
+"""How many plain runs there are."""
+
+_Job: TypeAlias = "tuple[Scope, Place, dict[ScopeLaw, Place]]"
+"""A scope and a leaf of it; and the leaves by which calls and rounds on the way are to end."""
+
+
+class Checks:
+    """The checks of what one search found.
+
+    Args:
+        partner: the program.
+        found: the laws of calls and rounds that the search found.
+        whole: the whole runs, those of the search first.
+        most_lines: the most lines of one run.
+        seed: of the orders and the replies.
+        report: called before each run with the number of runs to come, and 0.
+    """
+
+    def __init__(
+        self,
+        partner: Partner,
+        found: Sequence[ScopeLaw],
+        whole: Sequence[Scope],
+        most_lines: int,
+        seed: int,
+        report: Callable[[int, float], None],
+    ) -> None:
+        self._partner, self._found, self._whole = partner, found, whole
+        self._most_lines, self._report = most_lines, report
+        self._randomness = Random(seed)
+        self._owners = {law.scope: law for law in found}
+        self._contexts: dict[ScopeLaw, dict[int, list[tuple[Scope, Place]]]] = {}
+        for scope in (whole[0], *self._owners):
+            for leaf in _leaves(scope):
+                for place, rank in leaf.before():
+                    if isinstance(place.event, ScopeLaw):
+                        kept = self._contexts.setdefault(place.event, {}).setdefault(rank, [])
+                        if len(kept) < _CONTEXTS:
+                            kept.append((scope, leaf))
+
+    def run(self) -> None:
+        """Run all checks; the program ends in a fresh process.
+
+        Raises:
+            NotDeterministic: the program did something else than before.
+            TargetError: it failed.
+        """
+        jobs = [(self._whole[0], leaf, {}) for leaf in _leaves(self._whole[0])]
+        jobs += [self._job(law, leaf) for law in self._found for leaf in _leaves(law.scope)]
+        others: list[_Job] = [(scope, leaf, {}) for scope in self._whole[1:] for leaf in _leaves(scope)]
+        for _ in range(_PASSES):
+            order = jobs + self._randomness.sample(others, min(len(jobs), len(others)))
+            self._randomness.shuffle(order)
+            for number, job in enumerate(order):
+                if number <= _FRESH:
+                    self._partner.renew()
+                self._report(len(order) - number, 0.0)
+                self._replay(job, _Ways(self._randomness, job[2]))
+        for law in self._found:
+            for rejections in _counts(law.rejections):
+                leaf = self._randomness.choice(law.leaves(self._randomness.randrange(law.count)))
+                job = self._job(law, leaf)
+                self._report(0, 0.0)
+                self._replay(job, _Ways(self._randomness, job[2], {law: rejections}))
+        self._partner.renew()
+        for _ in range(_PLAIN):
+            self._report(0, 0.0)
+            self._plain(self._randomness.choice(self._whole))
+        self._partner.renew()
+
+    def _job(self, law: ScopeLaw, leaf: Place) -> _Job:
+        """A whole run that comes through a leaf of a call or a round, or else its scope by itself."""
+        ways: dict[ScopeLaw, Place] = {}
+        here, end = law, leaf
+        while here in self._contexts:
+            ways[here] = end
+            known = self._contexts[here]
+            rank = self._randomness.choice(list(known)) if end.line == REJECTED else here.values.index(end.line)
+            if rank not in known:
+                break
+            scope, end = self._randomness.choice(known[rank])
+            if scope not in self._owners:
+                return scope, end, ways
+            here = self._owners[scope]
+        return law.scope, leaf, {}
+
+    def _replay(self, job: _Job, ways: _Ways) -> None:
+        scope, leaf, _ = job
+        script = [*scope.prefix, *scope_script(scope, leaf, ways.through)]
+        if leaf.line == REJECTED:
+            script.append((scope.line, None))
+        run = Run(self._partner, scope.input, script, self._most_lines)
+        if scope.line:
+            run.finish(self._randomness)
+
+    def _plain(self, whole: Scope) -> None:
+        """Run once with random replies, and follow the run in the trees as far as they are known."""
+        run = Run(self._partner, whole.input, (), self._most_lines)
+        begun: list[tuple[str, Place | None]] = []
+        place: Place | None = whole.start
+        while True:
+            line, event = run.next()
+            if place is not None and place.event is None:
+                place = None
+            if place is not None and place.line != line:
+                raise departure([first for first, _ in begun], place.line, line)
+            if isinstance(event, Output):
+                return
+            if isinstance(event, Draw):
+                reply = drawn(event, self._randomness)
+                run.reply(reply)
+                place = None if place is None else place.children.get(event.replies.index(reply))
+            elif isinstance(event, Begin):
+                begun.append((line, place))
+                place = None if place is None else _law_at(place).scope.start
+            else:
+                place = self._after(line, event, begun, run)
+
+    def _after(self, line: str, event: End, begun: list[tuple[str, Place | None]], run: Run) -> Place | None:
+        """Where a run goes on after the end of a call or a round."""
+        if not begun or begun[-1][0].startswith("begin round ") != event.is_round:
+            raise NotInProtocol(f"the program wrote {shown(line)}, but did not begin that; end what was begun last")
+        first, outer = begun[-1]
+        if line == REJECTED:
+            again, _ = run.next()
+            if again != first:
+                raise NotInProtocol(
+                    f"after a rejected round the program wrote {shown(again)}; it must begin the same round again"
+                )
+            return None if outer is None else _law_at(outer).scope.start
+        begun.pop()
+        if outer is None or line not in _law_at(outer).values:
+            return None
+        return outer.children.get(_law_at(outer).values.index(line))
+
+
+class _Ways:
+    """Ways through calls and loops to given values, at random.
+
+    Args:
+        randomness: what chooses.
+        leaves: the leaves to end by; that of a rejected round is gone through once, before an accepted one.
+        rejections: how many rounds to reject where a loop is met first.
+    """
+
+    def __init__(
+        self, randomness: Random, leaves: dict[ScopeLaw, Place], rejections: dict[ScopeLaw, int] | None = None
+    ) -> None:
+        self._randomness, self._leaves = randomness, leaves
+        self._rejected = {law: leaf for law, leaf in leaves.items() if leaf.line == REJECTED}
+        self._rejections = rejections or {}
+
+    def through(self, law: ScopeLaw, rank: int) -> list[Step]:
+        """The steps through a call or a loop to its value of the given rank."""
+        steps: list[Step] = []
+        if (once := self._rejected.pop(law, None)) is not None:
+            steps += scope_script(law.scope, once, self.through)
+        for _ in range(self._rejections.pop(law, self._few()) if law.rejected else 0):
+            steps += scope_script(law.scope, self._randomness.choice(law.rejected), self.through)
+        leaf = self._leaves.get(law)
+        if leaf is None or leaf.line != law.values[rank]:
+            leaf = self._randomness.choice(law.leaves(rank))
+        return [*steps, *scope_script(law.scope, leaf, self.through)]
+
+    def _few(self) -> int:
+        count = 0
+        while count < 4 and self._randomness.getrandbits(1):
+            count += 1
+        return count
+
+
+def _leaves(scope: Scope) -> Iterator[Place]:
+    for leaves in scope.leaves.values():
+        yield from leaves
+
+
+def _law_at(place: Place) -> ScopeLaw:
+    assert isinstance(place.event, ScopeLaw)  # noqa: S101 - its line begins a call or a round
+    return place.event
+
+
+def _counts(most: int) -> list[int]:
+    """How many rounds to reject, each as often as it is to be tried."""
+    counts = [count for count in range(1, min(most, _EACH) + 1) for _ in range(_TIMES)]
+    longer = 2 * _EACH
+    while longer < most:
+        counts.append(longer)
+        longer *= 2
+    return [*counts, most] if most > _EACH else counts

@@ -1,0 +1,140 @@
+"""One run of a program that asks for its randomness line by line: what is sent to it, and what it must write back.
+
+A *script* is a run that is known beforehand, as steps: each a line that the program writes, with the reply to it if it
+asks for one. All replies of a script are sent at once, before the program has asked for any, so that following it takes
+no round trips; beyond the script's end the program is answered line by line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import Any, Protocol, TypeAlias
+
+from attacklab.laws.errors import NeverEnds, NotDeterministic
+from attacklab.laws.requests import BEGINNINGS, Draw, Event, Output, parse, shown
+
+Step: TypeAlias = tuple[str, "str | None"]
+"""A line that the program writes, and the reply to it; None if it asks for none."""
+
+
+class Partner(Protocol):
+    """A program under proof."""
+
+    def begin(self, input_: Any, replies: Sequence[str]) -> None:
+        """Ask for one run on this input, and send the replies to its first requests.
+
+        Raises:
+            TargetError: the program cannot be started, or the input cannot be sent.
+        """
+
+    def line(self) -> str:
+        """The next line that the program writes, without the newline.
+
+        Raises:
+            TargetError: it does not write one in time.
+        """
+
+    def send(self, replies: Sequence[str]) -> None:
+        """Send the replies to its next requests."""
+
+    def renew(self) -> None:
+        """End the process; the next run begins in a fresh one."""
+
+
+class Run:
+    """One run.
+
+    Args:
+        partner: the program.
+        input_: what it is run on.
+        script: how the run begins.
+        most: the most lines beyond the script.
+
+    Raises:
+        NotDeterministic: the program departs from the script.
+        TargetError: the program failed.
+    """
+
+    def __init__(self, partner: Partner, input_: Any, script: Sequence[Step], most: int) -> None:
+        self._partner, self._left, self._most = partner, most, most
+        self._begun: list[str] = []
+        partner.begin(input_, [reply for _, reply in script if reply is not None])
+        self._expect(script)
+
+    def next(self) -> tuple[str, Event]:
+        """The next line, and what it means.
+
+        Raises:
+            NeverEnds: there were too many.
+            TargetError: the program failed, or the protocol does not have such a line.
+        """
+        self._left -= 1
+        if self._left < 0:
+            raise NeverEnds(
+                f"the program wrote {self._most} lines in one run without an output; let it end, or allow more draws"
+            )
+        line = self._partner.line()
+        return line, parse(line)
+
+    def reply(self, number: int) -> None:
+        """Answer a request."""
+        self._partner.send([str(number)])
+
+    def follow(self, script: Sequence[Step]) -> None:
+        """Go on by a script, whose first line has been read.
+
+        Raises:
+            NotDeterministic: the program departs from it.
+        """
+        self._partner.send([reply for _, reply in script if reply is not None])
+        self._begun.append(script[0][0])
+        self._expect(script[1:])
+
+    def finish(self, randomness: Random) -> None:
+        """Answer the rest of the run at random, up to its output."""
+        while True:
+            _, event = self.next()
+            if isinstance(event, Output):
+                return
+            if isinstance(event, Draw):
+                self.reply(drawn(event, randomness))
+
+    def _expect(self, script: Sequence[Step]) -> None:
+        for expected, _ in script:
+            line = self._partner.line()
+            if line != expected:
+                parse(line)  # it may not even be a line of the protocol
+                raise departure(self._begun, expected, line)
+            if expected.startswith(BEGINNINGS):
+                self._begun.append(expected)
+            elif expected.startswith("end "):
+                self._begun.pop()
+
+
+def departure(begun: Sequence[str], expected: str, line: str) -> NotDeterministic:
+    """The refusal of a program that did something else than before.
+
+    Args:
+        begun: the first lines of the calls and rounds that are not ended.
+        expected: what it had written at this place.
+        line: what it wrote now.
+    """
+    told = f"wrote {shown(line)} where it had written {shown(expected)}"
+    if begun:
+        return NotDeterministic(
+            f"inside {shown(begun[-1])} the program {told} after the same replies; a call or a round must depend on its "
+            "name and arguments alone, and keep no state: name all that it depends on, and draw from the lab alone"
+        )
+    return NotDeterministic(
+        f"the program {told} after the same replies and the same ends of calls and rounds; let it draw from the lab "
+        "alone, keep no state, and end each call and round with all that is used of it"
+    )
+
+
+def drawn(draw: Draw, randomness: Random) -> int:
+    """A random reply to a request, from its law."""
+    if len(draw.shares) == 1:
+        return draw.replies[randomness.randrange(draw.count)]
+    likelier = draw.shares[0]
+    return draw.replies[0 if randomness.randrange(int(likelier.denominator)) < likelier.numerator else 1]
