@@ -34,6 +34,7 @@ from attacklab.laws import (
     judge,
 )
 from attacklab.laws.enclosures import float_above, float_below
+from attacklab.laws.own import FindsItsLaw
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Kind, Target
 
@@ -66,7 +67,14 @@ def laws_of(
     """
     if target.sampler is None:
         raise UsageError(f"{target.name} takes no random bits, so its law cannot be found; audit it instead")
-    first, second = (_law(partial(target.sampler, input_), limits, progress) for input_ in (pair.first, pair.second))
+    if isinstance(target.sampler, FindsItsLaw):
+        first, second = (
+            target.sampler.law(input_, limits=limits, progress=progress) for input_ in (pair.first, pair.second)
+        )
+    else:
+        first, second = (
+            _law(partial(target.sampler, input_), limits, progress) for input_ in (pair.first, pair.second)
+        )
     return first, second
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,18 +24,23 @@ class Conversation:
     def __init__(self, command: Sequence[str], limits: Limits, kind: str) -> None:
         self._command, self._limits, self._kind = tuple(command), limits, kind
         self._running: ChildProcess | None = None
+        self._lines: deque[bytes] = deque()
 
     def begin(self, input_: Any, replies: Sequence[str]) -> None:
         """Ask for one run; see `attacklab.laws.partner.Partner`."""
         request = proof_request_line(self._kind, input_)
         if self._running is None or self._running.owner != os.getpid():
             self._running = ChildProcess(self._command, self._limits)
+        if self._lines:
+            raise ChildError(ChildFailure.GARBAGE, f"it wrote {self._lines[0]!r} after the output of a run")
         self._running.require_nothing_left("before the request")
-        self._running.tell(request + _lines(replies))
+        self._running.tell(request + _sent(replies))
 
     def line(self) -> str:
         """The next line of the program."""
-        line = self._process.line(self._limits.seconds)
+        if not self._lines:
+            self._lines.extend(self._process.lines(self._limits.seconds))
+        line = self._lines.popleft()
         try:
             return line.decode("ascii")
         except UnicodeDecodeError:
@@ -42,13 +48,14 @@ class Conversation:
 
     def send(self, replies: Sequence[str]) -> None:
         """Answer the program's next requests."""
-        self._process.tell(_lines(replies))
+        self._process.tell(_sent(replies))
 
     def renew(self) -> None:
         """End the process; a later run starts it again."""
         if self._running is not None:
             self._running.close()
             self._running = None
+        self._lines.clear()
 
     @property
     def _process(self) -> ChildProcess:
@@ -56,5 +63,5 @@ class Conversation:
         return self._running
 
 
-def _lines(replies: Sequence[str]) -> bytes:
+def _sent(replies: Sequence[str]) -> bytes:
     return "".join(f"{reply}\n" for reply in replies).encode()

@@ -112,6 +112,17 @@ class ChildProcess:
         """
         return self._line(seconds, time.monotonic() + seconds)
 
+    def lines(self, seconds: float) -> list[bytes]:
+        """All whole lines that the process has written, at least one, without the newlines.
+
+        Raises:
+            ChildError: no whole line came within `seconds`.
+        """
+        first = self._line(seconds, time.monotonic() + seconds)
+        *more, rest = self._answer.split(b"\n")
+        self._answer = rest
+        return [first, *map(bytes, more)]
+
     def ask(self, request: bytes, trials: int) -> NDArray[Any] | list[Any]:
         """Send one request and read the whole of its answer.
 

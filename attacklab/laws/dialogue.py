@@ -15,7 +15,6 @@ import itertools
 import math
 import time
 from collections.abc import Callable
-from random import Random
 from typing import Any
 
 from gmpy2 import mpq
@@ -28,6 +27,7 @@ from attacklab.laws.law import Law
 from attacklab.laws.partner import Partner, Run, Step
 from attacklab.laws.requests import REJECTED, Begin, Draw, End, NotInProtocol, Output, shown
 from attacklab.laws.scopes import Place, Scope, ScopeLaw, script_to
+from attacklab.random_bits import SeededBits
 
 MOST_VALUES = 1 << 16
 """The most values of one draw: each is a run of its own, since nobody sees how the program compares them."""
@@ -35,7 +35,7 @@ MOST_VALUES = 1 << 16
 _CLOSING = 512
 """This many runs are spent on closing a law, even when little enough is open."""
 
-_CLOSING_CALLED = 64
+_CLOSING_CALLED = 32
 """The same, for a call or a round."""
 
 _CALLED = mpq(1, 1 << 16)
@@ -158,7 +158,7 @@ class _Search:
         seed: int,
     ) -> None:
         self._partner, self._input, self._known, self._limits = partner, input_, known, limits
-        self._progress, self._randomness = progress, Random(seed)
+        self._progress, self._bits = progress, SeededBits(seed)
         self._deadline = time.monotonic() + seconds
         self._runs = 0
         self._sought: list[str] = []
@@ -211,10 +211,10 @@ class _Search:
             if isinstance(event, Begin):
                 known = self._known.get(place.line)
                 if known is None:
-                    run.finish(self._randomness)
+                    run.finish(self._bits)
                     return place, place.line, script
                 if not known.count:
-                    run.finish(self._randomness)
+                    run.finish(self._bits)
                     return None
                 place.event = known
                 steps = known.script(0)
@@ -230,7 +230,7 @@ class _Search:
                 if float(place.mass * event.share(0)) < waiting.heaviest * _LIGHTER:
                     waiting.push(place, 0)
                     run.reply(event.replies[0])
-                    run.finish(self._randomness)
+                    run.finish(self._bits)
                     return None
                 run.reply(event.replies[0])
                 script.append((place.line, str(event.replies[0])))
@@ -253,7 +253,7 @@ class _Search:
                 f"after a rejected round the program wrote {shown(line)}; it must begin the same round again, with "
                 f"{shown(scope.line)}"
             )
-        run.finish(self._randomness)
+        run.finish(self._bits)
 
     def _find(self, line: str, prefix: list[Step]) -> None:
         """Find the law of a call or a round."""

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from random import Random
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from attacklab.laws.partner import Partner, Run, Step, departure, drawn
 from attacklab.laws.requests import REJECTED, Begin, Draw, End, NotInProtocol, Output, shown
-from attacklab.laws.scopes import Place, Scope, ScopeLaw, scope_script
+from attacklab.laws.scopes import Place, Scope, ScopeLaw
+from attacklab.random_bits import SeededBits
 
 _PASSES = 2
 
@@ -61,7 +62,7 @@ class Checks:
     ) -> None:
         self._partner, self._found, self._whole = partner, found, whole
         self._most_lines, self._report = most_lines, report
-        self._randomness = Random(seed)
+        self._randomness, self._bits = Random(seed), SeededBits(seed)
         self._owners = {law.scope: law for law in found}
         self._contexts: dict[ScopeLaw, dict[int, list[tuple[Scope, Place]]]] = {}
         for scope in (whole[0], *self._owners):
@@ -79,7 +80,7 @@ class Checks:
             NotDeterministic: the program did something else than before.
             TargetError: it failed.
         """
-        jobs = [(self._whole[0], leaf, {}) for leaf in _leaves(self._whole[0])]
+        jobs: list[_Job] = [(self._whole[0], leaf, {}) for leaf in _leaves(self._whole[0])]
         jobs += [self._job(law, leaf) for law in self._found for leaf in _leaves(law.scope)]
         others: list[_Job] = [(scope, leaf, {}) for scope in self._whole[1:] for leaf in _leaves(scope)]
         for _ in range(_PASSES):
@@ -120,12 +121,12 @@ class Checks:
 
     def _replay(self, job: _Job, ways: _Ways) -> None:
         scope, leaf, _ = job
-        script = [*scope.prefix, *scope_script(scope, leaf, ways.through)]
+        script = [*scope.prefix, *scope.script(leaf, ways.through)]
         if leaf.line == REJECTED:
             script.append((scope.line, None))
         run = Run(self._partner, scope.input, script, self._most_lines)
         if scope.line:
-            run.finish(self._randomness)
+            run.finish(self._bits)
 
     def _plain(self, whole: Scope) -> None:
         """Run once with random replies, and follow the run in the trees as far as they are known."""
@@ -141,7 +142,7 @@ class Checks:
             if isinstance(event, Output):
                 return
             if isinstance(event, Draw):
-                reply = drawn(event, self._randomness)
+                reply = drawn(event, self._bits)
                 run.reply(reply)
                 place = None if place is None else place.children.get(event.replies.index(reply))
             elif isinstance(event, Begin):
@@ -173,14 +174,15 @@ class _Ways:
 
     Args:
         randomness: what chooses.
-        leaves: the leaves to end by; that of a rejected round is gone through once, before an accepted one.
+        leaves: the leaves to end by where a law is met first; that of a rejected round precedes an accepted one.
         rejections: how many rounds to reject where a loop is met first.
     """
 
     def __init__(
         self, randomness: Random, leaves: dict[ScopeLaw, Place], rejections: dict[ScopeLaw, int] | None = None
     ) -> None:
-        self._randomness, self._leaves = randomness, leaves
+        self._randomness = randomness
+        self._leaves = {law: leaf for law, leaf in leaves.items() if leaf.line != REJECTED}
         self._rejected = {law: leaf for law, leaf in leaves.items() if leaf.line == REJECTED}
         self._rejections = rejections or {}
 
@@ -188,13 +190,21 @@ class _Ways:
         """The steps through a call or a loop to its value of the given rank."""
         steps: list[Step] = []
         if (once := self._rejected.pop(law, None)) is not None:
-            steps += scope_script(law.scope, once, self.through)
+            steps += law.scope.script(once, self.through)
         for _ in range(self._rejections.pop(law, self._few()) if law.rejected else 0):
-            steps += scope_script(law.scope, self._randomness.choice(law.rejected), self.through)
+            steps += law.scope.script(self._one_of(law.rejected), self.through)
         leaf = self._leaves.get(law)
-        if leaf is None or leaf.line != law.values[rank]:
-            leaf = self._randomness.choice(law.leaves(rank))
-        return [*steps, *scope_script(law.scope, leaf, self.through)]
+        if leaf is not None and leaf.line == law.values[rank]:
+            del self._leaves[law]
+        else:
+            leaf = self._one_of(law.leaves(rank))
+        return [*steps, *law.scope.script(leaf, self.through)]
+
+    def _one_of(self, leaves: Sequence[Place]) -> Place:
+        """Any of some leaves, but mostly one of the first, which are the likeliest and the shortest."""
+        if len(leaves) > 1 and self._randomness.getrandbits(2):
+            return leaves[min(self._few(), len(leaves) - 1)]
+        return self._randomness.choice(leaves)
 
     def _few(self) -> int:
         count = 0

@@ -7,12 +7,13 @@ no round trips; beyond the script's end the program is answered line by line.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
-from random import Random
 from typing import Any, Protocol, TypeAlias
 
 from attacklab.laws.errors import NeverEnds, NotDeterministic
 from attacklab.laws.requests import BEGINNINGS, Draw, Event, Output, parse, shown
+from attacklab.random_bits import REJECTED, RandomBits
 
 Step: TypeAlias = tuple[str, "str | None"]
 """A line that the program writes, and the reply to it; None if it asks for none."""
@@ -91,14 +92,14 @@ class Run:
         self._begun.append(script[0][0])
         self._expect(script[1:])
 
-    def finish(self, randomness: Random) -> None:
-        """Answer the rest of the run at random, up to its output."""
+    def finish(self, bits: RandomBits) -> Any:
+        """Answer the rest of the run from `bits`, up to its output, and return that."""
         while True:
             _, event = self.next()
             if isinstance(event, Output):
-                return
+                return event.outcome
             if isinstance(event, Draw):
-                self.reply(drawn(event, randomness))
+                self.reply(drawn(event, bits))
 
     def _expect(self, script: Sequence[Step]) -> None:
         for expected, _ in script:
@@ -123,8 +124,8 @@ def departure(begun: Sequence[str], expected: str, line: str) -> NotDeterministi
     told = f"wrote {shown(line)} where it had written {shown(expected)}"
     if begun:
         return NotDeterministic(
-            f"inside {shown(begun[-1])} the program {told} after the same replies; a call or a round must depend on its "
-            "name and arguments alone, and keep no state: name all that it depends on, and draw from the lab alone"
+            f"inside {shown(begun[-1])} the program {told} after the same replies; a call or a round must depend on "
+            "its name and arguments alone and keep no state: name all that it depends on, and draw from the lab alone"
         )
     return NotDeterministic(
         f"the program {told} after the same replies and the same ends of calls and rounds; let it draw from the lab "
@@ -132,9 +133,27 @@ def departure(begun: Sequence[str], expected: str, line: str) -> NotDeterministi
     )
 
 
-def drawn(draw: Draw, randomness: Random) -> int:
+def drawn(draw: Draw, bits: RandomBits) -> int:
     """A random reply to a request, from its law."""
     if len(draw.shares) == 1:
-        return draw.replies[randomness.randrange(draw.count)]
+        return draw.replies[_below(draw.count, bits)]
     likelier = draw.shares[0]
-    return draw.replies[0 if randomness.randrange(int(likelier.denominator)) < likelier.numerator else 1]
+    return draw.replies[0 if _below(int(likelier.denominator), bits) < likelier.numerator else 1]
+
+
+def outcome(partner: Partner, input_: Any, bits: RandomBits) -> Any:
+    """One output of a program, its requests answered from `bits`.
+
+    Raises:
+        TargetError: the program failed, or wrote something that the protocol does not have.
+    """
+    return Run(partner, input_, (), sys.maxsize).finish(bits)
+
+
+def _below(size: int, bits: RandomBits) -> int:
+    return bits.repeat(_at_most, (size - 1).bit_length(), size - 1)
+
+
+def _at_most(width: int, most: int, bits: RandomBits) -> int | None:
+    word = bits.take(width)
+    return word if word <= most else REJECTED

@@ -11,7 +11,7 @@ run (`ScopeLaw.rejections`); the rest, R^(k+1), which is tiny, stays open.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from gmpy2 import mpq
 
@@ -21,6 +21,9 @@ from attacklab.laws.requests import REJECTED, Draw, End, Event, Output
 
 MOST_REJECTIONS = 4096
 """The most rejected rounds in a row that are run and counted."""
+
+Through: TypeAlias = Callable[["ScopeLaw", int], list[Step]]
+"""Gives the steps through a call or a loop to its value of the given rank."""
 
 _GRAIN = 1 << 256
 """Masses of a law that is not closed are rounded down to multiples of 1 over this."""
@@ -42,7 +45,7 @@ class Place:
 
     def __init__(self, parent: Place | None, rank: int) -> None:
         self.parent, self.rank = parent, rank
-        self.mass = mpq(1) if parent is None else parent.mass * parent.share(rank)
+        self.mass: Any = mpq(1) if parent is None else parent.mass * parent.share(rank)
         self.line = ""
         self.event: Draw | End | Output | ScopeLaw | None = None
         self.children: dict[int, Place] = {}
@@ -87,12 +90,28 @@ class Scope:
         self.start = Place(None, 0)
         self.leaves: dict[str, list[Place]] = {}
         self.left = mpq(1)
+        self._scripts: dict[Place, list[Step]] = {}
 
     def ends_with(self, event: Event) -> bool:
         """Whether an event may end this scope."""
         if isinstance(event, End):
             return bool(self.line) and event.is_round == self.is_round
         return isinstance(event, Output) and not self.line
+
+    def script(self, leaf: Place, through: Through) -> list[Step]:
+        """The steps from its first line to its last.
+
+        Args:
+            leaf: where it ends.
+            through: the steps through a call or a loop to its value of the given rank.
+        """
+        if leaf in self._scripts:
+            return self._scripts[leaf]
+        first: list[Step] = [(self.line, None)] if self.line else []
+        script = [*first, *script_to(leaf, through), (leaf.line, None)]
+        if not any(isinstance(place.event, ScopeLaw) for place, _ in leaf.before()):
+            self._scripts[leaf] = script
+        return script
 
     @property
     def is_round(self) -> bool:
@@ -141,7 +160,7 @@ class ScopeLaw:
     def script(self, rank: int) -> list[Step]:
         """The first known way to the value of this rank, without a rejected round."""
         if rank not in self._scripts:
-            self._scripts[rank] = scope_script(self.scope, self.leaves(rank)[0], ScopeLaw.script)
+            self._scripts[rank] = self.scope.script(self.leaves(rank)[0], ScopeLaw.script)
         return self._scripts[rank]
 
 
@@ -150,7 +169,7 @@ def rounded_down(mass: Any) -> Any:
     return mpq(int(mass * _GRAIN), _GRAIN)
 
 
-def script_to(place: Place, through: Callable[[ScopeLaw, int], list[Step]]) -> list[Step]:
+def script_to(place: Place, through: Through) -> list[Step]:
     """The steps from a scope's begin to a place in it.
 
     Args:
@@ -166,12 +185,6 @@ def script_to(place: Place, through: Callable[[ScopeLaw, int], list[Step]]) -> l
     return steps
 
 
-def scope_script(scope: Scope, leaf: Place, through: Callable[[ScopeLaw, int], list[Step]]) -> list[Step]:
-    """The steps of a scope from its first line to its last."""
-    first: list[Step] = [(scope.line, None)] if scope.line else []
-    return [*first, *script_to(leaf, through), (leaf.line, None)]
-
-
 def _series(rejected: Any, unresolved: Any) -> tuple[int, Any]:
     """How many rejections to count, and the sum of their masses' series."""
     ratio = rounded_down(rejected)
@@ -185,5 +198,3 @@ def _series(rejected: Any, unresolved: Any) -> tuple[int, Any]:
         term = rounded_down(term * ratio)
         series += term
     return count, series
-
-
