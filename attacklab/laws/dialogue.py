@@ -14,7 +14,7 @@ import heapq
 import itertools
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from gmpy2 import mpq
@@ -23,7 +23,7 @@ from attacklab.errors import UsageError
 from attacklab.laws.dialogue_checks import Checks
 from attacklab.laws.enumeration import Limits, Progress
 from attacklab.laws.errors import LawError, NeverEnds
-from attacklab.laws.law import Law
+from attacklab.laws.law import Law, total
 from attacklab.laws.partner import Partner, Run, Step
 from attacklab.laws.requests import REJECTED, Begin, Draw, End, NotInProtocol, Output, shown
 from attacklab.laws.scopes import Place, Scope, ScopeLaw, script_to
@@ -134,14 +134,16 @@ class Dialogue:
                 del self._known[line]
             raise
         self._whole.append(whole)
-        masses: dict[Any, Any] = {}
-        grain = search.target / _ROUNDING
-        for leaves in whole.leaves.values():
-            for leaf in leaves:
-                assert isinstance(leaf.event, Output)  # noqa: S101 - a whole run ends so
-                mass = leaf.mass if not (whole.left and grain) else leaf.mass // grain * grain
-                masses[leaf.event.outcome] = masses.get(leaf.event.outcome, 0) + mass
-        return Law(masses)
+        grain = search.target / _ROUNDING if whole.left else 0
+        return Law(_with_masses(whole, grain))
+
+
+def _with_masses(whole: Scope, grain: Any) -> Iterator[tuple[Any, Any]]:
+    """The outcomes, with their masses in multiples of `grain` (0: exact)."""
+    for leaves in whole.leaves.values():
+        mass = total(leaf.mass for leaf in leaves)
+        assert isinstance(leaves[0].event, Output)  # noqa: S101 - a whole run ends so
+        yield leaves[0].event.outcome, mass // grain * grain if grain else mass
 
 
 class _Search:

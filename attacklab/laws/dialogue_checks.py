@@ -33,7 +33,10 @@ _TIMES = 4
 """How often each of these numbers is tried."""
 
 _PLAIN = 1000
-"""How many plain runs there are."""
+"""How many plain runs there are at most."""
+
+_PLAIN_LINES = 200_000
+"""They end when they have come to so many lines."""
 
 _Job: TypeAlias = "tuple[Scope, Place, dict[ScopeLaw, Place]]"
 """A scope and a leaf of it; and the leaves by which calls and rounds on the way are to end."""
@@ -98,9 +101,10 @@ class Checks:
                 self._report(0, 0.0)
                 self._replay(job, _Ways(self._randomness, job[2], {law: rejections}))
         self._partner.renew()
-        for _ in range(_PLAIN):
+        runs = lines = 0
+        while runs < _PLAIN and lines < _PLAIN_LINES:
             self._report(0, 0.0)
-            self._plain(self._randomness.choice(self._whole))
+            runs, lines = runs + 1, lines + self._plain(self._randomness.choice(self._whole))
         self._partner.renew()
 
     def _job(self, law: ScopeLaw, leaf: Place) -> _Job:
@@ -128,8 +132,8 @@ class Checks:
         if scope.line:
             run.finish(self._bits)
 
-    def _plain(self, whole: Scope) -> None:
-        """Run once with random replies, and follow the run in the trees as far as they are known."""
+    def _plain(self, whole: Scope) -> int:
+        """Run once with random replies, follow the run in the trees as far as they are known, and count its lines."""
         run = Run(self._partner, whole.input, (), self._most_lines)
         begun: list[tuple[str, Place | None]] = []
         place: Place | None = whole.start
@@ -140,7 +144,7 @@ class Checks:
             if place is not None and place.line != line:
                 raise departure([first for first, _ in begun], place.line, line)
             if isinstance(event, Output):
-                return
+                return run.lines
             if isinstance(event, Draw):
                 reply = drawn(event, self._bits)
                 run.reply(reply)

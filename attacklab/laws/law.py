@@ -38,9 +38,9 @@ class Law:
         UnhashableOutcome: an outcome cannot be hashed.
     """
 
-    def __init__(self, masses: Mapping[Any, Any]) -> None:
+    def __init__(self, masses: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> None:
         held: dict[Hashable, Any] = {}
-        for outcome, mass in masses.items():
+        for outcome, mass in masses.items() if isinstance(masses, Mapping) else masses:
             try:
                 exact = mpq(mass)
             except (TypeError, ValueError, OverflowError) as error:

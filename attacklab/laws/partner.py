@@ -52,13 +52,17 @@ class Run:
         script: how the run begins.
         most: the most lines beyond the script.
 
+    Attributes:
+        lines: how many lines there were beyond the script.
+
     Raises:
         NotDeterministic: the program departs from the script.
         TargetError: the program failed.
     """
 
     def __init__(self, partner: Partner, input_: Any, script: Sequence[Step], most: int) -> None:
-        self._partner, self._left, self._most = partner, most, most
+        self._partner, self._most = partner, most
+        self.lines = 0
         self._begun: list[str] = []
         partner.begin(input_, [reply for _, reply in script if reply is not None])
         self._expect(script)
@@ -70,8 +74,8 @@ class Run:
             NeverEnds: there were too many.
             TargetError: the program failed, or the protocol does not have such a line.
         """
-        self._left -= 1
-        if self._left < 0:
+        self.lines += 1
+        if self.lines > self._most:
             raise NeverEnds(
                 f"the program wrote {self._most} lines in one run without an output; let it end, or allow more draws"
             )
