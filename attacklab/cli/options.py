@@ -21,7 +21,11 @@ AuditTarget: TypeAlias = Annotated[
     Argument(help="path/file.py:name, package.module:name or library:mechanism; leave it out with --exec"),
 ]
 ProveTarget: TypeAlias = Annotated[
-    str, Argument(help="path/file.py:name or package.module:name of a target that has a sampler")
+    str | None,
+    Argument(
+        metavar="TARGET",
+        help="path/file.py:name or package.module:name of a target that has a sampler; none with --exec",
+    ),
 ]
 Attacks: TypeAlias = Annotated[list[str] | None, Option(help="Run only this attack; repeatable [default: all]")]
 
@@ -42,6 +46,9 @@ FormulaSeconds: TypeAlias = Annotated[
 # How the target is loaded
 Exec: TypeAlias = Annotated[
     str | None, Option("--exec", metavar="COMMAND", help="Audit this program, which answers requests on its input")
+]
+ProveExec: TypeAlias = Annotated[
+    str | None, Option("--exec", metavar="COMMAND", help="Prove this program, which asks on its output for random bits")
 ]
 Isolate: TypeAlias = Annotated[
     bool, Option("--isolate", help="Run TARGET in a process of its own; a library's target always runs so")

@@ -9,22 +9,24 @@ from rich.console import Console
 
 from attacklab.cli import options
 from attacklab.cli.output import Files, status_of
-from attacklab.cli.target_options import ClaimOptions, spec_of
+from attacklab.cli.target_options import TargetOptions, spec_of
 from attacklab.errors import TargetError, UsageError
 from attacklab.findings import Finding, Verdict, described_pair
 from attacklab.laws import Limits, Progress
-from attacklab.loading import load_target
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.proof import LIMITS, METHOD, default_pair, prove
 from attacklab.targets import Kind, Target
 
 
 def command(
-    target: options.ProveTarget,
+    target: options.ProveTarget = None,
+    program: options.ProveExec = None,
+    kind: options.Kind = None,
     epsilon: options.Epsilon = None,
     rho: options.Rho = None,
     mu: options.Mu = None,
     rdp: options.Rdp = None,
+    sensitivity: options.Sensitivity = None,
     first: options.First = None,
     second: options.Second = None,
     runs: options.Runs = LIMITS.runs,
@@ -33,12 +35,28 @@ def command(
     """Decide a claim on one pair by exact output laws."""
     files = Files(json)
     files.require_writable()
-    claim = ClaimOptions(epsilon=epsilon, rho=rho, mu=mu, rdp=tuple(rdp or ()))
-    loaded = load_target(target, **claim.parameters())
+    asked = TargetOptions(
+        target=target,
+        program=program,
+        isolate=False,
+        in_env=None,
+        seconds=None,
+        memory=None,
+        kind=kind,
+        epsilon=epsilon,
+        rho=rho,
+        mu=mu,
+        rdp=tuple(rdp or ()),
+        sensitivity=sensitivity,
+        lower=None,
+        upper=None,
+        relation=None,
+    )
+    loaded = asked.load()
     if (first is None) != (second is None):
         raise UsageError("--first and --second go together; give both or neither")
     pair = default_pair(loaded) if first is None else _pair(loaded, _numbers(first), _numbers(str(second)))
-    spec = spec_of(target, {**claim.said(), "--first": first, "--second": second})
+    spec = " ".join(filter(None, (asked.spec(), spec_of(None, {"--first": first, "--second": second}))))
     finding = _finding(loaded, pair, replace(LIMITS, runs=runs), spec)
     files.write([finding])
     raise typer.Exit(status_of([finding]))

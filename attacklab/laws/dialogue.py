@@ -24,7 +24,7 @@ from attacklab.laws.dialogue_checks import Checks
 from attacklab.laws.enumeration import Limits, Progress
 from attacklab.laws.errors import LawError, NeverEnds
 from attacklab.laws.law import Law, total
-from attacklab.laws.partner import Partner, Run, Step
+from attacklab.laws.partner import Partner, Run, Step, not_begun_again
 from attacklab.laws.requests import REJECTED, Begin, Draw, End, NotInProtocol, Output, shown
 from attacklab.laws.scopes import Place, Scope, ScopeLaw, script_to
 from attacklab.random_bits import SeededBits
@@ -251,10 +251,7 @@ class _Search:
         if isinstance(event, Output):
             return
         if place.line == REJECTED and (line := run.next()[0]) != scope.line:
-            raise NotInProtocol(
-                f"after a rejected round the program wrote {shown(line)}; it must begin the same round again, with "
-                f"{shown(scope.line)}"
-            )
+            raise not_begun_again(scope.line, line)
         run.finish(self._bits)
 
     def _find(self, line: str, prefix: list[Step]) -> None:

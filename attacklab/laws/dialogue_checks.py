@@ -4,7 +4,8 @@
    inputs asked about before. Calls and rounds on the way end in the same values by other replies, where there are any,
    and behind other rejected rounds; what the program writes must not change.
 2. A round is run behind 1, 2, …, 16, 32, … rejected ones, up to the number that its law counts, before it is accepted.
-3. Plain runs with random replies: wherever they come through known places, they must do what is known.
+3. Plain runs with random replies: wherever they come through known places, they must do what is known. After them the
+   same process stands some thousands of known runs.
 """
 
 from __future__ import annotations
@@ -13,15 +14,18 @@ from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import TypeAlias
 
-from attacklab.laws.partner import Partner, Run, Step, departure, drawn
+from attacklab.laws.partner import Partner, Run, Step, departure, drawn, not_begun_again
 from attacklab.laws.requests import REJECTED, Begin, Draw, End, NotInProtocol, Output, shown
 from attacklab.laws.scopes import Place, Scope, ScopeLaw
 from attacklab.random_bits import SeededBits
 
 _PASSES = 2
 
-_FRESH = 8
+_FRESH = 4
 """So many runs of a pass are each the first of a process."""
+
+_OTHERS = 256
+"""So many runs of a pass, at most, are on inputs asked about before."""
 
 _CONTEXTS = 4
 """How many leaves are kept that come through a value of a call or a loop."""
@@ -32,11 +36,17 @@ _EACH = 16
 _TIMES = 4
 """How often each of these numbers is tried."""
 
-_PLAIN = 1000
+_PLAIN = 500
 """How many plain runs there are at most."""
 
-_PLAIN_LINES = 200_000
+_PLAIN_LINES = 100_000
 """They end when they have come to so many lines."""
+
+_ENDURED = 4096
+"""One process stands at least so many runs, to show what it counts or stores."""
+
+_ENDURED_LINES = 200_000
+"""It stands fewer if they come to so many lines."""
 
 _Job: TypeAlias = "tuple[Scope, Place, dict[ScopeLaw, Place]]"
 """A scope and a leaf of it; and the leaves by which calls and rounds on the way are to end."""
@@ -87,7 +97,7 @@ class Checks:
         jobs += [self._job(law, leaf) for law in self._found for leaf in _leaves(law.scope)]
         others: list[_Job] = [(scope, leaf, {}) for scope in self._whole[1:] for leaf in _leaves(scope)]
         for _ in range(_PASSES):
-            order = jobs + self._randomness.sample(others, min(len(jobs), len(others)))
+            order = jobs + self._randomness.sample(others, min(_OTHERS, len(others)))
             self._randomness.shuffle(order)
             for number, job in enumerate(order):
                 if number <= _FRESH:
@@ -95,16 +105,21 @@ class Checks:
                 self._report(len(order) - number, 0.0)
                 self._replay(job, _Ways(self._randomness, job[2]))
         for law in self._found:
-            for rejections in _counts(law.rejections):
+            for rejections in _counts(law.rejections) if law.count else ():
                 leaf = self._randomness.choice(law.leaves(self._randomness.randrange(law.count)))
                 job = self._job(law, leaf)
                 self._report(0, 0.0)
                 self._replay(job, _Ways(self._randomness, job[2], {law: rejections}))
-        self._partner.renew()
         runs = lines = 0
         while runs < _PLAIN and lines < _PLAIN_LINES:
             self._report(0, 0.0)
             runs, lines = runs + 1, lines + self._plain(self._randomness.choice(self._whole))
+        lines = 0
+        known: list[_Job] = [(scope, leaf, {}) for scope in self._whole for leaf in _leaves(scope)]
+        while runs < _ENDURED and lines < _ENDURED_LINES:
+            self._report(0, 0.0)
+            runs += 1
+            lines += self._replay(self._randomness.choice(known), _Ways(self._randomness, {}))
         self._partner.renew()
 
     def _job(self, law: ScopeLaw, leaf: Place) -> _Job:
@@ -123,7 +138,8 @@ class Checks:
             here = self._owners[scope]
         return law.scope, leaf, {}
 
-    def _replay(self, job: _Job, ways: _Ways) -> None:
+    def _replay(self, job: _Job, ways: _Ways) -> int:
+        """Run to a leaf again, and count the lines."""
         scope, leaf, _ = job
         script = [*scope.prefix, *scope.script(leaf, ways.through)]
         if leaf.line == REJECTED:
@@ -131,6 +147,7 @@ class Checks:
         run = Run(self._partner, scope.input, script, self._most_lines)
         if scope.line:
             run.finish(self._bits)
+        return len(script)
 
     def _plain(self, whole: Scope) -> int:
         """Run once with random replies, follow the run in the trees as far as they are known, and count its lines."""
@@ -163,9 +180,7 @@ class Checks:
         if line == REJECTED:
             again, _ = run.next()
             if again != first:
-                raise NotInProtocol(
-                    f"after a rejected round the program wrote {shown(again)}; it must begin the same round again"
-                )
+                raise not_begun_again(first, again)
             return None if outer is None else _law_at(outer).scope.start
         begun.pop()
         if outer is None or line not in _law_at(outer).values:

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from typing import Any, Protocol, TypeAlias
 
 from attacklab.laws.errors import NeverEnds, NotDeterministic
-from attacklab.laws.requests import BEGINNINGS, Draw, Event, Output, parse, shown
+from attacklab.laws.requests import BEGINNINGS, Draw, Event, NotInProtocol, Output, parse, shown
+from attacklab.laws.requests import REJECTED as REJECTED_ROUND
 from attacklab.random_bits import REJECTED, RandomBits
 
 Step: TypeAlias = tuple[str, "str | None"]
@@ -106,11 +107,15 @@ class Run:
                 self.reply(drawn(event, bits))
 
     def _expect(self, script: Sequence[Step]) -> None:
+        before = ""
         for expected, _ in script:
             line = self._partner.line()
             if line != expected:
                 parse(line)  # it may not even be a line of the protocol
+                if before == REJECTED_ROUND:
+                    raise not_begun_again(expected, line)
                 raise departure(self._begun, expected, line)
+            before = line
             if expected.startswith(BEGINNINGS):
                 self._begun.append(expected)
             elif expected.startswith("end "):
@@ -134,6 +139,14 @@ def departure(begun: Sequence[str], expected: str, line: str) -> NotDeterministi
     return NotDeterministic(
         f"the program {told} after the same replies and the same ends of calls and rounds; let it draw from the lab "
         "alone, keep no state, and end each call and round with all that is used of it"
+    )
+
+
+def not_begun_again(expected: str, line: str) -> NotInProtocol:
+    """The refusal of a program that went on after a rejected round."""
+    return NotInProtocol(
+        f"after a rejected round the program wrote {shown(line)}; it must begin the same round again, with "
+        f"{shown(expected)}, however many were rejected"
     )
 
 

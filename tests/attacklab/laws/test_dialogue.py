@@ -180,7 +180,7 @@ def test_the_law_of_a_call_is_found_once_for_all_inputs() -> None:
 def test_what_was_found_is_run_again_in_other_processes() -> None:
     partner = stateless(three)
     Dialogue(partner).law(0)
-    assert partner.processes >= 2 * 8
+    assert partner.processes >= 2 * 4
 
 
 def test_progress_is_reported_from_the_first_run() -> None:
@@ -198,6 +198,25 @@ def test_a_search_that_runs_out_of_runs_or_time_leaves_mass_open() -> None:
     assert float(hurried.unresolved) == pytest.approx(0.999)
     with pytest.raises(UsageError, match="seconds must be greater than 0"):
         Dialogue(stateless(program), seconds=0)
+
+
+def test_a_loop_of_which_no_accepted_round_was_found_in_time_stays_open() -> None:
+    def program(_: int) -> Lines:
+        if not (yield "coin 1 4"):
+            yield "output 0"
+            return
+        while True:
+            yield "begin round one"
+            if (yield "take 1"):
+                break
+            yield "end round rejected"
+        yield "end round accepted"
+        yield "output 1"
+
+    law = law_of(program, runs=3)
+    assert law.mass(1) == 0
+    assert float(law.unresolved) == pytest.approx(1 / 4)
+    assert law_of(program).mass(1) > 0
 
 
 def test_a_single_run_draws_from_given_bits() -> None:
