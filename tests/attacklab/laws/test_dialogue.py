@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import os
+import re
 import time
 from collections.abc import Callable, Generator
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -457,6 +460,28 @@ def test_after_a_refusal_a_dialogue_knows_nothing_of_what_it_refused() -> None:
     for _ in range(2):
         with pytest.raises(NotDeterministic, match="begin call bernoulli"):
             dialogue.law(0)
+
+
+def test_the_dialogue_that_the_document_shows_is_one_that_a_program_can_have() -> None:
+    def below_three(input_: int) -> Lines:
+        while True:
+            yield "begin round below_three"
+            drawn = yield "take 2"
+            if drawn < 3:
+                break
+            yield "end round rejected"
+        yield f"end round accepted {drawn}"
+        yield f"output {input_ + drawn}"
+
+    text = (Path(__file__).parents[3] / "docs" / "protocol.md").read_text("utf-8")
+    request, *shown = re.findall(
+        r"^    ([<>] .*?)(?:   .*)?$", text[text.index("One run, of a program") :], re.MULTILINE
+    )
+    partner = stateless(below_three)
+    partner.begin(json.loads(request.removeprefix("< "))["input"], [line[2:] for line in shown if line[0] == "<"])
+    lines = [line[2:] for line in shown if line[0] == ">"]
+    assert lines[-1] == "output 6"
+    assert [partner.line() for _ in lines] == lines
 
 
 # What the protocol does not have.
