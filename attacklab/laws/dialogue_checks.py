@@ -3,7 +3,7 @@
 1. Every leaf of every tree is run again, twice, in two random orders, each time in fresh processes, among runs on the
    inputs asked about before. Calls and rounds on the way end in the same values by other replies, where there are any,
    and behind other rejected rounds; what the program writes must not change.
-2. A round is run behind 1, 2, …, 16, 32, … rejected ones, up to the number that its law counts, before it is accepted.
+2. Loops are run with every number of rejected rounds that their law counts; in doubling steps once that takes long.
 3. Plain runs with random replies: wherever they come through known places, they must do what is known. After them the
    same process stands some thousands of known runs.
 """
@@ -30,22 +30,23 @@ _OTHERS = 256
 _CONTEXTS = 4
 """How many leaves are kept that come through a value of a call or a loop."""
 
-_EACH = 16
-"""Up to so many rejected rounds, every number of them is tried."""
-
+_FEW = 16
 _TIMES = 4
-"""How often each of these numbers is tried."""
+"""Each number of rejected rounds is tried once, and so often if there are few."""
+
+_REJECTED_LINES = 200_000
+"""Once the runs with many rejected rounds have come to so many lines, the number doubles from run to run."""
 
 _PLAIN = 500
 """How many plain runs there are at most."""
 
-_PLAIN_LINES = 100_000
+_PLAIN_LINES = 50_000
 """They end when they have come to so many lines."""
 
 _ENDURED = 4096
 """One process stands at least so many runs, to show what it counts or stores."""
 
-_ENDURED_LINES = 200_000
+_ENDURED_LINES = 100_000
 """It stands fewer if they come to so many lines."""
 
 _Job: TypeAlias = "tuple[Scope, Place, dict[ScopeLaw, Place]]"
@@ -105,11 +106,7 @@ class Checks:
                 self._report(len(order) - number, 0.0)
                 self._replay(job, _Ways(self._randomness, job[2]))
         for law in self._found:
-            for rejections in _counts(law.rejections) if law.count else ():
-                leaf = self._randomness.choice(law.leaves(self._randomness.randrange(law.count)))
-                job = self._job(law, leaf)
-                self._report(0, 0.0)
-                self._replay(job, _Ways(self._randomness, job[2], {law: rejections}))
+            self._reject(law)
         runs = lines = 0
         while runs < _PLAIN and lines < _PLAIN_LINES:
             self._report(0, 0.0)
@@ -137,6 +134,20 @@ class Checks:
                 return scope, end, ways
             here = self._owners[scope]
         return law.scope, leaf, {}
+
+    def _reject(self, law: ScopeLaw) -> None:
+        """Run loops with more and more rejected rounds, up to what the law counts."""
+        rejections, lines = min(1, law.rejections if law.count else 0), 0
+        while rejections:
+            for _ in range(_TIMES if rejections <= _FEW else 1):
+                leaf = self._randomness.choice(law.leaves(self._randomness.randrange(law.count)))
+                job = self._job(law, leaf)
+                self._report(0, 0.0)
+                lines += self._replay(job, _Ways(self._randomness, job[2], {law: rejections}))
+            if rejections == law.rejections:
+                return
+            further = rejections + 1 if lines < _REJECTED_LINES else 2 * rejections
+            rejections = min(further, law.rejections)
 
     def _replay(self, job: _Job, ways: _Ways) -> int:
         """Run to a leaf again, and count the lines."""
@@ -240,13 +251,3 @@ def _leaves(scope: Scope) -> Iterator[Place]:
 def _law_at(place: Place) -> ScopeLaw:
     assert isinstance(place.event, ScopeLaw)  # noqa: S101 - its line begins a call or a round
     return place.event
-
-
-def _counts(most: int) -> list[int]:
-    """How many rounds to reject, each as often as it is to be tried."""
-    counts = [count for count in range(1, min(most, _EACH) + 1) for _ in range(_TIMES)]
-    longer = 2 * _EACH
-    while longer < most:
-        counts.append(longer)
-        longer *= 2
-    return [*counts, most] if most > _EACH else counts

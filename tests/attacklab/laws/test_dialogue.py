@@ -160,24 +160,29 @@ def test_a_loop_that_rejects_nearly_always_stays_open_beyond_the_rejections_that
 
 
 def test_calls_and_rounds_nest() -> None:
-    dialogue = Dialogue(stateless(discrete_laplace))
-    for input_ in (0, 4):
-        law = dialogue.law(input_, limits=Limits(unresolved=Fraction(1, 1 << 40)))
-        assert law.unresolved <= mpq(1, 1 << 40)
-        ratio = math.exp(-1 / SCALE)
-        for noise in range(-9, 10):
-            expected = (1 - ratio) / (1 + ratio) * ratio ** abs(noise)
-            assert float(law.mass(input_ + noise)) == pytest.approx(expected, rel=1e-9)
+    law = law_of(discrete_laplace, 4, unresolved=Fraction(1, 1 << 40))
+    assert law.unresolved <= mpq(1, 1 << 40)
+    ratio = math.exp(-1 / SCALE)
+    for noise in range(-9, 10):
+        expected = (1 - ratio) / (1 + ratio) * ratio ** abs(noise)
+        assert float(law.mass(4 + noise)) == pytest.approx(expected, rel=1e-9)
 
 
 def test_the_law_of_a_call_is_found_once_for_all_inputs() -> None:
-    partner = stateless(discrete_laplace)
-    dialogue = Dialogue(partner)
-    limits = Limits(unresolved=Fraction(1, 1 << 10))
-    dialogue.law(0, limits=limits)
+    def program(input_: int) -> Lines:
+        total = input_
+        for denominator in (2, 3, 2, 3):
+            yield f"begin call coin {denominator}"
+            shown = yield f"coin 1 {denominator}"
+            yield f"end call {shown}"
+            total += shown
+        yield f"output {total}"
+
+    dialogue = Dialogue(stateless(program))
+    assert dialogue.law(0).mass(4) == mpq(1, 36)
     laws: list[int] = []
-    dialogue.law(1, limits=limits, progress=lambda at: laws.append(at.laws))
-    assert set(laws) == {1 + SCALE + 1}
+    assert dialogue.law(7, progress=lambda at: laws.append(at.laws)).mass(11) == mpq(1, 36)
+    assert set(laws) == {2}
 
 
 def test_what_was_found_is_run_again_in_other_processes() -> None:
@@ -273,6 +278,19 @@ def gives_up(after: int) -> Callable[[int], Lines]:
     return program
 
 
+def changes_after_23_rejections(_: int) -> Lines:
+    tries = 0
+    while True:
+        yield "begin round half"
+        drawn = yield "take 3"
+        if drawn < 4:
+            break
+        tries += 1
+        yield "end round rejected"
+    yield f"end round accepted {drawn + (tries == 23)}"
+    yield f"output {drawn + (tries == 23)}"
+
+
 def accepts_anything_at_last(_: int) -> Lines:
     for tries in range(41):
         yield "begin round half"
@@ -340,6 +358,7 @@ def clamps_a_rare_value_the_second_time(_: int) -> Lines:
         pytest.param(gives_up(3), id="gives_up_after_3"),
         pytest.param(gives_up(20), id="gives_up_after_20"),
         pytest.param(gives_up(70), id="gives_up_after_70"),
+        changes_after_23_rejections,
         accepts_anything_at_last,
         names_too_few_arguments,
         answers_differ_within_equal_names,
