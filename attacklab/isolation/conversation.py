@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,7 +23,7 @@ class Conversation:
     def __init__(self, command: Sequence[str], limits: Limits, kind: str) -> None:
         self._command, self._limits, self._kind = tuple(command), limits, kind
         self._running: ChildProcess | None = None
-        self._lines: deque[bytes] = deque()
+        self._lines: list[str] = []
 
     def begin(self, input_: Any, replies: Sequence[str]) -> None:
         """Ask for one run; see `attacklab.laws.partner.Partner`."""
@@ -36,15 +35,17 @@ class Conversation:
         self._running.require_nothing_left("before the request")
         self._running.tell(request + _sent(replies))
 
-    def line(self) -> str:
-        """The next line of the program."""
+    def lines(self, most: int) -> list[str]:
+        """The next lines of the program."""
         if not self._lines:
-            self._lines.extend(self._process.lines(self._limits.seconds))
-        line = self._lines.popleft()
-        try:
-            return line.decode("ascii")
-        except UnicodeDecodeError:
-            raise ChildError(ChildFailure.GARBAGE, f"not a line of ASCII: {line[:60]!r}") from None
+            text = self._process.lines(self._limits.seconds)
+            try:
+                self._lines = text.decode("ascii").split("\n")[:-1]
+            except UnicodeDecodeError as error:
+                shown = text[error.start : error.start + 40]
+                raise ChildError(ChildFailure.GARBAGE, f"its lines are not ASCII: {shown!r}") from None
+        lines, self._lines = self._lines[:most], self._lines[most:]
+        return lines
 
     def send(self, replies: Sequence[str]) -> None:
         """Answer the program's next requests."""
@@ -55,7 +56,7 @@ class Conversation:
         if self._running is not None:
             self._running.close()
             self._running = None
-        self._lines.clear()
+        self._lines = []
 
     @property
     def _process(self) -> ChildProcess:

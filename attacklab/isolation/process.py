@@ -112,16 +112,16 @@ class ChildProcess:
         """
         return self._line(seconds, time.monotonic() + seconds)
 
-    def lines(self, seconds: float) -> list[bytes]:
-        """All whole lines that the process has written, at least one, without the newlines.
+    def lines(self, seconds: float) -> bytes:
+        """All whole lines that the process has written, at least one, with their newlines.
 
         Raises:
             ChildError: no whole line came within `seconds`.
         """
         first = self._line(seconds, time.monotonic() + seconds)
-        *more, rest = self._answer.split(b"\n")
-        self._answer = rest
-        return [first, *map(bytes, more)]
+        end = self._answer.rfind(b"\n") + 1
+        more, self._answer = self._answer[:end], self._answer[end:]
+        return b"%s\n%s" % (first, more)
 
     def ask(self, request: bytes, trials: int) -> NDArray[Any] | list[Any]:
         """Send one request and read the whole of its answer.

@@ -30,8 +30,8 @@ class Partner(Protocol):
             TargetError: the program cannot be started, or the input cannot be sent.
         """
 
-    def line(self) -> str:
-        """The next line that the program writes, without the newline.
+    def lines(self, most: int) -> list[str]:
+        """The next lines that the program writes, without the newlines: at least one, at most so many.
 
         Raises:
             TargetError: it does not write one in time.
@@ -64,7 +64,7 @@ class Run:
     def __init__(self, partner: Partner, input_: Any, script: Sequence[Step], most: int) -> None:
         self._partner, self._most = partner, most
         self.lines = 0
-        self._begun: list[str] = []
+        self._known: list[str] = []
         partner.begin(input_, [reply for _, reply in script if reply is not None])
         self._expect(script)
 
@@ -80,7 +80,7 @@ class Run:
             raise NeverEnds(
                 f"the program wrote {self._most} lines in one run without an output; let it end, or allow more draws"
             )
-        line = self._partner.line()
+        (line,) = self._partner.lines(1)
         return line, parse(line)
 
     def reply(self, number: int) -> None:
@@ -94,7 +94,7 @@ class Run:
             NotDeterministic: the program departs from it.
         """
         self._partner.send([reply for _, reply in script if reply is not None])
-        self._begun.append(script[0][0])
+        self._known.append(script[0][0])
         self._expect(script[1:])
 
     def finish(self, bits: RandomBits) -> Any:
@@ -107,19 +107,28 @@ class Run:
                 self.reply(drawn(event, bits))
 
     def _expect(self, script: Sequence[Step]) -> None:
-        before = ""
-        for expected, _ in script:
-            line = self._partner.line()
-            if line != expected:
-                parse(line)  # it may not even be a line of the protocol
-                if before == REJECTED_ROUND:
-                    raise not_begun_again(expected, line)
-                raise departure(self._begun, expected, line)
-            before = line
-            if expected.startswith(BEGINNINGS):
-                self._begun.append(expected)
-            elif expected.startswith("end "):
-                self._begun.pop()
+        expected = [line for line, _ in script]
+        at = 0
+        while at < len(expected):
+            lines = self._partner.lines(len(expected) - at)
+            if lines != expected[at : at + len(lines)]:
+                right = next(i for i, line in enumerate(lines) if line != expected[at + i])
+                self._known += expected[: at + right]
+                raise self._departed(expected[at + right], lines[right])
+            at += len(lines)
+        self._known += expected
+
+    def _departed(self, expected: str, line: str) -> NotDeterministic | NotInProtocol:
+        parse(line)  # it may not even be a line of the protocol
+        if self._known[-1:] == [REJECTED_ROUND]:
+            return not_begun_again(expected, line)
+        begun: list[str] = []
+        for known in self._known:
+            if known.startswith(BEGINNINGS):
+                begun.append(known)
+            elif known.startswith("end "):
+                begun.pop()
+        return departure(begun, expected, line)
 
 
 def departure(begun: Sequence[str], expected: str, line: str) -> NotDeterministic:

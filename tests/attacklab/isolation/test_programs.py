@@ -143,8 +143,8 @@ def test_a_sampler_is_pickled_without_its_process(drawing: Made) -> None:
 def test_runs_whose_lines_fit_into_no_pipe_do_not_stall() -> None:
     conversation = Conversation((sys.executable, DRAWING, "wide"), Limits(20.0), "noise")
     conversation.begin(0.0, ["65535"] * 30_000)
-    assert [conversation.line() for _ in range(30_000)] == ["take 16"] * 30_000
-    assert conversation.line() == f"output {65535 * 30_000}"
+    assert [line for _ in range(30_000) for line in conversation.lines(1)] == ["take 16"] * 30_000
+    assert conversation.lines(9) == [f"output {65535 * 30_000}"]
     conversation.renew()
 
 
@@ -166,7 +166,7 @@ def test_a_program_that_keeps_the_previous_input_is_refused(drawing: Made) -> No
 @pytest.mark.parametrize(
     ("name", "failure", "message"),
     [
-        ("rubbish", ChildFailure.GARBAGE, "not a line of ASCII"),
+        ("rubbish", ChildFailure.GARBAGE, "its lines are not ASCII"),
         ("says_too_much", ChildFailure.GARBAGE, "after the output of a run|bytes too many before the request"),
         ("dies", ChildFailure.CRASH, "status 1 .* the pool of entropy is empty"),
         ("closes_its_output", ChildFailure.GARBAGE, "closed its output"),

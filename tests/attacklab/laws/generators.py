@@ -31,10 +31,10 @@ class Generated:
         self._lines, self._asked = self._program(input_), False
         self._replies = deque(replies)
 
-    def line(self) -> str:
+    def lines(self, most: int) -> list[str]:  # noqa: ARG002 - at most one at a time
         line = self._lines.send(int(self._replies.popleft())) if self._asked else next(self._lines)
         self._asked = line.startswith(("take ", "coin ", "below "))
-        return line
+        return [line]
 
     def send(self, replies: Sequence[str]) -> None:
         self._replies.extend(replies)

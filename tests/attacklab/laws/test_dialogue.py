@@ -500,7 +500,7 @@ def test_the_dialogue_that_the_document_shows_is_one_that_a_program_can_have() -
     partner.begin(json.loads(request.removeprefix("< "))["input"], [line[2:] for line in shown if line[0] == "<"])
     lines = [line[2:] for line in shown if line[0] == ">"]
     assert lines[-1] == "output 6"
-    assert [partner.line() for _ in lines] == lines
+    assert [line for _ in lines for line in partner.lines(1)] == lines
 
 
 # What the protocol does not have.
