@@ -76,11 +76,16 @@ def decided(target: Target) -> Finding:
     return prove(target, PAIR)
 
 
+def is_proved(finding: Finding) -> bool:
+    """Whether a claim is proved, perhaps with slack: a loop leaves mass open."""
+    return finding.verdict.startswith("proved")
+
+
 @pytest.mark.slow
 def test_the_discrete_laplace_of_scale_10_in_c_is_proved_in_half_a_minute(made: Made, tmp_path: Path) -> None:
     started = time.perf_counter()
     program = compiled("cc", "-O2", "discrete_laplace.c", "-o", str(tmp_path / "exact"))
-    assert decided(made(program, epsilon=0.1)).verdict is Verdict.PROVED
+    assert is_proved(decided(made(program, epsilon=0.1)))
     assert time.perf_counter() - started < 30
 
 
@@ -89,7 +94,7 @@ def test_the_discrete_laplace_in_c_is_proved_and_its_twin_that_keeps_negative_ze
 ) -> None:
     command = ("cc", "-O2", "-DSCALE=1", "discrete_laplace.c", "-o")
     exact = made(compiled(*command, str(tmp_path / "exact")), epsilon=1.0)
-    assert decided(exact).verdict is Verdict.PROVED
+    assert is_proved(decided(exact))
     naive = made(compiled(*command, str(tmp_path / "naive"), "-DNAIVE"), epsilon=1.0)
     finding = decided(naive)
     assert finding.verdict is Verdict.VIOLATED
@@ -111,7 +116,7 @@ def test_randomized_response_in_javascript_is_proved_and_its_rounded_twin_refute
 def test_response_of_six_in_rust_is_proved_and_its_twin_that_gives_up_is_refused(made: Made, tmp_path: Path) -> None:
     program = compiled("rustc", "-O", "response_of_six.rs", "-o", str(tmp_path / "response"))
     exact = made(program, epsilon=1.0986122886681098)
-    assert decided(exact).verdict is Verdict.PROVED
+    assert is_proved(decided(exact))
     assert float(law(exact, 2.0).mass(2)) == pytest.approx(3 / 8, rel=1e-15)
     with pytest.raises(LawError, match=r"after a rejected round .* 'output 0'; it must begin the same round again"):
         decided(made(program, "naive", epsilon=1.0986122886681098))
