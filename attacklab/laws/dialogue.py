@@ -32,6 +32,9 @@ from attacklab.random_bits import SeededBits
 MOST_VALUES = 1 << 16
 """The most values of one draw: each is a run of its own, since nobody sees how the program compares them."""
 
+MOST_NESTED = 50
+"""How deep calls and rounds may lie within each other."""
+
 _CLOSING = 512
 """This many runs are spent on closing a law, even when little enough is open."""
 
@@ -92,16 +95,15 @@ class Dialogue:
     Args:
         partner: the program.
         seconds: how long the search for one law may take, its checks apart; what is unresolved then stays so.
-        seed: of the order of the checks and of the replies in them.
 
     Raises:
         UsageError: `seconds` is not greater than 0.
     """
 
-    def __init__(self, partner: Partner, *, seconds: float = math.inf, seed: int = 0) -> None:
+    def __init__(self, partner: Partner, *, seconds: float = math.inf) -> None:
         if not seconds > 0:
             raise UsageError(f"seconds must be greater than 0, not {seconds}")
-        self._partner, self._seconds, self._seed = partner, seconds, seed
+        self._partner, self._seconds = partner, seconds
         self._known: dict[str, ScopeLaw] = {}
         self._whole: list[Scope] = []
 
@@ -123,11 +125,11 @@ class Dialogue:
             LawError: it draws an integer of too many values, or calls itself by the same line.
             TargetError: its process failed.
         """
-        search = _Search(self._partner, input_, self._known, limits or Limits(), progress, self._seconds, self._seed)
+        search = _Search(self._partner, input_, self._known, limits or Limits(), progress, self._seconds)
         try:
             whole = search.whole()
             found = [self._known[line] for line in search.found]
-            Checks(self._partner, found, [whole, *self._whole], search.most_lines, self._seed, search.report).run()
+            Checks(self._partner, found, [whole, *self._whole], search.most_lines, search.report).run()
         except BaseException:
             self._partner.renew()
             for line in search.found:
@@ -157,10 +159,9 @@ class _Search:
         limits: Limits,
         progress: Callable[[Progress], None] | None,
         seconds: float,
-        seed: int,
     ) -> None:
         self._partner, self._input, self._known, self._limits = partner, input_, known, limits
-        self._progress, self._bits = progress, SeededBits(seed)
+        self._progress, self._bits = progress, SeededBits(0)
         self._deadline = time.monotonic() + seconds
         self._runs = 0
         self._sought: list[str] = []
@@ -258,6 +259,8 @@ class _Search:
         """Find the law of a call or a round."""
         if line in self._sought:
             raise LawError(f"{shown(line)} lies within itself, so its law cannot be found; leave the inner begin out")
+        if len(self._sought) >= MOST_NESTED:
+            raise LawError(f"{shown(line)} lies within {MOST_NESTED} calls and rounds; leave the inner begins out")
         self._sought.append(line)
         scope = Scope(self._input, line, prefix)
         closer = self.target * _CALLED / 2

@@ -61,8 +61,7 @@ class Checks:
         found: the laws of calls and rounds that the search found.
         whole: the whole runs, those of the search first.
         most_lines: the most lines of one run.
-        seed: of the orders and the replies.
-        report: called before each run with the number of runs to come, and 0.
+        report: called before each run with the number of runs to come, and the mass left open.
     """
 
     def __init__(
@@ -71,12 +70,12 @@ class Checks:
         found: Sequence[ScopeLaw],
         whole: Sequence[Scope],
         most_lines: int,
-        seed: int,
         report: Callable[[int, float], None],
     ) -> None:
         self._partner, self._found, self._whole = partner, found, whole
         self._most_lines, self._report = most_lines, report
-        self._randomness, self._bits = Random(seed), SeededBits(seed)
+        self._randomness, self._bits = Random(0), SeededBits(0)
+        self._open = float(whole[0].left)
         self._owners = {law.scope: law for law in found}
         self._contexts: dict[ScopeLaw, dict[int, list[tuple[Scope, Place]]]] = {}
         for scope in (whole[0], *self._owners):
@@ -103,18 +102,18 @@ class Checks:
             for number, job in enumerate(order):
                 if number <= _FRESH:
                     self._partner.renew()
-                self._report(len(order) - number, 0.0)
+                self._report(len(order) - number, self._open)
                 self._replay(job, _Ways(self._randomness, job[2]))
         for law in self._found:
             self._reject(law)
         runs = lines = 0
         while runs < _PLAIN and lines < _PLAIN_LINES:
-            self._report(0, 0.0)
+            self._report(0, self._open)
             runs, lines = runs + 1, lines + self._plain(self._randomness.choice(self._whole))
         lines = 0
         known: list[_Job] = [(scope, leaf, {}) for scope in self._whole for leaf in _leaves(scope)]
         while runs < _ENDURED and lines < _ENDURED_LINES:
-            self._report(0, 0.0)
+            self._report(0, self._open)
             runs += 1
             lines += self._replay(self._randomness.choice(known), _Ways(self._randomness, {}))
         self._partner.renew()
@@ -142,7 +141,7 @@ class Checks:
             for _ in range(_TIMES if rejections <= _FEW else 1):
                 leaf = self._randomness.choice(law.leaves(self._randomness.randrange(law.count)))
                 job = self._job(law, leaf)
-                self._report(0, 0.0)
+                self._report(0, self._open)
                 lines += self._replay(job, _Ways(self._randomness, job[2], {law: rejections}))
             if rejections == law.rejections:
                 return

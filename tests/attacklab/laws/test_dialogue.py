@@ -543,6 +543,7 @@ def says(*lines: str) -> Callable[[int], Lines]:
         (["begin round x", "end round rejected", "begin round y"], "must begin the same round again"),
         (["begin round x", "end round rejected"], "must begin the same round again"),
         (["begin call x", "begin call x"], "lies within itself"),
+        ([f"begin call {depth}" for depth in range(99)], "lies within 50 calls and rounds"),
         (["output 1.5"], "not an output"),
         (["output -0"], "not an output"),
         (["output 007"], "not an output"),
