@@ -37,6 +37,7 @@ from attacklab.laws import (
 )
 from attacklab.laws.confirmation import require_agreement
 from attacklab.laws.enclosures import float_above, float_below
+from attacklab.laws.own import FindsItsLaw
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.random_bits import TapedBits
 from attacklab.targets import Kind, Sampler, Target
@@ -92,6 +93,8 @@ def _sampler_of(target: Target) -> Sampler:
 
 def _law(target: Target, input_: Any, limits: Limits, progress: Callable[[Progress], None] | None) -> Law:
     """The closed law if a few runs close it, for then a claim is proved with nothing added to δ; else the enclosure."""
+    if isinstance(target.sampler, FindsItsLaw):
+        return target.sampler.law(input_, limits=limits, progress=progress)
     sampler = partial(_sampler_of(target), input_)
     few = replace(limits, unresolved=Fraction(0), runs=min(limits.runs, CLOSING_RUNS))
     with contextlib.suppress(NeverEnds):
@@ -221,7 +224,7 @@ def _decided(target: Target, pair: NeighbouringPair, limits: Limits, watch: _Wat
     distance = advantage(first, second)
     point, certificate, verdict = ruling.point, ruling.certificate, _verdict(ruling)
     reason = _reason(ruling, first, second)
-    if verdict is not Verdict.INCONCLUSIVE:
+    if verdict is not Verdict.INCONCLUSIVE and not isinstance(target.sampler, FindsItsLaw):
         reason += f"; {_confirmed(target, pair, (first, second), watch)}"
     if verdict is Verdict.PROVED_WITH_SLACK:
         reason += "; the claim holds with 2^−58 added to δ"

@@ -21,7 +21,8 @@ from attacklab.reporting.progress import status_line
 
 
 def command(
-    target: options.ProveTarget,
+    target: options.ProveTarget = None,
+    program: options.ProveExec = None,
     kind: options.Kind = None,
     epsilon: options.Epsilon = None,
     delta: options.Delta = None,
@@ -46,6 +47,7 @@ def command(
     files.require_writable()
     asked = TargetOptions(
         target=target,
+        program=program,
         kind=kind,
         epsilon=epsilon,
         delta=delta,

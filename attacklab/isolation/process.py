@@ -112,6 +112,17 @@ class ChildProcess:
         """
         return self._line(seconds, time.monotonic() + seconds)
 
+    def lines(self, seconds: float) -> bytes:
+        """All whole lines that the process has written, at least one, with their newlines.
+
+        Raises:
+            ChildError: no whole line came within `seconds`.
+        """
+        first = self._line(seconds, time.monotonic() + seconds)
+        end = self._answer.rfind(b"\n") + 1
+        more, self._answer = self._answer[:end], self._answer[end:]
+        return b"%s\n%s" % (first, more)
+
     def ask(self, request: bytes, trials: int) -> NDArray[Any] | list[Any]:
         """Send one request and read the whole of its answer.
 
@@ -144,9 +155,27 @@ class ChildProcess:
         self._require_nothing_left("after the answer")
         return line
 
-    def _answered(self, request: bytes, seconds: float, deadline: float) -> bytes:
+    def tell(self, text: bytes) -> None:
+        """Send text, and wait for nothing: what the pipe does not take now is sent while a line is waited for."""
+        waiting = bool(self._request)
+        self._request = memoryview(bytes(self._request) + text)
+        self._write()
+        if self._request and not waiting:
+            self._selector.register(self._stdin, selectors.EVENT_WRITE, ChildProcess._write_request)
+        elif waiting and not self._request:
+            self._selector.unregister(self._stdin)
+
+    def require_nothing_left(self, when: str) -> None:
+        """Refuse a process that has written more than it was asked for.
+
+        Raises:
+            ChildError: it has; the message says when.
+        """
         self._read_answer()
-        self._require_nothing_left("before the request")
+        self._require_nothing_left(when)
+
+    def _answered(self, request: bytes, seconds: float, deadline: float) -> bytes:
+        self.require_nothing_left("before the request")
         self._request = memoryview(request)
         self._selector.register(self._stdin, selectors.EVENT_WRITE, ChildProcess._write_request)
         line = self._line(seconds, deadline)
@@ -184,14 +213,17 @@ class ChildProcess:
                 key.data(self)  # a bound method would make a cycle, which only the garbage collector could free
 
     def _write_request(self) -> None:
+        self._write()
+        if not self._request:
+            self._selector.unregister(self._stdin)
+
+    def _write(self) -> None:
         try:
             self._request = self._request[os.write(self._stdin, self._request) :]
         except BlockingIOError:
             return
         except BrokenPipeError:  # it ended, or reads no more: what it still writes will say why
             self._request = self._request[:0]
-        if not self._request:
-            self._selector.unregister(self._stdin)
 
     def _read_answer(self) -> None:
         with contextlib.suppress(BlockingIOError):

@@ -28,6 +28,7 @@ from attacklab.errors import UsageError, UsageTypeError
 from attacklab.isolation.codec import decoded, decoded_claim, encoded
 from attacklab.isolation.failures import ChildError, ChildFailure, ReleaseError
 from attacklab.isolation.process import DEFAULT_SECONDS, ChildProcess, Limits
+from attacklab.isolation.programs import ProgramSampler
 from attacklab.isolation.wire import announced_failure, read_object, request_line
 from attacklab.libraries import adapter_file, library, near_library
 from attacklab.loading import made_target, parameters_of, place_and_name, read_claim, require_claim
@@ -220,6 +221,8 @@ def external(
 ) -> Target:
     """A program in any language that answers requests on its standard input, as docs/protocol.md says.
 
+    Its sampler is the same program, asked to draw from the lab; so a program that serves proofs can be proved.
+
     Args:
         command: the program and its arguments; no shell reads it.
         kind: what the inputs are.
@@ -234,12 +237,13 @@ def external(
         UsageError: there is no such program, a parameter is out of range, or this system cannot isolate it.
         OSError: the system did not start the process.
     """
-    release = ProcessRelease(command, Limits(seconds, memory_bytes), kind)
+    process_limits = Limits(seconds, memory_bytes)
+    release = ProcessRelease(command, process_limits, kind)
     name = " ".join(shlex.join(command).split())
     if not command or shutil.which(command[0]) is None:
         raise UsageError(f"there is no program {name!r}, or it is not executable; check its path and mode")
     target = made_target(kind, release, name=name, epsilon=epsilon, claim=claim, **parameters)
-    return replace(target, version=_digest(command))
+    return replace(target, version=_digest(command), sampler=ProgramSampler(command, process_limits, kind))
 
 
 def _parameter(name: str, value: Any) -> Any:

@@ -26,6 +26,9 @@ from attacklab.isolation.failures import ChildError, ChildFailure, ReleaseError
 LONGEST_LINE = 1 << 28
 """The most bytes in the line of an answer; longer outputs go into a binary frame."""
 
+PROOF_VERSION = 1
+"""The version of the dialogue by which a program under proof asks for its randomness."""
+
 _HEX_FLOAT = re.compile(r"[+-]?0x([01])\.?([0-9a-f]{0,13})p([+-]?[0-9]{1,4})", re.IGNORECASE | re.ASCII)
 _NOT_FINITE = re.compile(r"[+-]?(inf|infinity|nan(\(\w*\))?)", re.IGNORECASE | re.ASCII)
 
@@ -66,13 +69,34 @@ def request_line(kind: str, input_: Any, trials: int, seed: int, *, arrays_in_bi
     if arrays_in_binary and isinstance(input_, np.ndarray) and (code := binary_code(input_)):
         request["input"] = {"binary": code, "shape": input_.shape}
         return json.dumps(request).encode() + b"\n" + framed(input_)
+    request["input"] = _encoded_input(input_)
+    return json.dumps({**request, **_dtype_of(input_)}).encode() + b"\n"
+
+
+def proof_request_line(kind: str, input_: Any) -> bytes:
+    """The line that asks for one run of a program under proof, which then asks for its randomness itself.
+
+    Args:
+        kind: the target's kind.
+        input_: as for `request_line`.
+
+    Raises:
+        TargetError: the input holds something that JSON cannot carry with every bit kept.
+    """
+    request = {"prove": PROOF_VERSION, "kind": str(kind), "input": _encoded_input(input_)}
+    return json.dumps({**request, **_dtype_of(input_)}).encode() + b"\n"
+
+
+def _encoded_input(input_: Any) -> Any:
     try:
-        request["input"] = encoded(input_)
+        return encoded(input_)
     except TypeError as error:
         raise TargetError(f"an input for another process must consist of numbers: {error}") from error
-    if isinstance(input_, np.ndarray | np.generic) and input_.dtype != object:
-        request["dtype"] = str(input_.dtype)
-    return json.dumps(request).encode() + b"\n"
+
+
+def _dtype_of(input_: Any) -> dict[str, str]:
+    is_numpys = isinstance(input_, np.ndarray | np.generic) and input_.dtype != object
+    return {"dtype": str(input_.dtype)} if is_numpys else {}
 
 
 def read_answer(line: bytes, trials: int) -> NDArray[Any] | list[Any] | Frame:

@@ -1,0 +1,58 @@
+"""`attacklab prove --exec`: a program is proved, refuted, or told in one line what it did."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attacklab import cli
+
+DRAWING = Path(__file__).parents[1] / "isolation" / "drawing.py"
+
+Ran = tuple[int, Any, str]
+
+
+@pytest.fixture
+def prove(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
+    """Runs the command; gives its status, its finding (or None) and its messages."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(name: str, *options: str) -> Ran:
+        words = ["--exec", shlex.join([sys.executable, str(DRAWING), name]), *options, "--json", "found.json"]
+        monkeypatch.setattr(sys, "argv", ["attacklab", "prove", *words])
+        with pytest.raises(SystemExit) as raised:
+            cli.main()
+        found = tmp_path / "found.json"
+        finding = json.loads(found.read_text("utf-8"))["findings"][0] if found.is_file() else None
+        return int(raised.value.code or 0), finding, capsys.readouterr().err
+
+    return run
+
+
+@pytest.mark.parametrize(("epsilon", "verdict", "status"), [("1.1", "proved", 0), ("1.0", "violated", 1)])
+def test_a_program_is_proved_or_refuted(epsilon: str, verdict: str, status: int, prove: Callable[..., Ran]) -> None:
+    ended, finding, messages = prove("sound", "--kind", "noise", "--epsilon", epsilon)
+    assert (ended, finding["verdict"], messages) == (status, verdict, "")
+    assert finding["attack"] == "exact_law"
+    assert f"--kind noise --epsilon {epsilon}" in finding["replay"]
+    assert shlex.split(finding["replay"])[:3] == ["attacklab", "prove", "--exec"]
+
+
+def test_a_program_that_cannot_be_proved_is_an_error_finding_with_its_reason(prove: Callable[..., Ran]) -> None:
+    ended, finding, _ = prove("dies", "--kind", "noise", "--epsilon", "1", "--first", "0", "--second", "1")
+    assert (ended, finding["verdict"]) == (2, "error")
+    assert "the pool of entropy is empty" in finding["reason"]
+    assert finding["replay"].endswith("--first 0 --second 1")
+
+
+def test_a_program_needs_a_kind_and_a_claim(prove: Callable[..., Ran]) -> None:
+    ended, finding, messages = prove("sound", "--epsilon", "1")
+    assert (ended, finding) == (2, None)
+    assert "a program after --exec needs --kind and a claim" in messages
+    assert len(messages.splitlines()) == 1
