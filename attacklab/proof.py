@@ -37,6 +37,7 @@ from attacklab.laws import (
 )
 from attacklab.laws.confirmation import require_agreement
 from attacklab.laws.enclosures import float_above, float_below
+from attacklab.laws.outcomes import with_python_numbers
 from attacklab.laws.own import FindsItsLaw
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.random_bits import TapedBits
@@ -219,13 +220,16 @@ def _decided(target: Target, pair: NeighbouringPair, limits: Limits, watch: _Wat
     """What a finding says beside the target, the pair and the time that it took."""
     first = _law(target, pair.first, limits, watch.begin("the law of the first input"))
     second = _law(target, pair.second, limits, watch.begin("the law of the second input"))
+    laws = first, second
+    if target.numpy_as_python:
+        first, second = first.map(with_python_numbers), second.map(with_python_numbers)
     watch.begin(f"judging laws of {len(first)} and {len(second)} outcomes")
     ruling = judge(target.claim, first, second, slack=SLACK)
     distance = advantage(first, second)
     point, certificate, verdict = ruling.point, ruling.certificate, _verdict(ruling)
     reason = _reason(ruling, first, second)
     if verdict is not Verdict.INCONCLUSIVE and not isinstance(target.sampler, FindsItsLaw):
-        reason += f"; {_confirmed(target, pair, (first, second), watch)}"
+        reason += f"; {_confirmed(target, pair, laws, watch)}"
     if verdict is Verdict.PROVED_WITH_SLACK:
         reason += "; the claim holds with 2^−58 added to δ"
     elif verdict is Verdict.INCONCLUSIVE:

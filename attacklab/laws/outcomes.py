@@ -83,6 +83,13 @@ def tag(outcome: Any) -> Hashable:
     )
 
 
+def with_python_numbers(outcome: Any) -> Any:
+    """The outcome with Python's numbers in the place of numpy's scalars, in tuples too."""
+    if isinstance(outcome, np.generic):
+        return outcome.item()
+    return tuple(map(with_python_numbers, outcome)) if type(outcome) is tuple else outcome
+
+
 def type_name(outcome: Any) -> str:
     """The name of the outcome's type, which tells it apart as long as the type belongs to a module.
 

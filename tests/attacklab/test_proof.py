@@ -7,6 +7,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 from attacklab.claims import GaussianDP, PrivacyClaim, Renyi, ZeroConcentrated
@@ -239,3 +240,16 @@ def test_every_kind_has_words_for_the_proof_that_would_decide_it(kind: Kind) -> 
     finding = prove(made, pairs[0], limits=Limits(unresolved=LIMITS.unresolved, runs=8))
     assert finding.verdict is Verdict.INCONCLUSIVE
     assert "; a proof f" in finding.reason
+
+
+def in_two_types(answer: float, bits: RandomBits) -> Any:
+    """Randomized response that returns numpy's integers for one input and Python's for the other."""
+    told = response(answer, bits)
+    return np.int64(told) if answer else told
+
+
+def test_numpys_scalars_are_pythons_numbers_only_where_the_target_says_so() -> None:
+    pair = NeighbouringPair.answers(0.0, 1.0, sensitivity=1.0)
+    target = Target.noise(never, epsilon=LN_2)
+    assert prove(target.exact(in_two_types), pair).verdict is Verdict.VIOLATED
+    assert prove(target.exact(in_two_types, numpy_as_python=True), pair).verdict is Verdict.PROVED
