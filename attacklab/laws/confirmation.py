@@ -1,11 +1,13 @@
 """A law is confirmed in another process, with another hash seed, before a claim is judged by it.
 
-What was played again here is played there once more, in another order; then plain runs are held against the law.
+Plain runs made there are held against the law. Then what was played here is played there once more, in another order
+and with the process unsettled (see `unsettled`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from attacklab.elsewhere import NoAnswer, TookTooLong, elsewhere
@@ -14,6 +16,8 @@ from attacklab.laws.errors import NeverEnds, SamplerFailed
 from attacklab.laws.law import Law
 from attacklab.laws.net import Agreement, Runs, compare, plain_runs
 from attacklab.laws.replay import Replays, Script
+from attacklab.laws.state import State
+from attacklab.laws.unsettled import unsettle
 
 _LONGEST_RUN = 10.0
 """How much longer than the time for plain runs the last of them, and the replay before them, may take."""
@@ -63,5 +67,7 @@ def _played(
     seconds: float,
     seed: int,
 ) -> Runs:
+    made = plain_runs(sampler, arguments, runs, seconds, seed)
+    unsettle(State(partial(sampler, *arguments), "the sampler").classes)
     Replays().check_scripts("the sampler", sampler, arguments, played)
-    return plain_runs(sampler, arguments, runs, seconds, seed)
+    return made

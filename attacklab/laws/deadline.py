@@ -8,6 +8,7 @@ only `check` ends the search, which is called between runs.
 
 from __future__ import annotations
 
+import gc
 import math
 import signal
 import threading
@@ -106,7 +107,7 @@ class Deadline:
 
     def _ring(self, _signal: int, frame: FrameType | None) -> None:
         inside = _frames(frame)
-        if inside is None:
+        if inside is None or _is_collecting(inside):
             return
         self._watch(inside)
         self.check()
@@ -129,6 +130,12 @@ class Deadline:
         if self._run is None or lasted < min(STUCK_SECONDS, self._seconds / 2):
             return None
         return f"one run of the sampler has lasted {lasted:.3g} s and is at {self._where}; make sure that it ends"
+
+
+def _is_collecting(frames: list[FrameType]) -> bool:
+    """Whether a callback of the garbage collector is at work: what is raised there is lost."""
+    callbacks = {getattr(callback, "__code__", None) for callback in gc.callbacks}
+    return any(frame.f_code in callbacks for frame in frames)
 
 
 def _guarded(work: Callable[[], Result]) -> Result:

@@ -48,6 +48,13 @@ _OWN = {
     "start_new_thread": "starts a thread",
 }
 
+#: Functions of the standard library, written in Python, that ask something of the system.
+_ASKING = {
+    ("os", "_Environ.__getitem__"): "reads the environment",
+    ("threading", "current_thread"): "asks for its thread (threading.current_thread)",
+    ("threading", "main_thread"): "asks for a thread (threading.main_thread)",
+}
+
 _CLOCKS = ("now", "utcnow", "today")
 
 
@@ -78,12 +85,14 @@ def refused(stop: Callable[[ForeignCall], None]) -> Iterator[None]:
     """
 
     def look(frame: FrameType, event: str, function: Any) -> None:
+        if _is_logging(frame) or _is_logging(frame.f_back):
+            return
         if event == "c_call":
             if frame.f_globals.get("__name__", "").startswith("attacklab."):
                 return
             misdeed = _misdeed(function, frame)
-        elif event == "call" and frame.f_code.co_qualname.startswith("_Environ.__getitem__"):
-            misdeed = "reads the environment"
+        elif event == "call":
+            misdeed = _ASKING.get((frame.f_globals.get("__name__", ""), frame.f_code.co_qualname))
         else:
             return
         if misdeed is not None:
@@ -99,6 +108,11 @@ def refused(stop: Callable[[ForeignCall], None]) -> Iterator[None]:
         sys.setprofile(before if callable(before) else None)  # a profiler written in C sets itself
         if collects:
             gc.enable()
+
+
+def _is_logging(frame: FrameType | None) -> bool:
+    """Whether the logger is at work, which notes the time and the thread and gives nothing back."""
+    return frame is not None and frame.f_globals.get("__name__") == "logging"
 
 
 class _Exploration:

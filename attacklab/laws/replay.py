@@ -36,6 +36,9 @@ _INLINE_SHARE = 16
 #: How many rejected rounds are played before an accepted one when a loop's law is checked.
 _REJECTED = (1, 2, 16)
 
+#: How many runs are played in another process, at least.
+_PLAYS = 512
+
 #: How often a called sampler that is run for real takes another leaf than its heaviest, or rejects rounds first.
 _SHARE = 1 / 4
 
@@ -197,9 +200,12 @@ class Replays:
         arguments: tuple[Any, ...],
         played: Sequence[tuple[Script, Hashable]],
     ) -> None:
-        """Play runs again, in another order."""
-        for script, expected in self._rng.sample(played, len(played)):
-            self._play(name, sampler, arguments, script, expected)
+        """Play runs again, in another order; each several times if they are few."""
+        if not played:
+            return
+        for _ in range(max(1, _PLAYS // len(played))):
+            for script, expected in self._rng.sample(played, len(played)):
+                self._play(name, sampler, arguments, script, expected)
 
     def check_loop(self, name: str, sampler: Callable[..., Any], arguments: tuple[Any, ...], found: Found) -> None:
         """Play the accepted rounds of a loop after rejected ones."""

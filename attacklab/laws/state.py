@@ -287,6 +287,7 @@ class State:
     Attributes:
         caches: the caches (`functools.lru_cache`) that it may fill.
         leads_out: whether it may call something that asks the system.
+        classes: the classes that it may use, but for those of trusted modules.
 
     Raises:
         Opaque: it reads an object whose state cannot be compared; the message says where it is.
@@ -295,6 +296,7 @@ class State:
     def __init__(self, root: Any, name: str, *, keyed: bool = False) -> None:
         self.caches: list[Any] = []
         self.leads_out = False
+        self.classes: list[type] = []
         self._names: dict[int, tuple[Mapping[str, Any], dict[str, tuple[Any, Place]]]] = {}
         self._is_as_before: list[tuple[Place, Callable[[], bool]]] = []
         self._seen: dict[int, Any] = {}
@@ -403,6 +405,7 @@ class State:
                 self.leads_out = self.leads_out or not calculates(base)
             else:
                 self._seen[id(base)] = base
+                self.classes.append(base)
                 for named, held in list(base.__dict__.items()):
                     if named not in _OF_PYTHON and not isinstance(held, _SLOTS):
                         self._watch(base.__dict__, named, f"the attribute `{named}` of {base.__qualname__}", base)
