@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from attacklab import cli
+from attacklab.laws import net
 
 pytest_plugins = ["pytester"]
 
@@ -18,6 +19,12 @@ FILES = dict(re.findall(r"<!-- (\w+\.py)[^>]*-->\n```python\n(.*?)```", PAGE, fl
 SHOWN = re.findall(r"```text\n\$ attacklab ([^\n]*)\n(.*?)```", PAGE, flags=re.DOTALL)
 COLUMNS = "110"
 """The width of the terminal that the page shows."""
+
+
+@pytest.fixture(autouse=True)
+def plain_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page shows a proof with all its plain runs, on a machine that has time for them."""
+    monkeypatch.setattr(net, "SECONDS", 60.0)
 
 
 @pytest.fixture(autouse=True)
