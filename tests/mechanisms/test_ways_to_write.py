@@ -304,7 +304,11 @@ def test_equal_vectors_give_equal_outputs(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, taken in TAKEN.items() if taken in ("records", "utilities")])
-@pytest.mark.parametrize("strange", ["1", 1j, b"1", object(), np.datetime64("NaT"), np.timedelta64(3)], ids=repr)
+@pytest.mark.parametrize(
+    "strange",
+    ["1", 1j, b"1", object(), np.datetime64("NaT"), np.timedelta64(3)],
+    ids=lambda strange: type(strange).__name__,
+)
 def test_an_element_that_is_not_a_number_is_refused_by_its_type_whatever_stands_beside_it(
     name: str, strange: object
 ) -> None:

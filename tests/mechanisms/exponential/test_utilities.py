@@ -87,7 +87,7 @@ def test_utilities_that_are_not_a_vector_of_outcomes_are_refused(utilities: np.n
         UtilityScale((0, 1), 1).shortfalls(utilities)
 
 
-@pytest.mark.parametrize("utility", ["1", object(), 1j], ids=repr)
+@pytest.mark.parametrize("utility", ["1", object(), 1j], ids=lambda utility: type(utility).__name__)
 def test_a_utility_that_is_not_a_number_is_refused(utility: object) -> None:
     with pytest.raises(TypeError, match="utilities must be a float or a rational number, not"):
         UtilityScale((0, 1), 1).shortfalls([utility])  # type: ignore[list-item]
