@@ -53,6 +53,9 @@ CLOSING_RUNS = 512
 SECONDS = 60.0
 """How long a proof may take, in all, where nothing else is said."""
 
+_HOPELESS = Fraction(99, 100)
+"""If more of the first law is left open, the second is not sought."""
+
 MOST_EPSILON = 1 << 20
 """The largest ε for which e^ε is enclosed."""
 
@@ -219,7 +222,10 @@ class _Watch:
 def _decided(target: Target, pair: NeighbouringPair, limits: Limits, watch: _Watch) -> dict[str, Any]:
     """What a finding says beside the target, the pair and the time that it took."""
     first = _law(target, pair.first, limits, watch.begin("the law of the first input"))
-    second = _law(target, pair.second, limits, watch.begin("the law of the second input"))
+    if first.unresolved > _HOPELESS:
+        second = Law({})  # whatever it is, it decides nothing
+    else:
+        second = _law(target, pair.second, limits, watch.begin("the law of the second input"))
     laws = first, second
     if target.numpy_as_python:
         first, second = first.map(with_python_numbers), second.map(with_python_numbers)

@@ -39,7 +39,7 @@ _ROUNDING = 1 << 64
 _IMMATERIAL = 1 / 16
 
 #: After so many runs, and again after as many, the search ends if at the present pace it cannot reach its target.
-_PACED = 4096
+_PACED = 512
 
 #: How many leaves are kept of each value, for callers to play.
 _LEAVES = 3
@@ -330,7 +330,7 @@ class _Pace:
         self._unresolved = 1.0
 
     def is_hopeless(self, made: int, unresolved: float, target: float) -> bool:
-        """Whether the runs left, at the pace of the last few thousand, leave more than the target."""
+        """Whether the runs left, at the pace of the last few hundred, leave more than the target."""
         if made % _PACED:
             return False
         resolved, self._unresolved = self._unresolved - unresolved, unresolved
