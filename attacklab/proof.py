@@ -34,6 +34,7 @@ from attacklab.laws import (
     advantage,
     enumerate_law,
     judge,
+    net,
 )
 from attacklab.laws.confirmation import require_agreement
 from attacklab.laws.enclosures import float_above, float_below
@@ -261,7 +262,8 @@ def _confirmed(target: Target, pair: NeighbouringPair, laws: tuple[Law, Law], wa
     sampler, made = _sampler_of(target), []
     for which, input_, law in zip(("first", "second"), (pair.first, pair.second), laws, strict=True):
         watch.begin(f"plain runs of the {which} input, in another process")
-        made.append(require_agreement(law, sampler, input_).made)
+        seconds = min(net.SECONDS, watch.deadline.left / 4)
+        made.append(require_agreement(law, sampler, input_, seconds=seconds).made)
     return f"{made[0]:,} and {made[1]:,} plain runs agree"
 
 

@@ -39,7 +39,7 @@ from attacklab.laws.outcomes import tag
 from attacklab.random_bits import SeededBits
 
 RUNS = 20_000
-SECONDS = 2.0
+SECONDS = 30.0
 """After so long no further run is begun."""
 
 FALSE_ALARM = mpq(1, 10**12)
