@@ -22,7 +22,7 @@ from attacklab.laws.law import Law
 from attacklab.laws.outcomes import tag
 from attacklab.laws.replay import Replays
 from attacklab.laws.series import SeriesArithmetic
-from attacklab.laws.state import CallKeys, Opaque, State
+from attacklab.laws.state import CallKeys, Keys, Opaque, State, settings
 from attacklab.laws.tape import Find, Found, Frontier, Leaf, Path, PutAside, Span, Stop, Tape
 from attacklab.laws.uniform import is_undecided, settled
 
@@ -165,7 +165,8 @@ class _Explorer:
         self._progress = progress
         self._known: dict[Any, dict[Hashable, Found | None]] = {}
         self._sought: set[Hashable] = set()
-        self._states: dict[int, tuple[Any, State]] = {}
+        self._states: dict[tuple[int, ...], tuple[Keys, State]] = {}
+        self._kept: list[Keys] = []
         self._keys = CallKeys()
         self._replays = Replays()
         self._runs = 0
@@ -213,11 +214,12 @@ class _Explorer:
         kept: list[tuple[Leaf, Hashable]] = []
         pace = _Pace(runs)
         path: Path = None
+        before = settings()
         for made in range(1, runs + 1):
             self._runs += 1
             played = Tape(path, frontier, find, self._limits.draws)
             outcome, value, returned = _run(sampler, arguments, played)
-            if place := state.changed():
+            if place := "a setting of arithmetic or of the interpreter" if settings() != before else state.changed():
                 raise StateChanged(f"{place} changed during a run of {name}; keep nothing between runs or rounds")
             if outcome is not PutAside:
                 leaf = played.leaf(returned)
@@ -250,8 +252,9 @@ class _Explorer:
         def find(called: Callable[..., Any], arguments: tuple[Any, ...], is_loop: bool) -> Found | None:
             arguments = settled(arguments)
             try:
-                key = is_loop, self._keys.key(called, arguments)
-                state = self._state_of(called)
+                call, keys = self._keys.key(called, arguments)
+                key = is_loop, call
+                state = self._state_of(called, keys)
             except Opaque:
                 return None
             if place := state.changed():
@@ -261,6 +264,7 @@ class _Explorer:
             if key in self._sought:
                 return None  # a sampler that calls itself is unrolled
             self._sought.add(key)
+            self._kept.append(keys)  # keys name objects by their places in memory
             try:
                 known[key] = self._called(called, arguments, is_loop, closer)
             except (OpaqueOutcome, OpaqueState, SamplerFailed):
@@ -287,12 +291,12 @@ class _Explorer:
             self._obstacle = left, f"the law of {shown}, which it calls, is left open: {float(left):.2g} of its mass"
         return found
 
-    def _state_of(self, called: Callable[..., Any]) -> State:
-        """What a called function reads besides what is in its key."""
-        code = getattr(getattr(called, "__func__", called), "__code__", called)
-        known = self._states.get(id(code))
+    def _state_of(self, called: Callable[..., Any], keys: Keys) -> State:
+        """What a called function and its arguments read besides what is in its key."""
+        place = tuple(map(id, (*keys.met, *keys.caches)))
+        known = self._states.get(place)
         if known is None:
-            known = self._states[id(code)] = (code, State(called, _name(called), keyed=True))
+            known = self._states[place] = (keys, State(called, _name(called), keys=keys))
         return known[1]
 
     def _accepted(self, found: Found) -> Found:

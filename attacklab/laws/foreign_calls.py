@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+import numpy as np
+
 from attacklab.laws.errors import ForeignCall
 from attacklab.laws.standard_random import StandardRandom
 
@@ -27,6 +29,17 @@ _SYSTEM = {
     "_posixsubprocess": "starts a process",
     "_socket": "opens a connection",
     "_uuid": "draws from elsewhere",
+    "_ssl": "draws from elsewhere",
+    "_ctypes": "calls foreign code",
+    "_locale": "asks for the locale",
+    "_signal": "asks for signals",
+    "_sqlite3": "asks a database",
+    "_tracemalloc": "looks at memory",
+    "fcntl": "asks the operating system",
+    "grp": "asks the operating system",
+    "pwd": "asks the operating system",
+    "resource": "asks the operating system",
+    "select": "asks the operating system",
     "gc": "looks at memory",
 }
 
@@ -55,6 +68,9 @@ _ASKING = {
     ("threading", "main_thread"): "asks for a thread (threading.main_thread)",
 }
 
+#: Modules of the standard library that open files for the interpreter: source code for tracebacks, logs.
+_OPENING = ("importlib", "linecache", "logging", "tokenize", "traceback", "warnings")
+
 _CLOCKS = ("now", "utcnow", "today")
 
 
@@ -71,7 +87,8 @@ def _misdeed(function: Any, caller: FrameType) -> str | None:
     if name in _OWN and module in ("builtins", "sys", "_thread", "_io", "io"):
         module = caller.f_globals.get("__name__", "")
         is_hashing_itself = name == "hash" and caller.f_code.co_name == "__hash__"
-        if name == "start_new_thread" or not (is_hashing_itself or module.partition(".")[0] in sys.stdlib_module_names):
+        allowed = _OPENING if name == "open" else sys.stdlib_module_names
+        if name == "start_new_thread" or not (is_hashing_itself or module.partition(".")[0] in allowed):
             return f"{_OWN[name]} ({name})"
     return None
 
@@ -99,11 +116,17 @@ def refused(stop: Callable[[ForeignCall], None]) -> Iterator[None]:
             sys.setprofile(None)
             stop(ForeignCall(f"{place(frame)} {misdeed}: a law covers the input and the bits alone; leave that out"))
 
-    before, collects = sys.getprofile(), gc.isenabled()
+    before, collects, state = sys.getprofile(), gc.isenabled(), _state_of_numpy()
     gc.disable()  # others' callbacks on a collection are not the sampler's calls
     sys.setprofile(look)
     try:
         yield
+        sys.setprofile(None)
+        if _state_of_numpy() != state:  # its functions are not seen when they are called
+            raise ForeignCall(
+                "the sampler draws from elsewhere (np.random): a law covers the input and the bits alone; "
+                "leave that out"
+            )
     finally:
         sys.setprofile(before if callable(before) else None)  # a profiler written in C sets itself
         if collects:
@@ -113,6 +136,12 @@ def refused(stop: Callable[[ForeignCall], None]) -> Iterator[None]:
 def _is_logging(frame: FrameType | None) -> bool:
     """Whether the logger is at work, which notes the time and the thread and gives nothing back."""
     return frame is not None and frame.f_globals.get("__name__") == "logging"
+
+
+def _state_of_numpy() -> tuple[bytes, int]:
+    """The state of numpy's generator for the whole process."""
+    state: Any = np.random.get_state()
+    return state[1].tobytes(), state[2]
 
 
 class _Exploration:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import struct
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -46,7 +46,7 @@ _READERS: dict[type, Callable[[Any], Hashable]] = {
     Decimal: Decimal.as_tuple,
     MPZ: int,
     MPQ: lambda value: (int(value.numerator), int(value.denominator)),
-    MPFR: lambda value: (_exact_value(value), value.precision),
+    MPFR: lambda value: (_exact_value(value), value.precision, value.rc),
     np.longdouble: _exact_value,
 }
 
@@ -73,9 +73,12 @@ def tag(outcome: Any) -> Hashable:
     name = type_name(outcome)
     if isinstance(outcome, enum.Enum):
         return name, outcome.name
+    attributes = getattr(outcome, "__dict__", {}).keys()
     if isinstance(outcome, tuple) and hasattr(outcome, "_fields"):
+        _require_no_more(kind, attributes)
         return name, tuple(map(tag, outcome))
     if dataclasses.is_dataclass(kind) and kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+        _require_no_more(kind, attributes - {field.name for field in dataclasses.fields(kind)})
         return name, tuple(tag(getattr(outcome, field.name)) for field in dataclasses.fields(kind))
     raise OpaqueOutcome(
         f"an outcome must be made of numbers, strings, bytes, None and tuples, not of {kind.__name__}; "
@@ -88,6 +91,14 @@ def with_python_numbers(outcome: Any) -> Any:
     if isinstance(outcome, np.generic):
         return outcome.item()
     return tuple(map(with_python_numbers, outcome)) if type(outcome) is tuple else outcome
+
+
+def _require_no_more(kind: type, attributes: Collection[str]) -> None:
+    if attributes:
+        shown = ", ".join(sorted(attributes))
+        raise OpaqueOutcome(
+            f"an outcome is a {kind.__name__} with attributes besides its fields: {shown}; leave them out"
+        )
 
 
 def type_name(outcome: Any) -> str:

@@ -7,6 +7,7 @@ from tests.attacklab.laws.zoo import (
     elsewhere,
     equal_arguments,
     hidden,
+    many_rejections,
     numbers,
     outcomes,
     reuse,
@@ -29,4 +30,5 @@ FALSE: dict[str, tuple[Case, ...]] = {
     "search": search.CASES,
     "control": control.CASES,
     "sharing": sharing.CASES,
+    "many rejections": many_rejections.CASES,
 }
