@@ -1,7 +1,8 @@
 """What a program must stand before the laws that its dialogue gave are believed.
 
 1. Every leaf of every tree is run again, twice, in two random orders, each time in fresh processes, among runs on the
-   inputs asked about before. Calls and rounds on the way end in the same values by other replies, where there are any,
+   inputs asked about before; those of calls and rounds once more for each new input, wherever their laws were found.
+   Calls and rounds on the way end in the same values by other replies, where there are any,
    and behind other rejected rounds; what the program writes must not change.
 2. Loops are run with every number of rejected rounds that their law counts; in doubling steps once that takes long.
 3. Plain runs with random replies: wherever they come through known places, they must do what is known. After them the
@@ -58,7 +59,7 @@ class Checks:
 
     Args:
         partner: the program.
-        found: the laws of calls and rounds that the search found.
+        used: the laws of calls and rounds that the runs come through, and those that the search found.
         whole: the whole runs, those of the search first.
         most_lines: the most lines of one run.
         report: called before each run with the number of runs to come, and the mass left open.
@@ -67,16 +68,16 @@ class Checks:
     def __init__(
         self,
         partner: Partner,
-        found: Sequence[ScopeLaw],
+        used: Sequence[ScopeLaw],
         whole: Sequence[Scope],
         most_lines: int,
         report: Callable[[int, float], None],
     ) -> None:
-        self._partner, self._found, self._whole = partner, found, whole
+        self._partner, self._used, self._whole = partner, used, whole
         self._most_lines, self._report = most_lines, report
         self._randomness, self._bits = Random(0), SeededBits(0)
         self._open = float(whole[0].left)
-        self._owners = {law.scope: law for law in found}
+        self._owners = {law.scope: law for law in used}
         self._contexts: dict[ScopeLaw, dict[int, list[tuple[Scope, Place]]]] = {}
         for scope in (whole[0], *self._owners):
             for leaf in _leaves(scope):
@@ -94,7 +95,7 @@ class Checks:
             TargetError: it failed.
         """
         jobs: list[_Job] = [(self._whole[0], leaf, {}) for leaf in _leaves(self._whole[0])]
-        jobs += [self._job(law, leaf) for law in self._found for leaf in _leaves(law.scope)]
+        jobs += [self._job(law, leaf) for law in self._used for leaf in _leaves(law.scope)]
         others: list[_Job] = [(scope, leaf, {}) for scope in self._whole[1:] for leaf in _leaves(scope)]
         for _ in range(_PASSES):
             order = jobs + self._randomness.sample(others, min(_OTHERS, len(others)))
@@ -104,7 +105,7 @@ class Checks:
                     self._partner.renew()
                 self._report(len(order) - number, self._open)
                 self._replay(job, _Ways(self._randomness, job[2]))
-        for law in self._found:
+        for law in self._used:
             self._reject(law)
         runs = lines = 0
         while runs < _PLAIN and lines < _PLAIN_LINES:

@@ -379,6 +379,36 @@ def test_a_call_that_depends_on_the_input_is_refused_at_the_second_input() -> No
         dialogue.law(1)
 
 
+def test_a_call_that_depends_on_the_input_in_one_of_its_many_leaves_is_refused_at_the_second_input() -> None:
+    def program(input_: int) -> Lines:
+        yield "begin call bit"
+        drawn = yield "take 12"
+        value = 2 if input_ and drawn == 1234 else drawn & 1
+        yield f"end call {value}"
+        yield f"output {value}"
+
+    dialogue = Dialogue(stateless(program))
+    assert dialogue.law(0) == Law({0: mpq(1, 2), 1: mpq(1, 2)})
+    with pytest.raises(NotDeterministic, match="inside 'begin call bit'"):
+        dialogue.law(1)
+
+
+def test_a_loop_that_depends_on_the_input_in_one_of_its_many_leaves_is_refused_at_the_second_input() -> None:
+    def program(input_: int) -> Lines:
+        yield "begin round bit"
+        while not (drawn := (yield "take 12")) & 1:
+            yield "end round rejected"
+            yield "begin round bit"
+        value = 4 if input_ and drawn == 1235 else drawn & 2
+        yield f"end round accepted {value}"
+        yield f"output {value}"
+
+    dialogue = Dialogue(stateless(program))
+    dialogue.law(0)
+    with pytest.raises(NotDeterministic, match="inside 'begin round bit'"):
+        dialogue.law(1)
+
+
 def answers_from_the_previous_input() -> Callable[[int], Lines]:
     previous = 0
 
