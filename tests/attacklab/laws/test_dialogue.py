@@ -338,6 +338,26 @@ def uses_more_than_it_ended_with(_: int) -> Lines:
     yield f"output {min(drawn, 8)}"
 
 
+def differs_at_one_of_many_leaves_the_fifth_time(_: int) -> Lines:
+    values = []
+    for time_ in range(5):
+        yield "begin call bit"
+        drawn = yield "take 12"
+        values.append(2 if time_ == 4 and drawn == 3001 else drawn & 1)
+        yield f"end call {values[-1]}"
+    yield "output " + " ".join(map(str, values))
+
+
+def differs_at_one_of_many_rejected_leaves_the_fifth_time(_: int) -> Lines:
+    for time_ in range(5):
+        yield "begin round even"
+        while (drawn := (yield "take 12")) & 1 and not (time_ == 4 and drawn == 3001):
+            yield "end round rejected"
+            yield "begin round even"
+        yield "end round accepted"
+    yield "output 0"
+
+
 def clamps_a_rare_value_the_second_time(_: int) -> Lines:
     total = 0
     for most in (99, 9):
@@ -364,6 +384,8 @@ def clamps_a_rare_value_the_second_time(_: int) -> Lines:
         answers_differ_within_equal_names,
         uses_more_than_it_ended_with,
         clamps_a_rare_value_the_second_time,
+        differs_at_one_of_many_leaves_the_fifth_time,
+        differs_at_one_of_many_rejected_leaves_the_fifth_time,
     ],
 )
 def test_a_program_whose_calls_or_rounds_are_not_what_they_say_is_refused(program: Callable[[int], Lines]) -> None:
