@@ -2,9 +2,9 @@
 
 1. Every leaf of every tree is run again, twice, in two random orders, each time in fresh processes, among runs on the
    inputs asked about before. Those of calls and rounds are run so for each new input, wherever their laws were found:
-   first where the call is met first, then at all places of a run that meets it most often. Other calls and rounds on the
-   way end in the same values by other replies, where there are any, and behind other rejected rounds; what the program
-   writes must not change.
+   first where the call is met first, then at all places of a run that meets it most often. Other calls and rounds on
+   the way end in the same values by other replies, where there are any, and behind other rejected rounds; what the
+   program writes must not change.
 2. Loops are run with every number of rejected rounds that their law counts; in doubling steps once that takes long.
 3. Plain runs with random replies: wherever they come through known places, they must do what is known. After them the
    same process stands some thousands of known runs.
@@ -124,7 +124,7 @@ class Checks:
         self._partner.renew()
 
     def _job(self, law: ScopeLaw, leaf: Place, everywhere: bool) -> _Job:
-        """A run that comes through a leaf of a call or a round, as often as any does or only once, or else its scope."""
+        """A run that comes through a leaf of a call or a round, once or as often as any run, or else its scope."""
         ways: dict[ScopeLaw, Place] = {}
         here, end = law, leaf
         while here in self._contexts:
