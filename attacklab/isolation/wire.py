@@ -84,7 +84,12 @@ def proof_request_line(kind: str, input_: Any) -> bytes:
         TargetError: the input holds something that JSON cannot carry with every bit kept.
     """
     request = {"prove": PROOF_VERSION, "kind": str(kind), "input": _encoded_input(input_)}
-    return json.dumps({**request, **_dtype_of(input_)}).encode() + b"\n"
+    try:
+        return json.dumps({**request, **_dtype_of(input_)}).encode() + b"\n"
+    except ValueError:  # the interpreter's limit on digits
+        raise TargetError(
+            "an input for another process has an integer of too many digits; send a smaller one"
+        ) from None
 
 
 def _encoded_input(input_: Any) -> Any:

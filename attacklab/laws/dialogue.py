@@ -26,7 +26,7 @@ from attacklab.laws.errors import LawError, NeverEnds
 from attacklab.laws.law import Law, total
 from attacklab.laws.partner import Partner, Run, Step, not_begun_again
 from attacklab.laws.requests import REJECTED, Begin, Draw, End, NotInProtocol, Output, shown
-from attacklab.laws.scopes import Place, Scope, ScopeLaw, script_to
+from attacklab.laws.scopes import Place, Scope, ScopeLaw, laws_used, script_to
 from attacklab.random_bits import SeededBits
 
 MOST_VALUES = 1 << 16
@@ -128,8 +128,8 @@ class Dialogue:
         search = _Search(self._partner, input_, self._known, limits or Limits(), progress, self._seconds)
         try:
             whole = search.whole()
-            found = [self._known[line] for line in search.found]
-            Checks(self._partner, found, [whole, *self._whole], search.most_lines, search.report).run()
+            used = laws_used(whole, [self._known[line] for line in search.found])
+            Checks(self._partner, used, [whole, *self._whole], search.most_lines, search.report).run()
         except BaseException:
             self._partner.renew()
             for line in search.found:

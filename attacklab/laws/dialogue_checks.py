@@ -1,8 +1,10 @@
 """What a program must stand before the laws that its dialogue gave are believed.
 
 1. Every leaf of every tree is run again, twice, in two random orders, each time in fresh processes, among runs on the
-   inputs asked about before. Calls and rounds on the way end in the same values by other replies, where there are any,
-   and behind other rejected rounds; what the program writes must not change.
+   inputs asked about before. Those of calls and rounds are run so for each new input, wherever their laws were found:
+   first where the call is met first, then at all places of a run that meets it most often. Other calls and rounds on
+   the way end in the same values by other replies, where there are any, and behind other rejected rounds; what the
+   program writes must not change.
 2. Loops are run with every number of rejected rounds that their law counts; in doubling steps once that takes long.
 3. Plain runs with random replies: wherever they come through known places, they must do what is known. After them the
    same process stands some thousands of known runs.
@@ -10,6 +12,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import TypeAlias
@@ -18,8 +21,6 @@ from attacklab.laws.partner import Partner, Run, Step, departure, drawn, not_beg
 from attacklab.laws.requests import REJECTED, Begin, Draw, End, NotInProtocol, Output, shown
 from attacklab.laws.scopes import Place, Scope, ScopeLaw
 from attacklab.random_bits import SeededBits
-
-_PASSES = 2
 
 _FRESH = 4
 """So many runs of a pass are each the first of a process."""
@@ -58,7 +59,7 @@ class Checks:
 
     Args:
         partner: the program.
-        found: the laws of calls and rounds that the search found.
+        used: the laws of calls and rounds that the runs come through, and those that the search found.
         whole: the whole runs, those of the search first.
         most_lines: the most lines of one run.
         report: called before each run with the number of runs to come, and the mass left open.
@@ -67,24 +68,28 @@ class Checks:
     def __init__(
         self,
         partner: Partner,
-        found: Sequence[ScopeLaw],
+        used: Sequence[ScopeLaw],
         whole: Sequence[Scope],
         most_lines: int,
         report: Callable[[int, float], None],
     ) -> None:
-        self._partner, self._found, self._whole = partner, found, whole
+        self._partner, self._used, self._whole = partner, used, whole
         self._most_lines, self._report = most_lines, report
         self._randomness, self._bits = Random(0), SeededBits(0)
         self._open = float(whole[0].left)
-        self._owners = {law.scope: law for law in found}
+        self._owners = {law.scope: law for law in used}
         self._contexts: dict[ScopeLaw, dict[int, list[tuple[Scope, Place]]]] = {}
+        self._fullest: dict[ScopeLaw, dict[int, tuple[int, Scope, Place]]] = {}
         for scope in (whole[0], *self._owners):
             for leaf in _leaves(scope):
-                for place, rank in leaf.before():
-                    if isinstance(place.event, ScopeLaw):
-                        kept = self._contexts.setdefault(place.event, {}).setdefault(rank, [])
-                        if len(kept) < _CONTEXTS:
-                            kept.append((scope, leaf))
+                met = Counter((place.event, rank) for place, rank in leaf.before() if isinstance(place.event, ScopeLaw))
+                for (law, rank), times in met.items():
+                    kept = self._contexts.setdefault(law, {}).setdefault(rank, [])
+                    if len(kept) < _CONTEXTS:
+                        kept.append((scope, leaf))
+                    fullest = self._fullest.setdefault(law, {})
+                    if rank not in fullest or fullest[rank][0] < times:
+                        fullest[rank] = times, scope, leaf
 
     def run(self) -> None:
         """Run all checks; the program ends in a fresh process.
@@ -93,18 +98,18 @@ class Checks:
             NotDeterministic: the program did something else than before.
             TargetError: it failed.
         """
-        jobs: list[_Job] = [(self._whole[0], leaf, {}) for leaf in _leaves(self._whole[0])]
-        jobs += [self._job(law, leaf) for law in self._found for leaf in _leaves(law.scope)]
         others: list[_Job] = [(scope, leaf, {}) for scope in self._whole[1:] for leaf in _leaves(scope)]
-        for _ in range(_PASSES):
+        for everywhere in (False, True):
+            jobs: list[_Job] = [(self._whole[0], leaf, {}) for leaf in _leaves(self._whole[0])]
+            jobs += [self._job(law, leaf, everywhere) for law in self._used for leaf in _leaves(law.scope)]
             order = jobs + self._randomness.sample(others, min(_OTHERS, len(others)))
             self._randomness.shuffle(order)
             for number, job in enumerate(order):
                 if number <= _FRESH:
                     self._partner.renew()
                 self._report(len(order) - number, self._open)
-                self._replay(job, _Ways(self._randomness, job[2]))
-        for law in self._found:
+                self._replay(job, _Ways(self._randomness, job[2], everywhere=everywhere))
+        for law in self._used:
             self._reject(law)
         runs = lines = 0
         while runs < _PLAIN and lines < _PLAIN_LINES:
@@ -118,8 +123,8 @@ class Checks:
             lines += self._replay(self._randomness.choice(known), _Ways(self._randomness, {}))
         self._partner.renew()
 
-    def _job(self, law: ScopeLaw, leaf: Place) -> _Job:
-        """A whole run that comes through a leaf of a call or a round, or else its scope by itself."""
+    def _job(self, law: ScopeLaw, leaf: Place, everywhere: bool) -> _Job:
+        """A run that comes through a leaf of a call or a round, once or as often as any run, or else its scope."""
         ways: dict[ScopeLaw, Place] = {}
         here, end = law, leaf
         while here in self._contexts:
@@ -128,7 +133,7 @@ class Checks:
             rank = self._randomness.choice(list(known)) if end.line == REJECTED else here.values.index(end.line)
             if rank not in known:
                 break
-            scope, end = self._randomness.choice(known[rank])
+            scope, end = self._fullest[here][rank][1:] if everywhere else self._randomness.choice(known[rank])
             if scope not in self._owners:
                 return scope, end, ways
             here = self._owners[scope]
@@ -140,7 +145,7 @@ class Checks:
         while rejections:
             for _ in range(_TIMES if rejections <= _FEW else 1):
                 leaf = self._randomness.choice(law.leaves(self._randomness.randrange(law.count)))
-                job = self._job(law, leaf)
+                job = self._job(law, leaf, False)
                 self._report(0, self._open)
                 lines += self._replay(job, _Ways(self._randomness, job[2], {law: rejections}))
             if rejections == law.rejections:
@@ -205,12 +210,18 @@ class _Ways:
         randomness: what chooses.
         leaves: the leaves to end by where a law is met first; that of a rejected round precedes an accepted one.
         rejections: how many rounds to reject where a loop is met first.
+        everywhere: end by `leaves` wherever a law is met.
     """
 
     def __init__(
-        self, randomness: Random, leaves: dict[ScopeLaw, Place], rejections: dict[ScopeLaw, int] | None = None
+        self,
+        randomness: Random,
+        leaves: dict[ScopeLaw, Place],
+        rejections: dict[ScopeLaw, int] | None = None,
+        *,
+        everywhere: bool = False,
     ) -> None:
-        self._randomness = randomness
+        self._randomness, self._everywhere = randomness, everywhere
         self._leaves = {law: leaf for law, leaf in leaves.items() if leaf.line != REJECTED}
         self._rejected = {law: leaf for law, leaf in leaves.items() if leaf.line == REJECTED}
         self._rejections = rejections or {}
@@ -218,13 +229,16 @@ class _Ways:
     def through(self, law: ScopeLaw, rank: int) -> list[Step]:
         """The steps through a call or a loop to its value of the given rank."""
         steps: list[Step] = []
-        if (once := self._rejected.pop(law, None)) is not None:
+        if (once := self._rejected.get(law)) is not None:
+            if not self._everywhere:
+                del self._rejected[law]
             steps += law.scope.script(once, self.through)
         for _ in range(self._rejections.pop(law, self._few()) if law.rejected else 0):
             steps += law.scope.script(self._one_of(law.rejected), self.through)
         leaf = self._leaves.get(law)
         if leaf is not None and leaf.line == law.values[rank]:
-            del self._leaves[law]
+            if not self._everywhere:
+                del self._leaves[law]
         else:
             leaf = self._one_of(law.leaves(rank))
         return [*steps, *law.scope.script(leaf, self.through)]

@@ -10,6 +10,7 @@ run (`ScopeLaw.rejections`); the rest, R^(k+1), which is tiny, stays open.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -162,6 +163,19 @@ class ScopeLaw:
         if rank not in self._scripts:
             self._scripts[rank] = self.scope.script(self.leaves(rank)[0], ScopeLaw.script)
         return self._scripts[rank]
+
+
+def laws_used(whole: Scope, further: Sequence[ScopeLaw]) -> list[ScopeLaw]:
+    """The laws of the calls and rounds that a whole run may come through, within each other too, and further ones."""
+    used = dict.fromkeys(further)
+    scopes = [whole, *(law.scope for law in used)]
+    for scope in scopes:
+        for leaf in itertools.chain.from_iterable(scope.leaves.values()):
+            for place, _ in leaf.before():
+                if isinstance(place.event, ScopeLaw) and place.event not in used:
+                    used[place.event] = None
+                    scopes.append(place.event.scope)
+    return list(used)
 
 
 def rounded_down(mass: Any) -> Any:

@@ -366,11 +366,13 @@ class _Replacement:
     @contextmanager
     def suspended(self) -> Iterator[None]:
         """Put back what was there for a while: the source of bits may need the library itself."""
+        is_entered = bool(self._replaced)
         self.leave()
         try:
             yield
         finally:
-            self.enter()
+            if is_entered:  # a function kept from then may be called later
+                self.enter()
 
 
 _ABSENT = object()
@@ -408,7 +410,7 @@ def _holds_number(outcome: Any) -> bool:
 def _is_compared(number: Any) -> bool:
     """Whether the type's comparisons are those of numpy or of a type in `_COMPARED`, not overridden."""
     owners = {next(base for base in type(number).__mro__ if f"__{name}__" in vars(base)) for name in _COMPARISONS}
-    return all(owner in _COMPARED or owner.__module__ == "numpy" for owner in owners)
+    return owners != {object} and all(owner in _COMPARED or owner.__module__ == "numpy" for owner in owners)
 
 
 def _least(is_beyond: Callable[[float], bool], start: int, stop: int) -> int:

@@ -338,6 +338,26 @@ def uses_more_than_it_ended_with(_: int) -> Lines:
     yield f"output {min(drawn, 8)}"
 
 
+def differs_at_one_of_many_leaves_the_fifth_time(_: int) -> Lines:
+    values = []
+    for time_ in range(5):
+        yield "begin call bit"
+        drawn = yield "take 12"
+        values.append(2 if time_ == 4 and drawn == 3001 else drawn & 1)
+        yield f"end call {values[-1]}"
+    yield "output " + " ".join(map(str, values))
+
+
+def differs_at_one_of_many_rejected_leaves_the_fifth_time(_: int) -> Lines:
+    for time_ in range(5):
+        yield "begin round even"
+        while (drawn := (yield "take 12")) & 1 and not (time_ == 4 and drawn == 3001):
+            yield "end round rejected"
+            yield "begin round even"
+        yield "end round accepted"
+    yield "output 0"
+
+
 def clamps_a_rare_value_the_second_time(_: int) -> Lines:
     total = 0
     for most in (99, 9):
@@ -364,6 +384,8 @@ def clamps_a_rare_value_the_second_time(_: int) -> Lines:
         answers_differ_within_equal_names,
         uses_more_than_it_ended_with,
         clamps_a_rare_value_the_second_time,
+        differs_at_one_of_many_leaves_the_fifth_time,
+        differs_at_one_of_many_rejected_leaves_the_fifth_time,
     ],
 )
 def test_a_program_whose_calls_or_rounds_are_not_what_they_say_is_refused(program: Callable[[int], Lines]) -> None:
@@ -376,6 +398,36 @@ def test_a_call_that_depends_on_the_input_is_refused_at_the_second_input() -> No
     dialogue = Dialogue(stateless(depends_on_its_input))
     dialogue.law(0)
     with pytest.raises(NotDeterministic, match=r"inside 'begin call noise' .* 'coin 1 3' where .* 'coin 1 2'"):
+        dialogue.law(1)
+
+
+def test_a_call_that_depends_on_the_input_in_one_of_its_many_leaves_is_refused_at_the_second_input() -> None:
+    def program(input_: int) -> Lines:
+        yield "begin call bit"
+        drawn = yield "take 12"
+        value = 2 if input_ and drawn == 1234 else drawn & 1
+        yield f"end call {value}"
+        yield f"output {value}"
+
+    dialogue = Dialogue(stateless(program))
+    assert dialogue.law(0) == Law({0: mpq(1, 2), 1: mpq(1, 2)})
+    with pytest.raises(NotDeterministic, match="inside 'begin call bit'"):
+        dialogue.law(1)
+
+
+def test_a_loop_that_depends_on_the_input_in_one_of_its_many_leaves_is_refused_at_the_second_input() -> None:
+    def program(input_: int) -> Lines:
+        yield "begin round bit"
+        while not (drawn := (yield "take 12")) & 1:
+            yield "end round rejected"
+            yield "begin round bit"
+        value = 4 if input_ and drawn == 1235 else drawn & 2
+        yield f"end round accepted {value}"
+        yield f"output {value}"
+
+    dialogue = Dialogue(stateless(program))
+    dialogue.law(0)
+    with pytest.raises(NotDeterministic, match="inside 'begin round bit'"):
         dialogue.law(1)
 
 

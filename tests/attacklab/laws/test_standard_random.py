@@ -171,7 +171,9 @@ def test_only_the_comparisons_of_known_numbers_are_taken_for_steps() -> None:
             return other == 0.5
 
     assert probability(lambda rng: rng.random() < Odd(0.25)) == Fraction(1, HALF_OPEN)
-    assert probability(lambda rng: rng.random() == "half") == 0
+    for other in ("half", None, object()):
+        assert probability(lambda rng, other=other: rng.random() == other) == 0
+        assert probability(lambda rng, other=other: rng.random() != other) == 1
     with pytest.raises(SamplerFailed, match="not supported between instances"):
         law_of(lambda rng: rng.random() < "half")
 
@@ -484,6 +486,14 @@ def test_nothing_is_left_of_the_replacement_however_it_ends() -> None:
     assert state() == before
     assert random.getstate() == sequence
     assert 0 <= secrets.randbits(3) < 8
+
+
+def test_a_function_kept_from_the_replacement_does_not_bring_it_back() -> None:
+    before = state()
+    with standard_library_draws_from(SeededBits(1)):
+        kept = random.choice
+    assert kept("ab") in "ab"
+    assert state() == before
 
 
 class Reseeding(SeededBits):
