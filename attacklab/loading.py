@@ -65,7 +65,7 @@ def load_target(
         if isinstance(found, Target):
             raise UsageError(f"{spec} is a target with a claim of its own; leave the kind and the parameters out")
         if not callable(found):
-            raise UsageError(f"{spec} is {described(found)}, not a function; name a sampler or a release function")
+            raise UsageTypeError(f"{spec} is {described(found)}, not a function; name a sampler or a release function")
         target = made_target(kind, found, epsilon=epsilon, claim=claim, name=name, **parameters)
     elif isinstance(found, Target):
         if epsilon is not None or claim is not None or parameters:

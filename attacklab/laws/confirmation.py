@@ -1,7 +1,7 @@
 """A law is confirmed in another process, with another hash seed, before a claim is judged by it.
 
-Plain runs made there are compared with the law. Then the runs that were played here are played there again, in another order
-and with the process unsettled (see `unsettled`).
+Plain runs made there are compared with the law. Then the runs that were played here are played there again, in another
+order and with the process unsettled (see `unsettled`).
 """
 
 from __future__ import annotations

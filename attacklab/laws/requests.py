@@ -122,16 +122,16 @@ def parse(line: str) -> Event:
             return Output(_outcome(values, line))
         case ["error", *text]:
             raise SamplerFailed(
-                f"the program says that it failed: {' '.join(text) or 'no reason given'}; mend it, or write "
-                "'output null' if an adversary can see the failure"
+                f"the program says that it failed: {' '.join(text) or 'no reason given'}; mend it, or "
+                "write 'output null' if an adversary can see the failure"
             )
     if line.startswith("{"):
         raise NotInProtocol(
             f"it wrote {shown(line)}, an answer for `audit`; a program under proof writes requests such as 'take 1'"
         )
     raise NotInProtocol(
-        f"it wrote {shown(line)}; write one line of the protocol: take K, coin N D, below N, begin call|round NAME ARGS, "
-        "end call VALUES, end round rejected, end round accepted VALUES, output VALUES or error TEXT"
+        f"it wrote {shown(line)}; write one line of the protocol: take K, coin N D, below N, begin call|"
+        "round NAME ARGS, end call VALUES, end round rejected, end round accepted VALUES, output VALUES or error TEXT"
     )
 
 
