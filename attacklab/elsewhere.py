@@ -50,7 +50,7 @@ _LAG = 60.0
 """How much later than a call's timeout the zygote may say so; it may have to start first, on a busy machine."""
 
 _SEED = 0x5EED
-"""Of the global generators in the other process."""
+"""The seed of the global generators in the other process."""
 
 _LENGTH = struct.Struct("<Q")
 

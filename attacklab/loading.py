@@ -64,6 +64,8 @@ def load_target(
         require_claim(spec, epsilon, claim)
         if isinstance(found, Target):
             raise UsageError(f"{spec} is a target with a claim of its own; leave the kind and the parameters out")
+        if not callable(found):
+            raise UsageTypeError(f"{spec} is {described(found)}, not a function; name a sampler or a release function")
         target = made_target(kind, found, epsilon=epsilon, claim=claim, name=name, **parameters)
     elif isinstance(found, Target):
         if epsilon is not None or claim is not None or parameters:
@@ -174,7 +176,7 @@ def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]
 
 
 def require_claim(spec: str, epsilon: float | None, claim: Claim | None) -> None:
-    """Refuse a bare function of which nothing is claimed.
+    """Refuse a bare function that comes without a claim.
 
     Raises:
         UsageError: neither ε nor a claim was given.

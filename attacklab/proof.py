@@ -38,6 +38,7 @@ from attacklab.laws import (
 )
 from attacklab.laws.confirmation import require_agreement
 from attacklab.laws.enclosures import float_above, float_below
+from attacklab.laws.errors import SamplerFailed
 from attacklab.laws.outcomes import with_python_numbers
 from attacklab.laws.own import FindsItsLaw
 from attacklab.neighbours import NeighbouringPair, Relation
@@ -52,10 +53,10 @@ CLOSING_RUNS = 512
 """How many runs are spent on seeing whether a law closes."""
 
 SECONDS = 60.0
-"""How long a proof may take, in all, where nothing else is said."""
+"""The default timeout of a command or a test, over all its pairs, in seconds."""
 
 _HOPELESS = Fraction(99, 100)
-"""If more of the first law is left open, the second is not sought."""
+"""If more of the first law than this is left open, the second is not sought."""
 
 MOST_EPSILON = 1 << 20
 """The largest ε for which e^ε is enclosed."""
@@ -67,7 +68,7 @@ OTHER_PROOFS = {
     Kind.MEAN: "from how far a record moves the mean, and for all shifts of its noise,",
     Kind.DATASET: "from how far a record moves what is released",
 }
-"""Which proof would decide a claim that an enumeration of the laws left open."""
+"""Kind → the proof that would decide a claim which enumeration leaves open."""
 
 
 def laws_of(
@@ -143,7 +144,9 @@ def prove(
         decided = deadline.run(partial(_decided, target, pair, limits, watch))
     except OutOfTime as late:
         what = late.stuck or f"allow more time; {_otherwise(target)}"
-        told = f"{seconds:.3g} s were not enough (it came to {watch.line}); {what}"
+        if late.stuck and isinstance(target.sampler, FindsItsLaw):
+            what = "the program was asked to go on and wrote nothing; make sure that it flushes each line, and ends"
+        told = f"{seconds:.3g} s were not enough (reached: {watch.line}); {what}"
         decided = {"verdict": Verdict.INCONCLUSIVE, "reason": told}
     finding = _finding(target, pair, spec, **decided)
     return replace(finding, seconds=time.perf_counter() - started)
@@ -202,7 +205,7 @@ class _Watch:
     line: str = ""
 
     def begin(self, line: str) -> Callable[[Progress], None]:
-        """Say what is sought now; return what is called as the search goes on."""
+        """Report the next step; return the function that reports the progress of its search."""
         self._say(line)
 
         def at(reached: Progress) -> None:
@@ -221,12 +224,11 @@ class _Watch:
 
 
 def _decided(target: Target, pair: NeighbouringPair, limits: Limits, watch: _Watch) -> dict[str, Any]:
-    """What a finding says beside the target, the pair and the time that it took."""
-    first = _law(target, pair.first, limits, watch.begin("the law of the first input"))
-    if first.unresolved > _HOPELESS:
-        second = Law({})  # whatever it is, it decides nothing
-    else:
-        second = _law(target, pair.second, limits, watch.begin("the law of the second input"))
+    """The fields of a finding apart from the target, the pair and the time that it took."""
+    first = _sought("first", target, pair.first, limits, watch)
+    hopeless = first.unresolved > _HOPELESS
+    # The second law, whatever it is, would then decide nothing.
+    second = Law({}) if hopeless else _sought("second", target, pair.second, limits, watch)
     laws = first, second
     if target.numpy_as_python:
         first, second = first.map(with_python_numbers), second.map(with_python_numbers)
@@ -234,7 +236,7 @@ def _decided(target: Target, pair: NeighbouringPair, limits: Limits, watch: _Wat
     ruling = judge(target.claim, first, second, slack=SLACK)
     distance = advantage(first, second)
     point, certificate, verdict = ruling.point, ruling.certificate, _verdict(ruling)
-    reason = _reason(ruling, first, second)
+    reason = _hopeless(first) if hopeless else _reason(ruling, first, second)
     if verdict is not Verdict.INCONCLUSIVE and not isinstance(target.sampler, FindsItsLaw):
         reason += f"; {_confirmed(target, pair, laws, watch)}"
     if verdict is Verdict.PROVED_WITH_SLACK:
@@ -245,6 +247,8 @@ def _decided(target: Target, pair: NeighbouringPair, limits: Limits, watch: _Wat
         reason += f"; {_otherwise(target)}"
     if len(first) == len(second) == 1 and _draws_nothing(target, pair):
         reason += "; the sampler drew no random bits"
+    elif first.closed and len(first) == 1 and first == second:
+        reason += f"; every run gives {next(iter(first))!r}, so check that the sampler returns what it drew"
     return {
         "verdict": verdict,
         "reason": reason,
@@ -257,8 +261,23 @@ def _decided(target: Target, pair: NeighbouringPair, limits: Limits, watch: _Wat
     }
 
 
+def _sought(which: str, target: Target, input_: Any, limits: Limits, watch: _Watch) -> Law:
+    """The law of one input; a failure of the sampler says on which."""
+    try:
+        return _law(target, input_, limits, watch.begin(f"the law of the {which} input"))
+    except SamplerFailed as error:
+        raise SamplerFailed(f"on the {which} input, {error}") from error.__cause__
+
+
+def _hopeless(first: Law) -> str:
+    return (
+        f"law of {len(first)} outcomes on the first input, {float(first.unresolved):.2g} of the mass left open, "
+        "so the second law was not sought"
+    )
+
+
 def _confirmed(target: Target, pair: NeighbouringPair, laws: tuple[Law, Law], watch: _Watch) -> str:
-    """Hold both laws against plain runs in another process; say how many runs there were."""
+    """Compare both laws with plain runs in another process; say how many runs there were."""
     sampler, made = _sampler_of(target), []
     for which, input_, law in zip(("first", "second"), (pair.first, pair.second), laws, strict=True):
         watch.begin(f"plain runs of the {which} input, in another process")
@@ -283,12 +302,13 @@ def _finding(target: Target, pair: NeighbouringPair, spec: str | None, **rest: A
 
 def _otherwise(target: Target) -> str:
     return (
-        f"enumeration left the claim open; a proof {OTHER_PROOFS[target.kind]} would decide it, but cannot be made yet"
+        f"enumeration left the claim open; a proof {OTHER_PROOFS[target.kind]} would decide it, but the lab cannot "
+        "make one yet; audit the target instead"
     )
 
 
 def _draws_nothing(target: Target, pair: NeighbouringPair) -> bool:
-    """Whether the sampler ends without a single random bit, on both inputs."""
+    """Whether the sampler returns without drawing a bit, on both inputs."""
     try:
         for input_ in (pair.first, pair.second):
             _sampler_of(target)(input_, TapedBits(0, 0))

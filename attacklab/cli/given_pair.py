@@ -1,4 +1,4 @@
-"""The pair that the options --first and --second say."""
+"""The pair of inputs that the options --first and --second give."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from attacklab.targets import Kind, Target
 def given_pair(target: Target, first: str | None, second: str | None) -> NeighbouringPair | None:
     """The pair of two texts, each JSON or numbers separated by commas; None where neither is given.
 
-    Answers, utilities and records are floats, unless the target's domain says integers. The inputs of a dataset target
-    are as `domains.text.read_pairs` reads them.
+    Answers, utilities and records are floats, unless the target's domain is one of integers. The inputs of a dataset
+    target are as `domains.text.read_pairs` reads them.
 
     Raises:
         UsageError: only one is given, one cannot be read, or they are not neighbours.
@@ -33,9 +33,9 @@ def given_pair(target: Target, first: str | None, second: str | None) -> Neighbo
     for side in (one, other):
         numbers = side if isinstance(side, list) and target.kind is not Kind.NOISE else [side]
         if any(isinstance(number, bool) or not isinstance(number, int | float) for number in numbers):
-            what = "one number" if target.kind is Kind.NOISE else "numbers"
+            what = "a number" if target.kind is Kind.NOISE else "numbers"
             raise UsageError(
-                f"a {target.kind} target takes {what} each for --first and --second, not {one} and {other}"
+                f"a {target.kind} target takes {what} for each of --first and --second, not {first} and {second}"
             )
     return target.cast_pair(_of_numbers(target, one, other))
 
@@ -43,6 +43,8 @@ def given_pair(target: Target, first: str | None, second: str | None) -> Neighbo
 def _read(option: str, text: str) -> Any:
     try:
         return json.loads(text)
+    except RecursionError:
+        raise UsageError(f"{option} is nested too deep; give a flatter input") from None
     except ValueError:
         pass
     try:
@@ -53,7 +55,7 @@ def _read(option: str, text: str) -> Any:
 
 
 def _relation(target: Target, one: Any, other: Any) -> Relation | None:
-    """The relation that inputs of the target's shape have, if the shape says one."""
+    """The relation that the shape of the target's inputs allows, or None."""
     known = () if target.domain is None or target.domain.shape is None else target.domain.shape.relations
     fits = _by_size(_listed(one), _listed(other))
     return fits if fits in known else next(iter(known), None)
@@ -79,7 +81,7 @@ def _of_numbers(target: Target, one: Any, other: Any) -> NeighbouringPair:
 
 
 def _whole(side: Any) -> Any:
-    """The same numbers as integers, those that are; `1.0` is one, in whichever way it is written."""
+    """The same numbers, with whole ones such as 1.0 as integers."""
     if isinstance(side, list):
         return [_whole(number) for number in side]
     return int(side) if isinstance(side, float) and side.is_integer() else side

@@ -15,6 +15,7 @@ from attacklab.cli.given_pair import given_pair
 from attacklab.cli.output import Files, status_of
 from attacklab.cli.status import Status
 from attacklab.cli.target_options import TargetOptions
+from attacklab.errors import UsageError
 from attacklab.findings import Finding, Verdict
 from attacklab.proof import LIMITS, SECONDS, prove_all
 from attacklab.reporting.progress import status_line
@@ -61,6 +62,11 @@ def command(
         domain=domain,
         pairs=pairs,
     )
+    if asked.library is not None:
+        raise UsageError(
+            f"{target} draws its random numbers in another process, where a proof cannot replace them; "
+            "audit it, or prove a sampler(input, bits) instead (docs/proving.md)"
+        )
     # What the target prints must not stand among the findings.
     with contextlib.redirect_stdout(sys.stderr):
         loaded = asked.load()

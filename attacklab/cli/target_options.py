@@ -111,7 +111,8 @@ class TargetOptions(ClaimOptions):
 
     def _loaded(self) -> Target:
         if (self.target is None) == (self.program is None):
-            raise typer.BadParameter("name a target, or a program after --exec", param_hint="TARGET")
+            told = "name a target, or a program after --exec" + ("" if self.target is None else ", not both")
+            raise typer.BadParameter(told, param_hint="TARGET")
         claimed, limits = self._claimed(), self._limits()
         if self.program is not None:
             return external(self._words(self.program), **claimed, **limits)

@@ -116,8 +116,8 @@ def _parsed(value: Any) -> Any:
 def _json(text: str, what: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError as error:
-        raise UsageError(f"{what} is not JSON: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{what} is not JSON: {error}; write valid JSON") from None
 
 
 def _number(text: str, whole: str) -> float:

@@ -250,6 +250,8 @@ class ChildProcess:
             return ChildError(ChildFailure.GARBAGE, "it closed its output without an answer")
         self._read_error_text()
         how = f"killed by {signal_name(-status)}" if status < 0 else f"exited with status {status} before answering"
+        if status == 0:
+            how += "; let it answer one request after another until its input ends"
         if self._limits.memory_bytes is not None:
             how += f", under a memory limit of {self._limits.memory_bytes} bytes"
         words = self._error_text.decode("utf-8", "replace").strip().splitlines()

@@ -1,7 +1,7 @@
 """A law is confirmed in another process, with another hash seed, before a claim is judged by it.
 
-Plain runs made there are held against the law. Then what was played here is played there once more, in another order
-and with the process unsettled (see `unsettled`).
+Plain runs made there are compared with the law. Then the runs that were played here are played there again, in another
+order and with the process unsettled (see `unsettled`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def require_agreement(
     seconds: float | None = None,
     seed: int = 0,
 ) -> Agreement:
-    """Run a sampler in another process, and hold what comes up against its law.
+    """Run a sampler in another process, and compare its outcomes with its law.
 
     Args:
         law: the law of `sampler(*arguments, bits)`.
@@ -39,7 +39,7 @@ def require_agreement(
         *arguments: what precedes that.
         runs: how many plain runs are made; `net.RUNS` if not given.
         seconds: after so long no further one is begun; `net.SECONDS` if not given.
-        seed: of the source of bits.
+        seed: the seed of the source of bits.
 
     Raises:
         NotDeterministic, LooksAtDraws: the sampler gives another outcome there on the same bits.

@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 
 TICK_SECONDS = 0.1
 STUCK_SECONDS = 1.0
-"""A run that has lasted so long, or half of all the time, is told of."""
+"""A run is reported as stuck if it has lasted so long, or half of all the time."""
 
 _OURS = str(Path(__file__).parents[1])
 
@@ -33,7 +33,7 @@ class OutOfTime(LawError):
     """The time for finding a law is up."""
 
     def __init__(self, seconds: float, stuck: str | None = None) -> None:
-        """Say what happened.
+        """Put together the message.
 
         Args:
             seconds: how long was allowed.
@@ -67,12 +67,12 @@ class Deadline:
         return max(0.0, self._end - time.monotonic())
 
     def check(self) -> None:
-        """End what `run` does, if the time is up; to be called now and then by that."""
+        """End the work of `run` if the time is up. That work calls this now and then."""
         if not self.left:
             raise _Rang
 
     def run(self, work: Callable[[], Result]) -> Result:
-        """Do this until the deadline.
+        """Do this work until the deadline.
 
         An alarm that was set before is set again afterwards, for what is then left of its time.
 
@@ -113,7 +113,7 @@ class Deadline:
         self.check()
 
     def _watch(self, frames: list[FrameType]) -> None:
-        """Note which run is under way and where it is, unless it is the search that is at work."""
+        """Note which run of the sampler is under way, and where it is; none if the search itself is at work."""
         run = None
         for frame in frames:
             if frame.f_code.co_filename.startswith(_OURS):

@@ -186,8 +186,8 @@ class _Explorer:
             np.random.set_state(randoms[1])
         if not found.values:
             raise NeverEnds(
-                f"{_name(sampler)} gave no outcome in {self._runs} runs of at most {self._limits.draws} draws; "
-                "check that it ends, and if it does, allow more by Limits(runs=..., draws=...)"
+                f"{_name(sampler)} gave no outcome in {self._runs:,} runs of at most {self._limits.draws:,} draws; "
+                "make sure that it ends, or if it does, allow more by --runs or Limits(runs=..., draws=...)"
             )
         played = tuple(self._replays.scripts(self._played))
         return Law(self._masses(found), obstacle=self._obstacle[1], played=played)
@@ -392,7 +392,10 @@ def _run(sampler: Callable[..., Any], arguments: tuple[Any, ...], tape: Tape) ->
             raise
     except (Exception, SystemExit) as error:
         if tape.stopped is None:
-            raise SamplerFailed(f"{_name(sampler)} raised {error!r} on the draws {tape.draws}") from error
+            raise SamplerFailed(
+                f"{_name(sampler)} raised {error!r} on the draws {tape.draws}; mend it, or if an adversary can see the "
+                "failure, return it as an outcome"
+            ) from error
     reason = tape.close()
     if reason is None:
         return ended
@@ -409,7 +412,10 @@ def _spelled_out(value: Any, limit: int) -> Iterator[tuple[Any, Any]]:
     size = value.high - value.low
     if size > limit:
         shown = size if size.bit_length() <= 64 else f"2^{size.bit_length() - 1} or more"
-        raise LawError(f"an outcome is an integer uniform over {shown} values; raise Limits(tapes=...), now {limit}")
+        raise LawError(
+            f"an outcome is an integer uniform over {shown} values, and a law lists at most {limit:,}; compare what is "
+            "drawn, or divide it, before it is returned"
+        )
     for outcome in range(value.low, value.high):
         yield outcome, mpq(1, size)
 

@@ -1,4 +1,4 @@
-"""A net below the proof of a law: plain runs of the sampler, counted and held against it.
+"""A net below the proof of a law: plain runs of the sampler, counted and compared with it.
 
 It shares no code with what finds laws, and so catches what that has overlooked: a sampler that behaves differently on
 ordinary bits, or whose behaviour changes from run to run. All runs draw from one source of bits, as in production.
@@ -152,7 +152,7 @@ def plain_runs(sampler: Callable[..., Any], arguments: tuple[Any, ...], runs: in
 
 
 def compare(law: Law, runs: Runs) -> Agreement:
-    """Hold plain runs against a law.
+    """Compare plain runs with a law.
 
     Raises:
         Contradicted: a true law would give such counts with probability at most `FALSE_ALARM`.
@@ -322,6 +322,6 @@ def _detected(most: float, trials: int, threshold: float) -> float:
 
 
 def _rounded_up(number: float) -> str:
-    """To two significant digits."""
+    """Text for a number, rounded up to two significant digits."""
     unit = 10.0 ** (math.floor(math.log10(number)) - 1)
     return f"{math.ceil(number / unit) * unit:.2g}"

@@ -124,7 +124,9 @@ def encode(outcome: Any) -> Any:
     try:
         return _encode(outcome)
     except ValueError as error:  # the interpreter's limit on digits
-        raise UnwritableOutcome(f"an outcome of type {type(outcome).__name__} is too long for JSON") from error
+        raise UnwritableOutcome(
+            f"an outcome of type {type(outcome).__name__} is too long for JSON; return a shorter one"
+        ) from error
 
 
 def _encode(outcome: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from attacklab.laws.law import Law
 
 @runtime_checkable
 class FindsItsLaw(Protocol):
-    """A sampler with a way of its own to its output law."""
+    """A sampler that computes its own output law."""
 
     def law(self, input_: Any, *, limits: Limits, progress: Callable[[Progress], None] | None = None) -> Law:
         """The law of the output on this input, closed if a few runs close it.

@@ -104,7 +104,7 @@ def parse(line: str) -> Event:
         case ["take", bits]:
             count = _integer(bits, line)
             if count > MOST_BITS:
-                raise NotInProtocol(f"it wrote {shown(line)}; it may take at most {MOST_BITS} bits at once")
+                raise NotInProtocol(f"it wrote {shown(line)}; a take is of at most {MOST_BITS} bits: ask several times")
             return _uniform(1 << count)
         case ["coin", numerator, denominator]:
             return _coin(_integer(numerator, line), _integer(denominator, line), line)
@@ -121,14 +121,17 @@ def parse(line: str) -> Event:
         case ["output", *values]:
             return Output(_outcome(values, line))
         case ["error", *text]:
-            raise SamplerFailed(f"the program says that it failed: {' '.join(text) or 'no reason given'}")
+            raise SamplerFailed(
+                f"the program says that it failed: {' '.join(text) or 'no reason given'}; mend it, or "
+                "write 'output null' if an adversary can see the failure"
+            )
     if line.startswith("{"):
         raise NotInProtocol(
             f"it wrote {shown(line)}, an answer for `audit`; a program under proof writes requests such as 'take 1'"
         )
     raise NotInProtocol(
-        f"it wrote {shown(line)}; the protocol has take K, coin N D, below N, begin call|round NAME ARGS, "
-        "end call VALUES, end round rejected, end round accepted VALUES, output VALUES and error TEXT"
+        f"it wrote {shown(line)}; write one line of the protocol: take K, coin N D, below N, begin call|"
+        "round NAME ARGS, end call VALUES, end round rejected, end round accepted VALUES, output VALUES or error TEXT"
     )
 
 

@@ -243,17 +243,28 @@ def _proved(
 ) -> list[Finding]:
     __tracebackhide__ = True
     _require_first(item)
-    from attacklab.proof import prove_all
     from attacklab.pytest_plugin.report import AuditedTest
+
+    try:
+        found = _sought(item, target, pairs, seconds)
+    except UsageError as error:  # the message says it all, so the traceback need not lead into the lab
+        raise error.with_traceback(None) from None
+    replay = shlex.join(["pytest", item.nodeid])
+    findings = tuple(replace(finding, replay=replay) for finding in found)
+    return _ended(item, AuditedTest(test=item.nodeid, place=_place(item), findings=findings))
+
+
+def _sought(
+    item: pytest.Item, target: Target | Sampler, pairs: Sequence[NeighbouringPair] | None, seconds: float
+) -> list[Finding]:
+    from attacklab.proof import prove_all
 
     claimed = _claimed(item, target, PROOF)
     if pairs is not None:
         claimed = replace(claimed, pairs=pairs)  # type: ignore[arg-type] # it checks them, and makes a tuple of a list
         if not claimed.pairs:
             raise UsageError(f"{PROOF} was given no pairs; leave pairs= out for those that the target declares")
-    replay = shlex.join(["pytest", item.nodeid])
-    findings = tuple(replace(finding, replay=replay) for finding in prove_all(claimed, seconds=seconds))
-    return _ended(item, AuditedTest(test=item.nodeid, place=_place(item), findings=findings))
+    return prove_all(claimed, seconds=seconds)
 
 
 def _require_first(item: pytest.Item) -> None:

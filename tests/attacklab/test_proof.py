@@ -119,7 +119,31 @@ def test_only_a_refuted_claim_has_an_event() -> None:
 def test_an_undecided_claim_names_the_proof_that_would_decide_it() -> None:
     few = Limits(unresolved=LIMITS.unresolved, runs=8)
     said = proved(count, limits=few).reason
-    assert said.endswith("; a proof for all shifts of its noise would decide it, but cannot be made yet")
+    assert "; a proof for all shifts of its noise would decide it, but the lab cannot make one yet; " in said
+
+
+def test_a_law_that_is_nearly_all_open_ends_the_proof_without_the_second() -> None:
+    finding = proved(lambda answer, bits: answer + bits.take(64), limits=Limits(unresolved=LIMITS.unresolved, runs=8))
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert ", 1 of the mass left open, so the second law was not sought; " in finding.reason
+
+
+def test_a_failure_says_on_which_input() -> None:
+    def fails_on_one(answer: float, bits: RandomBits) -> int:
+        return 1 // int(answer == 0) + bits.take(1)
+
+    (finding,) = prove_all(target(fails_on_one))
+    assert finding.reason.startswith("on the second input, fails_on_one raised ZeroDivisionError(")
+    assert " on the draws []; mend it, " in finding.reason
+
+
+def test_a_sampler_that_drops_what_it_drew_is_told_of() -> None:
+    def forgets_to_return(_: float, bits: RandomBits) -> None:
+        bits.take(1)
+
+    finding = proved(forgets_to_return)
+    assert finding.verdict is Verdict.PROVED
+    assert finding.reason.endswith("; every run gives None, so check that the sampler returns what it drew")
 
 
 def test_a_law_without_a_random_bit_is_said_to_be_one() -> None:
@@ -164,7 +188,7 @@ def test_time_that_is_up_is_inconclusive_and_leaves_some_for_the_next_pair() -> 
     pairs = [NeighbouringPair.answers(*ends, sensitivity=1.0) for ends in ((1, 2), (0, 1))]
     findings = prove_all(target(hanging, pairs=pairs), seconds=3.0)
     assert [finding.verdict for finding in findings] == [Verdict.INCONCLUSIVE, Verdict.PROVED]
-    assert findings[0].reason.startswith("1.5 s were not enough (it came to the law of the second input); one run of ")
+    assert findings[0].reason.startswith("1.5 s were not enough (reached: the law of the second input); one run of ")
     assert "test_proof.py:" in findings[0].reason
     assert findings[0].reason.endswith("make sure that it ends")
 
@@ -175,7 +199,7 @@ def test_time_that_is_up_in_the_search_says_how_far_it_came() -> None:
 
     (finding,) = prove_all(target(wide), seconds=2.0)
     assert finding.verdict is Verdict.INCONCLUSIVE
-    assert "2 s were not enough (it came to the law of the first input, now of wide: " in finding.reason
+    assert "2 s were not enough (reached: the law of the first input, now of wide: " in finding.reason
     assert " of the mass open); allow more time; " in finding.reason
 
 

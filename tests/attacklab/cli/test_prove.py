@@ -103,6 +103,8 @@ def too_many(answer, scale, bits):
 def bits_first(bits, answer):
     return 0
 
+RESPONSES = [response]
+
 paired = Target.noise(
     release, epsilon=0.7, pairs=[NeighbouringPair.answers(n, n + 1, sensitivity=1.0) for n in (0.0, 1.0)]
 ).exact(from_two)
@@ -146,15 +148,15 @@ def test_a_function_that_makes_a_target_is_asked_for_the_claim(attacklab: Any) -
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("raising", "_raising raised RuntimeError('disk\\non fire') on the draws []"),
+        ("raising", "on the first input, _raising raised RuntimeError('disk\\non fire') on the draws []"),
         ("leaving", "_leaving raised SystemExit(0) on the draws []"),
-        ("endless", "_endless gave no outcome in 1000 runs"),
+        ("endless", "_endless gave no outcome in 1,000 runs"),
         ("stateful", "draws from elsewhere (random.random)"),
         ("listing", "an outcome must be made of numbers, strings, bytes, None and tuples, not of list"),
         ("huge", "an outcome of type int is too long for JSON"),
         ("forking", " of samplers.py) asks the operating system (posix.fork)"),
         ("timed", " of samplers.py) reads the clock (time.time)"),
-        ("wide", "an outcome is an integer uniform over 2^100000 or more values"),
+        ("wide", "an outcome is an integer uniform over 2^100000 or more values, and a law lists at most 1,000,000; "),
     ],
 )
 def test_what_a_sampler_does_wrong_is_an_error_finding(
@@ -266,7 +268,7 @@ def test_a_sampler_that_never_ends_is_told_in_one_line_when_the_time_is_up(attac
     assert (status, err) == (2, "")
     (finding,) = findings_of(out)
     assert finding["verdict"] == "inconclusive"
-    assert finding["reason"].startswith("1 s were not enough (it came to the law of the first input); one run of the ")
+    assert finding["reason"].startswith("1 s were not enough (reached: the law of the first input); one run of the ")
     assert "samplers.py:" in finding["reason"]
 
 
@@ -311,12 +313,22 @@ def test_a_proof_with_slack_is_a_note_of_the_tool_in_sarif(attacklab: Any, tmp_p
             f"{RESPONSE} --epsilon 1 --first x --second 1",
             "--first must be JSON, or numbers separated by commas, not 'x'",
         ),
-        (f"{RESPONSE} --epsilon 1 --first [0] --second 1", "a noise target takes one number each for --first and "),
-        (f"{RESPONSE} --epsilon 1 --first true --second 0", "a noise target takes one number each for --first and "),
+        (f"{RESPONSE} --epsilon 1 --first [0] --second 1", "a noise target takes a number for each of --first and "),
+        (f"{RESPONSE} --epsilon 1 --first true --second 0", "a noise target takes a number for each of --first and "),
         (f"{RESPONSE} --epsilon 1 --first 0 --second 2", "not neighbouring: answers 0.0 and 2.0"),
         (f"{RESPONSE} --epsilon 1 --domain integers --first 0.5 --second 1", "integers of a pair must be integers"),
         (f"{RESPONSE} --epsilon 1 --domain 0..1 --first 2 --second 3", "claims nothing of this pair"),
         (f"{RESPONSE} --epsilon 1 --seconds 0", "--seconds"),
+        (f"{RESPONSE} --epsilon 1 --exec ./program", "name a target, or a program after --exec, not both"),
+        (f"{RESPONSE} --epsilon 1 --first {'[' * 9000} --second 1", "--first is nested too deep; give a flatter input"),
+        (
+            "prove samplers.py:RESPONSES --kind noise --epsilon 1",
+            "samplers.py:RESPONSES is a list, not a function; name a sampler or a release function",
+        ),
+        (
+            "prove diffprivlib:laplace --kind noise --epsilon 1",
+            "diffprivlib:laplace draws its random numbers in another process, where a proof cannot replace them; ",
+        ),
         ("prove samplers.py:sized --kind dataset --epsilon 1 --first null --second 1", "the pair has the input null"),
         (
             "prove samplers.py:sized --kind dataset --epsilon 1 --relation substitute --first [1] --second [1,2]",

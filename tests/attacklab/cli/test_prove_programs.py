@@ -51,6 +51,21 @@ def test_a_program_that_cannot_be_proved_is_an_error_finding_with_its_reason(pro
     assert finding["replay"].endswith("--first 0 --second 1")
 
 
+def test_a_program_that_ends_too_early_is_told_to_go_on(prove: Callable[..., Ran]) -> None:
+    ended, finding, _ = prove("answers_once", "--kind", "noise", "--epsilon", "1")
+    assert (ended, finding["verdict"]) == (2, "error")
+    assert "exited with status 0 before answering; let it answer one request after another until" in finding["reason"]
+
+
+def test_a_program_that_says_nothing_is_told_of_when_the_time_is_up(prove: Callable[..., Ran]) -> None:
+    ended, finding, _ = prove("hangs", "--kind", "noise", "--epsilon", "1", "--seconds", "3")
+    assert (ended, finding["verdict"]) == (2, "inconclusive")
+    assert finding["reason"].startswith("3 s were not enough (reached: the law of the first input")
+    assert finding["reason"].endswith(
+        "; the program was asked to go on and wrote nothing; make sure that it flushes each line, and ends"
+    )
+
+
 def test_a_program_needs_a_kind_and_a_claim(prove: Callable[..., Ran]) -> None:
     ended, finding, messages = prove("sound", "--epsilon", "1")
     assert (ended, finding) == (2, None)

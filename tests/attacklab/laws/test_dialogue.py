@@ -569,8 +569,8 @@ def says(*lines: str) -> Callable[[int], Lines]:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (["flip 3"], "the protocol has take K"),
-        (["take"], "the protocol has take K"),
+        (["flip 3"], "write one line of the protocol: take K"),
+        (["take"], "write one line of the protocol: take K"),
         ([""], "words of printable ASCII"),
         (["take  3"], "words of printable ASCII"),
         (["tåke 3"], "words of printable ASCII"),
@@ -586,8 +586,8 @@ def says(*lines: str) -> Callable[[int], Lines]:
         (["below 0"], "no integer below 0"),
         (["coin 3 2"], "0 <= N <= D"),
         (["coin 0 0"], "0 <= N <= D"),
-        (["begin loop x"], "the protocol has take K"),
-        (["begin call"], "the protocol has take K"),
+        (["begin loop x"], "write one line of the protocol: take K"),
+        (["begin call"], "write one line of the protocol: take K"),
         (["end call 3"], "outside any call or round"),
         (["begin round x", "end call"], "inside 'begin round x'"),
         (["begin call x", "end round rejected"], "inside 'begin call x'"),

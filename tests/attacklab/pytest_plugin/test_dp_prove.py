@@ -174,6 +174,8 @@ def test_what_cannot_be_proved_fails_the_test_in_words(body: str, message: str, 
     result = run(pytester, body)
     result.assert_outcomes(failed=1)
     assert message in result.stdout.str()
+    for inside in ("proof.py:", "loading.py:", "targets.py:"):
+        assert inside not in result.stdout.str()
 
 
 def test_a_test_audits_or_proves_but_not_both(pytester: pytest.Pytester) -> None:
