@@ -18,11 +18,13 @@ from attacklab.errors import UsageError, UsageTypeError
 from attacklab.laws import foreign_calls
 from attacklab.laws.counted_work import Counted, Work
 from attacklab.laws.errors import LawError, NeverEnds, OpaqueOutcome, OpaqueState, SamplerFailed, StateChanged
+from attacklab.laws.keys import CallKeys, Keys, Opaque
 from attacklab.laws.law import Law
 from attacklab.laws.outcomes import tag
 from attacklab.laws.replay import Replays
 from attacklab.laws.series import SeriesArithmetic
-from attacklab.laws.state import CallKeys, Keys, Opaque, State, settings
+from attacklab.laws.settings import settings
+from attacklab.laws.state import State
 from attacklab.laws.tape import Find, Found, Frontier, Leaf, Path, PutAside, Span, Stop, Tape
 from attacklab.laws.uniform import is_undecided, settled
 
