@@ -1,16 +1,21 @@
 """Makes a process of its own unlike any other, so that a sampler which depends on the process does not repeat itself.
 
-Python promises neither an order of the elements of a set nor an address of an object, yet both are the same in every
-run of one process. Here they are not: sets made by name give their elements in a random order, and objects without a
-`__repr__` of their own show a random address. It cannot be undone, so it is for a process that ends soon.
+Nothing promises an order of the elements of a set, an address of an object, or what lies in memory that nobody has
+written to, yet these are often the same in every run of one process. Here they are not: sets made by name give their
+elements in a random order, objects without a `__repr__` of their own show a random address, and `numpy.empty` holds
+random bytes. It cannot be undone, so it is for a process that ends soon.
 """
 
 from __future__ import annotations
 
 import builtins
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 
 class _Shuffled(set[Any]):
@@ -39,9 +44,21 @@ def _with_a_random_address(self: object) -> str:
     return f"<{kind.__module__}.{kind.__qualname__} object at 0x{16 * random.getrandbits(40):012x}>"
 
 
+def _with_random_bytes(empty: Callable[..., NDArray[Any]]) -> Callable[..., NDArray[Any]]:
+    @wraps(empty)
+    def filled(*arguments: Any, **options: Any) -> NDArray[Any]:
+        made = empty(*arguments, **options)
+        if not made.dtype.hasobject:
+            made[...] = np.frombuffer(random.randbytes(made.nbytes), dtype=made.dtype).reshape(made.shape)
+        return made
+
+    return filled
+
+
 def unsettle(classes: Iterable[type]) -> None:
-    """Make the order of sets random, and the addresses that objects of these classes show."""
+    """Make random the order of sets, the addresses that objects of these classes show, and arrays of no content."""
     vars(builtins).update(set=_Shuffled, frozenset=_FrozenShuffled)
+    vars(np).update(empty=_with_random_bytes(np.empty), empty_like=_with_random_bytes(np.empty_like))
     for kind in classes:
         if getattr(kind, "__repr__", None) is object.__repr__:
             setattr(kind, "__repr__", _with_a_random_address)  # noqa: B010 (the type has a method there)
