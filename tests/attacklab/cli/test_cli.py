@@ -434,7 +434,7 @@ MISTAKES = [
     ("audit some_targets.py:target --workers 2 --scheduler tcp://h:1", "exclude each other; leave one out"),
     ("audit some_targets.py:targt --isolate", "has no 'targt'"),
     ("prove some_targets.py:vast", "epsilon of at most 2^20 to be proved, not 2097152.0"),
-    ("prove some_targets.py:target", "sound takes no random bits, so its law cannot be found"),
+    ("prove some_targets.py:target", "sound has no sampler, so its law cannot be found"),
     ("prove some_targets.py:vast --first 1", "--first and --second go together"),
     ("prove some_targets.py:vast --first 1,2 --second 1,3", "a noise target takes one number each"),
     ("prove some_targets.py:vast --first one --second 1", "numbers separated by commas, not 'one'"),

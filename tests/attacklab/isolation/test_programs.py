@@ -132,7 +132,7 @@ def test_a_program_has_its_law_and_gives_single_outputs_from_given_bits(drawing:
 
 def test_inputs_of_every_kind_reach_the_program(drawing: Made) -> None:
     assert law(drawing("echo"), 3) == Law({3: 1})
-    assert law(drawing("echo", kind=Kind.SELECTION), [3.0, 1.0, -2.0]) == Law({(3, 1, -2): 1})
+    assert law(drawing("echo", kind=Kind.SELECTION), [3.0, 1.0, -2.0]) == Law({(3.0, 1.0, -2.0): 1})
     with pytest.raises(TargetError, match="must consist of numbers"):
         law(drawing("echo"), "text")
 
