@@ -436,7 +436,7 @@ MISTAKES = [
     ("prove some_targets.py:vast", "epsilon of at most 2^20 to be proved, not 2097152.0"),
     ("prove some_targets.py:target", "sound has no sampler, so its law cannot be found"),
     ("prove some_targets.py:vast --first 1", "--first and --second go together"),
-    ("prove some_targets.py:vast --first 1,2 --second 1,3", "a noise target takes one number each"),
+    ("prove some_targets.py:vast --first 1,2 --second 1,3", "a noise target takes a number for each"),
     ("prove some_targets.py:vast --first one --second 1", "numbers separated by commas, not 'one'"),
     ("audit nowhere.py:target --isolate", "there is no file nowhere.py"),
     ("audit --exec nowhere --kind noise --epsilon 1", "there is no program 'nowhere'"),
