@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from gmpy2 import mpq
 
-from attacklab.laws import Contradicted, Law, LawError, NeverEnds, OpaqueOutcome, SamplerFailed, net
+from attacklab.laws import Contradicted, Law, LawError, NeverEnds, OpaqueOutcome, SamplerFailed, confirmation, net
 from attacklab.laws.confirmation import require_agreement
 from attacklab.laws.net import Agreement, Runs, binomial_tail, compare, tag
 from attacklab.random_bits import RandomBits
@@ -249,7 +249,7 @@ def test_a_run_that_never_ends_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
             pass
         return 0
 
-    monkeypatch.setattr(net, "_LONGEST_RUN", 0.3)
+    monkeypatch.setattr(confirmation, "_LONGEST_RUN", 0.3)
     with pytest.raises(NeverEnds, match="a plain run of the sampler did not end") as caught:
         require_agreement(Law({0: 1}), endless, seconds=0.2)
     assert isinstance(caught.value, LawError)
