@@ -91,7 +91,7 @@ def laws_of(
 def _sampler_of(target: Target) -> Sampler:
     if target.sampler is None:
         raise UsageError(
-            f"{target.name} takes no random bits, so its law cannot be found; "
+            f"{target.name} has no sampler, so its law cannot be found; "
             "write a sampler(input, bits) that draws from bits alone (docs/proving.md), or audit it instead"
         )
     return target.sampler

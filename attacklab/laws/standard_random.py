@@ -385,7 +385,10 @@ def _replacements(existing: StandardRandom) -> Iterator[tuple[Any, str, Any]]:
     shared = vars(random)["_inst"]
     yield from ((random, name, getattr(existing, name)) for name in _FUNCTIONS)
     yield from ((shared, name, getattr(existing, name)) for name in (*_DRAWS, "seed", "getstate", "setstate"))
-    yield from ((random.SystemRandom, name, staticmethod(getattr(existing, name))) for name in _DRAWS)
+    yield from (
+        (random.SystemRandom, name, staticmethod(getattr(existing, name))) for name in _DRAWS if name != "choices"
+    )
+    yield random.SystemRandom, "choices", StandardRandom.choices  # a subclass may have a random() of its own
     yield secrets, "randbits", existing.getrandbits
     yield random, "_urandom", existing.refuse_entropy
 

@@ -194,12 +194,12 @@ def test_time_that_is_up_is_inconclusive_and_leaves_some_for_the_next_pair() -> 
 
 
 def test_time_that_is_up_in_the_search_says_how_far_it_came() -> None:
-    def wide(_: float, bits: RandomBits) -> tuple[int, ...]:
-        return tuple(int(bits.take(1)) for _ in range(64))
+    def three(_: float, bits: RandomBits) -> tuple[int, ...]:
+        return tuple(geometric(bits) for _ in range(3))  # some 40,000 runs; the first line comes after 512
 
-    (finding,) = prove_all(target(wide), seconds=2.0)
+    (finding,) = prove_all(target(three), seconds=3.0)
     assert finding.verdict is Verdict.INCONCLUSIVE
-    assert "2 s were not enough (reached: the law of the first input, now of wide: " in finding.reason
+    assert "3 s were not enough (reached: the law of the first input, now of three: " in finding.reason
     assert " of the mass open); allow more time; " in finding.reason
 
 

@@ -296,7 +296,7 @@ def test_a_proof_with_slack_is_a_note_of_the_tool_in_sarif(attacklab: Any, tmp_p
         (RESPONSE, "which needs a claim; add --epsilon, --rho, --mu or --rdp"),
         (
             "prove samplers.py:release --kind noise --epsilon 1",
-            "release takes no random bits, so its law cannot be found; ",
+            "release has no sampler, so its law cannot be found; ",
         ),
         (
             "prove samplers.py:too_many --kind noise --epsilon 1",

@@ -488,6 +488,18 @@ def test_nothing_is_left_of_the_replacement_however_it_ends() -> None:
     assert 0 <= secrets.randbits(3) < 8
 
 
+class Low(random.SystemRandom):
+    """Never draws more than 1/2."""
+
+    def random(self) -> float:
+        return min(super().random(), 0.5)
+
+
+def test_choices_of_a_system_random_with_numbers_of_its_own_are_made_by_these() -> None:
+    law = enumerate_law(replacing_random(lambda: Low().choices("abcd")[0]))
+    assert dict(law.masses) == {"a": Fraction(1, 4), "b": Fraction(1, 4), "c": Fraction(1, 2)}
+
+
 def test_a_function_kept_from_the_replacement_does_not_bring_it_back() -> None:
     before = state()
     with standard_library_draws_from(SeededBits(1)):

@@ -157,7 +157,7 @@ def test_pairs_and_claims_come_from_the_call_or_the_marker(body: str, pytester: 
     [
         ("def test_it(dp_prove):\n    dp_prove(response)\n", "a function needs a claim; mark the test dp_claim("),
         ("def test_it(dp_prove):\n    dp_prove(3)\n", "dp_prove takes a Target or a sampler, not 3"),
-        (one("dp_prove(release)"), "release takes no random bits, so its law cannot be found; write a sampler("),
+        (one("dp_prove(release)"), "release has no sampler, so its law cannot be found; write a sampler("),
         (one("dp_prove(PAIRED)"), "but paired has its own claim; leave one out"),
         (one("dp_prove(response, pairs=[])"), "dp_prove was given no pairs; leave pairs= out"),
         (
