@@ -41,6 +41,7 @@ from attacklab.laws.enclosures import float_above, float_below
 from attacklab.laws.errors import SamplerFailed
 from attacklab.laws.outcomes import with_python_numbers
 from attacklab.laws.own import FindsItsLaw
+from attacklab.laws.rulings import MOST_EPSILON
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.random_bits import TapedBits
 from attacklab.targets import Kind, Sampler, Target
@@ -57,9 +58,6 @@ SECONDS = 60.0
 
 _HOPELESS = Fraction(99, 100)
 """If more of the first law than this is left open, the second is not sought."""
-
-MOST_EPSILON = 1 << 20
-"""The largest ε for which e^ε is enclosed."""
 
 OTHER_PROOFS = {
     Kind.NOISE: "for all shifts of its noise",

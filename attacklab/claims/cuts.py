@@ -53,6 +53,9 @@ MOST_CUTS = 40
 TIGHT = 1e-11
 """By how much a constraint may be exceeded at the last vertex of the cutting planes."""
 
+NEAR = 1e-12
+"""How far from the ends of the square a cut touches the boundary, at least."""
+
 SEEN = 1e-3
 """Below this δ one cut is all that is looked for."""
 
@@ -302,7 +305,7 @@ def _cutting_planes(claim: Bounds, epsilon: float) -> Weighed:
                 outside = middle
             else:
                 inside = middle
-        p, q = _between(p, q, outside)
+        p, q = _between(p, q, min(outside, 1 - NEAR))  # at the ends likelihood ratios are 0 or infinite
         cuts.append(_tangent(claim, p, q))
         if outside > 1 - TIGHT:
             break

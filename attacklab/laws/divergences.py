@@ -52,10 +52,10 @@ def hockey_stick(p: Law, q: Law, epsilon: Any, *, precision: int = PRECISION) ->
     if not epsilon >= 0:
         raise ValueError(f"epsilon must be at least 0, not {epsilon}")
     least, most = exp_bounds(epsilon, precision)
-    event = frozenset(outcome for outcome, mass in p.masses.items() if mass > most * q.mass(outcome))
+    event = tuple(outcome for outcome, mass in p.masses.items() if mass > most * q.mass(outcome))
     reached = total(p.mass(outcome) - most * q.mass(outcome) for outcome in event)
     within = total(max(mass - least * q.mass(outcome), mpq(0)) for outcome, mass in p.masses.items())
-    return Divergence(max(reached - most * q.unresolved, mpq(0)), min(within + p.unresolved, mpq(1)), event)
+    return Divergence(max(reached - most * q.unresolved, mpq(0)), min(within + p.unresolved, mpq(1)), frozenset(event))
 
 
 def smallest_delta(p: Law, q: Law, epsilon: Any, *, precision: int = PRECISION) -> Bounds:
@@ -141,7 +141,7 @@ def trade_off(p: Law, q: Law) -> list[tuple[Any, Any]]:
 def deviation(p: Law, q: Law) -> Bounds:
     """The largest |P(o) − Q(o)| over single outcomes o, listed or not."""
     lower, upper = mpq(0), max(p.unresolved, q.unresolved)
-    for outcome in {*p, *q}:
+    for outcome in (*p, *(outcome for outcome in q if outcome not in p)):
         (p_lower, p_upper), (q_lower, q_upper) = p[outcome], q[outcome]
         lower = max(lower, p_lower - q_upper, q_lower - p_upper)
         upper = max(upper, p_upper - q_lower, q_upper - p_lower)

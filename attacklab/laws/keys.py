@@ -2,7 +2,7 @@
 
 A called sampler, or a round of a rejection loop, has one law as long as it is one function. So its law is kept under a
 key of all that the function is made of: its code, defaults, closure and bound object, and its arguments by type and
-bits. What its code names elsewhere is no part of the key; see `state`.
+bits. What its code names elsewhere does not belong to the key; see `state`.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class Opaque(Exception):
 class Keys:
     """Gives keys to values: equal keys mean that no code can tell the values apart, except by their place in memory.
 
-    Functions and classes that belong to a key are listed in `met`: what they name in their modules is no part of the
-    key, and has to be watched.
+    Functions and classes that belong to a key are listed in `met`: what they name in their modules does not
+    belong to the key, and has to be watched.
 
     Args:
         with_caches: whether values kept by `functools.cached_property` count.

@@ -89,7 +89,7 @@ def test_the_profile_falls_with_epsilon_and_stays_convex_in_its_exponential(clai
         assert deltas[place] <= chord * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("rho", [0.01, 0.5, 3.0])
+@pytest.mark.parametrize("rho", [0.01, 0.5, 3.0, 48.0, 700.0])
 @pytest.mark.parametrize("epsilon", [0.0, 0.5, 2.0, 6.0, 15.0, 40.0])
 def test_zcdp_allows_what_gaussian_noise_of_that_rho_really_does(rho: float, epsilon: float) -> None:
     mu = math.sqrt(2 * rho)
