@@ -219,6 +219,7 @@ class _Explorer:
         before = settings()
         for made in range(1, runs + 1):
             self._runs += 1
+            self._called_runs -= bool(self._sought)
             played = Tape(path, frontier, find, self._limits.draws)
             outcome, value, returned = _run(sampler, arguments, played)
             if place := "a setting of arithmetic or of the interpreter" if settings() != before else state.changed():
@@ -278,11 +279,9 @@ class _Explorer:
         return find
 
     def _called(self, called: Callable[..., Any], arguments: tuple[Any, ...], is_loop: bool, closer: Any) -> Found:
-        before = self._runs
         if self._called_runs < 2:
             return Found((), (), ())
         found = self._explore(called, arguments, closer, self._called_runs // 2)
-        self._called_runs -= self._runs - before
         if is_loop:
             found = self._accepted(found)
             if found.rejected and found.values:
