@@ -49,6 +49,10 @@ class Drawn(NamedTuple):
     high: int
 
 
+#: A single bit taken, 0 or 1.
+_BITS = (Drawn(1, 0, 1), Drawn(1, 1, 2))
+
+
 class Chosen(NamedTuple):
     """An outcome of a called law: the one numbered `branch`, and within [low, high) if it is a `Span`."""
 
@@ -183,7 +187,7 @@ class Tape:
         self._limit = limit
         self._at = 0
         self._drawn = 0
-        self._events: list[tuple[Any, int, Any]] = []
+        self._events: list[Any] = []
         self._share = mpq(1)
         self._halvings = 0
         self._weight = 1.0
@@ -207,7 +211,11 @@ class Tape:
         """What was drawn in the run, which returned `value`."""
         events: list[Drawn | Chosen] = []
         is_wide, returned = False, None
-        for number, (law, detail, drawn) in enumerate(self._events):
+        for number, event in enumerate(self._events):
+            if type(event) is Drawn:
+                events.append(event)
+                continue
+            law, detail, drawn = event
             low, high = (drawn.low, drawn.high) if is_undecided(drawn) else (drawn, drawn + 1)
             is_wide = is_wide or high - low > 1
             events.append(Drawn(detail, low, high) if law is None else Chosen(law, detail, low, high))
@@ -226,7 +234,9 @@ class Tape:
         if count == 1:
             self._halvings += 1
             drawn = self._branch((0.5, 0.5))
-        elif count:
+            self._events.append(_BITS[drawn])
+            return drawn
+        if count:
             drawn = UniformInteger(self, 0, 1 << count)
         self._events.append((None, count, drawn))
         return drawn
