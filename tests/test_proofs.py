@@ -249,7 +249,13 @@ MEANS = {
 
 @pytest.mark.parametrize("mechanism", MEANS)
 @pytest.mark.parametrize(
-    ("records", "neighbour"), [([], [2.0]), ([2.0], [2.0, 0.0]), ([0.0, 1.0], [0.0, 1.0, 2.0]), ([2.0] * 8, [2.0] * 9)]
+    ("records", "neighbour"),
+    [
+        ([], [2.0]),
+        ([2.0], [2.0, 0.0]),
+        pytest.param([0.0, 1.0], [0.0, 1.0, 2.0], marks=pytest.mark.slow),
+        pytest.param([2.0] * 8, [2.0] * 9, marks=pytest.mark.slow),
+    ],
 )
 def test_repaired_means_keep_their_claims(mechanism: str, records: list[float], neighbour: list[float]) -> None:
     sampler, delta = MEANS[mechanism]
