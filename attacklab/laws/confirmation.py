@@ -48,7 +48,8 @@ def require_agreement(
         NeverEnds: a run took more than 10 s, or nearly that.
         CannotBeSent: the sampler or its arguments cannot be sent to another process.
     """
-    runs, seconds = runs or net.RUNS, seconds or net.SECONDS
+    runs = net.RUNS if runs is None else runs
+    seconds = net.SECONDS if seconds is None else seconds
     try:
         made = elsewhere(_played, sampler, arguments, law.played, runs, seconds, seed, seconds=seconds + _LONGEST_RUN)
     except TookTooLong as error:
