@@ -80,9 +80,9 @@ def test_a_claim_that_is_no_epsilon_is_refuted_by_exact_laws_if_it_is_naive_and_
 def test_the_reason_says_how_much_the_laws_need() -> None:
     """By mpmath, the largest D_α/α of permute and flip is 0.72753 and that of the exponential mechanism 0.44939."""
     refuted = prove(targets.naive_exponential_noisy_max_zcdp(2.0), ALIKE_AND_APART)
-    assert re.search(r"need ρ ≥ 0\.7275 \(by order α = 1\.45\d*\); claimed 0\.5$", refuted.reason)
+    assert re.search(r"need ρ ≥ 0\.7275 \(by order α = 1\.45\d*\); claimed 0\.5;", refuted.reason)
     proved = prove(targets.exact_exponential_zcdp(2.0), ALIKE_AND_APART)
-    assert proved.verdict is Verdict.PROVED
+    assert proved.verdict is Verdict.PROVED_WITH_SLACK
     assert "need ρ ≥ 0.4493 " in proved.reason
 
 
