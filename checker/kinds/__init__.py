@@ -1,0 +1,1 @@
+"""Kinds of arguments that theorems are put together from, one file each."""

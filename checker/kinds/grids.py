@@ -1,0 +1,44 @@
+"""What rounding to a public grid does to the distance of neighbouring answers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+from checker.core.certificate import Refused
+
+LIMIT = 1 << 53
+"""The steps from 0 to an end of a grid."""
+
+HALF, TINY = Fraction(1, 2), Fraction(1, 10**30)
+
+
+def require_rounding(grid: Any, step: Fraction) -> int:
+    """Check that a grid rounds answers to nearest, half a step upward, and clamps them, at its own edges and between.
+
+    Rounded so, answers at most Δ apart are at most ⌈Δ/step⌉ steps apart (lemma `rounding-half-up`).
+
+    Returns:
+        How many answers were tried.
+
+    Raises:
+        Refused: an answer is not rounded so.
+    """
+    wholes = (0, 1, -1, 2, -2, 3, 1000, -1001, LIMIT - 1, -LIMIT + 1, LIMIT, -LIMIT, LIMIT + 5, -LIMIT - 5)
+    halves = [half + near for half, near in product((HALF, -HALF), (Fraction(0), TINY, -TINY))]
+    shares = [Fraction(0), *halves, Fraction(1, 3), Fraction(-2, 7)]
+    places = [(whole + share) * step for whole, share in product(wholes, shares)]
+    answers: list[tuple[Any, Fraction]] = [(place, place / step) for place in places]
+    answers += [(float(place), Fraction(float(place)) / step) for place in places]
+    answers += [(float("inf"), Fraction(LIMIT)), (-float("inf"), Fraction(-LIMIT)), (float("nan"), Fraction(0))]
+    for answer, steps in answers:
+        expected = (min(max(steps, Fraction(-LIMIT)), Fraction(LIMIT)) + HALF).__floor__()
+        if grid.nearest(answer) != expected:
+            raise Refused(f"{answer!r} is rounded to {grid.nearest(answer)} steps, not {expected}")
+    return len(answers)
+
+
+def steps_apart(sensitivity: Fraction, step: Fraction) -> int:
+    """Return how many steps apart the roundings of neighbouring answers can be: d = ⌈Δ/step⌉."""
+    return -int(-sensitivity / step // 1)

@@ -1,0 +1,24 @@
+"""The lemmas that certificates rest on, each with the place of its proof.
+
+A lemma is what the checker does not compute: a theorem about the reals, or what a line of source does for all values
+where the checker has tried many. A lemma of the second sort says so.
+"""
+
+from __future__ import annotations
+
+LEMMAS: dict[str, str] = {
+    "discrete-laplace": (
+        "Algorithm 2 of Canonne, Kamath and Steinke draws n with probability in proportion to e^(−|n|/scale) "
+        "(mechanisms/laplace/README.md)"
+    ),
+    "loops": (
+        "a sampler that asks and returns what the algorithm does, as far as runs were compared, does so beyond: its "
+        "loops only count (by reading; the comparison says how many runs were cut off)"
+    ),
+    "rounding-half-up": (
+        "⌊x/g + ½⌋ is monotone and commutes with whole steps, so that numbers at most Δ apart are rounded at most "
+        "⌈Δ/g⌉ steps apart; that `Grid.nearest` computes it for all numbers is by reading, and tried at its edges "
+        "(mechanisms/grid.py)"
+    ),
+}
+"""The statement of each lemma, and the README that proves it."""

@@ -1,0 +1,15 @@
+"""What certificates can state: one file a family, each theorem a function that checks its evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from checker.core.certificate import Certificate, Conclusion
+from checker.theorems import laplace
+
+Theorem = Callable[[Certificate], Conclusion]
+
+THEOREMS: Mapping[str, Theorem] = {
+    "discrete_laplace_on_grid": laplace.discrete_laplace_on_grid,
+}
+"""The theorems by name."""

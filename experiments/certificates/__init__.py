@@ -1,0 +1,11 @@
+"""What the lab states of its exact targets for every pair of neighbours: a draft of a certificate for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from attacklab.certificates import Draft
+from experiments.certificates import laplace
+
+DRAFTS: Mapping[str, Callable[[], Draft]] = {**laplace.DRAFTS}
+"""The drafts by the name of the target."""
