@@ -177,7 +177,8 @@ IN_ROUNDED = (
     (FLOORS, "offset, slope, 0, 0, bits", "offset, slope, 1, 1, bits"),
 )
 CASES = [
-    *((check, *case) for check in (check_discrete, check_rounded) for case in IN_BOTH),
+    *((check_rounded, *case) for case in IN_BOTH),
+    *(pytest.param(check_discrete, *case, marks=pytest.mark.slow) for case in IN_BOTH),
     *((check_discrete, *case) for case in IN_DISCRETE),
     *((check_rounded, *case) for case in IN_ROUNDED),
 ]
