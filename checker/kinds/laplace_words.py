@@ -1,0 +1,185 @@
+"""Laplace noise out of 64-bit words: what the fast paths draw, for every word, is what the inversion gives.
+
+A draw's words are partitioned by expressions that the checker compares with its own: a word is decided by binary64
+where the error bound allows it, and handed on with the bits that are known where not. So the noise is an inversion of
+the uniforms that begin with these words, and its law follows by a lemma.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from checker.core.certificate import Refused
+from checker.core.lending import Recorder, lent, used
+from checker.core.trace import Traced, apply, matched, number, require_same, require_unwritten, where
+from checker.kinds.chunks import GREATEST_NOISE, require_chunks
+from checker.kinds.elementwise import require_numpy
+from checker.kinds.exponential_filter import FIRST_BITS, floors_by_filter, require_bounds
+from checker.kinds.exponential_floors import require_floor
+from checker.kinds.grids import LIMIT
+from checker.kinds.logistic_coin import logistic, require_coin
+from checker.kinds.opaque import Opaque, OpaqueGrid, Seen
+from checker.kinds.open_words import WORD
+from checker.kinds.word_runs import GivenWords, require_runs, words_near
+from checker.models import inversion
+
+FAST_LEMMAS = ("laplace-by-inversion", "floating-point-filter", "ieee-arrays", "chunks", "loops", "mpfr")
+"""The lemmas that `require_fast_noise` and `require_rounded_noise` rest on."""
+
+_INTEGER_LIMIT = 1 << 61
+
+
+def require_fast_noise(draw_many: Callable[..., Any], scale: Fraction) -> int:
+    """Check that `draw_many(scale, trials, bits)` draws discrete Laplace noise, independently and for every word.
+
+    The noise is brought into ±2^62. Its law is G with probability 1/(1 + e^(−1/scale)) and −1 − G otherwise, for
+    G = ⌊scale·E⌋ and E = −ln U; the coin and U each begin with a word (lemma `laplace-by-inversion`).
+
+    Args:
+        draw_many: the function.
+        scale: the noise's scale, public.
+
+    Returns:
+        How many runs, draws and operations were compared.
+
+    Raises:
+        Refused: it may draw something else.
+    """
+    trials, bits, drawn = object(), object(), object()
+    drawing = Recorder(drawn)
+    with lent(draw_many, draw_in_chunks=drawing):
+        found = draw_many(scale, trials, bits)
+    trials_given, words_each, bits_given, decide, resolve = drawing.call
+    if found is not drawn or trials_given is not trials or bits_given is not bits or words_each != 2:
+        raise Refused("the noise is not what is drawn from two words each")
+    coins, words = (Traced.unknown(name, "uint64") for name in ("coins", "words"))
+    noise = decide(coins, words)
+    for array in (coins, words):
+        require_unwritten(array, "an array of words")
+    constants = matched(noise, _noise_of_words(coins, words), "the noise")
+    require_bounds(constants, scale)
+    below, above = logistic(1 / scale, 2 * WORD)
+    if not constants["least"] <= below * 2**WORD or not constants["greatest"] + 1 >= above * 2**WORD:
+        raise Refused("a coin is decided that its word leaves open")
+    _require_resolved(resolve, scale)
+    runs = require_coin(used(resolve, "decide_logistic"), 1 / scale)
+    runs += require_floor(used(resolve, "decide_floor"), (scale,))
+    runs += require_chunks(used(draw_many, "draw_in_chunks"), 2) + require_numpy()
+    return runs + _run_on_words(draw_many, scale)
+
+
+def _noise_of_words(coins: Traced, words: Traced) -> tuple[Traced, Traced]:
+    """Return the expressions of the noise and of which is undecided, by the words of the coins and of the uniforms."""
+    least, greatest = (Traced.unknown(name, "uint64") for name in ("?least", "?greatest"))
+    negative = coins >= least
+    leading = (words >> number(WORD - FIRST_BITS, "uint64")).view("int64")
+    floors, undecided = floors_by_filter(leading, None, 0.0)
+    return where(negative, ~floors, floors), undecided | (negative & (coins <= greatest))
+
+
+def _require_resolved(resolve: Callable[..., Any], scale: Fraction) -> None:
+    """Check that an undecided draw goes on with the same coin and the same uniform."""
+    coin, word, bits = object(), object(), object()
+    magnitude = Traced.unknown("magnitude", "int64")
+    for not_negative, expected in ((True, magnitude), (False, -1 - magnitude)):
+        deciding, flooring = Recorder(not_negative), Recorder(magnitude)
+        with lent(resolve, decide_logistic=deciding, decide_floor=flooring):
+            require_same(resolve(coin, word, bits), expected, "an undecided draw")
+        if deciding.call != (1 / scale, coin, WORD, bits) or flooring.call != (Fraction(0), scale, word, WORD, bits):
+            raise Refused("an undecided draw does not go on with its own coin and its own uniform")
+
+
+def _run_on_words(draw_many: Callable[..., Any], scale: Fraction) -> int:
+    """Run the fast path on words at the edges of the coin and of the noise."""
+
+    def expected(coin: int, word: int, take: inversion.Take) -> int:
+        return min(max(inversion.discrete_laplace(scale, coin, word, take), -GREATEST_NOISE), GREATEST_NOISE)
+
+    return require_runs(lambda trials, bits: draw_many(scale, trials, bits), _edges(scale), expected)
+
+
+def _edges(scale: Fraction) -> list[tuple[int, int]]:
+    """Return coins about the edge between them, and words about those between outcomes, each with some of the other."""
+    edge = int(logistic(1 / scale, 2 * WORD)[0] * 2**WORD)
+    coins = words_near([]) + [edge + near for near in range(-2, 3) if edge + near < 1 << WORD]
+    words = words_near(whole / scale for whole in (1, 2, 3, 20))
+    draws = [(coin, words[i * 7 % len(words)]) for i, coin in enumerate(coins)]
+    return draws + [(coins[i % len(coins)], word) for i, word in enumerate(words)]
+
+
+def require_fast_release(fast: Callable[..., Any], parameters: Mapping[str, Any], scale: Fraction) -> int:
+    """Check that `fast(answer, trials, bits, **parameters)` adds fast noise to the rounded answer, for every answer.
+
+    Args:
+        fast: returns grid.values(grid.nearest(answer) + noise).
+        parameters: public; one of them is `grid`.
+        scale: the noise's scale.
+
+    Returns:
+        How many runs, draws and operations were compared.
+    """
+    answer, noise, trials, bits = Opaque("answer"), Opaque("noise"), object(), object()
+    drawing, grid = Recorder(noise), OpaqueGrid(parameters["grid"], answer)
+    with lent(fast, discrete_laplace_many=drawing):
+        found = fast(answer, trials, bits, **{**parameters, "grid": grid})
+    if not Seen("values", grid.nearest(answer) + noise).same(found) or drawing.call != (scale, trials, bits):
+        raise Refused(f"the fast path returns {found!r} with noise drawn by {drawing.call}")
+    draw_many, real = used(fast, "discrete_laplace_many"), parameters["grid"]
+    compared = require_values(real) + require_fast_noise(draw_many, scale)
+    draws = _edges(scale)
+    columns = [word for column in zip(*draws, strict=True) for word in column]
+    steps = draw_many(scale, len(draws), GivenWords(columns, (0, 1))).tolist()
+    for given in (0.0, Fraction(1, 3), -(10**9)):
+        released = fast(given, len(draws), GivenWords(columns, (0, 1)), **parameters).tolist()
+        if released != [real.value(real.nearest(given) + one) for one in steps]:
+            raise Refused(f"the fast path does not release {given} with the noise that it draws")
+    return compared
+
+
+def require_values(grid: Any) -> int:
+    """Check that `grid.values` of any number of steps, elementwise, and `grid.value` are the grid's points.
+
+    Returns:
+        How many numbers of steps were tried with `value`.
+    """
+    steps = Traced.unknown("steps", "int64")
+    step = Fraction(2) ** grid.exponent
+    expected = apply("clip", steps, -LIMIT, LIMIT).astype("float64") * float(step)
+    require_same(grid.values(steps), expected, "the points of the grid")
+    tried = _near(0, 1000, LIMIT, LIMIT << 9)
+    for one in tried:
+        if grid.value(one) != float(min(max(one, -LIMIT), LIMIT) * step):
+            raise Refused(f"{one} steps are {grid.value(one)!r}")
+    return len(tried)
+
+
+def require_noisy_integers(noisy_integers: Callable[..., Any]) -> int:
+    """Check that `noisy_integers(answer, scale, trials, bits)` is clamp(clamp(answer) + noise), for every answer.
+
+    To clamp is to bring into ±2^61. The noise is what `discrete_laplace_many`, of the same module, draws for
+    (scale, trials, bits).
+
+    Returns:
+        How many answers `clamp_integer` was tried with.
+    """
+    answer, scale, trials, bits = object(), object(), object(), object()
+    noise, clamped = Traced.unknown("noise", "int64"), Traced.unknown("clamped", "int64")
+    drawing, clamping = Recorder(noise.copy()), Recorder(clamped)
+    with lent(noisy_integers, discrete_laplace_many=drawing, clamp_integer=clamping):
+        found = noisy_integers(answer, scale, trials, bits)
+    require_same(found, apply("clip", noise + clamped, -_INTEGER_LIMIT, _INTEGER_LIMIT), "the noisy integers")
+    if clamping.call != (answer,) or drawing.call != (scale, trials, bits):
+        raise Refused("noise is added to something other than the answer")
+    clamp = used(noisy_integers, "clamp_integer")
+    tried = _near(0, 7, _INTEGER_LIMIT, 1 << 90)
+    for one in tried:
+        if clamp(one) != min(max(one, -_INTEGER_LIMIT), _INTEGER_LIMIT):
+            raise Refused(f"{one} is clamped to {clamp(one)}")
+    return len(tried)
+
+
+def _near(*numbers: int) -> list[int]:
+    """Return some integers, their neighbours, and the opposites of all."""
+    return [sign * (one + near) for one in numbers for near in (0, 1, -1) for sign in (1, -1)]
