@@ -11,6 +11,11 @@ LEMMAS: dict[str, str] = {
         "Algorithm 2 of Canonne, Kamath and Steinke draws n with probability in proportion to e^(−|n|/scale) "
         "(mechanisms/laplace/README.md)"
     ),
+    "lazy-comparison": (
+        "a uniform number that is compared with p bit by bit, each run stopping only where all numbers that begin with "
+        "its bits lie on one side of p, is below p with probability p; that the loop goes on so beyond the bits that were "
+        "looked at is by reading (mechanisms/laplace/README.md, 'Randomized response')"
+    ),
     "loops": (
         "a sampler that asks and returns what the algorithm does, as far as runs were compared, does so beyond: its "
         "loops only count (by reading; the comparison says how many runs were cut off)"
