@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from checker.core.certificate import Certificate, Conclusion
-from checker.theorems import bounded, laplace, response
+from checker.theorems import bounded, laplace, response, snapping
 
 Theorem = Callable[[Certificate], Conclusion]
 
@@ -13,5 +13,6 @@ THEOREMS: Mapping[str, Theorem] = {
     "discrete_laplace_on_grid": laplace.discrete_laplace_on_grid,
     "geometric_on_range": bounded.geometric_on_range,
     "randomized_response": response.randomized_response,
+    "snapping": snapping.snapping,
 }
 """The theorems by name."""

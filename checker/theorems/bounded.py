@@ -19,8 +19,8 @@ HALF, TINY = Fraction(1, 2), Fraction(1, 1 << 60)
 def geometric_on_range(certificate: Certificate) -> Conclusion:
     """Show that an answer rounded into a range, plus two-sided geometric noise, clamped, keeps ε for every pair.
 
-    The rounded answer is one of the range's integers, and moves by 1 at most (lemma `rounding-half-up`). The law of each
-    of them is found whole and compared with the published one; every pair of successive ones is compared.
+    The rounded answer is one of the range's integers, and moves by 1 at most (lemma `rounding-half-up`). The law of
+    each of them is found whole and compared with the published one; every pair of successive ones is compared.
 
     Functions: `reference(answer, bits, **parameters)`. Parameters: eta, lower, upper.
     """

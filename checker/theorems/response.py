@@ -18,8 +18,8 @@ DEPTH = 200
 def randomized_response(certificate: Certificate) -> Conclusion:
     """Show that a bit is told truly with probability e^ε/(1 + e^ε), and so keeps ε for both answers.
 
-    The sampler compares a uniform number U, bit by bit, with p = 1/(1 + e^−ε). Each run to a depth of `DEPTH` bits that
-    ends has decided U < p soundly: the numbers that begin with its bits lie on one side of p, as an enclosure of our own
+    The sampler compares a uniform number U, bit by bit, with p = 1/(1 + e^−ε). Each run that ends within `DEPTH` bits
+    has decided U < p soundly: the numbers that begin with its bits lie on one side of p, as an enclosure of our own
     says, and the output is the truth below p and its opposite above. What is left open is one run of mass 2^−DEPTH.
 
     Functions: `reference(truth, bits, **parameters)`. Parameters: epsilon.

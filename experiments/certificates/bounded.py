@@ -10,6 +10,7 @@ from experiments.targets.laplaces import ANSWERS
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.laplace.exact_geometric import exact_rounded_geometric
 from mechanisms.laplace.exact_randomized_response import exact_randomized_response
+from mechanisms.laplace.exact_snapping import exact_snapping
 
 
 def _two_sided_geometric() -> Draft:
@@ -33,7 +34,18 @@ def _randomized_response() -> Draft:
     )
 
 
+def _snapping() -> Draft:
+    return Draft(
+        theorem="snapping",
+        functions={"reference": exact_snapping},
+        parameters={"epsilon": Fraction(1), "bound": float(ANSWERS[1])},
+        neighbours="answers at most the sensitivity apart",
+        claim={"kind": "pure", "epsilon": "1"},
+    )
+
+
 DRAFTS: Mapping[str, Callable[[], Draft]] = {
     "exact_two_sided_geometric": _two_sided_geometric,
     "exact_randomized_response": _randomized_response,
+    "exact_snapping": _snapping,
 }

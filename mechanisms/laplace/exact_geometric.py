@@ -113,11 +113,17 @@ def exact_rounded_geometric(answer: PrivateNumber, bits: RandomBits, *, eta: Bas
 
     Args:
         answer: the true answer; outside the range it counts as the nearest end, and NaN as the lower end.
+        bits: the source of randomness.
+        eta: η, as in `exact_two_sided_geometric`.
+        lower: the least output.
+        upper: the largest output, above `lower`.
 
-    Other arguments, result and errors as in `exact_two_sided_geometric`.
+    Returns:
+        An integer of the range.
 
     Raises:
-        TypeError: the answer is not a number, by its type.
+        TypeError: the answer is not a number, by its type, or an end of the range is not an integer.
+        ValueError: the range is empty or a single point.
     """
     number = exact_number("answer", answer)
     _check_range(lower, upper)
