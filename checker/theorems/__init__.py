@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from checker.core.certificate import Certificate, Conclusion
-from checker.theorems import bounded, laplace, response, snapping
+from checker.theorems import bounded, finite, laplace, response, snapping
 
 Theorem = Callable[[Certificate], Conclusion]
 
 THEOREMS: Mapping[str, Theorem] = {
     "discrete_laplace_on_grid": laplace.discrete_laplace_on_grid,
+    "finite_inputs": finite.finite_inputs,
     "geometric_on_range": bounded.geometric_on_range,
     "randomized_response": response.randomized_response,
     "snapping": snapping.snapping,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from random import Random
@@ -85,7 +85,7 @@ def greatest_factor(scale: Fraction, step: Fraction, bound: Fraction) -> Fractio
 def places(step: Fraction, bound: Fraction) -> list[float]:
     """Return doubles at which rounding and clamping are tried: thresholds, whole steps, ends, and their neighbours."""
     last = (bound / step).__floor__() + 1
-    chosen: Iterable[int] = range(-last - 1, last + 1)
+    chosen = [*range(-last - 1, last + 1)]
     if 2 * last + 2 > MOST_THRESHOLDS:
         near = range(-10, 10)
         chosen = [*near, *(-last + one for one in near), *(last + one for one in near)]
