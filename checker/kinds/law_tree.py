@@ -1,9 +1,9 @@
 """The law of any sampler, found by running it on all of its bits, with a bound for what is left open.
 
-Whatever is called with arguments that can be compared has its law found once; a loop that rejects is a geometric series:
-an outcome of the round of mass a has a/(1 − r) if the round is rejected with mass r. Runs whose mass is below 2^−`CUT`
-are cut off. So every mass that is found is a lower bound, and together they fall short of 1 by what is left open. Each
-leaf is run again on plain integers, with loops that loop, and must lead to the same outcome.
+What is called with arguments that can be compared has its law found once. A loop that rejects is a geometric series:
+an outcome of the round of mass a has a/(1 − r) if the round is rejected with mass r. Runs whose mass is below `CUT` are
+cut off. So every mass that is found is a lower bound, and together they fall short of 1 by what is left open. Each leaf
+is run again on plain integers, with loops that loop, and must lead to the same outcome.
 """
 
 from __future__ import annotations
@@ -11,12 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from checker.core.certificate import Refused
+from checker.core.enclosures import down
 from checker.core.tape import LISTED_BITS, Cut, Uniform, Way, explore
 
 CUT = Fraction(1, 1 << 80)
+BITS = 160
 DEPTH = 20_000
 MOST_RUNS = 100_000
 """Of one law; a sampler that needs more is refused."""
@@ -72,10 +75,15 @@ class Law:
     leaves: dict[Any, Leaf]
     rejection: Takes = ()
 
-    @property
+    @cached_property
     def open(self) -> Fraction:
         """The mass that no outcome is known to have."""
         return 1 - sum((leaf.mass for leaf in self.leaves.values()), Fraction(0))
+
+    @cached_property
+    def listed(self) -> tuple[Leaf, ...]:
+        """The leaves in order."""
+        return tuple(self.leaves.values())
 
 
 def tag(value: Any) -> Any:
@@ -137,7 +145,15 @@ class Laws:
             name = tag(outcome)
             before = leaves[name].mass if name in leaves else 0
             leaves[name] = Leaf(outcome, before + source.mass, takes)
-        return Law(leaves)
+        return _rounded(Law(leaves))
+
+
+def _rounded(law: Law) -> Law:
+    """Round the masses of a law down to `BITS` bits, unless it is closed."""
+    if not law.open:
+        return law
+    leaves = {n: Leaf(leaf.outcome, down(leaf.mass, BITS), leaf.takes) for n, leaf in law.leaves.items()}
+    return Law(leaves, law.rejection)
 
 
 def _repeated(law: Law) -> Law:
@@ -147,12 +163,13 @@ def _repeated(law: Law) -> Law:
     if not accepted:
         raise Refused("every round of a loop is rejected")
     ends = 1 - rejected.mass
-    return Law({n: Leaf(leaf.outcome, leaf.mass / ends, leaf.takes) for n, leaf in accepted.items()}, rejected.takes[0])
+    leaves = {n: Leaf(leaf.outcome, leaf.mass / ends, leaf.takes) for n, leaf in accepted.items()}
+    return _rounded(Law(leaves, rejected.takes[0]))
 
 
 @dataclass
 class _Piece:
-    """A part of a run: bits that were taken, or a law's leaf that was chosen; `spread` is the integer, if it is open."""
+    """A part of a run: bits that were taken, or a leaf that was chosen; `spread` is the integer, if it is open."""
 
     spread: Spread | None
     takes: tuple[Takes, Takes]
@@ -211,7 +228,7 @@ class _Source:
 
     def _chosen(self, law: Law) -> Any:
         self._cut()
-        leaves = list(law.leaves.values())
+        leaves = law.listed
         if not leaves:
             raise Refused("nothing that a sampler can return is within reach")
         index = self._way.choose(len(leaves) + (law.open > 0))

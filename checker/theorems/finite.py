@@ -1,4 +1,4 @@
-"""The theorem on any sampler and finitely many inputs: each law is found whole, and every pair of neighbours compared."""
+"""The theorem on any sampler and finitely many inputs: each law is found, and every pair of neighbours compared."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def finite_inputs(certificate: Certificate) -> Conclusion:
     stated = require(evidence.get("laws"), list, "laws")
     if len(stated) != len(found):
         raise Refused(f"{len(stated)} laws are stated for {len(found)} inputs")
-    for one, law, said in zip(inputs, found, stated, strict=True):
-        _require_stated(one, law, require(said, list, "a law"))
     closed = all(law.open == 0 for law in found)
+    for one, law, said in zip(inputs, found, stated, strict=True):
+        _require_stated(one, law, require(said, list, "a law"), closed)
     compare = _compare_closed if closed and not delta else _compare_open
     worst, (first, second) = compare(found, pairs, epsilon, delta, inputs)
     return Conclusion(
@@ -123,7 +123,7 @@ def _removed(vector: Vector, values: Inputs, sensitivity: Fraction) -> Iterator[
 
 
 def _substituted(vector: Vector, values: Inputs, sensitivity: Fraction) -> Iterator[Vector]:  # noqa: ARG001
-    return (vector[:at] + (value,) + vector[at + 1 :] for at in range(len(vector)) for value in values)
+    return ((*vector[:at], value, *vector[at + 1 :]) for at in range(len(vector)) for value in values)
 
 
 RELATIONS: dict[str, Callable[[Vector, Inputs, Fraction], Iterator[Vector]]] = {
@@ -149,8 +149,8 @@ def _related(relation: str, inputs: Inputs, parameters: dict[str, Any]) -> set[t
     return found
 
 
-def _require_stated(one: Any, law: Law, stated: list[Any]) -> None:
-    """Check that the stated masses are those that were found: exactly, if the law is closed."""
+def _require_stated(one: Any, law: Law, stated: list[Any], closed: bool) -> None:
+    """Check that the stated masses are those that were found: exactly, if all laws are closed."""
     masses = {tag(leaf.outcome): leaf.mass for leaf in law.leaves.values()}
     said = {}
     for entry in stated:
@@ -158,7 +158,7 @@ def _require_stated(one: Any, law: Law, stated: list[Any]) -> None:
         said[tag(decoded(outcome))] = rational(mass, "a mass")
     if len(said) != len(stated):
         raise Refused(f"the law of {one!r} states an outcome twice")
-    if law.open == 0:
+    if closed:
         if said != masses:
             raise Refused(f"the law of {one!r} is not the one stated")
         return

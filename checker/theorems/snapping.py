@@ -92,8 +92,8 @@ def places(step: Fraction, bound: Fraction) -> list[float]:
         chosen += [Random(one).randrange(-last, last) for one in range(MOST_THRESHOLDS - len(chosen))]
     exact = [Fraction(2 * one + half, 2) * step for one in chosen for half in (0, 1)]
     middle = [float(place) for place in [*exact, bound, -bound, Fraction(1, 3) * step]]
-    near = [math.nextafter(place, side) for place in middle for side in (-math.inf, math.inf)]
-    return [*middle, *near, -0.0, 2.0**1000, -(2.0**1000), 2.0**-1074]
+    beside = [math.nextafter(place, side) for place in middle for side in (-math.inf, math.inf)]
+    return [*middle, *beside, -0.0, 2.0**1000, -(2.0**1000), 2.0**-1074]
 
 
 class _OneDraw:
