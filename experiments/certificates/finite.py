@@ -201,7 +201,7 @@ DRAFTS: Mapping[str, Callable[[], Draft]] = {
     "small_exponential_noisy_max": lambda: _permute_and_flip(9, (1, 2, 3)),
     "small_exponential_noisy_max_four": lambda: _permute_and_flip(3, (4,)),
     "small_laplace_noisy_max": _laplace_noisy_max,
-    "small_bounded_sum_add_remove": lambda: _sum("add-remove", 3),
-    "small_bounded_sum_substitute": lambda: _sum("substitute", 3),
+    "small_bounded_sum_add_remove": lambda: _sum("add-remove", 4),
+    "small_bounded_sum_substitute": lambda: _sum("substitute", 4),
 }
 """Named `small_…`, for they cover a few inputs each of a mechanism that has a certificate for all."""
