@@ -5,6 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 
+def beyond_one(decay: Fraction) -> Fraction:
+    """P[N ≥ 1] = A·q, A being 1/(1 + q) rounded up to 2y + 2 binary digits for q = x/2^y."""
+    digits = 2 * (decay.denominator.bit_length() - 1) + 2
+    return Fraction(-(-(1 << digits) // (1 + decay)), 1 << digits) * decay
+
+
 def clamped_law(centre: int, decay: Fraction, lower: int, upper: int) -> dict[int, Fraction]:
     """Return the law of clamp(centre + N): N ≥ m and N ≤ −m with probability A·q^m each, none beyond the range.
 
@@ -14,8 +20,7 @@ def clamped_law(centre: int, decay: Fraction, lower: int, upper: int) -> dict[in
         lower: the least output.
         upper: the largest output.
     """
-    digits = 2 * (decay.denominator.bit_length() - 1) + 2
-    most = Fraction(-(-(1 << digits) // (1 + decay)), 1 << digits)
+    most = beyond_one(decay) / decay
 
     def beyond(steps: int) -> Fraction:
         """P[N ≥ steps] for steps ≥ 1, and P[N ≤ −steps]."""

@@ -11,7 +11,7 @@ from checker.core.certificate import Certificate, Conclusion, Refused, require
 from checker.core.tape import law
 from checker.kinds.claims import pure_epsilon, require_neighbours
 from checker.kinds.ratios import greatest_ratio, shown, within
-from checker.models.geometric import clamped_law
+from checker.models.geometric import beyond_one, clamped_law
 
 HALF, TINY = Fraction(1, 2), Fraction(1, 1 << 60)
 
@@ -41,7 +41,7 @@ def geometric_on_range(certificate: Certificate) -> Conclusion:
     worst = max(greatest_ratio(one, other) for one, other in pairwise(laws))
     if not within(worst, epsilon):
         raise Refused(f"two successive answers lose {shown(worst)}, more than {epsilon}")
-    tried = _require_rounding(sampler, lower, upper)
+    tried = _require_rounding(sampler, decay, lower, upper)
     return Conclusion(
         f"{epsilon}-DP for every pair of answers at most 1 apart (at most {shown(worst)})",
         ("rounding-half-up",),
@@ -49,15 +49,20 @@ def geometric_on_range(certificate: Certificate) -> Conclusion:
     )
 
 
-class _Middle:
-    """A source whose bits make an integer in the middle of its range: the noise is 0."""
+class _Noise:
+    """A source whose bits make the noise −1, 0 or 1: the first P[N ≤ −1] of all integers make it −1 or less."""
+
+    def __init__(self, noise: int, beyond: Fraction) -> None:
+        self._noise, self._beyond = noise, beyond
 
     def take(self, count: int) -> int:
-        return 1 << count - 1
+        least = int(self._beyond * (1 << count))
+        return {-1: least - 1, 0: 1 << count - 1, 1: (1 << count) - least}[self._noise]
 
 
-def _require_rounding(sampler: Any, lower: int, upper: int) -> int:
-    """Check that answers are rounded to nearest, half upward, and clamped, by releases whose noise is 0."""
+def _require_rounding(sampler: Any, decay: Fraction, lower: int, upper: int) -> int:
+    """Check that answers are rounded to nearest, half upward, and clamped, by releases whose noise is known."""
+    sources = [(noise, _Noise(noise, beyond_one(decay))) for noise in (-1, 0, 1)]
     wholes = [*range(lower - 2, upper + 3), lower - (1 << 70), upper + (1 << 70)]
     shares = [half + near for half, near in product((-HALF, HALF), (Fraction(0), TINY, -TINY))] + [Fraction(1, 3)]
     places = [whole + share for whole, share in product(wholes, shares)]
@@ -66,6 +71,7 @@ def _require_rounding(sampler: Any, lower: int, upper: int) -> int:
     answers += [(float("inf"), Fraction(upper)), (-float("inf"), Fraction(lower)), (float("nan"), Fraction(lower))]
     for answer, place in answers:
         expected = (min(max(place, Fraction(lower)), Fraction(upper)) + HALF).__floor__()
-        if sampler(answer, _Middle()) != expected:
-            raise Refused(f"{answer!r} is not rounded to {expected}")
+        for noise, source in sources:
+            if sampler(answer, source) != min(max(expected + noise, lower), upper):
+                raise Refused(f"{answer!r} is not rounded to {expected}")
     return len(answers)

@@ -22,7 +22,8 @@ def randomized_response(certificate: Certificate) -> Conclusion:
     has decided U < p soundly: the numbers that begin with its bits lie on one side of p, as an enclosure of our own
     says, and the output is the truth below p and its opposite above. What is left open is one run of mass 2^−DEPTH.
 
-    Functions: `reference(truth, bits, **parameters)`. Parameters: epsilon.
+    Functions: `reference(truth, bits, **parameters)`, and the `enclosure(epsilon, precision)` of p by which it decides.
+    Parameters: epsilon.
     """
     claimed = pure_epsilon(certificate)
     require_neighbours(certificate, "either answer")
@@ -46,13 +47,25 @@ def randomized_response(certificate: Certificate) -> Conclusion:
                 )
         if open_mass > Fraction(1, 1 << DEPTH):
             raise Refused(f"more than 2^-{DEPTH} of the runs are left open")
+    precisions = _require_enclosures(certificate.function("enclosure"), epsilon)
     if epsilon > claimed:
         raise Refused(f"the answers' odds change by e^{epsilon}, more than e^{claimed}")
     return Conclusion(
         f"{epsilon}-DP for both answers: the truth with probability e^{epsilon}/(1 + e^{epsilon})",
         ("lazy-comparison",),
-        {"runs": runs, "bits": DEPTH},
+        {"runs": runs, "bits": DEPTH, "enclosures": precisions},
     )
+
+
+def _require_enclosures(enclosure: Any, epsilon: Fraction) -> int:
+    """Check that the mechanism's own enclosures of p hold it, and are as narrow as they should be."""
+    precisions = [*range(64, 1025, 64), 1 << 13]
+    for precision in precisions:
+        low, high = (1 / (1 + end) for end in reversed(exp(-epsilon, precision + 64)))
+        below, above = (Fraction(int(end.numerator), int(end.denominator)) for end in enclosure(epsilon, precision))
+        if not (below <= low and high <= above and above - below <= Fraction(1, 1 << precision - 2)):
+            raise Refused(f"at {precision} bits the mechanism takes p to lie between {below} and {above}")
+    return len(precisions)
 
 
 def _told(sampler: Any, truth: bool) -> Any:

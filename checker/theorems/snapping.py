@@ -16,7 +16,7 @@ from checker.kinds.opaque_doubles import Cell, Expression, OpaqueDouble, Reading
 
 BITS = 160
 UNIT = Fraction(1, 1 << 53)
-MOST_THRESHOLDS = 400
+MOST_THRESHOLDS = 80
 """Of more thresholds, these are tried: the outermost, the ones next to 0, and some between."""
 
 
@@ -40,6 +40,12 @@ def snapping(certificate: Certificate) -> Conclusion:
     limit = Fraction(2) ** 900
     if not (1 / limit <= Fraction(scale) and Fraction(bound) <= min(limit, Fraction(scale) * 2**46)):
         raise Refused(f"the scale {scale} and the bound {bound} are beyond what the bound of errors is for")
+    slack = greatest_factor(Fraction(scale), step, Fraction(bound))
+    rest = claimed - sensitivity / Fraction(scale)
+    if rest <= 0 or slack > exp(rest, BITS)[0]:
+        raise Refused(
+            f"at scale {scale} the loss may exceed {sensitivity}/λ by {float(ln(slack, BITS)[1])}, not {rest}"
+        )
     release = partial(certificate.function("reference"), **parameters)
     draws: list[Any] = []
     runs = 0
@@ -51,12 +57,6 @@ def snapping(certificate: Certificate) -> Conclusion:
     if any(draw is not draws[0] for draw in draws):
         raise Refused("the noise is not always drawn by the same sampler")
     drawn = _require_logarithm(draws[0])
-    slack = greatest_factor(Fraction(scale), step, Fraction(bound))
-    rest = claimed - sensitivity / Fraction(scale)
-    if rest <= 0 or slack > exp(rest, BITS)[0]:
-        raise Refused(
-            f"at scale {scale} the loss may exceed {sensitivity}/λ by {float(ln(slack, BITS)[1])}, not {rest}"
-        )
     return Conclusion(
         f"{claimed}-DP for every pair of doubles at most {sensitivity} apart: λ = {scale!r}, Λ = {step}, B = {bound}",
         ("snapping", "snapping-rounds", "mpfr-logarithm", "uniform-float"),
@@ -85,9 +85,10 @@ def greatest_factor(scale: Fraction, step: Fraction, bound: Fraction) -> Fractio
 def places(step: Fraction, bound: Fraction) -> list[float]:
     """Return doubles at which rounding and clamping are tried: thresholds, whole steps, ends, and their neighbours."""
     last = (bound / step).__floor__() + 1
-    chosen = [*range(-last - 1, last + 1)]
-    if 2 * last + 2 > MOST_THRESHOLDS:
-        near = range(-10, 10)
+    if 2 * last + 2 <= MOST_THRESHOLDS:
+        chosen = [*range(-last - 1, last + 1)]
+    else:
+        near = range(-5, 5)
         chosen = [*near, *(-last + one for one in near), *(last + one for one in near)]
         chosen += [Random(one).randrange(-last, last) for one in range(MOST_THRESHOLDS - len(chosen))]
     exact = [Fraction(2 * one + half, 2) * step for one in chosen for half in (0, 1)]

@@ -9,7 +9,7 @@ from attacklab.certificates import Draft
 from experiments.targets.laplaces import ANSWERS
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.laplace.exact_geometric import exact_rounded_geometric
-from mechanisms.laplace.exact_randomized_response import exact_randomized_response
+from mechanisms.laplace.exact_randomized_response import enclose_logistic, exact_randomized_response
 from mechanisms.laplace.exact_snapping import exact_snapping
 
 
@@ -27,7 +27,7 @@ def _two_sided_geometric() -> Draft:
 def _randomized_response() -> Draft:
     return Draft(
         theorem="randomized_response",
-        functions={"reference": exact_randomized_response},
+        functions={"reference": exact_randomized_response, "enclosure": enclose_logistic},
         parameters={"epsilon": Fraction(1)},
         neighbours="either answer",
         claim={"kind": "pure", "epsilon": "1"},
