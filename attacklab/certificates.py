@@ -110,14 +110,14 @@ def _sources(modules: list[Any]) -> dict[str, str]:
     while waiting:
         module = waiting.pop()
         top = module.__name__.partition(".")[0]
-        root = Path(sys.modules[top].__file__).parent.parent  # type: ignore[arg-type]
+        root = Path(sys.modules[top].__file__).parents[hasattr(sys.modules[top], "__path__")]  # type: ignore[arg-type]
         path = Path(module.__file__)
         name = path.relative_to(root).as_posix()
         if name in files:
             continue
         content = path.read_bytes()
         files[name] = hashlib.sha256(content).hexdigest()
-        imported = [module.__name__.rpartition(".")[0]]
+        imported = [module.__name__.rpartition(".")[0] or top]
         for node in ast.walk(ast.parse(content)):
             if isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 imported += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]

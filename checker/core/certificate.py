@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib
+import importlib.util
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
@@ -18,7 +19,7 @@ from typing import Any
 
 SCHEMA = "attacklab-certificate/1"
 PACKAGE = "mechanisms"
-"""The package that the functions of a certificate belong to."""
+"""The package that the functions of a certificate belong to, unless whoever checks it names others that it trusts."""
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -55,15 +56,24 @@ class Certificate:
 
     def function(self, role: str) -> Callable[..., Any]:
         """Import the function of a role."""
-        name = require(self.functions.get(role), str, f"function {role!r}")
-        found = imported(name)
+        name: str = require(self.functions.get(role), str, f"function {role!r}")
+        found = imported(name, self.package)
         if not callable(found):
             raise Refused(f"{name} is not a function")
         return found  # type: ignore[no-any-return]
 
     def arguments(self) -> dict[str, Any]:
         """Return the public parameters, decoded."""
-        return {name: decoded(value) for name, value in self.parameters.items()}
+        return {name: decoded(value, self.package) for name, value in self.parameters.items()}
+
+    @property
+    def package(self) -> str:
+        """The one package that the functions belong to."""
+        names: list[str] = [require(name, str, "a function") for name in self.functions.values()]
+        found = sorted({name.partition(":")[0].partition(".")[0] for name in names})
+        if len(found) != 1:
+            raise Refused(f"the functions are of {found}, not of one package")
+        return found[0]
 
 
 @dataclass(frozen=True)
@@ -128,7 +138,7 @@ def rational(value: Any, what: str = "a number") -> Fraction:
     raise Refused(f"{what} must be a rational number, not {value!r}")
 
 
-def decoded(value: Any) -> Any:
+def decoded(value: Any, package: str = PACKAGE) -> Any:
     """Decode a parameter: numbers, texts, truth values and null are themselves, lists are tuples.
 
     {"rational": "p/q"} is a Fraction, {"float": hex} a float, {"of": "module:Class", field: value, …} an object.
@@ -136,30 +146,30 @@ def decoded(value: Any) -> Any:
     if value is None or type(value) in (bool, int, str):
         return value
     if type(value) is list:
-        return tuple(map(decoded, value))
+        return tuple(decoded(item, package) for item in value)
     if type(value) is dict:
         if set(value) == {"rational"}:
             return rational(value["rational"])
         if set(value) == {"float"}:
             return float.fromhex(require(value["float"], str, "a float"))
         if "of" in value:
-            kind = imported(require(value["of"], str, "a class"))
-            return kind(**{name: decoded(field) for name, field in value.items() if name != "of"})
+            kind = imported(require(value["of"], str, "a class"), package)
+            return kind(**{name: decoded(field, package) for name, field in value.items() if name != "of"})
     raise Refused(f"a parameter is {value!r}")
 
 
-def imported(name: str) -> Any:
-    """Import module:name from the package of mechanisms."""
+def imported(name: str, package: str) -> Any:
+    """Import module:name from a package."""
     module, colon, attribute = name.partition(":")
-    if not colon or module.split(".")[0] != PACKAGE:
-        raise Refused(f"{name!r} is not of the form {PACKAGE}.module:name")
+    if not colon or module.split(".")[0] != package:
+        raise Refused(f"{name!r} is not of the form {package}.module:name")
     try:
         return getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise Refused(f"{name} cannot be imported: {error}") from error
 
 
-def require_sources(certificate: Certificate, root: Path = ROOT) -> None:
+def require_sources(certificate: Certificate, root: Path | None = None) -> None:
     """Check that the certificate names every source file its functions are made of, and that each is as it was.
 
     The files are those that the functions' modules, and the classes of the parameters, import from the package.
@@ -167,9 +177,9 @@ def require_sources(certificate: Certificate, root: Path = ROOT) -> None:
     Raises:
         Refused: a file is missing, changed, or not of those.
     """
-    needed = _closure(
-        {name.partition(":")[0] for name in [*certificate.functions.values(), *_classes(certificate)]}, root
-    )
+    names = [*certificate.functions.values(), *_classes(certificate)]
+    root = root or _root(certificate.package)
+    needed = _closure({name.partition(":")[0] for name in names}, certificate.package, root)
     if needed != set(certificate.sources):
         raise Refused(f"the sources named differ from those that run: {sorted(needed ^ set(certificate.sources))}")
     for path in sorted(needed):
@@ -190,7 +200,17 @@ def _classes(certificate: Certificate) -> list[str]:
     return found
 
 
-def _closure(modules: set[str], root: Path) -> set[str]:
+def _root(package: str) -> Path:
+    """Return the folder that a package lies in."""
+    if package == PACKAGE:
+        return ROOT
+    found = importlib.util.find_spec(package)
+    if found is None or found.origin is None:
+        raise Refused(f"there is no package {package}")
+    return Path(found.origin).parents[1 if found.submodule_search_locations else 0]
+
+
+def _closure(modules: set[str], package: str, root: Path) -> set[str]:
     """Return the files of some modules and of all that they import from the package."""
     files: set[str] = set()
     waiting = set(modules)
@@ -198,7 +218,7 @@ def _closure(modules: set[str], root: Path) -> set[str]:
         name = waiting.pop()
         path = Path(*name.split("."))
         found = path / "__init__.py" if (root / path).is_dir() else path.with_suffix(".py")
-        if name.split(".")[0] != PACKAGE or found.as_posix() in files or not (root / found).is_file():
+        if name.split(".")[0] != package or found.as_posix() in files or not (root / found).is_file():
             continue
         files.add(found.as_posix())
         waiting.add(name.rpartition(".")[0])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
@@ -101,12 +100,7 @@ def exact_two_sided_geometric(epsilon: float = 1.0) -> Target:
     """Two-sided geometric noise in constant work, clamped to a range, exact; its ε is rounded down."""
     eta = BaseTwoEta.from_epsilon(epsilon, y=16, monotone=True)
     lower, upper = ANSWERS
-
-    def sampler(answer: float, bits: RandomBits) -> int:
-        # Answers one apart stay so: rounding half up commutes with adding 1.
-        whole = math.floor(Fraction(answer) + Fraction(1, 2))
-        return exact_geometric.exact_two_sided_geometric(whole, bits, eta=eta, lower=lower, upper=upper)
-
+    sampler = partial(exact_geometric.exact_rounded_geometric, eta=eta, lower=lower, upper=upper)
     return exact_by_reference(Target.noise, sampler, epsilon=epsilon)
 
 

@@ -16,13 +16,16 @@ needs probabilities of finite precision). The tails that make the law dyadic at 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate
 
+from gmpy2 import mpq
+
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.parameters import positive_integer
-from mechanisms.private_numbers import exact_integer
+from mechanisms.private_numbers import PrivateNumber, clamped, exact_integer, exact_number
 from mechanisms.randomness import RandomBits
 
 
@@ -98,13 +101,46 @@ def exact_two_sided_geometric(answer: int, bits: RandomBits, *, eta: BaseTwoEta,
         ValueError: the range is empty or a single point.
     """
     whole = exact_integer("answer", answer)
+    _check_range(lower, upper)
+    centre = lower if whole is None else min(max(whole, lower), upper)
+    return _noisy(centre, bits, eta, lower, upper)
+
+
+def exact_rounded_geometric(answer: PrivateNumber, bits: RandomBits, *, eta: BaseTwoEta, lower: int, upper: int) -> int:
+    """Round a real answer of sensitivity 1 to an integer of a public range, add two-sided geometric noise and clamp.
+
+    Half is rounded upward: that commutes with adding 1, so that answers 1 apart are rounded at most 1 apart.
+
+    Args:
+        answer: the true answer; outside the range it counts as the nearest end, and NaN as the lower end.
+        bits: the source of randomness.
+        eta: η, as in `exact_two_sided_geometric`.
+        lower: the least output.
+        upper: the largest output, above `lower`.
+
+    Returns:
+        An integer of the range.
+
+    Raises:
+        TypeError: the answer is not a number, by its type, or an end of the range is not an integer.
+        ValueError: the range is empty or a single point.
+    """
+    number = exact_number("answer", answer)
+    _check_range(lower, upper)
+    centre = math.floor(clamped(number, mpq(lower), mpq(upper), missing=mpq(lower)) + mpq(1, 2))
+    return _noisy(int(centre), bits, eta, lower, upper)
+
+
+def _check_range(lower: int, upper: int) -> None:
     for name, value in (("lower", lower), ("upper", upper)):
         if not isinstance(value, int):
             raise TypeError(f"{name} must be an integer, not {value!r}")
     if upper <= lower:
         raise ValueError(f"upper must be above lower = {lower}, not {upper}")
+
+
+def _noisy(centre: int, bits: RandomBits, eta: BaseTwoEta, lower: int, upper: int) -> int:
     noise = fixed_work_noise(eta, upper - lower)(bits)
-    centre = lower if whole is None else min(max(whole, lower), upper)
     return min(max(centre + noise, lower), upper)
 
 

@@ -83,17 +83,18 @@ class Snapping:
 
     def clamp(self, value: float) -> float:
         """Bring a value into [−B, B]; NaN counts as 0, for an error would tell that the answer was NaN."""
-        return 0.0 if math.isnan(value) else min(max(value, -self.bound), self.bound)
+        if value != value:
+            return 0.0
+        return min(max(value, -self.bound), self.bound)
 
-    def release(self, answer: float, sign: int, uniform: Any) -> float:
+    def release(self, answer: float, sign: int, logarithm: float) -> float:
         """Find the output, which the randomness determines.
 
         Args:
             answer: the true answer f(D), a double.
             sign: S, 1 or −1.
-            uniform: U*, an mpfr of 53 bits in (0, 1).
+            logarithm: LN(U*), a double below 0.
         """
-        logarithm = float(_NEAREST.log(uniform))
         noisy = self.clamp(answer) + sign * (self.scale * logarithm)
         snapped = math.floor(Fraction(noisy) / self.step + Fraction(1, 2)) * self.step
         return self.clamp(float(snapped))
@@ -111,6 +112,16 @@ def uniform_float(bits: RandomBits) -> Any:
         exponent += 1
     significand = 1 << _MANTISSA_BITS | bits.take(_MANTISSA_BITS)
     return _NEAREST.div(significand, 1 << exponent + _MANTISSA_BITS)
+
+
+def rounded_logarithm(uniform: Any) -> float:
+    """Return LN(u), the natural logarithm of an mpfr of 53 bits in (0, 1), correctly rounded."""
+    return float(_NEAREST.log(uniform))
+
+
+def log_of_uniform(bits: RandomBits) -> float:
+    """Draw LN(U*)."""
+    return rounded_logarithm(bits.call(uniform_float))
 
 
 def exact_snapping(
@@ -142,4 +153,4 @@ def exact_snapping(
     require_ieee_arithmetic()
     mechanism = Snapping.for_epsilon(epsilon, sensitivity, bound)
     sign = 1 - 2 * bits.take(1)
-    return mechanism.release(answer, sign, bits.call(uniform_float))
+    return mechanism.release(answer, sign, bits.call(log_of_uniform))

@@ -24,7 +24,7 @@ from mechanisms.gaussian.exact_rounded import exact_rounded_gaussian, exact_roun
 from mechanisms.grid import Grid
 from mechanisms.laplace.exact import clamp_integer, exact_discrete_laplace, noisy_integer
 from mechanisms.laplace.exact_fast import exact_discrete_laplace_fast, noisy_integers
-from mechanisms.laplace.exact_geometric import exact_two_sided_geometric
+from mechanisms.laplace.exact_geometric import exact_rounded_geometric, exact_two_sided_geometric
 from mechanisms.laplace.exact_on_grid import exact_laplace_on_grid
 from mechanisms.laplace.exact_randomized_response import exact_randomized_response, randomized_response
 from mechanisms.laplace.exact_rounded import exact_rounded_laplace, exact_rounded_laplace_fast
@@ -127,6 +127,7 @@ RUNS: dict[str, Run] = {
     "exact_rounded_gaussian_fast": at_once(exact_rounded_gaussian_fast, **GAUSSIAN),
     "exact_rounded_laplace": one_by_one(exact_rounded_laplace, **LAPLACE),
     "exact_rounded_laplace_fast": at_once(exact_rounded_laplace_fast, **LAPLACE),
+    "exact_rounded_geometric": one_by_one(exact_rounded_geometric, eta=ETA, lower=-4, upper=8),
     "exact_sample_aggregate": of_people(one_by_one(exact_sample_aggregate, **CHUNKS, **MEAN)),
     "exact_smooth_mean": one_by_one(exact_smooth_mean, **MEAN, **DELTA),
     "exact_snapping": one_by_one(exact_snapping, epsilon=EPSILON, bound=16.0),

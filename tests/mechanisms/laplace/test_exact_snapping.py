@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from attacklab.random_bits import SeededBits, TapedBits
-from mechanisms.laplace.exact_snapping import Snapping, exact_snapping, uniform_float
+from mechanisms.laplace.exact_snapping import Snapping, exact_snapping, rounded_logarithm, uniform_float
 
 LEAST_NORMAL, ONE = 1 << 52, int(np.float64(1).view(np.int64))
 PRECISE = gmpy2.context(precision=200)
@@ -31,7 +31,7 @@ def exact_law(mechanism: Snapping, answer: float) -> dict[float, Fraction]:
     for sign in (1, -1):
 
         def output(pattern: int, sign: int = sign) -> float:
-            return mechanism.release(answer, sign, gmpy2.mpfr(double_of(pattern), 53))
+            return mechanism.release(answer, sign, rounded_logarithm(gmpy2.mpfr(double_of(pattern), 53)))
 
         first, reached = LEAST_NORMAL, Fraction(0)
         while first < ONE:
@@ -90,9 +90,9 @@ def test_the_step_is_the_least_power_of_two_that_is_at_least_the_scale(scale: fl
 
 def test_half_a_step_rounds_upward() -> None:
     """With U* = 1 − 2^−53 the noise is about −λ·2^−53 and vanishes in the sum."""
-    tie = 2.0**20 + 2.0**-11
-    assert Snapping(2.0**-10, 2.0**30).release(tie, 1, gmpy2.mpfr(1 - 2.0**-53, 53)) == 2.0**20 + 2.0**-10
-    assert Snapping(2.0**-10, 2.0**30).release(-tie, 1, gmpy2.mpfr(1 - 2.0**-53, 53)) == -(2.0**20)
+    tie, logarithm = 2.0**20 + 2.0**-11, rounded_logarithm(gmpy2.mpfr(1 - 2.0**-53, 53))
+    assert Snapping(2.0**-10, 2.0**30).release(tie, 1, logarithm) == 2.0**20 + 2.0**-10
+    assert Snapping(2.0**-10, 2.0**30).release(-tie, 1, logarithm) == -(2.0**20)
 
 
 def test_less_than_half_a_step_does_not_round_upward_though_adding_a_half_in_floats_would() -> None:
@@ -101,7 +101,7 @@ def test_less_than_half_a_step_does_not_round_upward_though_adding_a_half_in_flo
     noisy = 0.5 + mechanism.scale * math.log1p(-(2.0**-53))
     assert noisy < 0.5
     assert math.floor(noisy + 0.5) == 1
-    assert mechanism.release(0.5, 1, gmpy2.mpfr(1 - 2.0**-53, 53)) == 0
+    assert mechanism.release(0.5, 1, rounded_logarithm(gmpy2.mpfr(1 - 2.0**-53, 53))) == 0
 
 
 def test_calibration_is_the_inverse_of_the_loss_and_never_claims_too_little() -> None:
