@@ -1,6 +1,6 @@
 """A stand-in for an array of any length, which writes down what elementwise code does with it and shows no value.
 
-Example:
+Use it so:
 
     x = Traced.unknown("x", "float64")
     y = mechanism_code(x)                      # numpy code, run as it is: y is a Traced, or a tuple of them
@@ -188,7 +188,7 @@ class Traced:
     def __array__(self, *arguments: Any, **options: Any) -> Any:
         raise Refused("an array of unknown values is turned into a plain one")
 
-    def _refuse(self, *arguments: Any) -> Any:
+    def _refuse(self, *_: Any) -> Any:
         raise Refused("a value or the length of an array is looked at")
 
     __bool__ = __len__ = __int__ = __index__ = __float__ = __contains__ = _refuse
