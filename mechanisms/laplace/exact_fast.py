@@ -19,17 +19,14 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.certified import CHUNK
-from mechanisms.grid import GREATEST_NOISE_STEPS, Grid
+from mechanisms.chunks import draw_in_chunks
+from mechanisms.grid import Grid
 from mechanisms.laplace.exact import INTEGER_LIMIT, clamp_integer, discrete_scale
 from mechanisms.laplace.exact_randomized_response import decide_logistic, enclose_logistic, logistic_coin
 from mechanisms.laplace.exponential_variates import FILTER_BITS, FloorFilter, decide_floor, floor_of_exponential
-from mechanisms.parameters import positive_rational, trial_count
+from mechanisms.parameters import positive_rational
 from mechanisms.private_numbers import PrivateNumber
 from mechanisms.randomness import RandomBits
-
-GREATEST_INTEGER_NOISE = 2 * INTEGER_LIMIT
-"""The largest noise in 64 bits: enough to take any integer within the limit past the other end of the limit."""
 
 _WORD = 64
 
@@ -51,38 +48,28 @@ def discrete_laplace_by_inversion(scale: Fraction, bits: RandomBits) -> int:
 
 
 class _Inversion:
-    """Draws the noise of one scale, a chunk at a time: binary64 decides most draws, MPFR the rest.
-
-    A scale of at most 2^46 keeps the filter's magnitudes below 2^46·63·ln 2 < 2^52, where every float is an int64.
-    """
+    """Draws noise of one scale from words, a coin's and a uniform's: binary64 decides most draws, MPFR the rest."""
 
     def __init__(self, scale: Fraction) -> None:
         self._scale = positive_rational("scale", scale)
-        if self._scale > GREATEST_NOISE_STEPS:
-            raise ValueError(
-                f"scale must be at most 2^{GREATEST_NOISE_STEPS.bit_length() - 1}, "
-                f"not about 2^{int(scale).bit_length() - 1}"
-            )
+        self._floors = FloorFilter(self._scale)
         below, above = enclose_logistic(1 / self._scale, 2 * _WORD)
         self._least_unclear = np.uint64(math.floor(below * 2**_WORD))
         self._greatest_unclear = np.uint64(math.ceil(above * 2**_WORD) - 1)
-        self._floors = FloorFilter(Fraction(0), self._scale)
 
-    def draw(self, count: int, bits: RandomBits) -> NDArray[np.int64]:
-        """Draw one chunk, brought into ±`GREATEST_INTEGER_NOISE`."""
-        coins = bits.words(count)
-        words = bits.words(count)
+    def decide(
+        self, coins: NDArray[np.uint64], words: NDArray[np.uint64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         negative = coins >= self._least_unclear
-        unclear = np.flatnonzero(negative & (coins <= self._greatest_unclear))
-        magnitude, undecided = self._floors((words >> np.uint64(_WORD - FILTER_BITS)).view(np.int64), None)
-        noise = magnitude.astype(np.int64)
+        noise, undecided = self._floors((words >> np.uint64(_WORD - FILTER_BITS)).view(np.int64), None, 0.0)
+        undecided |= negative & (coins <= self._greatest_unclear)
         np.invert(noise, out=noise, where=negative)  # ~m is −1 − m
-        for i in sorted({*unclear.tolist(), *undecided.tolist()}):
-            not_negative = decide_logistic(1 / self._scale, int(coins[i]), _WORD, bits)
-            exact_magnitude = decide_floor(Fraction(0), self._scale, int(words[i]), _WORD, bits)
-            exact_noise = exact_magnitude if not_negative else -1 - exact_magnitude
-            noise[i] = min(max(exact_noise, -GREATEST_INTEGER_NOISE), GREATEST_INTEGER_NOISE)
-        return noise
+        return noise, undecided
+
+    def resolve(self, coin: int, word: int, bits: RandomBits) -> int:
+        not_negative = decide_logistic(1 / self._scale, coin, _WORD, bits)
+        magnitude = decide_floor(Fraction(0), self._scale, word, _WORD, bits)
+        return magnitude if not_negative else -1 - magnitude
 
 
 def discrete_laplace_many(scale: Fraction, trials: int, bits: RandomBits) -> NDArray[np.int64]:
@@ -101,11 +88,7 @@ def discrete_laplace_many(scale: Fraction, trials: int, bits: RandomBits) -> NDA
         ValueError: `scale` is out of its range, or `trials` is negative.
     """
     inversion = _Inversion(scale)
-    noise = np.empty(trial_count(trials), dtype=np.int64)
-    for start in range(0, trials, CHUNK):
-        chunk = noise[start : start + CHUNK]
-        chunk[:] = inversion.draw(len(chunk), bits)
-    return noise
+    return draw_in_chunks(trials, 2, bits, inversion.decide, inversion.resolve)
 
 
 def noisy_integers(answer: int, scale: Fraction, trials: int, bits: RandomBits) -> NDArray[np.int64]:
@@ -155,10 +138,4 @@ def exact_discrete_laplace_fast(
         ValueError: a public parameter is out of its range.
     """
     scale = discrete_scale(epsilon, sensitivity, grid)
-    whole = grid.nearest(answer)
-    inversion = _Inversion(scale)
-    outputs = np.empty(trial_count(trials))
-    for start in range(0, trials, CHUNK):
-        chunk = outputs[start : start + CHUNK]
-        chunk[:] = grid.values(whole + inversion.draw(len(chunk), bits))
-    return outputs
+    return grid.values(grid.nearest(answer) + discrete_laplace_many(scale, trials, bits))

@@ -17,12 +17,14 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.certified import CHUNK
+from mechanisms.chunks import draw_in_chunks
 from mechanisms.grid import Grid
 from mechanisms.laplace.exponential_variates import FILTER_BITS, FloorFilter, decide_floor, floor_of_exponential
-from mechanisms.parameters import positive_rational, trial_count
+from mechanisms.parameters import positive_rational
 from mechanisms.private_numbers import PrivateNumber
 from mechanisms.randomness import RandomBits
+
+_UNIFORM = (1 << FILTER_BITS) - 1
 
 
 def rounded_laplace(offset: Fraction, scale: Fraction, bits: RandomBits) -> int:
@@ -35,6 +37,33 @@ def rounded_laplace(offset: Fraction, scale: Fraction, bits: RandomBits) -> int:
     """
     negative = bits.take(1) == 1
     return floor_of_exponential(offset, -scale if negative else scale, bits)
+
+
+def rounded_laplace_many(offset: Fraction, scale: Fraction, trials: int, bits: RandomBits) -> NDArray[np.int64]:
+    """Draw ⌊offset ± scale·E⌋, many at once: the same function of the bits as `rounded_laplace`.
+
+    Each draw begins with one word, whose top bit is the sign; the other 63 are the first of U's. Draws beyond ±2^62 are
+    brought there.
+
+    Args:
+        offset: a rational number, at least 0 and below 2.
+        scale: a rational number, above 0 and at most 2^46.
+        trials: how many integers to draw.
+        bits: the source of randomness.
+
+    Raises:
+        ValueError: `scale` is out of its range, or `trials` is negative.
+    """
+    floors = FloorFilter(scale)
+    nearest_offset = float(offset)
+
+    def decide(words: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        return floors((words & np.uint64(_UNIFORM)).view(np.int64), words, nearest_offset)
+
+    def resolve(word: int, bits: RandomBits) -> int:
+        return decide_floor(offset, -scale if word > _UNIFORM else scale, word & _UNIFORM, FILTER_BITS, bits)
+
+    return draw_in_chunks(trials, 1, bits, decide, resolve)
 
 
 def exact_rounded_laplace(
@@ -77,24 +106,11 @@ def exact_rounded_laplace_fast(
 ) -> NDArray[np.float64]:
     """Draw many outputs of `exact_rounded_laplace`: the same function of the bits, mostly decided in binary64.
 
-    Each draw begins with one word, whose top bit is the sign; the other 63 are the first of U's.
-
     Returns:
         Array of `trials` outputs.
     """
     whole, offset, scale = _in_steps(answer, epsilon, sensitivity, grid)
-    floors = FloorFilter(offset, scale)
-    outputs = np.empty(trial_count(trials))
-    for start in range(0, trials, CHUNK):
-        chunk = outputs[start : start + CHUNK]
-        words = bits.words(len(chunk))
-        leading = (words & np.uint64((1 << FILTER_BITS) - 1)).view(np.int64)
-        noise, undecided = floors(leading, words)
-        grid.write_values(whole, noise, chunk)
-        for i in undecided.tolist():
-            slope = -scale if words[i] >> np.uint64(FILTER_BITS) else scale
-            chunk[i] = grid.value(whole + decide_floor(offset, slope, int(leading[i]), FILTER_BITS, bits))
-    return outputs
+    return grid.values(whole + rounded_laplace_many(offset, scale, trials, bits))
 
 
 def _in_steps(

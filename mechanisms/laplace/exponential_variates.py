@@ -18,6 +18,7 @@ Predicates', section 2.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -28,6 +29,8 @@ from numpy.typing import NDArray
 from mechanisms import certified
 from mechanisms.arithmetic import require_ieee_arithmetic
 from mechanisms.certified import UNIT
+from mechanisms.grid import GREATEST_NOISE_STEPS
+from mechanisms.parameters import positive_rational
 from mechanisms.randomness import RandomBits
 from mechanisms.rounding import rounding
 
@@ -45,6 +48,28 @@ def _minus_log(numerator: int, length: int, *, upward: bool) -> Any:
     return -gmpy2.mpq(context.log(context.div(numerator, 1 << length)))  # the quotient is exact
 
 
+def decide_monotone(
+    value_at: Callable[[Any], int], least_decidable: int, leading: int, length: int, bits: RandomBits
+) -> int:
+    """Find the value of a monotone function at E, for a U whose first bits are known.
+
+    Args:
+        value_at: the function, of a rational number (gmpy2.mpq). Where it has one value at two numbers with E between
+            them, it has that value at E.
+        least_decidable: leading bits that make a smaller integer are not looked at; at least 1.
+        leading: the known bits, as an integer; U lies in [leading, leading + 1]/2^length.
+        length: how many there are.
+        bits: the source of the bits that follow, drawn only if they are needed.
+    """
+    while True:
+        if leading >= least_decidable:
+            decided = value_at(_minus_log(leading, length, upward=True))
+            if decided == value_at(_minus_log(leading + 1, length, upward=False)):
+                return decided
+        leading = leading << 1 | bits.take(1)
+        length += 1
+
+
 def decide_floor(offset: Fraction, slope: Fraction, leading: int, length: int, bits: RandomBits) -> int:
     """Find ⌊offset + slope·E⌋ for a U whose first bits are known.
 
@@ -55,18 +80,12 @@ def decide_floor(offset: Fraction, slope: Fraction, leading: int, length: int, b
         length: how many there are.
         bits: the source of the bits that follow, drawn only if they are needed.
     """
-    exact_offset, exact_slope = gmpy2.mpq(offset), gmpy2.mpq(slope)
+
+    def value_at(exponential: Any) -> int:
+        return math.floor(offset + slope * exponential)
+
     # E's interval is longer than 1/(leading + 1): where its image is longer than 1, it need not be looked at.
-    least_decidable = max(1, math.floor(abs(slope)))
-    while True:
-        if leading >= least_decidable:
-            one_end = exact_offset + exact_slope * _minus_log(leading, length, upward=True)
-            other_end = exact_offset + exact_slope * _minus_log(leading + 1, length, upward=False)
-            decided = one_end.numerator // one_end.denominator
-            if decided == other_end.numerator // other_end.denominator:
-                return int(decided)
-        leading = leading << 1 | bits.take(1)
-        length += 1
+    return int(decide_monotone(value_at, max(1, math.floor(abs(slope))), leading, length, bits))
 
 
 def floor_of_exponential(offset: Fraction, slope: Fraction, bits: RandomBits) -> int:
@@ -93,33 +112,42 @@ class FloorFilter:
     v̂ less its nearest integer is exact (Sterbenz; or the integer is 0), so where that distance is above the bound, no
     integer lies between v̂ and o ± σE, and their floors are equal.
 
+    Nothing but o, rounded to binary64, depends on private data, so o is an argument of each call alone.
+
     Args:
-        offset: a rational number, at least 0 and below 2.
-        scale: a rational number, above 0 and at most 2^900.
+        scale: a rational number, above 0 and at most 2^46, which keeps the floors below 2^46·63·ln 2 < 2^52.
+
+    Raises:
+        ValueError: `scale` is out of its range.
     """
 
-    def __init__(self, offset: Fraction, scale: Fraction) -> None:
+    def __init__(self, scale: Fraction) -> None:
         require_ieee_arithmetic()
+        if positive_rational("scale", scale) > GREATEST_NOISE_STEPS:
+            raise ValueError(
+                f"scale must be at most 2^{GREATEST_NOISE_STEPS.bit_length() - 1}, "
+                f"not about 2^{int(scale).bit_length() - 1}"
+            )
         log_error = Fraction(certified.LOG_ERROR)
         product = ((1 + UNIT) ** 2 - 1 + log_error / (1 - log_error)) / (1 - UNIT) ** 2
         inflation = 1 + 8 * UNIT
         self._relative = certified.round_up((product + UNIT) * inflation)
         self._absolute = certified.round_up((2 * UNIT * scale + 5 * UNIT) * inflation)
         self._leftover = certified.round_up(scale * (1 + UNIT) * inflation / 2**FILTER_BITS)
-        self._offset = float(offset)
         self._scale = float(scale)
 
     def __call__(
-        self, leading: NDArray[np.int64], signs: NDArray[np.uint64] | None
-    ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+        self, leading: NDArray[np.int64], signs: NDArray[np.uint64] | None, offset: float
+    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Filter one chunk.
 
         Args:
             leading: shape (n,), the first 63 bits of each U as an integer.
             signs: shape (n,), words whose top bit says that the sign is −; None if every sign is +.
+            offset: the double nearest to a rational number, which is at least 0 and below 2.
 
         Returns:
-            The floors as floats, shape (n,), and the positions of those that are undecided, whose floors mean nothing.
+            The floors, shape (n,), and which of them are undecided and mean nothing, shape (n,).
         """
         undecided = leading == 0
         x = np.maximum(leading, 1).astype(np.float64)
@@ -133,9 +161,9 @@ class FloorFilter:
         if signs is not None:
             pattern = value.view(np.uint64)
             pattern |= signs & _TOP_BIT
-        value += self._offset
+        value += offset
         distance = np.rint(value, out=x)
         np.subtract(value, distance, out=distance)
         np.abs(distance, out=distance)
         undecided |= distance <= bound
-        return np.floor(value, out=value), np.flatnonzero(undecided)
+        return np.floor(value, out=value).astype(np.int64), undecided

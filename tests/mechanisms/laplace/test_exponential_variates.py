@@ -39,13 +39,11 @@ def test_what_the_filter_decides_holds_at_both_ends_of_the_uniforms_interval(
     offset: Fraction, scale: Fraction, leading: int, negative: bool
 ) -> None:
     signs = np.array([negative << 63], dtype=np.uint64)
-    floors, undecided = FloorFilter(offset, scale)(np.array([leading]), signs)
-    if len(undecided) == 0:
+    floors, undecided = FloorFilter(scale)(np.array([leading]), signs, float(offset))
+    if not undecided[0]:
         slope = -scale if negative else scale
         for end in (leading, leading + 1):
             assert math.floor(real_value(offset, slope, end, 63)) == floors[0]
-    else:
-        assert undecided.tolist() == [0]
 
 
 @settings(derandomize=True, deadline=None, max_examples=400)
@@ -67,21 +65,22 @@ def test_uniforms_at_the_edge_of_an_integer_are_undecided_or_right(
     edge = PRECISE.exp(PRECISE.div(gmpy2.mpq(offset) - integer, gmpy2.mpq(slope)))
     leading = int(PRECISE.mul(edge, gmpy2.mpz(2**63))) + shift
     assume(0 < leading < 2**63 - 1)
-    floors, undecided = FloorFilter(offset, scale)(np.array([leading]), np.array([negative << 63], dtype=np.uint64))
-    if len(undecided) == 0:
+    signs = np.array([negative << 63], dtype=np.uint64)
+    floors, undecided = FloorFilter(scale)(np.array([leading]), signs, float(offset))
+    if not undecided[0]:
         assert {math.floor(real_value(offset, slope, end, 63)) for end in (leading, leading + 1)} == {int(floors[0])}
 
 
 def test_a_uniform_of_no_known_bits_is_left_undecided() -> None:
     """With noise of a hundredth of a step the floor is almost surely 0, and 0 is decided for every other U here."""
-    assert FloorFilter(Fraction(1, 2), Fraction(1, 100))(np.array([0, 1, 2**62]), None)[1].tolist() == [0]
+    assert FloorFilter(Fraction(1, 100))(np.array([0, 1, 2**62]), None, 0.5)[1].tolist() == [True, False, False]
 
 
 @pytest.mark.parametrize(("scale", "most"), [(Fraction(1), 5), (Fraction(2**20), 5), (Fraction(2**36), 2000)])
 def test_the_filter_decides_all_but_a_few(scale: Fraction, most: int) -> None:
     """A draw is undecided with probability about 2·scale·E[error]: 1e-5 of a draw in 10^5 at 2^20, 34 at 2^36."""
     leading = SeededBits(np.random.default_rng(7)).words(100_000) >> np.uint64(1)
-    assert len(FloorFilter(Fraction(1, 2), scale)(leading.view(np.int64), None)[1]) <= most
+    assert FloorFilter(scale)(leading.view(np.int64), None, 0.5)[1].sum() <= most
 
 
 @settings(derandomize=True, deadline=None, max_examples=400)
@@ -134,5 +133,5 @@ def test_the_law_of_the_floor_is_geometric(scale: Fraction) -> None:
 def test_a_wider_error_of_the_logarithm_leaves_more_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
     leading = (SeededBits(np.random.default_rng(9)).words(2000) >> np.uint64(1)).view(np.int64)
     monkeypatch.setattr(certified, "LOG_ERROR", 2.0**-12)
-    share = len(FloorFilter(Fraction(1, 2), Fraction(256))(leading, None)[1]) / 2000
+    share = FloorFilter(Fraction(256))(leading, None, 0.5)[1].mean()
     assert 0.05 < share < 0.25

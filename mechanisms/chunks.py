@@ -1,0 +1,51 @@
+"""Many integer draws at once: decided together, a chunk of words at a time, and the undecided ones one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.certified import CHUNK
+from mechanisms.parameters import trial_count
+from mechanisms.randomness import RandomBits
+
+GREATEST_NOISE = 1 << 62
+"""The largest noise in 64 bits, which leaves room for an answer of at most 2^62 to be added."""
+
+Decide = Callable[..., tuple[NDArray[np.int64], NDArray[np.bool_]]]
+Resolve = Callable[..., int]
+
+
+def draw_in_chunks(
+    trials: int, words_each: int, bits: RandomBits, decide: Decide, resolve: Resolve
+) -> NDArray[np.int64]:
+    """Draw integers, each from `words_each` words, and from more bits where these leave it undecided.
+
+    A chunk takes the first words of all its draws, then the second ones, and so on; then the bits of those undecided.
+
+    Args:
+        trials: how many integers to draw.
+        words_each: how many words each draw begins with.
+        bits: the source of randomness.
+        decide: `decide(*words)`, for arrays of first words, second words, …, shape (n,): the draws, and which are
+            undecided, whose draws mean nothing.
+        resolve: `resolve(*words, bits)`, for the words of one draw. What lies beyond ±2^62 is brought there.
+
+    Returns:
+        The integers, shape (trials,).
+
+    Raises:
+        TypeError: `trials` is not an integer.
+        ValueError: `trials` is negative.
+    """
+    drawn = np.empty(trial_count(trials), dtype=np.int64)
+    for start in range(0, len(drawn), CHUNK):
+        chunk = drawn[start : start + CHUNK]
+        words = [bits.words(len(chunk)) for _ in range(words_each)]
+        chunk[:], undecided = decide(*words)
+        for i in np.flatnonzero(undecided).tolist():
+            resolved = resolve(*(int(word[i]) for word in words), bits)
+            chunk[i] = min(max(resolved, -GREATEST_NOISE), GREATEST_NOISE)
+    return drawn
