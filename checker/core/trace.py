@@ -6,6 +6,7 @@ Use it so:
     y = mechanism_code(x)                      # numpy code, run as it is: y is a Traced, or a tuple of them
     own = Traced.unknown("x", "float64")       # the same name is the same unknown
     require_same(y, (own - 1.0) * (own - 1.0), "the square")   # structure, formats and the bits of all constants
+    matched(y, pattern, "the square")          # the same, but unknowns named "?name" stand for any constant; returns them
     require_unwritten(x, "the argument")       # the code did not write to what it was given
     table = Table("centres", "float64")        # stands for a table: table.take(index, mode="clip")
     y.step.operation, y.step.kind, y.step.operands             # to walk over the expression; equal steps are identical
@@ -320,6 +321,50 @@ def require_same(found: Any, expected: Any, what: str) -> None:
         raise Refused(f"{what} is a {type(found).__name__}, which does not depend on the array")
     if found.step is not expected.step:
         raise Refused(f"{what} is computed as {_difference(found.step, expected.step)}")
+
+
+def matched(found: Any, pattern: Any, what: str) -> dict[str, Any]:
+    """Check that code computed an expression but for the constants that the pattern names; return those.
+
+    Args:
+        found: what the code returned, a Traced or a tuple of them.
+        pattern: the same with `Traced.unknown("?name", kind)` in the place of a constant.
+        what: what is computed, for the message.
+
+    Returns:
+        The constants by name, floats and integers.
+
+    Raises:
+        Refused: another expression was computed, or a name stands for two different constants.
+    """
+    bound: dict[str, Step] = {}
+    done: set[tuple[Step, Step]] = set()
+    ones, others = (value if isinstance(value, tuple) else (value,) for value in (found, pattern))
+    if len(ones) != len(others) or not all(isinstance(one, Traced) for one in ones):
+        raise Refused(f"{what} is not an array of unknown values, or not as many of them as there should be")
+    waiting = [(one.step, other.step) for one, other in zip(ones, others, strict=True)]
+    while waiting:
+        one, other = waiting.pop()
+        if one is other or (one, other) in done:
+            continue
+        done.add((one, other))
+        name = other.operands[0] if other.operation == "unknown" else ""
+        if name.startswith("?") and one.operation == "constant" and one.kind == other.kind:
+            if bound.setdefault(name, one) is not one:
+                raise Refused(f"{what} has different constants for {name}")
+        elif (one.operation, one.kind, len(one.operands)) == (other.operation, other.kind, len(other.operands)) and all(
+            isinstance(each, Step) for each in (*one.operands, *other.operands)
+        ):
+            waiting.extend(zip(one.operands, other.operands, strict=True))
+        else:
+            raise Refused(f"{what} is computed as {one!r:.200}, not {other!r:.200}")
+    return {name[1:]: value_of(step) for name, step in bound.items()}
+
+
+def value_of(step: Step) -> Any:
+    """Return the number of a constant."""
+    text = step.operands[0]
+    return float.fromhex(text) if step.kind == "float64" else int(text)
 
 
 def require_unwritten(array: Traced, what: str) -> None:

@@ -49,13 +49,13 @@ def _minus_log(numerator: int, length: int, *, upward: bool) -> Any:
 
 
 def decide_monotone(
-    value_at: Callable[[Any], int], least_decidable: int, leading: int, length: int, bits: RandomBits
-) -> int:
+    value_at: Callable[[Any], Any], least_decidable: int, leading: int, length: int, bits: RandomBits
+) -> Any:
     """Find the value of a monotone function at E, for a U whose first bits are known.
 
     Args:
-        value_at: the function, of a rational number (gmpy2.mpq). Where it has one value at two numbers with E between
-            them, it has that value at E.
+        value_at: the function, of a rational number (gmpy2.mpq) to integers. Where it has one value at two numbers with
+            E between them, it has that value at E.
         least_decidable: leading bits that make a smaller integer are not looked at; at least 1.
         leading: the known bits, as an integer; U lies in [leading, leading + 1]/2^length.
         length: how many there are.
@@ -81,7 +81,7 @@ def decide_floor(offset: Fraction, slope: Fraction, leading: int, length: int, b
         bits: the source of the bits that follow, drawn only if they are needed.
     """
 
-    def value_at(exponential: Any) -> int:
+    def value_at(exponential: Any) -> Any:
         return math.floor(offset + slope * exponential)
 
     # E's interval is longer than 1/(leading + 1): where its image is longer than 1, it need not be looked at.
