@@ -53,6 +53,7 @@ class Recorder:
         self.calls: list[tuple[Any, ...]] = []
 
     def __call__(self, *arguments: Any) -> Any:
+        """Take a call."""
         self.calls.append(arguments)
         return self._result
 

@@ -6,7 +6,7 @@ Use it so:
     y = mechanism_code(x)                      # numpy code, run as it is: y is a Traced, or a tuple of them
     own = Traced.unknown("x", "float64")       # the same name is the same unknown
     require_same(y, (own - 1.0) * (own - 1.0), "the square")   # structure, formats and the bits of all constants
-    matched(y, pattern, "the square")          # the same, but unknowns named "?name" stand for any constant; returns them
+    matched(y, pattern, "the square")          # the same, but unknowns named "?name" are any constants: returns these
     require_unwritten(x, "the argument")       # the code did not write to what it was given
     table = Table("centres", "float64")        # stands for a table: table.take(index, mode="clip")
     y.step.operation, y.step.kind, y.step.operands             # to walk over the expression; equal steps are identical
@@ -95,10 +95,41 @@ class _Buffer:
         self.step = step
 
 
+def _binary(name: str) -> Any:
+    return lambda self, other: Traced.of(_applied(name, (self, other)))
+
+
+def _unary(name: str) -> Any:
+    return lambda self: Traced.of(_applied(name, (self,)))
+
+
+def _operators(name: str) -> Any:
+    """Return an operator as it is, reflected, and in place."""
+
+    def in_place(self: Traced, other: Any) -> Traced:
+        self._write(_applied(name, (self, other)))
+        return self
+
+    return _binary(name), lambda self, other: Traced.of(_applied(name, (other, self))), in_place
+
+
 class Traced:
     """An array of which nothing but its format is known; operations on it are written down as steps."""
 
     __hash__ = None  # type: ignore[assignment] # a look-up would be a look
+    __add__, __radd__, __iadd__ = _operators("add")
+    __sub__, __rsub__, __isub__ = _operators("subtract")
+    __mul__, __rmul__, __imul__ = _operators("multiply")
+    __truediv__, __rtruediv__, __itruediv__ = _operators("divide")
+    __floordiv__, __rfloordiv__, __ifloordiv__ = _operators("floor_divide")
+    __and__, __rand__, __iand__ = _operators("bitwise_and")
+    __or__, __ror__, __ior__ = _operators("bitwise_or")
+    __xor__, __rxor__, __ixor__ = _operators("bitwise_xor")
+    __lshift__, __rlshift__, __ilshift__ = _operators("left_shift")
+    __rshift__, __rrshift__, __irshift__ = _operators("right_shift")
+    __lt__, __le__, __gt__, __ge__ = map(_binary, ("less", "less_equal", "greater", "greater_equal"))
+    __eq__, __ne__ = map(_binary, ("equal", "not_equal"))
+    __neg__, __abs__, __invert__ = map(_unary, ("negative", "absolute", "invert"))
 
     def __init__(self, buffer: _Buffer, kind: str) -> None:
         self._buffer, self.kind = buffer, kind
@@ -248,42 +279,19 @@ def _applied(name: str, inputs: Any) -> Step:
     return step_of(name, result, *(_operand(one, kind) for one in inputs))
 
 
-_OPERATORS = {
-    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide",
-    "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "left_shift", "rshift": "right_shift",
-}  # fmt: skip
-_UNARY = {"neg": "negative", "abs": "absolute", "invert": "invert"}
-_ORDER = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal"}
+def apply(name: str, *inputs: Any) -> Traced:
+    """Return what numpy's operation of that name makes of arrays and numbers."""
+    return Traced.of(_applied(name, inputs))
 
 
-def _binary(name: str) -> Any:
-    return lambda self, other: Traced.of(_applied(name, (self, other)))
+def where(condition: Traced, one: Any, other: Any) -> Traced:
+    """Return what numpy's `where` makes of them."""
+    return Traced.of(_where(condition, one, other))
 
 
-def _reflected(name: str) -> Any:
-    return lambda self, other: Traced.of(_applied(name, (other, self)))
-
-
-def _in_place(name: str) -> Any:
-    def operator(self: Traced, other: Any) -> Traced:
-        self._write(_applied(name, (self, other)))
-        return self
-
-    return operator
-
-
-def _unary(name: str) -> Any:
-    return lambda self: Traced.of(_applied(name, (self,)))
-
-
-for _short, _name in _OPERATORS.items():
-    setattr(Traced, f"__{_short}__", _binary(_name))
-    setattr(Traced, f"__r{_short}__", _reflected(_name))
-    setattr(Traced, f"__i{_short}__", _in_place(_name))
-for _short, _name in _ORDER.items():
-    setattr(Traced, f"__{_short}__", _binary(_name))
-for _short, _name in _UNARY.items():
-    setattr(Traced, f"__{_short}__", _unary(_name))
+def number(value: float, kind: str) -> Traced:
+    """Return a number of a format, as numpy's own scalars are."""
+    return Traced.of(constant(value, kind))
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
 """What traced expressions mean, in Python's own numbers, and a probe that numpy's arrays follow it.
 
-A correctly rounded operation has one result, so that it does not matter which of numpy's loops computes it (for SSE, AVX2,
-AVX-512 or NEON, for short arrays or the ends of long ones) as long as each loop does correctly rounded operations, one at a
-time. The probe runs every operation at many lengths, alignments and strides, in place and not, and multiplications
-before additions where contracting them to one rounding would show.
+A correctly rounded operation has one result, so that it does not matter which of numpy's loops computes it (for SSE,
+AVX2, AVX-512 or NEON, for short arrays or the ends of long ones) as long as each loop does correctly rounded operations,
+one at a time. The probe runs every operation at many lengths, alignments and strides, in place and not, and
+multiplications before additions where contracting them to one rounding would show.
 """
 
 from __future__ import annotations
@@ -202,13 +202,15 @@ def _require_conversions(numpy: Any) -> int:
     floats = [value for value in _FLOATS if abs(value) < 2.0**63]
     _require_equal("astype", numpy.array(integers).astype(float).tolist(), [float(value) for value in integers])
     _require_equal("astype", numpy.array(floats).astype(numpy.int64).tolist(), [int(value) for value in floats])
-    _require_equal("clip", numpy.clip(numpy.array(floats), -2.0, 3.0).tolist(), [min(max(x, -2.0), 3.0) for x in floats])
+    _require_equal(
+        "clip", numpy.clip(numpy.array(floats), -2.0, 3.0).tolist(), [min(max(x, -2.0), 3.0) for x in floats]
+    )
     return len(integers) + 2 * len(floats)
 
 
 def _require_separate_roundings(numpy: Any) -> int:
     """Compare a product and a sum after it with two roundings: with one they would differ for every pair here."""
-    state, pairs = 1, []
+    state, pairs = 1, list[tuple[float, float, float]]()
     while len(pairs) < 3000:
         state = state * 6364136223846793005 % 2**64
         x, y = 1 + (state >> 12) * 2.0**-52, 1 + (state >> 7) % 2**52 * 2.0**-52

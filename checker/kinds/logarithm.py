@@ -31,27 +31,28 @@ def least_mantissa() -> tuple[int, float]:
     return struct.unpack("<q", struct.pack("<d", value))[0], value
 
 
-def logarithm(x: Traced) -> Traced:
+def ln_of_doubles(x: Traced) -> Traced:
     """Return the expression of ln x, for an array of normal positive doubles."""
     pattern = x.view("int64")
-    exponent = (pattern - least_mantissa()[0]) >> 52  # type: ignore[operator]
-    m = (pattern - (exponent << 52)).view("float64")  # type: ignore[operator]
+    exponent = (pattern - least_mantissa()[0]) >> 52
+    m = (pattern - (exponent << 52)).view("float64")
     s = (m - 1.0) / (m + 1.0)
     y = s * s
     series = COEFFICIENTS[-1] * y
     for coefficient in COEFFICIENTS[-2:0:-1]:
         series = (series + coefficient) * y
     series = series + COEFFICIENTS[0]
-    return series * (s + s) + exponent * LN_2  # type: ignore[no-any-return]
+    result: Traced = series * (s + s) + exponent * LN_2
+    return result
 
 
 @lru_cache(maxsize=1)
-def logarithm_error() -> Fraction:
+def ln_error() -> Fraction:
     """Bound |computed − ln x|/|ln x|, for every normal positive x.
 
     1. m − 1 is exact (½ ≤ m ≤ 2: Sterbenz); m + 1 and the quotient are rounded once each.
-    2. y, the products and the sums of Horner's rule: `one` more factor 1 + u each, beside the errors of the operands. In c + a,
-       with 0 ≤ a ≤ A, the share of a is at most A/(c + A).
+    2. y, the products and the sums of Horner's rule: a factor 1 + u each, beside the errors of the operands. In c + a, with
+       0 ≤ a ≤ A, the share of a is at most A/(c + A).
     3. The coefficients and what the series leaves out move Σ y^k/(2k + 1) ≥ 1 by so much in absolute terms, at most.
     4. For e = 0 nothing is added. Otherwise |e|·ln 2 and |ln m| are at most so many times |ln x|, as |ln m| ≤ M < ln 2.
     """

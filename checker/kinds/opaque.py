@@ -6,9 +6,12 @@ does so for every answer and every noise: nothing that it did depended on either
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 from checker.core.certificate import Refused
+from checker.core.tape import plain
 
 
 class Opaque:
@@ -43,6 +46,58 @@ class Opaque:
         return type(other) is Opaque and (self.unknowns, self.plus) == (other.unknowns, other.plus)
 
 
+class OpaqueReal:
+    """A linear form of unknown real numbers: such forms can be added, scaled and rounded down, and nothing else.
+
+    Args:
+        terms: the coefficient of each unknown by its name; that of "" is the rational number without one.
+    """
+
+    __hash__ = None  # type: ignore[assignment] # a look-up would be a look
+    __array_ufunc__ = None
+
+    def __init__(self, terms: Mapping[str, Fraction]) -> None:
+        self.terms = {name: terms[name] for name in sorted(terms) if terms[name]}
+
+    @classmethod
+    def unknown(cls, name: str) -> OpaqueReal:
+        """Return one unknown number."""
+        return cls({name: Fraction(1)})
+
+    def __add__(self, other: Any) -> OpaqueReal:
+        others = other.terms if isinstance(other, OpaqueReal) else {"": plain(other)}
+        names = {*self.terms, *others}
+        return OpaqueReal({name: self.terms.get(name, Fraction(0)) + others.get(name, 0) for name in names})
+
+    __radd__ = __add__
+
+    def __mul__(self, other: Any) -> OpaqueReal:
+        return OpaqueReal({name: coefficient * plain(other) for name, coefficient in self.terms.items()})
+
+    __rmul__ = __mul__
+
+    def __floor__(self) -> Opaque:
+        return Opaque(f"⌊{self!r}⌋")
+
+    def __sub__(self, other: Any) -> OpaqueReal:
+        if not isinstance(other, Opaque) or not other.same(self.__floor__()):
+            raise Refused("something other than its floor is subtracted from an unknown number")
+        return OpaqueReal.unknown(f"({self!r} − ⌊{self!r}⌋)")
+
+    def __eq__(self, other: object) -> bool:
+        raise Refused("an unknown number is compared")
+
+    def __bool__(self) -> bool:
+        raise Refused("an unknown number is taken for true or false")
+
+    def __repr__(self) -> str:
+        return " + ".join(f"{coefficient}·{name}".rstrip("·") for name, coefficient in self.terms.items())
+
+    def same(self, other: object) -> bool:
+        """Whether another value is the same form."""
+        return type(other) is OpaqueReal and self.terms == other.terms
+
+
 class Seen:
     """The value of a public map at an opaque place: `Seen("value", A + N)` for grid.value(A + N)."""
 
@@ -75,6 +130,16 @@ class OpaqueGrid:
         if answer is not self._answer:
             raise Refused("something other than the answer is rounded to the grid")
         return Opaque("nearest(answer)")
+
+    def steps_to(self, answer: Any) -> OpaqueReal:
+        """Return the opaque number of steps of the answer, unrounded."""
+        if answer is not self._answer:
+            raise Refused("something other than the answer is brought to the grid")
+        return OpaqueReal.unknown("steps")
+
+    def values(self, steps: Any) -> Seen:
+        """Return a note of the places that were asked for."""
+        return Seen("values", steps)
 
     def value(self, steps: Any) -> Seen:
         """Return a note of the place that was asked for."""

@@ -41,8 +41,8 @@ _GUARD = 64  # bits of precision beyond those drawn, so that rounding widens an 
 _TOP_BIT = np.uint64(1 << 63)
 
 
-def _minus_log(numerator: int, length: int, *, upward: bool) -> Any:
-    """Round −log(numerator/2^length) to a rational above (`upward`) or below it."""
+def minus_log(numerator: int, length: int, *, upward: bool) -> Any:
+    """Round −log(numerator/2^length) to a rational (gmpy2.mpq) above it (`upward`) or below it."""
     down, up = rounding(length + _GUARD)
     context = down if upward else up
     return -gmpy2.mpq(context.log(context.div(numerator, 1 << length)))  # the quotient is exact
@@ -63,8 +63,8 @@ def decide_monotone(
     """
     while True:
         if leading >= least_decidable:
-            decided = value_at(_minus_log(leading, length, upward=True))
-            if decided == value_at(_minus_log(leading + 1, length, upward=False)):
+            decided = value_at(minus_log(leading, length, upward=True))
+            if decided == value_at(minus_log(leading + 1, length, upward=False)):
                 return decided
         leading = leading << 1 | bits.take(1)
         length += 1

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from attacklab.random_bits import SeededBits, TapedBits, TapeEnded
 from mechanisms import certified
-from mechanisms.laplace.exponential_variates import FloorFilter, _minus_log, decide_floor, floor_of_exponential
+from mechanisms.laplace.exponential_variates import FloorFilter, minus_log, decide_floor, floor_of_exponential
 from tests.mechanisms.enumeration import law_of
 
 PRECISE = gmpy2.context(precision=400)
@@ -86,7 +86,7 @@ def test_the_filter_decides_all_but_a_few(scale: Fraction, most: int) -> None:
 @settings(derandomize=True, deadline=None, max_examples=400)
 @given(st.integers(min_value=1, max_value=2**100), st.integers(min_value=100, max_value=120))
 def test_the_logarithm_is_enclosed_and_by_no_more_than_64_further_bits(numerator: int, length: int) -> None:
-    below, above = (_minus_log(numerator, length, upward=upward) for upward in (False, True))
+    below, above = (minus_log(numerator, length, upward=upward) for upward in (False, True))
     exact = real_value(Fraction(0), Fraction(1), numerator, length)
     assert gmpy2.mpq(below) <= gmpy2.mpq(exact) <= gmpy2.mpq(above)
     assert below < above or numerator == 2**length

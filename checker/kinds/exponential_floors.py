@@ -1,0 +1,235 @@
+"""⌊offset ± scale·E⌋ for E = −ln U and a U whose bits are drawn as they are needed: what it takes to decide it soundly.
+
+The offset may be private. Nothing here is shown for one offset: it stays an unknown number throughout.
+
+- The filter: binary64 arithmetic whose error bound the checker finds itself, for all words and all offsets of [0, 1).
+- The decision: the floor is monotone in E, so that where it is the same at two numbers with E between them, it is that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from checker.core.certificate import Refused
+from checker.core.enclosures import ln
+from checker.core.lending import Recorder, lent, used
+from checker.core.tape import Cut, Way, explore, plain
+from checker.core.trace import Traced, apply, number
+from checker.kinds.logarithm import UNIT, ln_error, ln_of_doubles
+from checker.kinds.opaque import OpaqueReal
+
+FIRST_BITS = 63
+"""The bits of U that the filter sees."""
+
+_LEAST_SCALE, _GREATEST_SCALE = Fraction(1, 1 << 900), 1 << 54
+_CHOICES = 12
+
+
+def floors_by_filter(leading: Traced, signs: Traced | None, offset: Traced | float) -> tuple[Traced, Traced]:
+    """Return the expressions of the floors, and of which are undecided, but for four constants; see `require_bounds`.
+
+    Args:
+        leading: the first 63 bits of U, as int64.
+        signs: words whose top bit says that the sign is −; None if all are +.
+        offset: a double.
+    """
+    relative, absolute, leftover, slope = (
+        Traced.unknown(name, "float64") for name in ("?relative", "?absolute", "?leftover", "?slope")
+    )
+    x = apply("maximum", leading, 1).astype("float64") * 2.0**-FIRST_BITS
+    magnitude = ln_of_doubles(x) * slope
+    bound = magnitude * relative + absolute + leftover / x
+    if signs is not None:
+        magnitude = (magnitude.view("uint64") | (signs & number(1 << 63, "uint64"))).view("float64")
+    value = magnitude + offset
+    distance = abs(value - apply("rint", value))
+    undecided = (leading == 0) | (distance <= bound)
+    return apply("floor", value).astype("int64"), undecided
+
+
+def require_bounds(constants: Mapping[str, float], scale: Fraction) -> None:
+    """Check that the filter calls nothing decided that is not, for every word, every offset of [0, 1) and both signs.
+
+    Let k ≥ 1 be the 63 bits, x the double of k·2^−63 (one rounding: k·2^−63 is within u of it, relatively), and p the
+    computed magnitude of scale·(−ln x), with a rounded scale, the logarithm's error λ and a rounded product:
+
+    1. scale·(−ln x) lies within R·p of p, R = 1/((1 − λ)(1 − u)²) − 1.
+    2. U lies in [k, k + 1]·2^−63, so E is within 1/k + u/(1 − u) of −ln x, and 1/k ≤ (1 + u)/(2^63·x).
+    3. The offset is rounded by at most u, and the sum by at most u·(p + 1).
+
+    The bound is evaluated by three roundings after the constants', none of which underflows for such scales. If the computed
+    value is farther than the error from the nearest integer, no integer lies between it and the truth.
+
+    Raises:
+        Refused: a constant is too small, or the scale is out of range.
+    """
+    if not _LEAST_SCALE <= scale <= _GREATEST_SCALE:
+        raise Refused(f"a scale of {float(scale)} steps is out of the filter's range")
+    slope, relative, absolute, leftover = (
+        Fraction(constants[name]) for name in ("slope", "relative", "absolute", "leftover")
+    )
+    if abs(-slope - scale) > UNIT * scale:
+        raise Refused(f"the filter's slope is {slope}, not {-scale}")
+    rounded = (1 - UNIT) ** 3
+    least_relative = 1 / ((1 - ln_error()) * (1 - UNIT) ** 2) - 1 + UNIT
+    least_absolute = scale * UNIT / (1 - UNIT) + 2 * UNIT
+    least_leftover = scale * (1 + UNIT) / (1 << FIRST_BITS)
+    for name, given, least in (
+        ("relative", relative, least_relative),
+        ("absolute", absolute, least_absolute),
+        ("leftover", leftover, least_leftover),
+    ):
+        if given * rounded < least:
+            raise Refused(f"the filter's {name} bound {float(given)} is below the error that is possible, {float(least)}")
+
+
+class _Prefix:
+    """The bits of U that are known: those of any word at first, then others one by one.
+
+    Args:
+        way: chooses how a comparison goes.
+        bits: those that follow the word.
+        plus: what was added to the integer that they make.
+    """
+
+    def __init__(self, run: _Run, bits: tuple[int, ...], plus: int = 0) -> None:
+        self.run, self.bits, self.plus = run, bits, plus
+
+    def __ge__(self, other: Any) -> bool:
+        if type(other) is not int or other != self.run.least or self.plus:
+            raise Refused(f"the known bits are compared with {other!r}")
+        return self.run.went("looks" if self.run.way.choose(2) else "takes")
+
+    def __add__(self, other: Any) -> _Prefix:
+        return _Prefix(self.run, self.bits, self.plus + int(other))
+
+    def __lshift__(self, other: Any) -> _Prefix:
+        if other != 1 or self.plus:
+            raise Refused("the known bits are shifted by other than one place")
+        return _Prefix(self.run, (*self.bits, 0))
+
+    def __or__(self, other: Any) -> _Prefix:
+        if other not in (0, 1) or self.plus or not self.bits or self.bits[-1]:
+            raise Refused("a bit is put where one was")
+        return _Prefix(self.run, (*self.bits[:-1], int(other)))
+
+
+class _Value:
+    """The value of an unknown monotone function at an end of E's interval; whether two are equal goes both ways."""
+
+    __hash__ = None  # type: ignore[assignment] # a look-up would be a look
+
+    def __init__(self, run: _Run, end: tuple[Any, ...]) -> None:
+        self.run, self.end = run, end
+
+    def __eq__(self, other: object) -> bool:
+        length, bits = self.run.length, tuple(self.run.taken)
+        ends = {self.end, other.end if isinstance(other, _Value) else None}
+        if ends != {(bits, 0, length, True), (bits, 1, length, False)}:
+            raise Refused(f"the values at {ends} are compared, which do not enclose E")
+        return self.run.went("returns" if self.run.way.choose(2) else "takes")
+
+
+class _Run:
+    """One run of the decision on an unknown word and an unknown function.
+
+    Args:
+        way: its choices.
+        least: the least integer of known bits that is looked at.
+        length: the number of bits of the word.
+    """
+
+    def __init__(self, way: Way, least: int, length: int) -> None:
+        self.way, self.least, self.length = way, least, length
+        self.taken: list[int] = []
+        self.next = "compares"
+
+    def went(self, then: str) -> bool:
+        """Note what has to come next after a comparison, and say how it went."""
+        if self.next != ("compares" if then == "looks" or self.next == "compares" else "looks"):
+            raise Refused(f"the decision compares where it should have come to {self.next}")
+        self.next = then
+        return then != "takes"
+
+    def take(self, count: int) -> int:
+        """Give one more bit."""
+        if count != 1 or self.next != "takes":
+            raise Refused(f"the decision takes {count} bits when it {self.next}")
+        self.taken.append(self.way.choose(2))
+        self.length, self.next = self.length + 1, "compares"
+        return self.taken[-1]
+
+    def minus_log(self, numerator: Any, length: Any, *, upward: bool) -> tuple[Any, ...]:
+        """Name an end of E's interval: −ln(numerator/2^length), rounded up or down."""
+        return (numerator.bits, numerator.plus, length, upward)
+
+
+def require_decision(decide_monotone: Callable[..., Any]) -> int:
+    """Check that an unknown monotone function of E is found soundly, from any word on.
+
+    It may be returned only if it has one value at a number that is at least −ln(i/2^j) and at one that is at most
+    −ln((i + 1)/2^j), where i are the j known bits; as soon as that is so it is; and otherwise one more bit is taken.
+
+    Returns:
+        The number of runs.
+    """
+    runs = 0
+    require_minus_log(used(decide_monotone, "minus_log"))
+
+    def run(way: Way, least: int, length: int) -> None:
+        nonlocal runs
+        state = _Run(way, least, length)
+        with lent(decide_monotone, minus_log=state.minus_log):
+            found = decide_monotone(lambda end: _Value(state, end), least, _Prefix(state, ()), length, state)
+        if state.next != "returns" or not isinstance(found, _Value) or len(found.end) != 4:
+            raise Refused("the decision returns what it has not found")
+        if found.end[2] != length + len(state.taken):
+            raise Refused("the decision returns a value that it found before")
+
+    for least, length in ((1, 0), (1, 63), (12, 64)):
+        for _, ended in explore(lambda way, least=least, length=length: run(way, least, length), _CHOICES):  # type: ignore[misc]
+            runs += ended is not Cut
+    return runs
+
+
+def require_minus_log(minus_log: Callable[..., Any]) -> int:
+    """Check that −ln(i/2^j) is enclosed, and ever more narrowly, at the edges and at many other i (lemma `mpfr`)."""
+    tried = 0
+    for length in (0, 1, 2, 5, 13, 62, 63, 64, 65, 128):
+        size = 1 << length
+        spread = {size * share // 97 + 1 for share in (0, 13, 36, 68, 96)}
+        for numerator in sorted(spread | {2, size // 2 + 1, size // 2, size - 1, size}):
+            if not 1 <= numerator <= size:
+                continue
+            near_one = numerator + 1 == size  # −ln(1 − 2^−j) is nearly 2^−j + 2^(−2j−1)
+            low, high = ln(Fraction(size, numerator), (3 if near_one else 1) * length + 140)
+            above = plain(minus_log(numerator, length, upward=True))
+            below = plain(minus_log(numerator, length, upward=False))
+            if not below <= low <= high <= above or above - below > Fraction(length + 1, 1 << (length + 60)):
+                raise Refused(f"−ln({numerator}/2^{length}) is enclosed by {below} and {above}")
+            tried += 1
+    return tried
+
+
+def require_floor(decide_floor: Callable[..., Any], slopes: tuple[Fraction, ...]) -> int:
+    """Check that `decide_floor(offset, slope, leading, length, bits)` decides ⌊offset + slope·E⌋, for every offset.
+
+    Returns:
+        The number of runs of the decision.
+    """
+    offset, exponential = OpaqueReal.unknown("offset"), OpaqueReal.unknown("E")
+    leading, length, bits, floor = object(), object(), object(), 12345
+    for slope in slopes:
+        decision = Recorder(floor)
+        with lent(decide_floor, decide_monotone=decision):
+            found = decide_floor(offset, slope, leading, length, bits)
+        value_at, least, *others = decision.call
+        if found != floor or others != [leading, length, bits]:
+            raise Refused("decide_floor does not hand on what it is given, or returns what it has not found")
+        if type(least) is not int or not 1 <= least <= 1 + abs(slope):
+            raise Refused(f"decide_floor waits until the known bits make {least}")
+        if not value_at(exponential).same((offset + slope * exponential).__floor__()):
+            raise Refused(f"decide_floor decides {value_at(exponential)}")
+    return require_decision(used(decide_floor, "decide_monotone"))
