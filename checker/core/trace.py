@@ -206,16 +206,21 @@ class Traced:
         return target
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Mapping[str, Any]) -> Traced:
-        name = function.__name__
-        if name not in ("clip", "where", "flatnonzero") or options:
+        name, out = function.__name__, options.get("out")
+        if name not in ("clip", "where", "flatnonzero") or set(options) - {"out"}:
             raise Refused(f"numpy's {name} is not one of the operations that are known here")
         if name == "flatnonzero":
-            return Traced.of(step_of(name, "int64", _operand(arguments[0], "bool")))
-        if name == "where":
-            condition, *choices = arguments
-            return Traced.of(_where(condition, *choices))
-        kind = _common(arguments)
-        return Traced.of(step_of(name, kind, *(_operand(one, kind) for one in arguments)))
+            step = step_of(name, "int64", _operand(arguments[0], "bool"))
+        elif name == "where":
+            step = _where(*arguments)
+        else:
+            step = _applied(name, arguments)
+        if out is None:
+            return Traced.of(step)
+        if type(out) is not Traced:
+            raise Refused("what comes of unknown values is written to a plain array")
+        out._write(step)
+        return out
 
     def __array__(self, *arguments: Any, **options: Any) -> Any:
         raise Refused("an array of unknown values is turned into a plain one")
@@ -273,7 +278,7 @@ def _applied(name: str, inputs: Any) -> Step:
     kind = _common(inputs)
     if name == "divide":
         kind = "float64"
-    if name not in OPERATIONS[kind]:
+    if name not in OPERATIONS[kind] | {"clip"}:
         raise Refused(f"numpy's {name} of numbers of format {kind} is not one of the operations that are known here")
     result = "bool" if name in _COMPARISONS or name == "isnan" else kind
     return step_of(name, result, *(_operand(one, kind) for one in inputs))

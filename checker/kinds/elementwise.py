@@ -1,8 +1,8 @@
 """What traced expressions mean, in Python's own numbers, and a probe that numpy's arrays follow it.
 
 A correctly rounded operation has one result, so that it does not matter which of numpy's loops computes it (for SSE,
-AVX2, AVX-512 or NEON, for short arrays or the ends of long ones) as long as each loop does correctly rounded operations,
-one at a time. The probe runs every operation at many lengths, alignments and strides, in place and not, and
+AVX2, AVX-512 or NEON, for short arrays or the ends of long ones) as long as each loop does correctly rounded
+operations, one at a time. The probe runs every operation at many lengths, alignments and strides, in place and not, and
 multiplications before additions where contracting them to one rounding would show.
 """
 
@@ -205,7 +205,9 @@ def _require_conversions(numpy: Any) -> int:
     _require_equal(
         "clip", numpy.clip(numpy.array(floats), -2.0, 3.0).tolist(), [min(max(x, -2.0), 3.0) for x in floats]
     )
-    return len(integers) + 2 * len(floats)
+    clipped = [min(max(value, -(2**53)), 2**53) for value in integers]
+    _require_equal("clip", numpy.clip(numpy.array(integers), -(2**53), 2**53).tolist(), clipped)
+    return 2 * len(integers) + 2 * len(floats)
 
 
 def _require_separate_roundings(numpy: Any) -> int:

@@ -82,14 +82,16 @@ def require_bounds(constants: Mapping[str, float], scale: Fraction) -> None:
         ("leftover", leftover, least_leftover),
     ):
         if given * rounded < least:
-            raise Refused(f"the filter's {name} bound {float(given)} is below the error that is possible, {float(least)}")
+            raise Refused(
+                f"the filter's {name} bound {float(given)} is below the error that is possible, {float(least)}"
+            )
 
 
 class _Prefix:
     """The bits of U that are known: those of any word at first, then others one by one.
 
     Args:
-        way: chooses how a comparison goes.
+        run: whose bits they are.
         bits: those that follow the word.
         plus: what was added to the integer that they make.
     """
@@ -100,7 +102,7 @@ class _Prefix:
     def __ge__(self, other: Any) -> bool:
         if type(other) is not int or other != self.run.least or self.plus:
             raise Refused(f"the known bits are compared with {other!r}")
-        return self.run.went("looks" if self.run.way.choose(2) else "takes")
+        return self.run.went("compares", "looks" if self.run.way.choose(2) else "takes")
 
     def __add__(self, other: Any) -> _Prefix:
         return _Prefix(self.run, self.bits, self.plus + int(other))
@@ -129,7 +131,7 @@ class _Value:
         ends = {self.end, other.end if isinstance(other, _Value) else None}
         if ends != {(bits, 0, length, True), (bits, 1, length, False)}:
             raise Refused(f"the values at {ends} are compared, which do not enclose E")
-        return self.run.went("returns" if self.run.way.choose(2) else "takes")
+        return self.run.went("looks", "returns" if self.run.way.choose(2) else "takes")
 
 
 class _Run:
@@ -146,10 +148,10 @@ class _Run:
         self.taken: list[int] = []
         self.next = "compares"
 
-    def went(self, then: str) -> bool:
-        """Note what has to come next after a comparison, and say how it went."""
-        if self.next != ("compares" if then == "looks" or self.next == "compares" else "looks"):
-            raise Refused(f"the decision compares where it should have come to {self.next}")
+    def went(self, at: str, then: str) -> bool:
+        """Check that this comparison is the one that comes now, note what comes after it, and say how it went."""
+        if self.next != at:
+            raise Refused(f"the decision {at} when it should have come to where it {self.next}")
         self.next = then
         return then != "takes"
 

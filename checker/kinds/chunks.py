@@ -1,0 +1,74 @@
+"""Many draws a chunk at a time: each draw has words of its own, and what is undecided goes on with bits of its own."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+from checker.core.certificate import PACKAGE, Refused
+
+GREATEST_NOISE = 1 << 62
+"""Draws beyond this are brought there."""
+
+_SPREAD = 0x9E3779B97F4A7C15
+_COUNTS = (0, 1, 2, 100, 8191, 8192, 8193, 16400)
+_EXTREMES = (3, -4, (1 << 62) - 1, 1 << 62, (1 << 62) + 1, -(1 << 62), -(1 << 62) - 1, 1 << 70)
+
+
+class _Source:
+    """Words that are all different, and single bits by their number."""
+
+    def __init__(self) -> None:
+        self.drawn = 0
+        self.bits = 0
+
+    def take(self, count: int) -> int:
+        """Return the next word, or the next bit's number."""
+        if count == 64:
+            self.drawn += 1
+            return self.drawn * _SPREAD % (1 << 64)
+        self.bits += 1
+        return self.bits
+
+    def words(self, count: int) -> Any:
+        """Return words as the mechanisms' own protocol makes them of `take`."""
+        return importlib.import_module(f"{PACKAGE}.randomness").RandomBits.words(self, count)
+
+
+def require_chunks(draw_in_chunks: Callable[..., Any], words_each: int) -> int:
+    """Check that draws are filled in one by one, for numbers of draws about the ends of chunks (lemma `chunks`).
+
+    Each draw is `decide` of words that no other draw has, or if that is undecided `resolve` of the same words.
+
+    Returns:
+        How many draws were compared.
+    """
+    compared = 0
+    for trials in _COUNTS:
+        source, decided, resolved = _Source(), list[tuple[int, ...]](), list[tuple[tuple[int, ...], int]]()
+
+        def decide(*words: Any, decided: list[tuple[int, ...]] = decided) -> tuple[Any, Any]:
+            decided.extend(zip(*(word.tolist() for word in words), strict=True))
+            return (words[0] >> words[0].dtype.type(2)).view("int64"), words[-1] % words[-1].dtype.type(5) == 0
+
+        def resolve(*words_and_bits: Any, resolved: list[tuple[tuple[int, ...], int]] = resolved) -> int:
+            *words, bits = words_and_bits
+            resolved.append((tuple(words), bits.take(1)))
+            return _EXTREMES[len(resolved) % len(_EXTREMES)]
+
+        drawn = draw_in_chunks(trials, words_each, source, decide, resolve)
+        if drawn.dtype.name != "int64" or source.drawn != trials * words_each or len(decided) != trials:
+            raise Refused(f"{trials} draws take {source.drawn} words, {len(decided)} of them are decided")
+        if len({word for words in decided for word in words}) != source.drawn:
+            raise Refused("two draws share a word")
+        undecided = [words for words in decided if words[-1] % 5 == 0]
+        if [words for words, _ in resolved] != undecided or source.bits != len(undecided):
+            raise Refused("the draws that are resolved are not those that are undecided, in their order")
+        followers = iter(_EXTREMES[(i + 1) % len(_EXTREMES)] for i in range(len(undecided)))
+        for words, noise in zip(decided, drawn.tolist(), strict=True):
+            expected = next(followers) if words[-1] % 5 == 0 else words[0] >> 2
+            if noise != min(max(expected, -GREATEST_NOISE), GREATEST_NOISE):
+                raise Refused(f"a draw of {words} is {noise}, not {expected}")
+        compared += trials
+    return compared
