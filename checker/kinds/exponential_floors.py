@@ -59,8 +59,8 @@ def require_bounds(constants: Mapping[str, float], scale: Fraction) -> None:
     2. U lies in [k, k + 1]·2^−63, so E is within 1/k + u/(1 − u) of −ln x, and 1/k ≤ (1 + u)/(2^63·x).
     3. The offset is rounded by at most u, and the sum by at most u·(p + 1).
 
-    The bound is evaluated by three roundings after the constants', none of which underflows for such scales. If the computed
-    value is farther than the error from the nearest integer, no integer lies between it and the truth.
+    The bound is evaluated by three roundings after the constants', none of which underflows for such scales. If the
+    computed value is farther than the error from the nearest integer, no integer lies between it and the truth.
 
     Raises:
         Refused: a constant is too small, or the scale is out of range.

@@ -1,8 +1,8 @@
 """Laplace noise out of 64-bit words: what the fast paths draw, for every word, is what the inversion gives.
 
-A draw's words are partitioned by expressions that the checker compares with its own: a word is decided by binary64 where
-the error bound allows it, and handed on with the bits that are known where not. So the noise is an inversion of the
-uniforms that begin with these words, and its law follows by a lemma.
+A draw's words are partitioned by expressions that the checker compares with its own: a word is decided by binary64
+where the error bound allows it, and handed on with the bits that are known where not. So the noise is an inversion of
+the uniforms that begin with these words, and its law follows by a lemma.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def require_coin(decide_logistic: Callable[..., Any], gamma: Fraction) -> int:
 class _NoBits:
     """A source that is asked for nothing before the word itself is moved."""
 
-    def take(self, count: int) -> int:
+    def take(self, _: int) -> int:
         """Say that more bits are needed."""
         raise _Further
 
@@ -292,9 +292,9 @@ def require_values(grid: Any) -> int:
 
 
 def require_noisy_integers(noisy_integers: Callable[..., Any]) -> int:
-    """Check that `noisy_integers(answer, scale, trials, bits)` is clip(clamp(answer) + noise) to ±2^61 for every answer.
+    """Check that `noisy_integers(answer, scale, trials, bits)` is clamp(clamp(answer) + noise), for every answer.
 
-    The noise is what `discrete_laplace_many`, of the same module, draws for (scale, trials, bits).
+    To clamp is to bring into ±2^61. The noise is what `discrete_laplace_many`, of the same module, draws for (scale, trials, bits).
 
     Returns:
         How many answers `clamp_integer` was tried with.

@@ -51,8 +51,8 @@ def ln_error() -> Fraction:
     """Bound |computed − ln x|/|ln x|, for every normal positive x.
 
     1. m − 1 is exact (½ ≤ m ≤ 2: Sterbenz); m + 1 and the quotient are rounded once each.
-    2. y, the products and the sums of Horner's rule: a factor 1 + u each, beside the errors of the operands. In c + a, with
-       0 ≤ a ≤ A, the share of a is at most A/(c + A).
+    2. y, the products and the sums of Horner's rule: a factor 1 + u each, beside the errors of the operands. In c + a,
+       with 0 ≤ a ≤ A, the share of a is at most A/(c + A).
     3. The coefficients and what the series leaves out move Σ y^k/(2k + 1) ≥ 1 by so much in absolute terms, at most.
     4. For e = 0 nothing is added. Otherwise |e|·ln 2 and |ln m| are at most so many times |ln x|, as |ln m| ≤ M < ln 2.
     """
