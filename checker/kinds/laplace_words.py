@@ -9,27 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from types import SimpleNamespace
 from typing import Any
 
 from checker.core.certificate import Refused
-from checker.core.enclosures import Enclosure, exp
 from checker.core.lending import Recorder, lent, used
-from checker.core.tape import Uniform, Way, explore, plain
 from checker.core.trace import Traced, apply, matched, number, require_same, require_unwritten, where
 from checker.kinds.chunks import require_chunks
 from checker.kinds.elementwise import require_numpy
-from checker.kinds.exponential_floors import FIRST_BITS, floors_by_filter, require_bounds, require_floor
+from checker.kinds.exponential_filter import FIRST_BITS, floors_by_filter, require_bounds
+from checker.kinds.exponential_floors import require_floor
 from checker.kinds.grids import LIMIT
-from checker.kinds.opaque import Opaque, OpaqueGrid, OpaqueReal, Seen
-
-WORD = 64
+from checker.kinds.logistic_coin import logistic, require_coin
+from checker.kinds.opaque import Opaque, OpaqueGrid, Seen
+from checker.kinds.open_words import WORD
 
 FAST_LEMMAS = ("laplace-by-inversion", "floating-point-filter", "ieee-arrays", "chunks", "loops", "mpfr")
 """The lemmas that `require_fast_noise` and `require_rounded_noise` rest on."""
 
-_FURTHER_BITS = 24
-_FIRST = (1 << FIRST_BITS) - 1
 _INTEGER_LIMIT = 1 << 61
 
 
@@ -62,7 +58,7 @@ def require_fast_noise(draw_many: Callable[..., Any], scale: Fraction) -> int:
         require_unwritten(array, "an array of words")
     constants = matched(noise, _noise_of_words(coins, words), "the noise")
     require_bounds(constants, scale)
-    below, above = _logistic(1 / scale, 2 * WORD)
+    below, above = logistic(1 / scale, 2 * WORD)
     if not constants["least"] <= below * 2**WORD or not constants["greatest"] + 1 >= above * 2**WORD:
         raise Refused("a coin is decided that its word leaves open")
     _require_resolved(resolve, scale)
@@ -90,166 +86,6 @@ def _require_resolved(resolve: Callable[..., Any], scale: Fraction) -> None:
             require_same(resolve(coin, word, bits), expected, "an undecided draw")
         if deciding.call != (1 / scale, coin, WORD, bits) or flooring.call != (Fraction(0), scale, word, WORD, bits):
             raise Refused("an undecided draw does not go on with its own coin and its own uniform")
-
-
-class _Open(Uniform):
-    """A word of which nothing is known but what comparisons told."""
-
-    def __add__(self, other: int) -> _Sum:
-        return _Sum(self, other)
-
-    def __and__(self, other: int) -> tuple[str, _Open, int]:
-        return ("and", self, other)
-
-    def __lshift__(self, other: int) -> Any:
-        raise _Further
-
-
-class _Sum:
-    """An open word plus an integer."""
-
-    def __init__(self, word: _Open, plus: int) -> None:
-        self.word, self.plus = word, plus
-
-    def __le__(self, other: Any) -> bool:
-        return self.word <= plain(other) - self.plus
-
-
-class _Further(Exception):
-    """More bits than the word's are asked for."""
-
-
-def require_coin(decide_logistic: Callable[..., Any], gamma: Fraction) -> int:
-    """Check that `decide_logistic(gamma, leading, 64, bits)` says whether V < 1/(1 + e^−gamma), for every word of V.
-
-    All words but a few are decided as they are, and rightly so; from those few on, further bits are tried.
-
-    Returns:
-        The number of runs.
-    """
-    below, above = _logistic(gamma, 3 * WORD)
-    runs, left_open = 0, []
-
-    def run(way: Way) -> tuple[_Open, Any]:
-        word = _Open(way, 1 << WORD)
-        try:
-            return word, decide_logistic(gamma, word, WORD, _NoBits())
-        except _Further:
-            return word, None
-
-    for _, (word, answer) in explore(run, _FURTHER_BITS):
-        runs += 1
-        if answer is None:
-            left_open.append(range(word.low, word.high))
-        elif not (word.high <= below * 2**WORD if answer is True else answer is False and word.low >= above * 2**WORD):
-            raise Refused(f"coins from {word.low} to {word.high} are decided, which they are not")
-    if sum(map(len, left_open)) > 4:
-        raise Refused("more coins are left open than need be")
-    for leading in (word for words in left_open for word in words):
-        for _ in explore(lambda way, leading=leading: _run_coin(way, decide_logistic, gamma, leading), _FURTHER_BITS):  # type: ignore[misc]
-            runs += 1
-    return runs
-
-
-class _NoBits:
-    """A source that is asked for nothing before the word itself is moved."""
-
-    def take(self, _: int) -> int:
-        """Say that more bits are needed."""
-        raise _Further
-
-
-class _Bits:
-    """Further bits of a coin, all of them in turn; what is decided already must not ask for one."""
-
-    def __init__(self, way: Way, leading: int, ends: Enclosure) -> None:
-        self.way, self.leading, self.length, self.ends = way, leading, WORD, ends
-
-    def take(self, count: int) -> int:
-        """Return one bit."""
-        below, above = self.ends
-        size = 1 << self.length
-        if count != 1 or self.leading + 1 <= below * size or self.leading >= above * size:
-            raise Refused("a coin that is decided takes another bit, or one takes many")
-        bit = self.way.choose(2)
-        self.leading, self.length = self.leading << 1 | bit, self.length + 1
-        return bit
-
-
-def _run_coin(way: Way, decide_logistic: Callable[..., Any], gamma: Fraction, leading: int) -> None:
-    bits = _Bits(way, leading, _logistic(gamma, 3 * WORD))
-    answer = decide_logistic(gamma, leading, WORD, bits)
-    below, above = (end * (1 << bits.length) for end in bits.ends)
-    if not (bits.leading + 1 <= below if answer is True else answer is False and bits.leading >= above):
-        raise Refused(f"a coin is decided to be {answer} by {bits.length} bits, which it is not")
-
-
-def _logistic(gamma: Fraction, bits: int) -> Enclosure:
-    """Enclose 1/(1 + e^−gamma)."""
-    low, high = exp(-gamma, bits) if gamma <= bits else (Fraction(0), Fraction(1, 1 << bits))  # e^−x < 2^−x
-    return 1 / (1 + high), 1 / (1 + low)
-
-
-def require_rounded_noise(draw_many: Callable[..., Any], scale: Fraction) -> int:
-    """Check that `draw_many(offset, scale, trials, bits)` draws ⌊offset ± scale·E⌋ for every word and offset of [0, 1).
-
-    The first bit of a word is the sign, the others are the first of U's; draws are brought into ±2^62. See also
-    `require_fast_noise`.
-    """
-    trials, bits, drawn = object(), object(), object()
-    offset, nearest = OpaqueReal.unknown("offset"), Traced.unknown("offset", "float64")
-    drawing = Recorder(drawn)
-    with lent(draw_many, draw_in_chunks=drawing, float=lambda value: nearest if value is offset else float(value)):
-        found = draw_many(offset, scale, trials, bits)
-    trials_given, words_each, bits_given, decide, resolve = drawing.call
-    if found is not drawn or trials_given is not trials or bits_given is not bits or words_each != 1:
-        raise Refused("the noise is not what is drawn from one word each")
-    words = Traced.unknown("words", "uint64")
-    leading = (words & number(_FIRST, "uint64")).view("int64")
-    constants = matched(decide(words), floors_by_filter(leading, words, nearest), "the noise")
-    require_unwritten(words, "the array of words")
-    require_bounds(constants, scale)
-    for _ in explore(lambda way: _run_rounded(way, resolve, offset, scale), 4):
-        pass
-    runs = require_floor(used(resolve, "decide_floor"), (scale, -scale))
-    return runs + require_chunks(used(draw_many, "draw_in_chunks"), 1) + require_numpy()
-
-
-def _run_rounded(way: Way, resolve: Callable[..., Any], offset: OpaqueReal, scale: Fraction) -> None:
-    """Check that an undecided word goes on with its own sign and its other bits."""
-    word, bits, floor = _Open(way, 1 << WORD), object(), object()
-    flooring = Recorder(floor)
-    with lent(resolve, decide_floor=flooring):
-        found = resolve(word, bits)
-    given_offset, slope, leading, length, given_bits = flooring.call
-    signs = {scale: (0, 1 << FIRST_BITS), -scale: (1 << FIRST_BITS, 1 << WORD)}
-    if found is not floor or given_offset is not offset or given_bits is not bits or length != FIRST_BITS:
-        raise Refused("an undecided draw does not go on with its own offset and bits")
-    if signs.get(slope) != (word.low, word.high) or leading != ("and", word, _FIRST):
-        raise Refused(f"words from {word.low} to {word.high} go on with the slope {slope}")
-
-
-def require_rounded_reference(rounded_laplace: Callable[..., Any], scale: Fraction) -> int:
-    """Check that `rounded_laplace(offset, scale, bits)` draws ⌊offset ± scale·E⌋ with a fair sign, for every offset.
-
-    Returns:
-        The number of runs.
-    """
-    offset, floor = OpaqueReal.unknown("offset"), object()
-    flooring = used(rounded_laplace, "floor_of_exponential")
-    for sign, slope in ((0, scale), (1, -scale)):
-        bits, drawing, deciding = Recorder(sign), Recorder(floor), Recorder(floor)
-        source = SimpleNamespace(take=bits)
-        with lent(rounded_laplace, floor_of_exponential=drawing):
-            found = rounded_laplace(offset, scale, source)
-        if found is not floor or bits.call != (1,):
-            raise Refused("the sign is not one fair bit, or the floor is not returned")
-        with lent(flooring, decide_floor=deciding):
-            found = flooring(*drawing.call)
-        given_offset, *others = deciding.call
-        if found is not floor or given_offset is not offset or others != [slope, 0, 0, source]:
-            raise Refused(f"the floor of offset + {slope}·E is not decided from the first bit on")
-    return require_floor(used(flooring, "decide_floor"), (scale, -scale))
 
 
 def require_fast_release(fast: Callable[..., Any], parameters: Mapping[str, Any], scale: Fraction) -> int:
@@ -282,9 +118,7 @@ def require_values(grid: Any) -> int:
     step = Fraction(2) ** grid.exponent
     expected = apply("clip", steps, -LIMIT, LIMIT).astype("float64") * float(step)
     require_same(grid.values(steps), expected, "the points of the grid")
-    tried = [
-        sign * (whole + near) for whole in (0, 1, 1000, LIMIT, LIMIT << 9) for near in (0, 1, -1) for sign in (1, -1)
-    ]
+    tried = _near(0, 1000, LIMIT, LIMIT << 9)
     for one in tried:
         if grid.value(one) != float(min(max(one, -LIMIT), LIMIT) * step):
             raise Refused(f"{one} steps are {grid.value(one)!r}")
@@ -294,7 +128,8 @@ def require_values(grid: Any) -> int:
 def require_noisy_integers(noisy_integers: Callable[..., Any]) -> int:
     """Check that `noisy_integers(answer, scale, trials, bits)` is clamp(clamp(answer) + noise), for every answer.
 
-    To clamp is to bring into ±2^61. The noise is what `discrete_laplace_many`, of the same module, draws for (scale, trials, bits).
+    To clamp is to bring into ±2^61. The noise is what `discrete_laplace_many`, of the same module, draws for
+    (scale, trials, bits).
 
     Returns:
         How many answers `clamp_integer` was tried with.
@@ -308,10 +143,13 @@ def require_noisy_integers(noisy_integers: Callable[..., Any]) -> int:
     if clamping.call != (answer,) or drawing.call != (scale, trials, bits):
         raise Refused("noise is added to something other than the answer")
     clamp = used(noisy_integers, "clamp_integer")
-    tried = [
-        sign * (whole + near) for whole in (0, 7, _INTEGER_LIMIT, 1 << 90) for near in (0, 1, -1) for sign in (1, -1)
-    ]
+    tried = _near(0, 7, _INTEGER_LIMIT, 1 << 90)
     for one in tried:
         if clamp(one) != min(max(one, -_INTEGER_LIMIT), _INTEGER_LIMIT):
             raise Refused(f"{one} is clamped to {clamp(one)}")
     return len(tried)
+
+
+def _near(*numbers: int) -> list[int]:
+    """Return some integers, their neighbours, and the opposites of all."""
+    return [sign * (one + near) for one in numbers for near in (0, 1, -1) for sign in (1, -1)]

@@ -1,0 +1,83 @@
+"""⌊offset ± scale·E⌋ out of a word whose first bit is the sign: for every word, and for an unknown offset."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
+
+from checker.core.certificate import Refused
+from checker.core.lending import Recorder, lent, used
+from checker.core.tape import Way, explore
+from checker.core.trace import Traced, matched, number, require_unwritten
+from checker.kinds.chunks import require_chunks
+from checker.kinds.elementwise import require_numpy
+from checker.kinds.exponential_filter import FIRST_BITS, floors_by_filter, require_bounds
+from checker.kinds.exponential_floors import require_floor
+from checker.kinds.opaque import OpaqueReal
+from checker.kinds.open_words import WORD, OpenWord
+
+_FIRST = (1 << FIRST_BITS) - 1
+
+
+def require_rounded_noise(draw_many: Callable[..., Any], scale: Fraction) -> int:
+    """Check that `draw_many(offset, scale, trials, bits)` draws ⌊offset ± scale·E⌋ for every word and offset of [0, 1).
+
+    The first bit of a word is the sign, the others are the first of U's; draws are brought into ±2^62. See also
+    `require_fast_noise`.
+    """
+    trials, bits, drawn = object(), object(), object()
+    offset, nearest = OpaqueReal.unknown("offset"), Traced.unknown("offset", "float64")
+    drawing = Recorder(drawn)
+    with lent(draw_many, draw_in_chunks=drawing, float=lambda value: nearest if value is offset else float(value)):
+        found = draw_many(offset, scale, trials, bits)
+    trials_given, words_each, bits_given, decide, resolve = drawing.call
+    if found is not drawn or trials_given is not trials or bits_given is not bits or words_each != 1:
+        raise Refused("the noise is not what is drawn from one word each")
+    words = Traced.unknown("words", "uint64")
+    leading = (words & number(_FIRST, "uint64")).view("int64")
+    constants = matched(decide(words), floors_by_filter(leading, words, nearest), "the noise")
+    require_unwritten(words, "the array of words")
+    require_bounds(constants, scale)
+    for _ in explore(lambda way: _run_rounded(way, resolve, offset, scale), 4):
+        pass
+    runs = require_floor(used(resolve, "decide_floor"), (scale, -scale))
+    return runs + require_chunks(used(draw_many, "draw_in_chunks"), 1) + require_numpy()
+
+
+def _run_rounded(way: Way, resolve: Callable[..., Any], offset: OpaqueReal, scale: Fraction) -> None:
+    """Check that an undecided word goes on with its own sign and its other bits."""
+    word, bits, floor = OpenWord(way, 1 << WORD), object(), object()
+    flooring = Recorder(floor)
+    with lent(resolve, decide_floor=flooring):
+        found = resolve(word, bits)
+    given_offset, slope, leading, length, given_bits = flooring.call
+    signs = {scale: (0, 1 << FIRST_BITS), -scale: (1 << FIRST_BITS, 1 << WORD)}
+    if found is not floor or given_offset is not offset or given_bits is not bits or length != FIRST_BITS:
+        raise Refused("an undecided draw does not go on with its own offset and bits")
+    if signs.get(slope) != (word.low, word.high) or leading != ("and", word, _FIRST):
+        raise Refused(f"words from {word.low} to {word.high} go on with the slope {slope}")
+
+
+def require_rounded_reference(rounded_laplace: Callable[..., Any], scale: Fraction) -> int:
+    """Check that `rounded_laplace(offset, scale, bits)` draws ⌊offset ± scale·E⌋ with a fair sign, for every offset.
+
+    Returns:
+        The number of runs.
+    """
+    offset, floor = OpaqueReal.unknown("offset"), object()
+    flooring = used(rounded_laplace, "floor_of_exponential")
+    for sign, slope in ((0, scale), (1, -scale)):
+        bits, drawing, deciding = Recorder(sign), Recorder(floor), Recorder(floor)
+        source = SimpleNamespace(take=bits)
+        with lent(rounded_laplace, floor_of_exponential=drawing):
+            found = rounded_laplace(offset, scale, source)
+        if found is not floor or bits.call != (1,):
+            raise Refused("the sign is not one fair bit, or the floor is not returned")
+        with lent(flooring, decide_floor=deciding):
+            found = flooring(*drawing.call)
+        given_offset, *others = deciding.call
+        if found is not floor or given_offset is not offset or others != [slope, 0, 0, source]:
+            raise Refused(f"the floor of offset + {slope}·E is not decided from the first bit on")
+    return require_floor(used(flooring, "decide_floor"), (scale, -scale))
