@@ -7,13 +7,45 @@ where the checker has tried many. A lemma of the second sort says so.
 from __future__ import annotations
 
 LEMMAS: dict[str, str] = {
+    "chunks": (
+        "`draw_in_chunks` gives every draw words of its own for all numbers of draws: its loop only cuts them into "
+        "chunks (by reading, mechanisms/chunks.py; tried about the ends of chunks)"
+    ),
+    "clamping": (
+        "x ↦ min(max(x, −L), L)/g is monotone and moves numbers at most Δ apart to at most Δ/g; that `Grid.steps_to` "
+        "computes it for all numbers is by reading, and tried at its edges (mechanisms/grid.py)"
+    ),
     "discrete-laplace": (
         "Algorithm 2 of Canonne, Kamath and Steinke draws n with probability in proportion to e^(−|n|/scale) "
         "(mechanisms/laplace/README.md)"
     ),
+    "floating-point-filter": (
+        "where a computed value is farther from every integer than its error can be, its floor is that of the true "
+        "value; the errors of +, −, ×, ÷ and of the ten-term logarithm as the checker adds them up "
+        "(mechanisms/laplace/README.md, 'The filter and its error')"
+    ),
+    "ieee-arrays": (
+        "numpy's elementwise operations on arrays of doubles and of 64-bit integers are IEEE 754's, correctly rounded "
+        "one by one, and those of two's complement, whichever loop runs (by trust in the installed numpy; every "
+        "operation is tried at many lengths, alignments and strides)"
+    ),
+    "laplace-by-inversion": (
+        "with q = e^(−1/s), G = ⌊s·E⌋ is geometric, and G with probability 1/(1 + q), −1 − G otherwise, is discrete "
+        "Laplace noise of scale s; what lies beyond ±2^62 is shown at an end whatever the answer is "
+        "(mechanisms/laplace/README.md, 'Discrete Laplace')"
+    ),
     "loops": (
         "a sampler that asks and returns what the algorithm does, as far as runs were compared, does so beyond: its "
         "loops only count (by reading; the comparison says how many runs were cut off)"
+    ),
+    "mpfr": (
+        "MPFR's logarithm and exponential lie on the side of the truth that was asked for (by trust in MPFR; tried at "
+        "their edges and at many other places)"
+    ),
+    "rounded-ideal": (
+        "⌊x/g + ½ ± s·E⌋, for a fair sign and E = −ln U, is a function of x + X for a real Laplace variable X of scale "
+        "s·g, so that answers Δ apart lose at most Δ/(s·g); it is found with probability 1 "
+        "(mechanisms/laplace/README.md, 'The rounded ideal mechanism')"
     ),
     "rounding-half-up": (
         "⌊x/g + ½⌋ is monotone and commutes with whole steps, so that numbers at most Δ apart are rounded at most "

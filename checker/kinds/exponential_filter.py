@@ -1,6 +1,7 @@
 """⌊offset ± scale·E⌋ for E = −ln U by binary64, from 63 bits of U, where an error bound decides it.
 
-The checker finds the error bound itself, for all words and for all offsets of [0, 1): the offset stays an unknown number.
+The checker finds the error bound itself, for all words and for all offsets of [0, 1): the offset stays an unknown
+number.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """⌊offset + slope·E⌋ for E = −ln U and a U whose bits are drawn as they are needed: what it takes to decide it soundly.
 
-The floor is monotone in E, so that where it is the same at two numbers with E between them, it is that. The offset may be
-private. Nothing here is shown for one offset: it stays an unknown number throughout.
+The floor is monotone in E, so that where it is the same at two numbers with E between them, it is that. The offset may
+be private. Nothing here is shown for one offset: it stays an unknown number throughout.
 """
 
 from __future__ import annotations

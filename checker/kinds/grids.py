@@ -39,6 +39,31 @@ def require_rounding(grid: Any, step: Fraction) -> int:
     return len(answers)
 
 
+def require_steps(grid: Any, step: Fraction) -> int:
+    """Check that a grid says exactly how many steps an answer lies above 0, clamped to its ends; NaN counts as 0.
+
+    Answers at most Δ apart are so many steps apart at most Δ/step (lemma `clamping`).
+
+    Returns:
+        How many answers were tried.
+
+    Raises:
+        Refused: an answer is brought elsewhere.
+    """
+    wholes = (0, 1, -1, 5, 1000, LIMIT - 1, -LIMIT + 1, LIMIT, -LIMIT, LIMIT + 5, -LIMIT - 5)
+    shares = (Fraction(0), HALF, HALF - TINY, Fraction(1, 3), -TINY)
+    places = [(whole + share) * step for whole, share in product(wholes, shares)]
+    answers: list[tuple[Any, Fraction]] = [(place, place / step) for place in places]
+    answers += [(float(place), Fraction(float(place)) / step) for place in places]
+    answers += [(int(place), int(place) / step) for place in places]
+    answers += [(float("inf"), Fraction(LIMIT)), (-float("inf"), Fraction(-LIMIT)), (float("nan"), Fraction(0))]
+    for answer, steps in answers:
+        expected = min(max(steps, Fraction(-LIMIT)), Fraction(LIMIT))
+        if grid.steps_to(answer) != expected:
+            raise Refused(f"{answer!r} is brought to {grid.steps_to(answer)} steps, not {expected}")
+    return len(answers)
+
+
 def steps_apart(sensitivity: Fraction, step: Fraction) -> int:
     """Return how many steps apart the roundings of neighbouring answers can be: d = ⌈Δ/step⌉."""
     return -int(-sensitivity / step // 1)

@@ -11,5 +11,6 @@ Theorem = Callable[[Certificate], Conclusion]
 
 THEOREMS: Mapping[str, Theorem] = {
     "discrete_laplace_on_grid": laplace.discrete_laplace_on_grid,
+    "rounded_ideal_laplace": laplace.rounded_ideal_laplace,
 }
 """The theorems by name."""

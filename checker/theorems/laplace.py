@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 from checker.core.certificate import Certificate, Conclusion, Refused
+from checker.core.lending import Recorder, lent, used
 from checker.core.tape import Dialogues, Published
 from checker.kinds.claims import pure_epsilon, require_neighbours
-from checker.kinds.grids import require_rounding, steps_apart
-from checker.kinds.opaque import Opaque, OpaqueGrid
-from checker.models import discrete_noise
+from checker.kinds.grids import LIMIT, require_rounding, require_steps, steps_apart
+from checker.kinds.laplace_words import FAST_LEMMAS, require_fast_release, require_values
+from checker.kinds.opaque import Opaque, OpaqueGrid, OpaqueReal, Seen
+from checker.kinds.rounded_words import require_rounded_noise, require_rounded_reference
+from checker.kinds.word_runs import require_runs, words_near
+from checker.models import discrete_noise, inversion
+
+HALF = Fraction(1, 2)
+NEIGHBOURS = "answers at most the sensitivity apart"
 
 
 def discrete_laplace_on_grid(certificate: Certificate) -> Conclusion:
     """Show that an answer rounded to a grid, plus discrete Laplace noise, keeps ε for every pair of answers.
 
-    With A the rounded answer, the output is grid.value(A + N), and N is drawn by Algorithm 2 at a public scale. A moves
-    by d steps at most, and e^(−d/scale) ≥ e^−ε if d/scale ≤ ε.
+    With A the rounded answer, the output is grid.value(A + N), and N is drawn by Algorithm 2 at a public scale, on the
+    fast path by inversion. A moves by d steps at most, and e^(−d/scale) ≥ e^−ε if d/scale ≤ ε.
 
-    Functions: `reference(answer, bits, **parameters)`. Parameters: epsilon, sensitivity, grid.
+    Functions: `reference(answer, bits, **parameters)`, `fast(answer, trials, bits, **parameters)`. Parameters: epsilon,
+    sensitivity, grid.
     """
     epsilon = pure_epsilon(certificate)
-    require_neighbours(certificate, "answers at most the sensitivity apart")
+    require_neighbours(certificate, NEIGHBOURS)
     parameters = certificate.arguments()
     sensitivity, grid = Fraction(parameters.get("sensitivity", 1)), parameters["grid"]
     step = Fraction(2) ** grid.exponent
@@ -39,10 +49,107 @@ def discrete_laplace_on_grid(certificate: Certificate) -> Conclusion:
     dialogues = Dialogues()
     dialogues.same(partial(certificate.function("reference"), **watched), model, answer)
     tried = require_rounding(grid, step)
+    fast = certificate.function("fast")
+    compared = require_fast_release(fast, parameters, scale)
+    drawn = _run_discrete(partial(fast, **parameters), scale, step)
     if distance / scale > epsilon:
         raise Refused(f"{distance} steps at scale {scale} lose {distance / scale}, more than {epsilon}")
     return Conclusion(
         f"{distance / scale}-DP for every pair of answers at most {sensitivity} apart",
-        ("rounding-half-up", "discrete-laplace", "loops"),
-        {"runs": dialogues.runs, "runs cut off": dialogues.cut, "roundings": tried},
+        ("rounding-half-up", "discrete-laplace", *FAST_LEMMAS),
+        {
+            "runs": dialogues.runs,
+            "runs cut off": dialogues.cut,
+            "roundings": tried,
+            "operations and draws of the fast path": compared,
+            "words of the fast path": drawn,
+        },
     )
+
+
+def _run_discrete(fast: Callable[..., Any], scale: Fraction, step: Fraction) -> int:
+    """Run the fast path on words at the edges of the coin and of the noise."""
+    coins = words_near([]) + [int(inversion.logistic(1 / scale, 128)[0] * 2**64) + near for near in range(-2, 3)]
+    words = words_near(whole / scale for whole in (1, 2, 3, 10, 40))
+    draws = [(coin, words[i * 7 % len(words)]) for i, coin in enumerate(coins)]
+    draws += [(coins[i % len(coins)], word) for i, word in enumerate(words)]
+
+    def expected(coin: int, word: int, take: inversion.Take) -> float:
+        return _point(inversion.discrete_laplace(scale, coin, word, take), step)
+
+    return require_runs(lambda trials, bits: fast(0.0, trials, bits), draws, expected)
+
+
+def _point(steps: int, step: Fraction) -> float:
+    return float(min(max(steps, -LIMIT), LIMIT) * step)
+
+
+def rounded_ideal_laplace(certificate: Certificate) -> Conclusion:
+    """Show that ideal Laplace noise, rounded with the answer to a grid, keeps ε for every pair of answers.
+
+    With x the exact number of steps of the answer, the output is grid.value(⌊x + ½ ± scale·E⌋), which is found without
+    knowing more of x than its floor and what is left: a function of x plus real Laplace noise of a public scale. x moves by
+    Δ/step at most, and so much divided by the scale is lost.
+
+    Functions: `reference(answer, bits, **parameters)`, `fast(answer, trials, bits, **parameters)`. Parameters: epsilon,
+    sensitivity, grid.
+    """
+    epsilon = pure_epsilon(certificate)
+    require_neighbours(certificate, NEIGHBOURS)
+    parameters = certificate.arguments()
+    sensitivity, grid = Fraction(parameters.get("sensitivity", 1)), parameters["grid"]
+    step = Fraction(2) ** grid.exponent
+    answer, noise = Opaque("answer"), Opaque("noise")
+    watched = parameters | {"grid": OpaqueGrid(grid, answer)}
+    middle = OpaqueReal.unknown("steps") + HALF
+    whole = middle.__floor__()
+    offset = middle - whole
+
+    calling = Recorder(noise)
+    found = certificate.function("reference")(answer, SimpleNamespace(call=calling), **watched)
+    sampler, given_offset, scale = calling.call
+    if not Seen("value", whole + noise).same(found) or not offset.same(given_offset) or type(scale) is not Fraction:
+        raise Refused(f"the reference returns {found!r}, with noise drawn by {calling.call}")
+    runs = require_rounded_reference(sampler, scale)
+
+    fast = certificate.function("fast")
+    drawing, trials, bits = Recorder(noise), object(), object()
+    with lent(fast, rounded_laplace_many=drawing):
+        found = fast(answer, trials, bits, **watched)
+    given_offset, *others = drawing.call
+    if (
+        not Seen("values", whole + noise).same(found)
+        or not offset.same(given_offset)
+        or others != [scale, trials, bits]
+    ):
+        raise Refused(f"the fast path returns {found!r}, with noise drawn by {drawing.call}")
+    compared = require_rounded_noise(used(fast, "rounded_laplace_many"), scale)
+    tried = require_steps(grid, step) + require_values(grid)
+    drawn = sum(_run_rounded(partial(fast, **parameters), scale, step, x) for x in (0, HALF, Fraction(-7, 3), LIMIT))
+    lost = sensitivity / (scale * step)
+    if lost > epsilon:
+        raise Refused(f"{sensitivity} at scale {scale * step} loses {lost}, more than {epsilon}")
+    return Conclusion(
+        f"{lost}-DP for every pair of answers at most {sensitivity} apart",
+        ("clamping", "rounded-ideal", *(lemma for lemma in FAST_LEMMAS if lemma != "laplace-by-inversion")),
+        {
+            "runs": runs,
+            "answers": tried,
+            "operations and draws of the fast path": compared,
+            "words of the fast path": drawn,
+        },
+    )
+
+
+def _run_rounded(fast: Callable[..., Any], scale: Fraction, step: Fraction, steps: Fraction | int) -> int:
+    """Run the fast path with an answer, on words at the edges between two outputs."""
+    whole = (steps + HALF).__floor__()
+    offset = steps + HALF - whole
+    words = words_near(((place - offset) / scale for place in (1, 2, 3, 10, 40)), 63)
+    words += words_near(((offset + place) / scale for place in (0, 1, 2, 10)), 63)
+    draws = [(sign << 63 | word,) for word in words for sign in (0, 1)]
+
+    def expected(word: int, take: inversion.Take) -> float:
+        return _point(whole + inversion.rounded_laplace(offset, scale, word, take), step)
+
+    return require_runs(lambda trials, bits: fast(steps * step, trials, bits), draws, expected)
