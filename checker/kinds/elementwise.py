@@ -1,4 +1,4 @@
-"""What traced expressions mean, in Python's own numbers, and a probe that numpy's arrays follow it.
+"""What numpy's operations mean, in Python's own numbers, and a probe that arrays follow it.
 
 A correctly rounded operation has one result, so that it does not matter which of numpy's loops computes it (for SSE,
 AVX2, AVX-512 or NEON, for short arrays or the ends of long ones) as long as each loop does correctly rounded
@@ -11,16 +11,13 @@ from __future__ import annotations
 import importlib
 import math
 import operator
-import struct
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from itertools import islice, product
 from typing import Any
 
 from checker.core.certificate import Refused
-from checker.core.trace import OPERATIONS, Step, value_of
-
-_FORMATS = {"float64": "<d", "int64": "<q", "uint64": "<Q"}
+from checker.core.trace import OPERATIONS
 
 
 def _rint(x: float) -> float:
@@ -74,8 +71,6 @@ _MEANINGS: Mapping[str, Callable[..., Any]] = {
     "bitwise_xor": operator.xor,
     "left_shift": lambda x, y: x << y if y < 64 else 0,
     "right_shift": lambda x, y: x >> y,
-    "where": lambda condition, x, y: x if condition else y,
-    "clip": lambda x, low, high: x if x != x else min(max(x, low), high),
 }
 
 
@@ -92,37 +87,6 @@ def meaning(operation: str, kind: str, values: tuple[Any, ...]) -> Any:
         return not values[0] if kind == "bool" else in_format(~values[0], kind)
     result = _MEANINGS[operation](*values)
     return result if type(result) is bool else in_format(result, kind)
-
-
-def evaluate(step: Step, unknowns: Mapping[str, Any]) -> Any:
-    """Find the value of an expression for one element.
-
-    Args:
-        step: the expression.
-        unknowns: the value of each unknown, by its name.
-    """
-    known: dict[Step, Any] = {}
-    waiting = [step]
-    while waiting:
-        one = waiting[-1]
-        if one.operation in ("unknown", "constant"):
-            known[one] = unknowns[one.operands[0]] if one.operation == "unknown" else value_of(one)
-        if one in known:
-            waiting.pop()
-        elif missing := [operand for operand in one.operands if operand not in known]:
-            waiting.extend(missing)
-        else:
-            known[one] = _result(one, tuple(known[operand] for operand in one.operands))
-    return known[step]
-
-
-def _result(step: Step, values: tuple[Any, ...]) -> Any:
-    if step.operation == "view":
-        packed = struct.pack(_FORMATS[step.operands[0].kind], values[0])
-        return struct.unpack(_FORMATS[step.kind], packed)[0]
-    if step.operation == "astype":
-        return float(values[0]) if step.kind == "float64" else in_format(int(values[0]), step.kind)
-    return meaning(step.operation, step.operands[-1].kind, values)
 
 
 _FLOATS = (

@@ -14,7 +14,7 @@ from typing import Any
 from checker.core.certificate import Refused
 from checker.core.lending import Recorder, lent, used
 from checker.core.trace import Traced, apply, matched, number, require_same, require_unwritten, where
-from checker.kinds.chunks import require_chunks
+from checker.kinds.chunks import GREATEST_NOISE, require_chunks
 from checker.kinds.elementwise import require_numpy
 from checker.kinds.exponential_filter import FIRST_BITS, floors_by_filter, require_bounds
 from checker.kinds.exponential_floors import require_floor
@@ -22,6 +22,8 @@ from checker.kinds.grids import LIMIT
 from checker.kinds.logistic_coin import logistic, require_coin
 from checker.kinds.opaque import Opaque, OpaqueGrid, Seen
 from checker.kinds.open_words import WORD
+from checker.kinds.word_runs import GivenWords, require_runs, words_near
+from checker.models import inversion
 
 FAST_LEMMAS = ("laplace-by-inversion", "floating-point-filter", "ieee-arrays", "chunks", "loops", "mpfr")
 """The lemmas that `require_fast_noise` and `require_rounded_noise` rest on."""
@@ -64,7 +66,8 @@ def require_fast_noise(draw_many: Callable[..., Any], scale: Fraction) -> int:
     _require_resolved(resolve, scale)
     runs = require_coin(used(resolve, "decide_logistic"), 1 / scale)
     runs += require_floor(used(resolve, "decide_floor"), (scale,))
-    return runs + require_chunks(used(draw_many, "draw_in_chunks"), 2) + require_numpy()
+    runs += require_chunks(used(draw_many, "draw_in_chunks"), 2) + require_numpy()
+    return runs + _run_on_words(draw_many, scale)
 
 
 def _noise_of_words(coins: Traced, words: Traced) -> tuple[Traced, Traced]:
@@ -88,6 +91,24 @@ def _require_resolved(resolve: Callable[..., Any], scale: Fraction) -> None:
             raise Refused("an undecided draw does not go on with its own coin and its own uniform")
 
 
+def _run_on_words(draw_many: Callable[..., Any], scale: Fraction) -> int:
+    """Run the fast path on words at the edges of the coin and of the noise."""
+
+    def expected(coin: int, word: int, take: inversion.Take) -> int:
+        return min(max(inversion.discrete_laplace(scale, coin, word, take), -GREATEST_NOISE), GREATEST_NOISE)
+
+    return require_runs(lambda trials, bits: draw_many(scale, trials, bits), _edges(scale), expected)
+
+
+def _edges(scale: Fraction) -> list[tuple[int, int]]:
+    """Return coins about the edge between them, and words about those between outcomes, each with some of the other."""
+    edge = int(logistic(1 / scale, 2 * WORD)[0] * 2**WORD)
+    coins = words_near([]) + [edge + near for near in range(-2, 3) if edge + near < 1 << WORD]
+    words = words_near(whole / scale for whole in (1, 2, 3, 20))
+    draws = [(coin, words[i * 7 % len(words)]) for i, coin in enumerate(coins)]
+    return draws + [(coins[i % len(coins)], word) for i, word in enumerate(words)]
+
+
 def require_fast_release(fast: Callable[..., Any], parameters: Mapping[str, Any], scale: Fraction) -> int:
     """Check that `fast(answer, trials, bits, **parameters)` adds fast noise to the rounded answer, for every answer.
 
@@ -105,7 +126,16 @@ def require_fast_release(fast: Callable[..., Any], parameters: Mapping[str, Any]
         found = fast(answer, trials, bits, **{**parameters, "grid": grid})
     if not Seen("values", grid.nearest(answer) + noise).same(found) or drawing.call != (scale, trials, bits):
         raise Refused(f"the fast path returns {found!r} with noise drawn by {drawing.call}")
-    return require_values(parameters["grid"]) + require_fast_noise(used(fast, "discrete_laplace_many"), scale)
+    draw_many, real = used(fast, "discrete_laplace_many"), parameters["grid"]
+    compared = require_values(real) + require_fast_noise(draw_many, scale)
+    draws = _edges(scale)
+    columns = [word for column in zip(*draws, strict=True) for word in column]
+    steps = draw_many(scale, len(draws), GivenWords(columns, (0, 1))).tolist()
+    for given in (0.0, Fraction(1, 3), -(10**9)):
+        released = fast(given, len(draws), GivenWords(columns, (0, 1)), **parameters).tolist()
+        if released != [real.value(real.nearest(given) + one) for one in steps]:
+            raise Refused(f"the fast path does not release {given} with the noise that it draws")
+    return compared
 
 
 def require_values(grid: Any) -> int:

@@ -14,7 +14,6 @@ from checker.core.tape import Dialogues, Published
 from checker.kinds.claims import pure_epsilon, require_neighbours
 from checker.kinds.grids import LIMIT, require_rounding, require_steps, steps_apart
 from checker.kinds.laplace_words import FAST_LEMMAS, require_fast_release, require_values
-from checker.kinds.logistic_coin import logistic
 from checker.kinds.opaque import Opaque, OpaqueGrid, OpaqueReal, Seen
 from checker.kinds.rounded_words import require_rounded_noise, require_rounded_reference
 from checker.kinds.word_runs import require_runs, words_near
@@ -52,7 +51,6 @@ def discrete_laplace_on_grid(certificate: Certificate) -> Conclusion:
     tried = require_rounding(grid, step)
     fast = certificate.function("fast")
     compared = require_fast_release(fast, parameters, scale)
-    drawn = _run_discrete(partial(fast, **parameters), scale, step)
     if distance / scale > epsilon:
         raise Refused(f"{distance} steps at scale {scale} lose {distance / scale}, more than {epsilon}")
     return Conclusion(
@@ -63,22 +61,8 @@ def discrete_laplace_on_grid(certificate: Certificate) -> Conclusion:
             "runs cut off": dialogues.cut,
             "roundings": tried,
             "operations and draws of the fast path": compared,
-            "words of the fast path": drawn,
         },
     )
-
-
-def _run_discrete(fast: Callable[..., Any], scale: Fraction, step: Fraction) -> int:
-    """Run the fast path on words at the edges of the coin and of the noise."""
-    coins = words_near([]) + [int(logistic(1 / scale, 128)[0] * 2**64) + near for near in range(-2, 3)]
-    words = words_near(whole / scale for whole in (1, 2, 3, 10, 40))
-    draws = [(coin, words[i * 7 % len(words)]) for i, coin in enumerate(coins)]
-    draws += [(coins[i % len(coins)], word) for i, word in enumerate(words)]
-
-    def expected(coin: int, word: int, take: inversion.Take) -> float:
-        return _point(inversion.discrete_laplace(scale, coin, word, take), step)
-
-    return require_runs(lambda trials, bits: fast(0.0, trials, bits), draws, expected)
 
 
 def _point(steps: int, step: Fraction) -> float:
