@@ -108,12 +108,14 @@ class TabledFilter:
         """Return the noise for the first words of the uniforms, shape (n,), and which of it is undecided."""
         signed = words.view(np.int64)
         smaller = signed ^ (signed >> 63)
-        noise = np.take(self._guide, smaller >> _GUIDE_SHIFT)
+        noise = np.empty_like(smaller, dtype=np.float64)
+        np.take(self._guide, smaller >> _GUIDE_SHIFT, out=noise, mode="clip")
         unguided = np.flatnonzero(np.isnan(noise))
         passed = np.searchsorted(self._thresholds, smaller[unguided], side="right")
         noise[unguided] = len(self._thresholds) - passed
         noise.view(np.int64)[:] ^= signed & _SIGN_BIT
-        return noise, unguided[np.take(self._thresholds, passed - 1) == smaller[unguided]]
+        last_passed = np.take(self._thresholds, passed - 1, out=np.empty_like(passed), mode="clip")
+        return noise, unguided[last_passed == smaller[unguided]]
 
 
 def _thresholds(variance: mpq) -> list[int]:
