@@ -277,16 +277,34 @@ def _table(values: Any) -> Step:
 
 
 def _taken(public: Any, index: Any, *, out: Any, mode: str) -> Traced:
-    table = _table(public)
     if mode != "clip" or not isinstance(out, Traced):
         raise Refused(f"a table is looked up with mode {mode!r}, or into a plain array")
-    out._write(step_of("take", table.kind, table, _operand(index, "int64")))
+    out._write(look_up(_table(public), index).step)
     return out
 
 
 def _searched(public: Any, values: Any, *, side: str = "left") -> Traced:
-    table = _table(public)
+    return searchsorted(_table(public), values, side)
+
+
+def look_up(table: Step, index: Traced) -> Traced:
+    """Look up an entry for each index; one beyond the table takes the nearest end."""
+    return Traced.of(step_of("take", table.kind, table, _operand(index, "int64")))
+
+
+def searchsorted(table: Step, values: Traced, side: str) -> Traced:
+    """Count the entries of a sorted table below each value (side "left"), or at most it (side "right")."""
     return Traced.of(step_of("searchsorted", "int64", table, _operand(values, table.kind), side))
+
+
+def flatnonzero(condition: Traced) -> Traced:
+    """Return the places where a condition holds."""
+    return Traced.of(step_of("flatnonzero", "int64", _operand(condition, "bool")))
+
+
+def isnan(values: Traced) -> Traced:
+    """Say where there is no number."""
+    return Traced.of(_applied("isnan", (values,)))
 
 
 def entries(table: Step) -> list[Any]:

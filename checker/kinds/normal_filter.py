@@ -25,6 +25,7 @@ from fractions import Fraction
 from checker.core import normal
 from checker.core.certificate import Refused
 from checker.core.trace import Step, Traced, entries
+from checker.kinds.steps import integer, number, operands, require_step, step_of_result
 
 UNIT = Fraction(1, 1 << 53)
 WORD = 1 << 64
@@ -68,22 +69,21 @@ def traced_filter(words: Traced, noise: object, undecided: object) -> Rounding:
     Raises:
         Refused: it is another expression, or a cell's error cannot be bounded.
     """
-    value, nearest = _rounded(noise)
-    apart, greatest = operands(_inverted(undecided), "less_equal")
-    require(_of(apart, "absolute", "subtract"), (value, nearest), "the distance")
+    nearest = step_of_result(noise, "the noise")
+    (value,) = operands(nearest, "rint")
+    (condition,) = operands(step_of_result(undecided, "what is undecided"), "flatnonzero", "invert")
+    apart, greatest = operands(condition, "less_equal")
+    if operands(apart, "absolute", "subtract") != (value, nearest):
+        raise Refused(f"the distance from the integer is computed as {apart!r:.200}")
     product, shift = operands(value, "add")
-    signed, scale = operands(product, "multiply")
-    pattern, sign = operands(_of(signed, "view")[0], "bitwise_xor")
-    same_signed = words.view("int64")
-    require(sign, (same_signed & -(1 << 63)).step, "the sign")
-    index_step, polynomial = _horner(_of(pattern, "view")[0])
-    smaller = same_signed ^ (same_signed >> 63)
-    rounded = smaller.astype("float64")
-    table = _Table(polynomial, rounded.step, index_step, rounded.view("int64"))
-    error, reach, cells = table.checked()
-    return Rounding(
-        Fraction(number(scale)), number(shift), Fraction(number(greatest)), error, reach, cells
-    )
+    signed_value, scale = operands(product, "multiply")
+    pattern, sign = operands(signed_value, "view", "bitwise_xor")
+    signed = words.view("int64")
+    require_step(sign, signed & -(1 << 63), "the sign")
+    argument, coefficients = _horner(operands(pattern, "view")[0])
+    rounded = (signed ^ (signed >> 63)).astype("float64")
+    error, reach, cells = _Table(coefficients, rounded, argument).checked()
+    return Rounding(Fraction(number(scale)), number(shift), Fraction(number(greatest)), error, reach, cells)
 
 
 def require_rounding(found: Rounding, scale: Fraction, shift_error: Fraction, slack: Fraction) -> None:
@@ -113,53 +113,6 @@ def require_rounding(found: Rounding, scale: Fraction, shift_error: Fraction, sl
         raise Refused("the noise may have more steps than binary64 has integers")
 
 
-def operands(step: Step, operation: str) -> tuple[Step, ...]:
-    """Return the operands of a step, which must be of an operation."""
-    if not isinstance(step, Step) or step.operation != operation:
-        raise Refused(f"the filter computes {step!r:.120} where {operation} is expected")
-    return step.operands
-
-
-def number(step: Step) -> float:
-    """Return a constant."""
-    if step.kind != "float64":
-        raise Refused(f"{step!r:.80} is not a constant of binary64")
-    value = float.fromhex(operands(step, "constant")[0])  # type: ignore[arg-type]
-    if not math.isfinite(value):
-        raise Refused(f"a constant is {value}")
-    return value
-
-
-def require(found: object, expected: object, what: str) -> None:
-    """Check that two steps, or tuples of steps, are the same."""
-    pairs = zip(found, expected, strict=True) if isinstance(found, tuple) else [(found, expected)]  # type: ignore[arg-type]
-    if not all(one is other for one, other in pairs):
-        raise Refused(f"{what} is computed as {found!r:.200}, not {expected!r:.200}")
-
-
-def _of(step: Step, *operations: str) -> tuple[Step, ...]:
-    """Return the operands of the last of some operations, each the only operand of the one before."""
-    for operation in operations[:-1]:
-        (step,) = operands(step, operation)
-    return operands(step, operations[-1])
-
-
-def _step(traced: object, what: str) -> Step:
-    if not isinstance(traced, Traced):
-        raise Refused(f"{what} is a {type(traced).__name__} that does not depend on the words")
-    return traced.step
-
-
-def _rounded(noise: object) -> tuple[Step, Step]:
-    step = _step(noise, "the noise")
-    (value,) = operands(step, "rint")
-    return value, step
-
-
-def _inverted(undecided: object) -> Step:
-    return _of(_step(undecided, "what is undecided"), "flatnonzero", "invert")[0]
-
-
 def _horner(step: Step) -> tuple[Step, list[Step]]:
     """Take Horner's rule apart: (…((a_n·t + a_{n−1})·t + …)·t + a_0.
 
@@ -183,22 +136,18 @@ class _Table:
 
     Args:
         coefficients: the look-ups of a_0, …, a_n.
-        rounded: the step of f.
+        rounded: f.
         argument: the step of t.
-        pattern: the bits of f.
     """
 
-    def __init__(self, coefficients: Sequence[Step], rounded: Step, argument: Step, pattern: Traced) -> None:
+    def __init__(self, coefficients: Sequence[Step], rounded: Traced, argument: Step) -> None:
         minuend, centre = operands(argument, "subtract")
-        require(minuend, rounded, "the argument of the polynomial")
+        require_step(minuend, rounded, "the argument of the polynomial")
         tables, indices = zip(*(operands(one, "take") for one in [centre, *coefficients]), strict=True)
-        index = indices[0]
-        shifted, first = operands(index, "subtract")
-        amount = operands(shifted, "right_shift")[1]
-        self._shift, self._first = (int(operands(one, "constant")[0]) for one in (amount, first))  # type: ignore[call-overload]
-        expected = (pattern >> self._shift) - self._first
-        for one in indices:
-            require(one, expected.step, "the index of a table")
+        shifted, first = operands(indices[0], "subtract")
+        self._shift, self._first = integer(operands(shifted, "right_shift")[1]), integer(first)
+        for index in indices:
+            require_step(index, (rounded.view("int64") >> self._shift) - self._first, "the index of a table")
         self._centres, *self._coefficients = (entries(one) for one in tables)
         self._count = len(self._centres)
         if not 0 <= self._shift < 52 or any(len(one) != self._count for one in self._coefficients):
