@@ -2,8 +2,8 @@
 
 A word w is the first 64 bits of a uniform U, and Z has P[Z > Z(U)] = U. With m = min(w, 2^64 − 1 − w) the smaller tail
 p lies in [m, m + 1]·2^−64. The filter looks up a polynomial by the leading bits of f = fl(m), evaluates it at
-t = f − c, c from a table, gives it the word's sign, scales, shifts and rounds it; `require_rounding_filter` takes the
-traced expression apart and compares it with that, step by step. The cells of the table are looked at one by one:
+t = f − c, c from a table, gives it the word's sign, scales, shifts and rounds it; `traced_filter` takes the traced
+expression apart and compares it with that, step by step. The cells of the table are looked at one by one:
 
 - f takes every double whose leading bits lead to the cell, and t is exact (Sterbenz);
 - v is the constant coefficient and C = 2^64·P[Z > v], enclosed. As a function of h = 1 − 2^64·p/C, the quantile z has
@@ -86,7 +86,7 @@ def traced_filter(words: Traced, noise: object, undecided: object) -> Rounding:
     return Rounding(Fraction(number(scale)), number(shift), Fraction(number(greatest)), error, reach, cells)
 
 
-def require_rounding(found: Rounding, scale: Fraction, shift_error: Fraction, slack: Fraction) -> None:
+def require_decisions(found: Rounding, scale: Fraction, shift_error: Fraction, slack: Fraction) -> None:
     """Check that no word is decided wrongly: if |y − n| is small enough, |shift + scale·Z − n| < ½ − slack.
 
     y differs from shift + scale·Z by the error of z, and by the roundings of the scale, the shift, the product and the
@@ -236,7 +236,8 @@ def _cell(centre: float, series: Sequence[float], low: Fraction, high: Fraction)
             rounding = _times(relative, rounding) + (product >> 53) + 2
             rounding += (size + product + (product >> 53) >> 53) + 2
         magnitude = size + _times(relative, magnitude)
-    return Fraction(error + rounding, _ONE), farthest + 1
+    whole_error = Fraction(error + rounding, _ONE)
+    return whole_error, farthest + whole_error
 
 
 def _farthest(series: Sequence[float], centre: float, low: Fraction, least_tail: Fraction) -> Fraction:
