@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from checker.core.certificate import Certificate, Conclusion
-from checker.theorems import laplace
+from checker.theorems import gaussian, laplace
 
 Theorem = Callable[[Certificate], Conclusion]
 
 THEOREMS: Mapping[str, Theorem] = {
+    "discrete_gaussian_on_grid": gaussian.discrete_gaussian_on_grid,
     "discrete_laplace_on_grid": laplace.discrete_laplace_on_grid,
+    "rounded_gaussian_on_grid": gaussian.rounded_gaussian_on_grid,
     "rounded_ideal_laplace": laplace.rounded_ideal_laplace,
 }
 """The theorems by name."""
