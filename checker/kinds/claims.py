@@ -103,7 +103,9 @@ def statistical_claim(certificate: Certificate) -> Claim:
     orders, epsilons = _several(claim["orders"]), _several(claim["epsilons"])
     if len(orders) != len(epsilons):
         raise Refused(f"there are {len(orders)} orders and {len(epsilons)} epsilons")
-    bounds = tuple((_positive(one, "an order"), _positive(two, "epsilon")) for one, two in zip(orders, epsilons))
+    bounds = tuple(
+        (_positive(one, "an order"), _positive(two, "epsilon")) for one, two in zip(orders, epsilons, strict=True)
+    )
     if any(order <= 1 for order, _ in bounds):
         raise Refused("orders must be greater than 1")
     return Renyi(bounds)

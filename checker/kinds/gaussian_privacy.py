@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
+from typing import Any
 
 from checker.core import normal
 from checker.core.certificate import Refused
@@ -38,9 +40,7 @@ def require_normal(claim: Claim, ratio: Fraction) -> Found:
         return _require_renyi(claim, ratio)
     for epsilon, delta in claim.points:
         nearer, farther = epsilon / ratio - ratio / 2, epsilon / ratio + ratio / 2
-        _require_delta(
-            epsilon, delta, lambda bits, near=nearer, far=farther: (normal.tail(near, bits), normal.tail(far, bits))
-        )
+        _require_delta(epsilon, delta, partial(_tails_at, normal.tail, nearer, farther))
     return ("largest-move",), {"points of the profile": len(claim.points)}
 
 
@@ -60,21 +60,28 @@ def require_discrete(claim: Claim, variance: Fraction, sigma: Fraction, distance
         return _require_discrete_mu(claim.mu, variance, sigma, distance)
     if not isinstance(claim, Points):
         return _require_renyi(claim, Fraction(distance) / sigma)
-    if sigma > _MOST_SUMMED:
-        raise Refused(f"tails are added up for σ of at most {_MOST_SUMMED} steps, not {float(sigma):g}")
     thresholds = [
         (epsilon * variance / distance + Fraction(distance, 2)).__floor__() + 1 for epsilon, _ in claim.points
     ]
+    last = max(*thresholds, distance + 1)
+    if last > _MOST_SUMMED:
+        raise Refused(f"tails are added up for thresholds of at most {_MOST_SUMMED} steps, not {last}")
     laws: dict[int, DiscreteGaussian] = {}
 
-    def law(bits: int) -> DiscreteGaussian:
-        return laws.setdefault(bits, DiscreteGaussian(variance, max(*thresholds, distance + 1), bits))
+    def tail(threshold: int, bits: int) -> Enclosure:
+        if bits not in laws:
+            laws[bits] = DiscreteGaussian(variance, last, bits)
+        return laws[bits].tail(threshold)
 
     for (epsilon, delta), threshold in zip(claim.points, thresholds, strict=True):
-        _require_delta(
-            epsilon, delta, lambda bits, at=threshold: (law(bits).tail(at - distance), law(bits).tail(at))
-        )
+        _require_delta(epsilon, delta, partial(_tails_at, tail, threshold - distance, threshold))
     return ("largest-move",), {"points of the profile": len(claim.points)}
+
+
+def _tails_at(
+    tail: Callable[[Any, int], Enclosure], nearer: Any, farther: Any, bits: int
+) -> tuple[Enclosure, Enclosure]:
+    return tail(nearer, bits), tail(farther, bits)
 
 
 def _require_renyi(claim: Concentrated | Renyi, ratio: Fraction) -> Found:
@@ -90,9 +97,7 @@ def _require_renyi(claim: Concentrated | Renyi, ratio: Fraction) -> Found:
     return ("gaussian-renyi",), {"orders": len(claim.bounds)}
 
 
-def _require_delta(
-    epsilon: Fraction, delta: Fraction, tails: Callable[[int], tuple[Enclosure, Enclosure]]
-) -> None:
+def _require_delta(epsilon: Fraction, delta: Fraction, tails: Callable[[int], tuple[Enclosure, Enclosure]]) -> None:
     """Check that the nearer tail less e^ε times the farther one is at most δ."""
     for bits in _BITS:
         nearer, farther = tails(bits)
@@ -131,8 +136,11 @@ def _require_discrete_mu(mu: Fraction, variance: Fraction, sigma: Fraction, dist
         guess = (threshold - half) * (1 + 1 / (24 * variance)) / sigma
         z = _quantile_above(here[0], guess)
         if normal.tail(z, _GDP_BITS)[1] > here[0] or normal.tail(z - mu, _GDP_BITS)[0] < there[1]:
-            raise Refused(f"the outputs of at least {threshold} steps are told apart better than {shown(mu)}-GDP allows")
-    return ("largest-move", "far-thresholds"), {"thresholds": flat - first, "far thresholds": proved - flat}
+            raise Refused(f"a threshold of {threshold} tells neighbours apart better than {shown(mu)}-GDP allows")
+    return ("largest-move", "far-thresholds"), {
+        "thresholds of the trade-off curve": flat - first,
+        "far thresholds": proved - flat,
+    }
 
 
 def _rounded_up(value: Fraction) -> Fraction:

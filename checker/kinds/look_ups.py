@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from bisect import bisect_right
 from functools import lru_cache
+from typing import Any
 
 from checker.core.certificate import Refused
 
@@ -30,7 +31,7 @@ def require_look_ups() -> int:
         found = numpy.flatnonzero(array % 3 == 0)
         scattered = array.copy()
         scattered[found] = array[found] - 7
-        results = [
+        results: list[tuple[Any, list[Any]]] = [
             (looked_up, [float(table[min(max(one, 0), 199)]) for one in numbers]),
             (numpy.searchsorted(public, array, side="right"), [bisect_right(table, one) for one in numbers]),
             (found, places),

@@ -21,6 +21,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from checker.core import normal
 from checker.core.certificate import Refused
@@ -82,7 +83,7 @@ def traced_filter(words: Traced, noise: object, undecided: object) -> Rounding:
     require_step(sign, signed & -(1 << 63), "the sign")
     argument, coefficients = _horner(operands(pattern, "view")[0])
     rounded = (signed ^ (signed >> 63)).astype("float64")
-    error, reach, cells = _Table(coefficients, rounded, argument).checked()
+    error, reach, cells = _errors(*_tables(coefficients, rounded, argument))
     return Rounding(Fraction(number(scale)), number(shift), Fraction(number(greatest)), error, reach, cells)
 
 
@@ -131,58 +132,54 @@ def _horner(step: Step) -> tuple[Step, list[Step]]:
     return arguments[0], coefficients
 
 
-class _Table:
-    """The polynomials that a filter looks up.
+def _tables(coefficients: Sequence[Step], rounded: Traced, argument: Step) -> tuple[int, int, tuple[Step, ...]]:
+    """Find the tables of c, a_0, …, a_n, and how they are looked up: at (bits of f >> shift) − first.
 
     Args:
         coefficients: the look-ups of a_0, …, a_n.
         rounded: f.
         argument: the step of t.
     """
+    minuend, centre = operands(argument, "subtract")
+    require_step(minuend, rounded, "the argument of the polynomial")
+    tables, indices = zip(*(operands(one, "take") for one in [centre, *coefficients]), strict=True)
+    shifted, first = operands(indices[0], "subtract")
+    shift = integer(operands(shifted, "right_shift")[1])
+    for index in indices:
+        require_step(index, (rounded.view("int64") >> shift) - integer(first), "the index of a table")
+    return shift, integer(first), tables
 
-    def __init__(self, coefficients: Sequence[Step], rounded: Traced, argument: Step) -> None:
-        minuend, centre = operands(argument, "subtract")
-        require_step(minuend, rounded, "the argument of the polynomial")
-        tables, indices = zip(*(operands(one, "take") for one in [centre, *coefficients]), strict=True)
-        shifted, first = operands(indices[0], "subtract")
-        self._shift, self._first = integer(operands(shifted, "right_shift")[1]), integer(first)
-        for index in indices:
-            require_step(index, (rounded.view("int64") >> self._shift) - self._first, "the index of a table")
-        self._centres, *self._coefficients = (entries(one) for one in tables)
-        self._count = len(self._centres)
-        if not 0 <= self._shift < 52 or any(len(one) != self._count for one in self._coefficients):
-            raise Refused("the tables are not of one length")
 
-    def checked(self) -> tuple[Fraction, Fraction, int]:
-        """Look at every cell.
+@lru_cache(maxsize=4)
+def _errors(shift: int, first: int, tables: tuple[Step, ...]) -> tuple[Fraction, Fraction, int]:
+    """Look at every cell.
 
-        Returns:
-            The greatest error, the greatest |z|, and how many cells have values.
-        """
-        error = reach = Fraction(0)
-        cells = 0
-        for place in range(self._count):
-            numbers = [self._centres[place], *(one[place] for one in self._coefficients)]
-            if any(math.isnan(one) for one in numbers):
-                continue  # whatever is computed of NaN is NaN, and no comparison with it is true
-            if not all(map(math.isfinite, numbers)):
-                raise Refused(f"cell {place} has infinite numbers")
-            span = self._span(place)
-            if span is not None:
-                centre, *series = numbers
-                cell_error, cell_reach = _cell(centre, series, *span)
-                error, reach, cells = max(error, cell_error), max(reach, cell_reach), cells + 1
-        return error, reach, cells
+    Returns:
+        The greatest error, the greatest |z|, and how many cells have values.
+    """
+    columns = [entries(one) for one in tables]
+    last = len(columns[0]) - 1
+    if not 0 <= shift < 52 or any(len(one) != last + 1 for one in columns):
+        raise Refused("the tables are not of one length")
+    error = reach = Fraction(0)
+    cells = 0
+    for place, numbers in enumerate(zip(*columns, strict=True)):
+        span = _span(place, place == last, shift, first)
+        if span is None or any(map(math.isnan, numbers)):
+            continue  # whatever is computed of NaN is NaN, and no comparison with it is true
+        if not all(map(math.isfinite, numbers)):
+            raise Refused(f"cell {place} has infinite numbers")
+        cell_error, cell_reach = _cell(numbers[0], numbers[1:], *span)
+        error, reach, cells = max(error, cell_error), max(reach, cell_reach), cells + 1
+    return error, reach, cells
 
-    def _span(self, place: int) -> tuple[Fraction, Fraction] | None:
-        """Return the least and the greatest double f ≤ 2^63 that leads to a cell; indices beyond the ends go to them."""
-        low = (place + self._first) << self._shift if place else 0
-        high = ((place + 1 + self._first) << self._shift) - 1
-        most = _pattern(float(WORD // 2))
-        if place == self._count - 1 or high > most:
-            high = most
-        low = max(low, 0)
-        return (_double(low), _double(high)) if low <= high else None
+
+def _span(place: int, is_last: bool, shift: int, first: int) -> tuple[Fraction, Fraction] | None:
+    """Return the least and the greatest double f ≤ 2^63 that leads to a cell; indices beyond the ends go to them."""
+    most = _pattern(float(WORD // 2))
+    low = max((place + first) << shift, 0) if place else 0
+    high = most if is_last else min(((place + 1 + first) << shift) - 1, most)
+    return (_double(low), _double(high)) if low <= high else None
 
 
 def _pattern(value: float) -> int:
@@ -279,7 +276,8 @@ def _times(one: int, other: int) -> int:
 
 def _power(base: int, order: int, factor: int) -> int:
     """Return factor·base^order, rounded up."""
-    return (factor * base**order >> _BITS * order) + 1
+    raised: int = base**order
+    return (factor * raised >> _BITS * order) + 1
 
 
 def _scaled(coefficient: float, centre: float, order: int) -> tuple[int, int]:

@@ -12,11 +12,8 @@ from fractions import Fraction
 from typing import Any
 
 from checker.core.certificate import Refused
-from checker.core.trace import Step, Traced, reading
+from checker.core.trace import Step, Traced, reading, step_of
 from checker.kinds.opaque import Opaque
-
-_CHUNKS = (0, 1, 2, 8191, 8192, 8193, 20000)
-"""Numbers of trials that are tried: none, few, and about the borders of chunks."""
 
 _WORDS = (0, 1, (1 << 63) - 1, 1 << 63, (1 << 64) - 1, 0x0123456789ABCDEF, 0xFEDCBA9876543210)
 """What undecided words are made to be."""
@@ -64,11 +61,11 @@ class Watched:
     """
 
     grid: Any
-    undecided: Callable[[int], Sequence[int]] = lambda size: ()  # noqa: E731, ARG005
+    undecided: Callable[[int], Sequence[int]] = lambda size: ()  # noqa: ARG005
     chunks: list[int] = field(default_factory=list)
     drawn: list[tuple[Any, ...]] = field(default_factory=list)
     numbers: dict[float, tuple[Any, ...]] = field(default_factory=dict)
-    noise: list[tuple[Traced, Step]] = field(default_factory=list)
+    noise: list[Step] = field(default_factory=list)
     listed: list[Step] = field(default_factory=list)
 
     answer = Opaque("the answer")
@@ -99,7 +96,7 @@ class Watched:
             raise Refused("noise is not added to the answer")
         if len(self.chunks) != len(self.noise) + 1 or len(outputs) != self.chunks[-1]:
             raise Refused("a chunk of outputs is not written once for each chunk of words")
-        self.noise.append((noise, noise.step))
+        self.noise.append(noise.step)
         for place in range(len(outputs)):
             outputs[place] = self._number(("noise", len(self.chunks) - 1, place))
 
@@ -111,7 +108,7 @@ class Watched:
     def words(self, count: int) -> Traced:
         """Hand out words that nothing is known of."""
         self.chunks.append(int(count))
-        return Traced.unknown("words", "uint64")
+        return _words_of(len(self.chunks) - 1)
 
     def take(self, count: int) -> int:
         """Refuse: all randomness is in words and in draws."""
@@ -129,14 +126,37 @@ class Watched:
         if place is None:
             self.listed.append(step)
             return list(self.undecided(self.chunks[-1]))
-        if step.operation != "unknown":
-            raise Refused("something other than a word is resolved")
+        if step is not _words_of(len(self.chunks) - 1).step:
+            raise Refused("something other than a word of the chunk is resolved")
         return word_at(len(self.chunks) - 1, place)
 
     def _number(self, key: tuple[Any, ...]) -> float:
         number = float(len(self.numbers) + 1)
         self.numbers[number] = key
         return number
+
+
+def _words_of(chunk: int) -> Traced:
+    return Traced.unknown(f"words of chunk {chunk}", "uint64")
+
+
+WORDS = Traced.unknown("words", "uint64")
+"""Stands for the words of any chunk."""
+
+
+def _of_words(step: Any, chunk: int, known: dict[Any, Any]) -> Any:
+    """Rewrite what was computed of the words of one chunk as if it were computed of `WORDS`."""
+    if not isinstance(step, Step) or step.operation in ("constant", "table"):
+        return step
+    if step not in known:
+        if step.operation == "unknown" and step is not _words_of(chunk).step:
+            raise Refused(f"the noise of chunk {chunk} depends on {step!r}")
+        if step.operation == "unknown":
+            known[step] = WORDS.step
+        else:
+            operands = tuple(_of_words(one, chunk, known) for one in step.operands)
+            known[step] = step_of(step.operation, step.kind, *operands)
+    return known[step]
 
 
 def word_at(chunk: int, place: int) -> int:
@@ -188,28 +208,25 @@ def released_many(fast: Callable[..., Any], grid: Any, parameters: dict[str, Any
     Raises:
         Refused: it does something else.
     """
-    found: list[Released] = []
-    outputs = 0
-    for trials in _CHUNKS:
-        for undecided in (_none, _ends, _all_of_few):
-            watched = Watched(grid, undecided)
-            with reading(watched.read):
-                released = fast(watched.answer, trials, watched, **parameters | {"grid": watched})
-            outputs += trials
-            _require_outputs(released.tolist(), watched, trials)
-            found += [Released(call[0], call[1], None) for call in watched.drawn]
-            found += [
-                Released(None, None, (Traced.unknown("words", "uint64"), Traced.of(noise), Traced.of(step)))  # type: ignore[arg-type]
-                for (_, noise), step in zip(watched.noise, watched.listed, strict=True)
-            ]
-    draws = [one for one in found if one.filtered is None]
-    filters = [one.filtered for one in found if one.filtered is not None]
-    steps = {tuple(one.step for one in group) for group in filters}
-    if len(steps) != 1 or not draws:
+    drawn: list[tuple[Any, ...]] = []
+    filters: set[tuple[Step, Step]] = set()
+    for trials, undecided in _CASES:
+        watched = Watched(grid, undecided)
+        with reading(watched.read):
+            released = fast(watched.answer, trials, watched, **parameters | {"grid": watched})
+        _require_outputs(released.tolist(), watched, trials)
+        drawn += watched.drawn
+        for chunk, both in enumerate(zip(watched.noise, watched.listed, strict=True)):
+            known: dict[Any, Any] = {}
+            noise, step = (_of_words(one, chunk, known) for one in both)
+            filters.add((noise, step))
+    if len(filters) != 1 or not drawn:
         raise Refused("the filter differs from chunk to chunk, or nothing is handed on")
-    if any(one.sampler is not draws[0].sampler or not _same_law(one.law, draws[0].law) for one in draws):
+    sampler, law = drawn[0][:2]
+    if any(one is not sampler or not _same_law(other, law) for one, other, *_ in drawn):
         raise Refused("the law that undecided words are drawn from differs from draw to draw")
-    return Released(draws[0].sampler, draws[0].law, filters[0]), outputs
+    noise, step = filters.pop()
+    return Released(sampler, law, (WORDS, Traced.of(noise), Traced.of(step))), sum(trials for trials, _ in _CASES)
 
 
 def _none(size: int) -> Sequence[int]:  # noqa: ARG001
@@ -222,6 +239,21 @@ def _ends(size: int) -> Sequence[int]:
 
 def _all_of_few(size: int) -> Sequence[int]:
     return range(min(size, 40))
+
+
+_CASES = (
+    (0, _none),
+    (1, _none),
+    (1, _ends),
+    (2, _all_of_few),
+    (100, _all_of_few),
+    (8191, _ends),
+    (8192, _all_of_few),
+    (8193, _ends),
+    (16390, _none),
+    (16390, _ends),
+)
+"""Numbers of trials, about the borders of chunks, and which words of a chunk are undecided."""
 
 
 def _require_outputs(released: list[float], watched: Watched, trials: int) -> None:
@@ -243,20 +275,14 @@ def _require_outputs(released: list[float], watched: Watched, trials: int) -> No
 
 
 def _same_law(one: Any, other: Any) -> bool:
-    return type(one) is type(other) and fields_of(one).keys() == fields_of(other).keys() and all(
-        mine is others or (isinstance(mine, Fraction) and mine == others)
-        for mine, others in zip(fields_of(one).values(), fields_of(other).values(), strict=True)
+    return (
+        type(one) is type(other)
+        and fields_of(one).keys() == fields_of(other).keys()
+        and all(
+            mine is others or (isinstance(mine, Fraction) and mine == others)
+            for mine, others in zip(fields_of(one).values(), fields_of(other).values(), strict=True)
+        )
     )
-
-
-def require_same_law(one: Any, other: Any) -> None:
-    """Check that two laws are of one class and have the same fields.
-
-    Raises:
-        Refused: they differ.
-    """
-    if not _same_law(one, other):
-        raise Refused(f"the fast path hands undecided words to {other!r}, the reference draws from {one!r}")
 
 
 def fields_of(law: Any) -> dict[str, Any]:
@@ -279,5 +305,3 @@ def concrete_law(reference: Callable[..., Any], answer: Any, parameters: dict[st
     except Caught as caught:
         return caught.args[0]
     raise Refused("the reference draws nothing")
-
-

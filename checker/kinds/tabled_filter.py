@@ -4,9 +4,9 @@ A word w is the first 64 bits of a uniform U, and the noise is the n with T(n + 
 m = min(w, 2^64 − 1 − w) the smaller tail p lies in [m, m + 1]·2^−64, |n| is the number of k ≥ 1 with p < T(k), and n is
 negative for the upper half of the words, by symmetry.
 
-The words are partitioned by the leading bits of m. In a cell with a guide, all p of the cell must lie between T(|n| + 1)
-and T(|n|). In any other cell |n| is the number of entries t_k above m, and m is left open if it is an entry: that is
-right if t_k = ⌊2^64·T(k)⌋ for all k, to where it is 0.
+The words are partitioned by the leading bits of m. In a cell with a guide, all p of the cell must lie between
+T(|n| + 1) and T(|n|). In any other cell |n| is the number of entries t_k above m, and m is left open if it is an entry:
+that is right if t_k = ⌊2^64·T(k)⌋ for all k, to where it is 0.
 """
 
 from __future__ import annotations

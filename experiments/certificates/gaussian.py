@@ -17,14 +17,10 @@ from mechanisms.gaussian.exact_fast import exact_discrete_gaussian_fast
 from mechanisms.gaussian.exact_rounded import exact_rounded_gaussian, exact_rounded_gaussian_fast
 from mechanisms.grid import Grid
 
-_DISCRETE = (
-    "discrete_gaussian_on_grid",
-    {"reference": exact_discrete_gaussian, "fast": exact_discrete_gaussian_fast},
-)
-_ROUNDED = (
-    "rounded_gaussian_on_grid",
-    {"reference": exact_rounded_gaussian, "fast": exact_rounded_gaussian_fast},
-)
+_FUNCTIONS: Mapping[str, Mapping[str, Callable[..., Any]]] = {
+    "discrete_gaussian_on_grid": {"reference": exact_discrete_gaussian, "fast": exact_discrete_gaussian_fast},
+    "rounded_gaussian_on_grid": {"reference": exact_rounded_gaussian, "fast": exact_rounded_gaussian_fast},
+}
 
 
 def claim_as_json(claim: Claim) -> dict[str, Any]:
@@ -55,10 +51,10 @@ def _exact(number: float) -> str:
     return str(Fraction(number))
 
 
-def _draft(make: Callable[[], Target], theorem: str, functions: Mapping[str, Callable[..., Any]], grid: Grid) -> Draft:
+def _draft(make: Callable[[], Target], theorem: str, grid: Grid) -> Draft:
     return Draft(
         theorem=theorem,
-        functions=functions,
+        functions=_FUNCTIONS[theorem],
         parameters={"sigma": gaussians.sigma_of(1.0), "grid": grid},
         neighbours="answers at most 1 apart",
         claim=claim_as_json(make().claim),
@@ -66,9 +62,9 @@ def _draft(make: Callable[[], Target], theorem: str, functions: Mapping[str, Cal
 
 
 DRAFTS: Mapping[str, Callable[[], Draft]] = {
-    make.__name__: partial(_draft, make, *theorem, grid)
+    make.__name__: partial(_draft, make, theorem, grid)
     for makes, theorem, grid in (
-        ((gaussians.exact_discrete_gaussian,), _DISCRETE, GRID),
+        ((gaussians.exact_discrete_gaussian,), "discrete_gaussian_on_grid", GRID),
         (
             (
                 gaussians.exact_discrete_gaussian_zcdp,
@@ -76,7 +72,7 @@ DRAFTS: Mapping[str, Callable[[], Draft]] = {
                 gaussians.exact_discrete_gaussian_gdp,
                 gaussians.exact_discrete_gaussian_profile,
             ),
-            _DISCRETE,
+            "discrete_gaussian_on_grid",
             gaussians.WHOLE_NUMBERS,
         ),
         (
@@ -87,7 +83,7 @@ DRAFTS: Mapping[str, Callable[[], Draft]] = {
                 gaussians.exact_rounded_gaussian_gdp,
                 gaussians.exact_rounded_gaussian_profile,
             ),
-            _ROUNDED,
+            "rounded_gaussian_on_grid",
             gaussians.FINE_GRID,
         ),
     )

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-import gmpy2
 import numpy as np
 import pytest
 from gmpy2 import mpq
@@ -160,7 +159,7 @@ def test_a_wrong_guess_costs_time_and_not_the_outcome() -> None:
         start: int
         tail = staticmethod(law.tail)
 
-        def guess(self, uniform: object) -> int:
+        def guess(self, uniform: object) -> int:  # noqa: ARG002
             return self.start
 
     word = 0x123456789ABCDEF0
