@@ -16,7 +16,7 @@ from checker.core.certificate import Refused
 from checker.core.enclosures import Enclosure
 from checker.core.tape import Cut, Way, explore, plain
 
-_DEPTH = 10
+_DEPTH = 9
 _GUESSES = (0, 2)
 _STARTS = ((0, 0), (0, 3), (1, 2), (0x123456789ABCDEF0, 64), (3, 64), ((1 << 64) - 1, 64), (1 << 69, 70))
 """Bits that are known before: their value and how many they are."""

@@ -247,11 +247,9 @@ _CASES = (
     (1, _ends),
     (2, _all_of_few),
     (100, _all_of_few),
-    (8191, _ends),
     (8192, _all_of_few),
     (8193, _ends),
     (16390, _none),
-    (16390, _ends),
 )
 """Numbers of trials, about the borders of chunks, and which words of a chunk are undecided."""
 

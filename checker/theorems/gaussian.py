@@ -79,12 +79,22 @@ def discrete_gaussian_on_grid(certificate: Certificate) -> Conclusion:
     Functions: `reference(answer, bits, **parameters)`, `fast(answer, trials, bits, **parameters)`. Parameters: sigma,
     grid. Neighbours: "answers at most Δ apart".
     """
-    set_ = _setting(certificate)
-    variance = set_.sigma**2
-    distance = steps_apart(set_.sensitivity, set_.step)
-    lemmas, checked = require_discrete(set_.claim, variance, set_.sigma, distance)
+    given = _setting(certificate)
+    variance = given.sigma**2
+    distance = steps_apart(given.sensitivity, given.step)
+    lemmas, checked = require_discrete(given.claim, variance, given.sigma, distance)
+    fast, outputs = released_many(certificate.function("fast"), given.grid, given.parameters)
+    if [*fields_of(fast.law).values()] != [variance]:
+        raise Refused(f"the fast path draws from {fast.law!r}, not at variance {variance}")
+    checked |= {"outputs": outputs} | _require_grid(given)
+    if given.sigma <= TABLED_UP_TO:
+        checked |= require_tabled_filter(*_filtered(fast), variance)
+    else:
+        checked |= _require_rounded_thresholds(fast, given.sigma)
+        lemmas += ("midpoint-thresholds",)
+    checked |= _require_discrete_law(fast, variance) | _require_paths(fast.sampler)
     answer = Opaque("answer")
-    watched = set_.parameters | {"grid": OpaqueGrid(set_.grid, answer)}
+    watched = given.parameters | {"grid": OpaqueGrid(given.grid, answer)}
     noise = Published(discrete_noise.discrete_gaussian.function, lambda variance: [Opaque("noise")])  # noqa: ARG005
 
     def model(answer: Opaque, bits: Any) -> Any:
@@ -93,19 +103,8 @@ def discrete_gaussian_on_grid(certificate: Certificate) -> Conclusion:
     dialogues = Dialogues()
     dialogues.same(partial(certificate.function("reference"), **watched), model, answer)
     checked |= {"runs": dialogues.runs, "runs cut off": dialogues.cut}
-    fast, outputs = released_many(certificate.function("fast"), set_.grid, set_.parameters)
-    if [*fields_of(fast.law).values()] != [variance]:
-        raise Refused(f"the fast path draws from {fast.law!r}, not at variance {variance}")
-    checked |= {"outputs": outputs} | _require_discrete_law(fast, variance)
-    if set_.sigma <= TABLED_UP_TO:
-        checked |= require_tabled_filter(*_filtered(fast), variance)
-    else:
-        checked |= _require_rounded_thresholds(fast, set_.sigma)
-        lemmas += ("midpoint-thresholds",)
-    checked |= _require_paths(fast.sampler)
-    checked |= _require_grid(set_)
     return Conclusion(
-        f"{set_.claim} for every pair of answers at most {set_.sensitivity} apart, on both paths",
+        f"{given.claim} for every pair of answers at most {given.sensitivity} apart, on both paths",
         (*lemmas, "discrete-gaussian", *_LEMMAS),
         checked,
     )
@@ -120,25 +119,25 @@ def rounded_gaussian_on_grid(certificate: Certificate) -> Conclusion:
 
     Functions and parameters: as `discrete_gaussian_on_grid`.
     """
-    set_ = _setting(certificate)
-    lemmas, checked = require_normal(set_.claim, set_.sensitivity / (set_.sigma * set_.step))
+    given = _setting(certificate)
+    lemmas, checked = require_normal(given.claim, given.sensitivity / (given.sigma * given.step))
     reference = certificate.function("reference")
-    once = released_once(reference, set_.grid, set_.parameters)
-    fast, outputs = released_many(certificate.function("fast"), set_.grid, set_.parameters)
-    checked |= {"outputs": outputs}
+    once = released_once(reference, given.grid, given.parameters)
+    fast, outputs = released_many(certificate.function("fast"), given.grid, given.parameters)
     for one in (once, fast):
         fields = [*fields_of(one.law).values()]
-        if type(one.law) is not type(once.law) or len(fields) != 2 or fields[0] is not SHIFT or fields[1] != set_.sigma:
-            raise Refused(f"the draw is from {one.law!r}, not of the answer's shift and σ = {set_.sigma} steps")
+        if type(one.law) is not type(once.law) or len(fields) != 2 or fields[0] is not SHIFT or fields[1] != given.sigma:
+            raise Refused(f"the draw is from {one.law!r}, not of the answer's shift and σ = {given.sigma} steps")
+    checked |= {"outputs": outputs} | _require_grid(given) | {"steps": require_steps(given.grid, given.step)}
+    checked |= {"tails": _require_normal_tails(reference, type(once.law), given)}
+    checked |= _require_paths(once.sampler, fast.sampler)
     rounding = traced_filter(*_filtered(fast))
     if rounding.shift != SHIFT.tag:
         raise Refused("the filter does not add the answer's shift")
-    require_decisions(rounding, set_.sigma, _SHIFT_ERROR, Fraction(0))
-    checked |= {"cells": rounding.cells, "tails": _require_normal_tails(reference, type(once.law), set_)}
-    checked |= _require_paths(once.sampler, fast.sampler)
-    checked |= _require_grid(set_) | {"steps": require_steps(set_.grid, set_.step)}
+    require_decisions(rounding, given.sigma, _SHIFT_ERROR, Fraction(0))
+    checked |= {"cells": rounding.cells}
     return Conclusion(
-        f"{set_.claim} for every pair of answers at most {set_.sensitivity} apart, on both paths",
+        f"{given.claim} for every pair of answers at most {given.sensitivity} apart, on both paths",
         (*lemmas, *_LEMMAS),
         checked,
     )
@@ -163,8 +162,8 @@ def _require_paths(*samplers: Callable[..., Any]) -> dict[str, int]:
     return {"inversions": ended, "inversions cut off": cut, "array operations": operations}
 
 
-def _require_grid(set_: _Setting) -> dict[str, int]:
-    return {"roundings": require_rounding(set_.grid, set_.step) + require_values(set_.grid, set_.step)}
+def _require_grid(given: _Setting) -> dict[str, int]:
+    return {"roundings": require_rounding(given.grid, given.step) + require_values(given.grid, given.step)}
 
 
 class _Tails:
@@ -211,17 +210,17 @@ def _require_rounded_thresholds(released: Released, sigma: Fraction) -> dict[str
     return {"cells": rounding.cells, "thresholds": len(tried)}
 
 
-def _require_normal_tails(reference: Callable[..., Any], kind: type, set_: _Setting) -> int:
+def _require_normal_tails(reference: Callable[..., Any], kind: type, given: _Setting) -> int:
     """Check the enclosures of the tails that the reference draws from, at the edges of the shift and between."""
     tried = 0
-    outcomes = sorted({*range(-2, 3), *(round(set_.sigma * part / 3) for part in range(-28, 29, 3))})
+    outcomes = sorted({*range(-2, 3), *(round(given.sigma * part / 3) for part in range(-28, 29, 3))})
     for shift in _SHIFTS:
-        law = concrete_law(reference, (1000 + shift) * set_.step, set_.parameters)
-        if type(law) is not kind or [*fields_of(law).values()] != [shift, set_.sigma]:
+        law = concrete_law(reference, (1000 + shift) * given.step, given.parameters)
+        if type(law) is not kind or [*fields_of(law).values()] != [shift, given.sigma]:
             raise Refused(f"the answer {1000 + shift} steps above 0 is drawn for from {law!r}")
 
         def truth(outcome: int, bits: int, shift: Fraction = shift) -> Enclosure:
-            return normal.tail((outcome - HALF - shift) / set_.sigma, bits)
+            return normal.tail((outcome - HALF - shift) / given.sigma, bits)
 
         tried += require_tails(law, truth, outcomes)
     return tried
