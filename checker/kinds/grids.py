@@ -71,27 +71,6 @@ def steps_apart(sensitivity: Fraction, step: Fraction) -> int:
     return -int(-sensitivity / step // 1)
 
 
-def require_steps(grid: Any, step: Fraction) -> int:
-    """Check that a grid counts steps exactly, and clamps them, at its own edges and between (lemma `rounding-half-up`).
-
-    Returns:
-        How many answers were tried.
-
-    Raises:
-        Refused: an answer is counted otherwise.
-    """
-    shares = (Fraction(0), HALF, -HALF, HALF - TINY, -HALF + TINY, TINY, -TINY, Fraction(1, 3), Fraction(-2, 7))
-    wholes = (0, 1, -1, 2, 1000, -1001, LIMIT - 1, -LIMIT + 1, LIMIT, -LIMIT, LIMIT + 5, -LIMIT - 5)
-    for whole, share in product(wholes, shares):
-        expected = min(max(whole + share, Fraction(-LIMIT)), Fraction(LIMIT))
-        if grid.steps_to((whole + share) * step) != expected:
-            raise Refused(f"{whole + share} steps count as {grid.steps_to((whole + share) * step)}")
-    for answer, ends in ((float("inf"), LIMIT), (-float("inf"), -LIMIT), (float("nan"), 0)):
-        if grid.steps_to(answer) != ends:
-            raise Refused(f"{answer!r} counts as {grid.steps_to(answer)} steps")
-    return len(wholes) * len(shares) + 3
-
-
 class _Whole:
     """An integer of at most 2^53 in modulus, of which the trace knows the float."""
 

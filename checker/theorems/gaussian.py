@@ -125,8 +125,8 @@ def rounded_gaussian_on_grid(certificate: Certificate) -> Conclusion:
     once = released_once(reference, given.grid, given.parameters)
     fast, outputs = released_many(certificate.function("fast"), given.grid, given.parameters)
     for one in (once, fast):
-        fields = [*fields_of(one.law).values()]
-        if type(one.law) is not type(once.law) or len(fields) != 2 or fields[0] is not SHIFT or fields[1] != given.sigma:
+        shift, scale = fields_of(one.law).values()
+        if type(one.law) is not type(once.law) or shift is not SHIFT or scale != given.sigma:
             raise Refused(f"the draw is from {one.law!r}, not of the answer's shift and σ = {given.sigma} steps")
     checked |= {"outputs": outputs} | _require_grid(given) | {"steps": require_steps(given.grid, given.step)}
     checked |= {"tails": _require_normal_tails(reference, type(once.law), given)}
@@ -138,12 +138,12 @@ def rounded_gaussian_on_grid(certificate: Certificate) -> Conclusion:
     checked |= {"cells": rounding.cells}
     return Conclusion(
         f"{given.claim} for every pair of answers at most {given.sensitivity} apart, on both paths",
-        (*lemmas, *_LEMMAS),
+        (*lemmas, "clamping", *_LEMMAS),
         checked,
     )
 
 
-_LEMMAS = ("inversion", "tails-enclosed", "rounding-half-up", "ieee-arrays", "loops")
+_LEMMAS = ("inversion", "tails-enclosed", "rounding-half-up", "ieee-arrays", "loops", "mpfr")
 
 
 def _filtered(released: Released) -> tuple[Any, Any, Any]:
