@@ -19,25 +19,31 @@ _WORDS = (0, 1, (1 << 63) - 1, 1 << 63, (1 << 64) - 1, 0x0123456789ABCDEF, 0xFED
 """What undecided words are made to be."""
 
 
-class Answer(Opaque):
-    """The answer in steps of the grid, exactly; its difference from the nearest whole number of steps is the shift."""
-
-    def __sub__(self, other: Any) -> Any:
-        if type(other) is Opaque and (other.unknowns, other.plus) == (("whole",), 0):
-            return SHIFT
-        raise Refused("the answer is used otherwise than by its shift")
-
-
 class Shift(Opaque):
     """The answer less the nearest whole number of steps, in [−½, ½); as a float it is one that the trace knows."""
 
-    tag = float.fromhex("0x1.921fb54442d18p-3")
+    def __init__(self, tag: float) -> None:
+        super().__init__("shift")
+        self.tag = tag
 
     def __float__(self) -> float:
         return self.tag
 
 
-SHIFT = Shift("shift")
+class _Answer(Opaque):
+    """The answer in steps of the grid, exactly."""
+
+    def __init__(self, shift: Shift) -> None:
+        super().__init__("steps")
+        self._shift = shift
+
+    def __sub__(self, other: Any) -> Any:
+        if isinstance(other, Opaque) and other.same(Opaque("whole")):
+            return self._shift
+        raise Refused("the answer is used otherwise than by its shift")
+
+
+SHIFTS = tuple(map(Shift, (0.19634954084936207, -0.4142135623730951, -0.5, 0.0)))
 
 
 class _Written(Opaque):
@@ -58,9 +64,11 @@ class Watched:
     Args:
         grid: the real grid, for what depends on public parameters alone.
         undecided: the places of each chunk that the filter is to leave open.
+        shift: the answer less the nearest whole number of steps.
     """
 
     grid: Any
+    shift: Shift
     undecided: Callable[[int], Sequence[int]] = lambda size: ()  # noqa: ARG005
     chunks: list[int] = field(default_factory=list)
     drawn: list[tuple[Any, ...]] = field(default_factory=list)
@@ -76,7 +84,7 @@ class Watched:
 
     def steps_to(self, answer: Any) -> Opaque:
         """The answer in steps."""
-        return self._of_answer(answer, Answer("steps"))
+        return self._of_answer(answer, _Answer(self.shift))
 
     def _of_answer(self, answer: Any, found: Opaque) -> Opaque:
         if answer is not self.answer:
@@ -179,13 +187,15 @@ class Released:
     filtered: tuple[Traced, Traced, Traced] | None
 
 
-def released_once(reference: Callable[..., Any], grid: Any, parameters: dict[str, Any]) -> Released:
+def released_once(
+    reference: Callable[..., Any], grid: Any, parameters: dict[str, Any], shift: Shift = SHIFTS[0]
+) -> Released:
     """Check that `reference(answer, bits, **parameters)` is grid.value(whole + one draw by inversion).
 
     Raises:
         Refused: it is something else.
     """
-    watched = Watched(grid)
+    watched = Watched(grid, shift)
     output = reference(watched.answer, watched, **parameters | {"grid": watched})
     if not isinstance(output, _Written) or watched.numbers != {float(output): ("draw", 0)} or watched.chunks:
         raise Refused(f"the output is {output!r}, not that of one draw")
@@ -196,7 +206,9 @@ def released_once(reference: Callable[..., Any], grid: Any, parameters: dict[str
     return Released(sampler, law, None)
 
 
-def released_many(fast: Callable[..., Any], grid: Any, parameters: dict[str, Any]) -> tuple[Released, int]:
+def released_many(
+    fast: Callable[..., Any], grid: Any, parameters: dict[str, Any], shift: Shift = SHIFTS[0]
+) -> tuple[Released, int]:
     """Check that each output of `fast(answer, trials, bits, **parameters)` is that of a word of its own.
 
     It is grid.value(whole + noise) with the noise that a filter finds for the word, or, where the filter leaves the
@@ -211,7 +223,7 @@ def released_many(fast: Callable[..., Any], grid: Any, parameters: dict[str, Any
     drawn: list[tuple[Any, ...]] = []
     filters: set[tuple[Step, Step]] = set()
     for trials, undecided in _CASES:
-        watched = Watched(grid, undecided)
+        watched = Watched(grid, shift, undecided)
         with reading(watched.read):
             released = fast(watched.answer, trials, watched, **parameters | {"grid": watched})
         _require_outputs(released.tolist(), watched, trials)

@@ -23,7 +23,7 @@ from checker.kinds.inversion import require_inversion, require_tails
 from checker.kinds.look_ups import require_look_ups
 from checker.kinds.normal_filter import require_decisions, traced_filter
 from checker.kinds.opaque import Opaque, OpaqueGrid
-from checker.kinds.releases import SHIFT, Released, concrete_law, fields_of, released_many, released_once
+from checker.kinds.releases import SHIFTS, Released, concrete_law, fields_of, released_many, released_once
 from checker.kinds.tabled_filter import require_tabled_filter
 from checker.models import discrete_noise
 
@@ -122,20 +122,30 @@ def rounded_gaussian_on_grid(certificate: Certificate) -> Conclusion:
     given = _setting(certificate)
     lemmas, checked = require_normal(given.claim, given.sensitivity / (given.sigma * given.step))
     reference = certificate.function("reference")
-    once = released_once(reference, given.grid, given.parameters)
-    fast, outputs = released_many(certificate.function("fast"), given.grid, given.parameters)
-    for one in (once, fast):
-        shift, scale = fields_of(one.law).values()
-        if type(one.law) is not type(once.law) or shift is not SHIFT or scale != given.sigma:
-            raise Refused(f"the draw is from {one.law!r}, not of the answer's shift and σ = {given.sigma} steps")
+    fast = certificate.function("fast")
+    samplers, kinds, filters, outputs = [], set(), [], 0
+    for shift in SHIFTS:
+        once = released_once(reference, given.grid, given.parameters, shift)
+        many, looked_at = released_many(fast, given.grid, given.parameters, shift)
+        for one in (once, many):
+            found, scale = fields_of(one.law).values()
+            if found is not shift or scale != given.sigma:
+                raise Refused(f"the draw is from {one.law!r}, not of the answer's shift and σ = {given.sigma} steps")
+            samplers.append(one.sampler)
+            kinds.add(type(one.law))
+        filters.append((shift, _filtered(many)))
+        outputs += looked_at
+    if len(kinds) != 1:
+        raise Refused(f"the two paths draw from laws of different classes: {kinds}")
     checked |= {"outputs": outputs} | _require_grid(given) | {"steps": require_steps(given.grid, given.step)}
-    checked |= {"tails": _require_normal_tails(reference, type(once.law), given)}
-    checked |= _require_paths(once.sampler, fast.sampler)
-    rounding = traced_filter(*_filtered(fast))
-    if rounding.shift != SHIFT.tag:
-        raise Refused("the filter does not add the answer's shift")
-    require_decisions(rounding, given.sigma, _SHIFT_ERROR, Fraction(0))
-    checked |= {"cells": rounding.cells}
+    checked |= {"tails": _require_normal_tails(reference, kinds.pop(), given)}
+    checked |= _require_paths(*samplers)
+    for shift, filtered in filters:
+        rounding = traced_filter(*filtered)
+        if rounding.shift != shift.tag:
+            raise Refused(f"the filter adds {rounding.shift} where the answer's shift is {shift.tag}")
+        require_decisions(rounding, given.sigma, _SHIFT_ERROR, Fraction(0))
+        checked |= {"cells": rounding.cells}
     return Conclusion(
         f"{given.claim} for every pair of answers at most {given.sensitivity} apart, on both paths",
         (*lemmas, "clamping", *_LEMMAS),

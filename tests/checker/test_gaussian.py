@@ -157,6 +157,8 @@ BROKEN = [
     (inversion, "<= self._greatest_distance", "<= 0.5", ROUNDED),
     (inversion, "value += self._shift", "value -= self._shift", ROUNDED),
     (inversion, "np.rint(value)", "np.floor(value)", ROUNDED),
+    (inversion, "float(shift), float(scale)", "abs(float(shift)), float(scale)", ROUNDED),
+    (inversion, "float(shift), float(scale)", "float(shift), float(scale) * (1 - 2.0**-40)", ROUNDED),
     (quantile, "^= signed & _SIGN_BIT", "^= ~signed & _SIGN_BIT", ROUNDED),
     (quantile, "mpfr(2) ** 63)\n", "mpfr(2) ** 63 * (1 + mpfr(2) ** -46))\n", ROUNDED),
     (quantile, "return centre, [value, *series]", "return centre, [value, *series[:3], 0.0, *series[4:]]", ROUNDED),
