@@ -43,7 +43,8 @@ class _Answer(Opaque):
         raise Refused("the answer is used otherwise than by its shift")
 
 
-SHIFTS = tuple(map(Shift, (0.19634954084936207, -0.4142135623730951, -0.5, 0.0)))
+SHIFTS = tuple(map(Shift, (0.19634954084936207, -0.4142135623730951, 0.0)))
+"""On both sides of 0, and 0 itself."""
 
 
 class _Written(Opaque):

@@ -123,29 +123,26 @@ def rounded_gaussian_on_grid(certificate: Certificate) -> Conclusion:
     lemmas, checked = require_normal(given.claim, given.sensitivity / (given.sigma * given.step))
     reference = certificate.function("reference")
     fast = certificate.function("fast")
-    samplers, kinds, filters, outputs = [], set(), [], 0
+    samplers, kinds = [], set()
     for shift in SHIFTS:
         once = released_once(reference, given.grid, given.parameters, shift)
-        many, looked_at = released_many(fast, given.grid, given.parameters, shift)
+        many, checked["outputs"] = released_many(fast, given.grid, given.parameters, shift)
         for one in (once, many):
             found, scale = fields_of(one.law).values()
             if found is not shift or scale != given.sigma:
                 raise Refused(f"the draw is from {one.law!r}, not of the answer's shift and σ = {given.sigma} steps")
             samplers.append(one.sampler)
             kinds.add(type(one.law))
-        filters.append((shift, _filtered(many)))
-        outputs += looked_at
-    if len(kinds) != 1:
-        raise Refused(f"the two paths draw from laws of different classes: {kinds}")
-    checked |= {"outputs": outputs} | _require_grid(given) | {"steps": require_steps(given.grid, given.step)}
-    checked |= {"tails": _require_normal_tails(reference, kinds.pop(), given)}
-    checked |= _require_paths(*samplers)
-    for shift, filtered in filters:
-        rounding = traced_filter(*filtered)
+        rounding = traced_filter(*_filtered(many))
         if rounding.shift != shift.tag:
             raise Refused(f"the filter adds {rounding.shift} where the answer's shift is {shift.tag}")
         require_decisions(rounding, given.sigma, _SHIFT_ERROR, Fraction(0))
-        checked |= {"cells": rounding.cells}
+        checked["cells"] = rounding.cells
+    if len(kinds) != 1:
+        raise Refused(f"the two paths draw from laws of different classes: {kinds}")
+    checked |= _require_grid(given) | {"steps": require_steps(given.grid, given.step)}
+    checked |= {"tails": _require_normal_tails(reference, kinds.pop(), given)}
+    checked |= _require_paths(*samplers)
     return Conclusion(
         f"{given.claim} for every pair of answers at most {given.sensitivity} apart, on both paths",
         (*lemmas, "clamping", *_LEMMAS),
