@@ -11,12 +11,15 @@ from types import ModuleType
 from typing import Any
 
 import gmpy2
+import numpy as np
 import pytest
 
 from checker.core import normal
 from checker.core.certificate import Refused
 from checker.core.discrete_gaussian import DiscreteGaussian
-from checker.core.trace import Traced
+from checker.core.trace import Traced, entries
+from checker.kinds.claims import shown
+from checker.kinds.look_ups import require_look_ups
 from checker.kinds.normal_filter import traced_filter
 from experiments.certificates import DRAFTS
 from mechanisms import grid as grids
@@ -248,3 +251,28 @@ def test_the_checkers_discrete_tails_agree_with_mpfr(sigma: Fraction) -> None:
         assert low <= Fraction(gmpy2.mpq(expected.upper))
         assert Fraction(gmpy2.mpq(expected.lower)) <= high
         assert high - low <= high / 2**120
+
+
+def test_what_is_traced_is_looked_up_in_public_tables_by_clipping_only() -> None:
+    words, public = Traced.unknown("words", "uint64"), np.array([1.0, 2.0])
+    index = words.view(np.int64) >> 62
+    found = np.take(public, index, out=np.empty_like(words, dtype=np.float64), mode="clip")
+    assert entries(found.step.operands[0]) == [1.0, 2.0]
+    with pytest.raises(Refused):
+        np.take(public, index, out=np.empty_like(words, dtype=np.float64), mode="wrap")
+    with pytest.raises(Refused):
+        np.take(public, index, out=np.empty(3), mode="clip")
+    with pytest.raises(Refused):
+        public[index]
+    with pytest.raises(Refused):
+        index.tolist()
+    assert require_look_ups() > 10_000
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [("1", "1"), ("1/3", "1/3"), ("123456789", "1.234568e+08"), ("1000000001/10000000000", "0.1000001")],
+)
+def test_numbers_are_shown_rounded_up(number: str, text: str) -> None:
+    assert shown(Fraction(number)) == text
+    assert Fraction(text) >= Fraction(number)
