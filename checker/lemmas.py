@@ -15,19 +15,36 @@ LEMMAS: dict[str, str] = {
         "x ↦ min(max(x, −L), L)/g is monotone and moves numbers at most Δ apart to at most Δ/g; that `Grid.steps_to` "
         "computes it for all numbers is by reading, and tried at its edges (mechanisms/grid.py)"
     ),
+    "discrete-gaussian": (
+        "Algorithm 3 of Canonne, Kamath and Steinke draws n with probability in proportion to e^(−n²/2σ²) "
+        "(mechanisms/gaussian/README.md)"
+    ),
     "discrete-laplace": (
         "Algorithm 2 of Canonne, Kamath and Steinke draws n with probability in proportion to e^(−|n|/scale) "
         "(mechanisms/laplace/README.md)"
+    ),
+    "far-thresholds": (
+        "a trade-off curve of discrete Gaussian noise that is no steeper than μ-GDP's from a threshold on keeps μ-GDP "
+        "there, and (½ + σμ/2 − κd/2)/(1 − κ), κ = d/σμ, is such a threshold (mechanisms/gaussian/README.md)"
     ),
     "floating-point-filter": (
         "where a computed value is farther from every integer than its error can be, its floor is that of the true "
         "value; the errors of +, −, ×, ÷ and of the ten-term logarithm as the checker adds them up "
         "(mechanisms/laplace/README.md, 'The filter and its error')"
     ),
+    "gaussian-dp": "normal noise moved by r standard deviations is r-GDP by definition (Dong, Roth and Su 2022)",
+    "gaussian-renyi": (
+        "D_α of normal and of discrete Gaussian noise moved by Δ is at most αΔ²/2σ² (mechanisms/gaussian/README.md)"
+    ),
     "ieee-arrays": (
         "numpy's elementwise operations on arrays of doubles and of 64-bit integers are IEEE 754's, correctly rounded "
         "one by one, and those of two's complement, whichever loop runs (by trust in the installed numpy; every "
         "operation is tried at many lengths, alignments and strides)"
+    ),
+    "inversion": (
+        "a sampler that returns k only where T(k + 1) < U < T(k) for one uniform U draws the law with the tails T, "
+        "and what the first 64 bits of U decide all of them decide alike; that the loops of `invert` end, and go on as "
+        "they began, is by reading (mechanisms/gaussian/README.md)"
     ),
     "laplace-by-inversion": (
         "with q = e^(−1/s), G = ⌊s·E⌋ is geometric, and G with probability 1/(1 + q), −1 − G otherwise, is discrete "
@@ -39,9 +56,17 @@ LEMMAS: dict[str, str] = {
         "its bits lie on one side of p, is below p with probability p; that the loop goes on so beyond the bits that "
         "were looked at is by reading (mechanisms/laplace/README.md, 'Randomized response')"
     ),
+    "largest-move": (
+        "symmetric log-concave noise leaks most through an event [x, ∞) and at the largest move, which gives δ(ε) as "
+        "the difference of two tails, and μ as that of two quantiles (mechanisms/gaussian/README.md)"
+    ),
     "loops": (
         "a sampler that asks and returns what the algorithm does, as far as runs were compared, does so beyond: its "
         "loops only count (by reading; the comparison says how many runs were cut off)"
+    ),
+    "midpoint-thresholds": (
+        "for σ > 32 and k + ½ ≤ 5σ, P[X ≥ k + 1] of discrete Gaussian noise lies between the normal tails at "
+        "(k + ½ ± 3/5σ³)·(1 + 1/24σ²)/σ (mechanisms/gaussian/README.md; tried at a hundred thresholds)"
     ),
     "mpfr": (
         "MPFR's logarithm and exponential lie on the side of the truth that was asked for (by trust in MPFR; tried at "
@@ -73,6 +98,10 @@ LEMMAS: dict[str, str] = {
         "a uniform real number rounded down to 53 significant bits is below w with probability w, for every w of 53 "
         "bits; its dialogue is compared with a model's, and beyond the exponents tried its loop only counts (by "
         "reading; mechanisms/laplace/README.md, 'Snapping')"
+    ),
+    "tails-enclosed": (
+        "the tails that noise is drawn from are enclosed for every threshold, shift and precision, by MPFR's directed "
+        "rounding (by reading mechanisms/gaussian/law.py; tried at hundreds of thresholds and three precisions)"
     ),
 }
 """The statement of each lemma, and the README that proves it."""

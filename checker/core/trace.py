@@ -17,7 +17,9 @@ values, it can't: truth values, lengths, iteration and functions that are not el
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from array import array
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,7 +47,8 @@ class Step:
 
     Args:
         operation: numpy's name of it, or one of "unknown", "constant", "astype", "view", "where", "clip", "take",
-            "table", "flatnonzero", "sum".
+            "table", "flatnonzero", "sum", "searchsorted", "gather" (an array at given places), "scatter" (an array
+            with others at given places), "compress" (an array where a condition holds).
         kind: the format of the result.
         operands: steps; a name, for what is unknown; text of a number, for a constant.
     """
@@ -173,13 +176,26 @@ class Traced:
             raise Refused(f"numbers of format {self.kind} are added up in an order that is not known")
         return Traced.of(step_of("sum", self.kind, self.step))
 
-    def __getitem__(self, key: Any) -> Traced:
-        if key != slice(None):
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, Traced) and key.kind in ("int64", "bool"):
+            operation = "gather" if key.kind == "int64" else "compress"
+            return Traced.of(step_of(operation, self.kind, self.step, key.step))
+        if type(key) is int and _READERS:
+            return _READERS[-1](self.step, key)
+        if not isinstance(key, slice) or key != slice(None):
             raise Refused("a part of an array is asked for")
         return self
 
+    def tolist(self) -> Any:
+        """Return what `reading` gives for the elements of an array."""
+        if not _READERS:
+            raise Refused("the elements of an array are looked at")
+        return _READERS[-1](self.step, None)
+
     def __setitem__(self, key: Any, value: Any) -> None:
-        if isinstance(key, Traced):
+        if isinstance(key, Traced) and key.kind == "int64":
+            self._write(step_of("scatter", self.kind, self.step, key.step, _operand(value, self.kind)))
+        elif isinstance(key, Traced):
             self._write(_where(key, value, self))
         elif isinstance(key, slice) and key == slice(None):
             self._write(_operand(value, self.kind))
@@ -207,6 +223,12 @@ class Traced:
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Mapping[str, Any]) -> Traced:
         name, out = function.__name__, options.get("out")
+        if name == "take":
+            return _taken(*arguments, **options)
+        if name == "empty_like":
+            return Traced.of(step_of("unknown", kind_of(options.get("dtype", arguments[0].kind)), "unwritten"))
+        if name == "searchsorted":
+            return _searched(*arguments, **options)
         if name not in ("clip", "where", "flatnonzero") or set(options) - {"out"}:
             raise Refused(f"numpy's {name} is not one of the operations that are known here")
         if name == "flatnonzero":
@@ -232,6 +254,68 @@ class Traced:
 
     def __iter__(self) -> Iterator[Any]:
         raise Refused("the elements of an array are looked at")
+
+
+_READERS: list[Callable[[Step, int | None], Any]] = []
+
+
+@contextmanager
+def reading(reader: Callable[[Step, int | None], Any]) -> Iterator[None]:
+    """While it is active, `reader(step, i)` gives the i-th element of an array, and `reader(step, None)` the list."""
+    _READERS.append(reader)
+    try:
+        yield
+    finally:
+        _READERS.pop()
+
+
+def _table(values: Any) -> Step:
+    """Return the step of a public array of one dimension: its format and its bytes."""
+    if isinstance(values, Traced) or values.ndim != 1:
+        raise Refused("what is looked up is not a public table")
+    return step_of("table", kind_of(values.dtype), values.tobytes())
+
+
+def _taken(public: Any, index: Any, *, out: Any, mode: str) -> Traced:
+    if mode != "clip" or not isinstance(out, Traced):
+        raise Refused(f"a table is looked up with mode {mode!r}, or into a plain array")
+    out._write(look_up(_table(public), index).step)
+    return out
+
+
+def _searched(public: Any, values: Any, *, side: str = "left") -> Traced:
+    return searchsorted(_table(public), values, side)
+
+
+def look_up(table: Step, index: Traced) -> Traced:
+    """Look up an entry for each index; one beyond the table takes the nearest end."""
+    return Traced.of(step_of("take", table.kind, table, _operand(index, "int64")))
+
+
+def searchsorted(table: Step, values: Traced, side: str) -> Traced:
+    """Count the entries of a sorted table below each value (side "left"), or at most it (side "right")."""
+    return Traced.of(step_of("searchsorted", "int64", table, _operand(values, table.kind), side))
+
+
+def flatnonzero(condition: Traced) -> Traced:
+    """Return the places where a condition holds."""
+    return Traced.of(step_of("flatnonzero", "int64", _operand(condition, "bool")))
+
+
+def isnan(values: Traced) -> Traced:
+    """Say where there is no number."""
+    return Traced.of(_applied("isnan", (values,)))
+
+
+def entries(table: Step) -> list[Any]:
+    """Return the entries of a table.
+
+    Raises:
+        Refused: it is not a table of floats or of integers.
+    """
+    if table.operation != "table" or table.kind not in ("float64", "int64"):
+        raise Refused(f"{table!r:.80} is not a public table of numbers")
+    return array("d" if table.kind == "float64" else "q", table.operands[0]).tolist()
 
 
 def _viewed(step: Step, kind: str) -> Step:

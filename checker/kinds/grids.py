@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from itertools import product
 from typing import Any
 
 from checker.core.certificate import Refused
+from checker.core.trace import Traced, apply, require_same, require_unwritten
 
 LIMIT = 1 << 53
 """The steps from 0 to an end of a grid."""
@@ -67,3 +69,42 @@ def require_steps(grid: Any, step: Fraction) -> int:
 def steps_apart(sensitivity: Fraction, step: Fraction) -> int:
     """Return how many steps apart the roundings of neighbouring answers can be: d = ⌈Δ/step⌉."""
     return -int(-sensitivity / step // 1)
+
+
+class _Whole:
+    """An integer of at most 2^53 in modulus, of which the trace knows the float."""
+
+    def __float__(self) -> float:
+        return _WHOLE
+
+
+_WHOLE = 1234567.0
+
+
+def require_values(grid: Any, step: Fraction) -> int:
+    """Check what a grid returns: the double at a number of steps, or that of its nearest end, from one or from many.
+
+    `write_values` is traced. For whole numbers its sum is exact up to 2^53 steps and is rounded to no less than 2^53
+    beyond, which is then clamped to the same end, and the product with a power of two is exact. So it writes
+    `value(whole + noise)`. For whole numbers of at most 2^53 in modulus `float` is exact.
+
+    Returns:
+        How many numbers of steps `value` was tried at.
+
+    Raises:
+        Refused: something else is returned.
+    """
+    noise, outputs = Traced.unknown("noise", "float64"), Traced.unknown("outputs", "float64")
+    grid.write_values(_Whole(), noise, outputs)
+    own = Traced.unknown("noise", "float64")
+    clamped = apply("minimum", apply("maximum", own + _WHOLE, -float(LIMIT)), float(LIMIT))
+    require_unwritten(noise, "the noise")
+    require_same(outputs, clamped * float(step), "an output")
+    edges = (0, LIMIT, -LIMIT)
+    tried = sorted({edge + near for edge in edges for near in (-(2**60), -1001, -2, -1, 0, 1, 2, 1001, 2**60)})
+    for steps in tried:
+        expected = min(max(steps, -LIMIT), LIMIT) * step
+        found = grid.value(steps)
+        if type(found) is not float or Fraction(found) != expected or math.copysign(1.0, found) < 0 <= steps:
+            raise Refused(f"the value at {steps} steps is {found!r}, not {expected}")
+    return len(tried)

@@ -6,15 +6,19 @@ from collections.abc import Callable, Mapping
 
 from checker.core.certificate import Certificate, Conclusion
 from checker.theorems import bounded, finite, laplace, response, snapping
+from checker.theorems import gaussian, laplace
 
 Theorem = Callable[[Certificate], Conclusion]
 
 THEOREMS: Mapping[str, Theorem] = {
+    "discrete_gaussian_on_grid": gaussian.discrete_gaussian_on_grid,
     "discrete_laplace_on_grid": laplace.discrete_laplace_on_grid,
     "rounded_ideal_laplace": laplace.rounded_ideal_laplace,
     "finite_inputs": finite.finite_inputs,
     "geometric_on_range": bounded.geometric_on_range,
     "randomized_response": response.randomized_response,
     "snapping": snapping.snapping,
+    "rounded_gaussian_on_grid": gaussian.rounded_gaussian_on_grid,
+    "rounded_ideal_laplace": laplace.rounded_ideal_laplace,
 }
 """The theorems by name."""

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from attacklab.certificates import Draft
-from experiments.certificates import bounded, finite, laplace
+from experiments.certificates import bounded, finite, gaussian, laplace
 
-DRAFTS: Mapping[str, Callable[[], Draft]] = {**laplace.DRAFTS, **bounded.DRAFTS, **finite.DRAFTS}
+DRAFTS: Mapping[str, Callable[[], Draft]] = {
+    **bounded.DRAFTS,
+    **finite.DRAFTS,
+    **gaussian.DRAFTS,
+    **laplace.DRAFTS,
+}
 """The drafts by the name of the target."""

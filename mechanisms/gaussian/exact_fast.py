@@ -12,6 +12,7 @@ the noise is the k with P[X ≥ k + 1] < U < P[X ≥ k] (`mechanisms.gaussian.in
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -19,7 +20,7 @@ from gmpy2 import mpq
 from numpy.typing import NDArray
 
 from mechanisms.gaussian.exact import sigma_in_steps
-from mechanisms.gaussian.inversion import Filter, RoundedNormalFilter, invert, release_many
+from mechanisms.gaussian.inversion import Filter, RoundedNormalFilter, release_many
 from mechanisms.gaussian.law import SUMMED_UP_TO, Enclosure, discrete_tail, discrete_tails
 from mechanisms.gaussian.quantile import rough_quantile
 from mechanisms.grid import Grid
@@ -32,28 +33,29 @@ _GUIDE_SHIFT = np.int64(63 - _GUIDE_BITS)
 _SIGN_BIT = np.int64(-(2**63))
 
 
-def discrete_gaussian_by_inversion(variance: Fraction, bits: RandomBits, known: int = 0, width: int = 0) -> int:
-    """Draw n with probability proportional to exp(−n²/(2·variance)).
+@dataclass(frozen=True)
+class DiscreteGaussian:
+    """The law of n with probability proportional to exp(−n²/(2·variance)), to be drawn by inversion.
 
     Args:
         variance: σ², a rational number above 0.
-        bits: the source of randomness.
-        known: the first bits of the uniform.
-        width: how many they are.
 
     Raises:
         ValueError: `variance` is not above 0.
     """
-    exact_variance = mpq(positive_rational("variance", variance))
-    rough_sigma = math.sqrt(exact_variance)
 
-    def tail(outcome: int, precision: int) -> Enclosure:
-        return discrete_tail(outcome, exact_variance, precision)
+    variance: Fraction
 
-    def guess(uniform: float | mpq) -> int:
-        return round(rough_sigma * rough_quantile(uniform))
+    def __post_init__(self) -> None:
+        positive_rational("variance", self.variance)
 
-    return invert(tail, guess, bits, known, width)
+    def tail(self, outcome: int, precision: int) -> Enclosure:
+        """Enclose P[X ≥ outcome]."""
+        return discrete_tail(outcome, mpq(self.variance), precision)
+
+    def guess(self, uniform: float | mpq) -> int:
+        """Guess the outcome of a uniform."""
+        return round(math.sqrt(self.variance) * rough_quantile(uniform))
 
 
 def exact_discrete_gaussian_fast(
@@ -62,7 +64,7 @@ def exact_discrete_gaussian_fast(
     """Round an answer to the grid and add discrete Gaussian noise, many times.
 
     The law is that of `exact_discrete_gaussian`, as are arguments and errors; the noise is the same function of the
-    bits of each word as `discrete_gaussian_by_inversion`.
+    bits of each word as what `invert` draws of the law `DiscreteGaussian`.
 
     Returns:
         One point of the grid a trial, shape (trials,).
@@ -73,8 +75,8 @@ def exact_discrete_gaussian_fast(
         grid,
         trial_count(trials),
         bits,
+        law=DiscreteGaussian(sigma_steps**2),
         decide=_filter(sigma_steps),
-        resolve=lambda word: discrete_gaussian_by_inversion(sigma_steps**2, bits, word, 64),
     )
 
 
@@ -106,12 +108,14 @@ class TabledFilter:
         """Return the noise for the first words of the uniforms, shape (n,), and which of it is undecided."""
         signed = words.view(np.int64)
         smaller = signed ^ (signed >> 63)
-        noise = self._guide.take(smaller >> _GUIDE_SHIFT)
+        noise = np.empty_like(smaller, dtype=np.float64)
+        np.take(self._guide, smaller >> _GUIDE_SHIFT, out=noise, mode="clip")
         unguided = np.flatnonzero(np.isnan(noise))
         passed = np.searchsorted(self._thresholds, smaller[unguided], side="right")
         noise[unguided] = len(self._thresholds) - passed
         noise.view(np.int64)[:] ^= signed & _SIGN_BIT
-        return noise, unguided[self._thresholds[passed - 1] == smaller[unguided]]
+        last_passed = np.take(self._thresholds, passed - 1, out=np.empty_like(passed), mode="clip")
+        return noise, unguided[last_passed == smaller[unguided]]
 
 
 def _thresholds(variance: mpq) -> list[int]:

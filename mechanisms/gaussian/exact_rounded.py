@@ -10,6 +10,7 @@ hands over the rest, so that both give the same output on the same uniform.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -27,31 +28,25 @@ from mechanisms.randomness import RandomBits
 _HALF = Fraction(1, 2)
 
 
-def rounded_normal(shift: Fraction, scale: Fraction, bits: RandomBits, known: int = 0, width: int = 0) -> int:
-    """Draw shift + scale·Z rounded to the nearest integer.
+@dataclass(frozen=True)
+class RoundedNormal:
+    """The law of shift + scale·Z rounded to the nearest integer: T(k) = P[Z > (k − ½ − shift)/scale].
 
     Args:
         shift: a rational number.
         scale: a rational number, positive.
-        bits: the source of randomness.
-        known: the first bits of the uniform.
-        width: how many they are.
-
-    Returns:
-        The integer.
     """
-    variance = mpq(scale) ** 2
-    lowest_threshold = mpq(_HALF + shift)
 
-    def tail(outcome: int, precision: int) -> Enclosure:
-        return normal_tail(outcome - lowest_threshold, variance, precision)
+    shift: Fraction
+    scale: Fraction
 
-    rough_shift, rough_scale = float(shift), float(scale)
+    def tail(self, outcome: int, precision: int) -> Enclosure:
+        """Enclose T(outcome)."""
+        return normal_tail(outcome - mpq(_HALF + self.shift), mpq(self.scale) ** 2, precision)
 
-    def guess(uniform: float | mpq) -> int:
-        return round(rough_shift + rough_scale * rough_quantile(uniform))
-
-    return invert(tail, guess, bits, known, width)
+    def guess(self, uniform: float | mpq) -> int:
+        """Guess the outcome of a uniform."""
+        return round(float(self.shift) + float(self.scale) * rough_quantile(uniform))
 
 
 def exact_rounded_gaussian(answer: PrivateNumber, bits: RandomBits, *, sigma: float | Fraction, grid: Grid) -> float:
@@ -71,7 +66,7 @@ def exact_rounded_gaussian(answer: PrivateNumber, bits: RandomBits, *, sigma: fl
         TypeError: an argument is not a number.
     """
     whole, shift, scale = _in_steps(answer, sigma, grid)
-    return grid.value(whole + bits.call(rounded_normal, shift, scale))
+    return grid.value(whole + bits.call(invert, RoundedNormal(shift, scale), 0, 0))
 
 
 def exact_rounded_gaussian_fast(
@@ -90,8 +85,8 @@ def exact_rounded_gaussian_fast(
         grid,
         trial_count(trials),
         bits,
+        law=RoundedNormal(shift, scale),
         decide=RoundedNormalFilter(shift, scale),
-        resolve=lambda word: rounded_normal(shift, scale, bits, word, 64),
     )
 
 

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
+from typing import Protocol
 
 import numpy as np
 from gmpy2 import mpq
@@ -24,11 +25,16 @@ from mechanisms.gaussian.quantile import normal_quantile, quantile_bound
 from mechanisms.grid import Grid
 from mechanisms.randomness import RandomBits
 
-Tail = Callable[[int, int], Enclosure]
-"""Encloses T(k); the second argument is the precision in bits."""
 
-Guess = Callable[[float | mpq], int]
-"""Guesses the k of a uniform: a wrong guess costs time and nothing else."""
+class Law(Protocol):
+    """An integer law with the tails T(k) = P[X ≥ k]."""
+
+    def tail(self, outcome: int, precision: int) -> Enclosure:
+        """Enclose T(outcome), in arithmetic of some precision in bits."""
+
+    def guess(self, uniform: float | mpq) -> int:
+        """Guess the k of a uniform: a wrong guess costs time and nothing else."""
+
 
 Filter = Callable[[NDArray[np.uint64]], tuple[NDArray[np.float64], NDArray[np.intp]]]
 """The outcomes for an array of words, each the first 64 bits of a uniform, and the indices of those undecided."""
@@ -37,25 +43,24 @@ _ROUGH_BITS = 48  # up to which the ends of an interval, and 1 minus them, are e
 _PRECISION_STEP = 64
 
 
-def invert(tail: Tail, guess: Guess, bits: RandomBits, known: int = 0, width: int = 0) -> int:
+def invert(law: Law, known: int, width: int, bits: RandomBits) -> int:
     """Draw k with T(k + 1) < U < T(k).
 
     Args:
-        tail: encloses T.
-        guess: where to look first.
-        bits: the source of the unknown bits of U.
+        law: has the tails T.
         known: the first bits of U.
-        width: the number of bits known.
+        width: how many they are.
+        bits: the source of the others.
 
     Returns:
         The outcome.
     """
-    tail = cache(tail)  # for this draw alone: what is looked up tells what was drawn
+    tail = cache(law.tail)  # for this draw alone: what is looked up tells what was drawn
     while True:
-        if 0 < known < (1 << width) - 1 and (width > _ROUGH_BITS or _same_guess(guess, known, width)):
+        if 0 < known < (1 << width) - 1 and (width > _ROUGH_BITS or _same_guess(law, known, width)):
             low, high = mpq(known, 1 << width), mpq(known + 1, 1 << width)
             precision = _PRECISION_STEP * (2 + width // _PRECISION_STEP)
-            outcome = guess((low + high) / 2)
+            outcome = law.guess((low + high) / 2)
             while tail(outcome + 1, precision).lower >= high:
                 outcome += 1
             while tail(outcome, precision).upper <= low:
@@ -65,9 +70,9 @@ def invert(tail: Tail, guess: Guess, bits: RandomBits, known: int = 0, width: in
         known, width = 2 * known + bits.take(1), width + 1
 
 
-def _same_guess(guess: Guess, known: int, width: int) -> bool:
+def _same_guess(law: Law, known: int, width: int) -> bool:
     """Say whether MPFR is worth asking: whether both ends of the interval, exact in binary64, look like one outcome."""
-    return guess(known / (1 << width)) == guess((known + 1) / (1 << width))
+    return law.guess(known / (1 << width)) == law.guess((known + 1) / (1 << width))
 
 
 class RoundedNormalFilter:
@@ -109,8 +114,8 @@ def release_many(
     trials: int,
     bits: RandomBits,
     *,
+    law: Law,
     decide: Filter,
-    resolve: Callable[[int], int],
 ) -> NDArray[np.float64]:
     """Add many draws to one grid point.
 
@@ -118,9 +123,10 @@ def release_many(
         whole: where the noise is added, in steps of the grid.
         grid: the public grid of outputs.
         trials: how many.
-        bits: the source of randomness: a word a draw, and after each chunk of words what `resolve` takes.
-        decide: gives the noise in steps where it can.
-        resolve: gives the noise for one word exactly.
+        bits: the source of randomness: a word a draw, and after each chunk of words the bits that follow those which
+            64 bits leave undecided.
+        law: of the noise in steps.
+        decide: gives the noise for words that it can decide.
 
     Returns:
         Points of the grid, shape (trials,).
@@ -132,5 +138,5 @@ def release_many(
         noise, undecided = decide(words)
         grid.write_values(whole, noise, chunk)
         for i in undecided.tolist():
-            chunk[i] = grid.value(whole + resolve(int(words[i])))
+            chunk[i] = grid.value(whole + bits.call(invert, law, int(words[i]), 64))
     return outputs

@@ -72,11 +72,12 @@ def normal_quantile(words: NDArray[np.uint64]) -> NDArray[np.float64]:
     offset = (signed ^ (signed >> 63)).astype(np.float64)
     index = offset.view(np.int64) >> _INDEX_SHIFT
     index -= _FIRST_INDEX
-    offset -= table.centres.take(index, mode="clip")
-    value: NDArray[np.float64] = table.coefficients[_DEGREE].take(index, mode="clip")
+    entry = np.empty_like(offset)
+    offset -= np.take(table.centres, index, out=entry, mode="clip")
+    value = np.take(table.coefficients[_DEGREE], index, out=np.empty_like(offset), mode="clip")
     for power in range(_DEGREE - 1, -1, -1):
         value *= offset
-        value += table.coefficients[power].take(index, mode="clip")
+        value += np.take(table.coefficients[power], index, out=entry, mode="clip")
     value.view(np.int64)[:] ^= signed & _SIGN_BIT
     return value
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 
-import gmpy2
 import numpy as np
 import pytest
 from gmpy2 import mpq
@@ -13,8 +13,9 @@ from gmpy2 import mpq
 from attacklab.random_bits import SeededBits
 from mechanisms.certified import CHUNK
 from mechanisms.gaussian import inversion
-from mechanisms.gaussian.exact_fast import discrete_gaussian_by_inversion, exact_discrete_gaussian_fast
-from mechanisms.gaussian.exact_rounded import exact_rounded_gaussian, exact_rounded_gaussian_fast, rounded_normal
+from mechanisms.gaussian.exact_fast import DiscreteGaussian, exact_discrete_gaussian_fast
+from mechanisms.gaussian.exact_rounded import RoundedNormal, exact_rounded_gaussian, exact_rounded_gaussian_fast
+from mechanisms.gaussian.inversion import invert
 from mechanisms.gaussian.law import SUMMED_UP_TO, discrete_tail, normal_tail
 from mechanisms.grid import Grid
 from mechanisms.randomness import RandomBits
@@ -41,7 +42,7 @@ def continuation() -> SeededBits:
 
 
 def discrete_reference(bits: RandomBits, *, answer: float, sigma: Fraction | float, grid: Grid) -> float:
-    noise = bits.call(discrete_gaussian_by_inversion, (Fraction(sigma) / grid.step) ** 2)
+    noise = bits.call(invert, DiscreteGaussian((Fraction(sigma) / grid.step) ** 2), 0, 0)
     return grid.value(grid.nearest(answer) + noise)
 
 
@@ -151,12 +152,16 @@ def test_discrete_thresholds_are_as_near_to_those_of_rounding_as_the_fast_path_t
 
 
 def test_a_wrong_guess_costs_time_and_not_the_outcome() -> None:
-    variance = mpq(4)
+    law = RoundedNormal(Fraction(0), Fraction(2))
 
-    def tail(outcome: int, precision: int):
-        return normal_tail(outcome - mpq(1, 2), variance, precision)
+    @dataclass(frozen=True)
+    class Elsewhere:
+        start: int
+        tail = staticmethod(law.tail)
 
-    word = gmpy2.mpz(0x123456789ABCDEF0)
-    guesses = [lambda _, start=start: start for start in (-9, 0, 3, 20)]
-    found = {inversion.invert(tail, guess, continuation(), int(word), 64) for guess in guesses}
-    assert found == {rounded_normal(Fraction(0), Fraction(2), continuation(), int(word), 64)}
+        def guess(self, uniform: object) -> int:  # noqa: ARG002
+            return self.start
+
+    word = 0x123456789ABCDEF0
+    found = {invert(Elsewhere(start), word, 64, continuation()) for start in (-9, 0, 3, 20)}
+    assert found == {invert(law, word, 64, continuation())}

@@ -1,0 +1,233 @@
+"""Theorems on Gaussian mechanisms."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from math import isqrt
+from typing import Any
+
+from checker.core import normal
+from checker.core.certificate import Certificate, Conclusion, Refused, rational
+from checker.core.discrete_gaussian import DiscreteGaussian
+from checker.core.enclosures import Enclosure
+from checker.core.tape import Dialogues, Published
+from checker.kinds.claims import Claim, statistical_claim
+from checker.kinds.elementwise import require_numpy
+from checker.kinds.gaussian_privacy import require_discrete, require_normal
+from checker.kinds.grids import HALF, TINY, require_rounding, require_steps, require_values, steps_apart
+from checker.kinds.inversion import require_inversion, require_tails
+from checker.kinds.look_ups import require_look_ups
+from checker.kinds.normal_filter import require_decisions, traced_filter
+from checker.kinds.opaque import Opaque, OpaqueGrid
+from checker.kinds.releases import SHIFTS, Released, concrete_law, fields_of, released_many, released_once
+from checker.kinds.tabled_filter import require_tabled_filter
+from checker.models import discrete_noise
+
+SUMMED_UP_TO = 1 << 10
+"""The greatest σ in steps for which the tails of the discrete law are added up."""
+
+TABLED_UP_TO = 32
+"""The greatest σ in steps for which the fast path has a table."""
+
+_REACH = Fraction(23, 5)
+"""The greatest |z| for which thresholds of the discrete law are known to lie near n + ½."""
+
+_SHIFT_ERROR = Fraction(1, 1 << 55)
+"""The most that a number of [−½, ½] is rounded by."""
+
+_SHIFTS = (-HALF, TINY - HALF, Fraction(-1, 3), -TINY, Fraction(0), Fraction(3, 10), HALF - TINY)
+
+
+@dataclass(frozen=True)
+class _Setting:
+    """What the certificates of both mechanisms have in common."""
+
+    claim: Claim
+    sensitivity: Fraction
+    parameters: dict[str, Any]
+    grid: Any
+    step: Fraction
+    sigma: Fraction
+    """In steps."""
+
+
+def _setting(certificate: Certificate) -> _Setting:
+    parameters = certificate.arguments()
+    if set(parameters) != {"sigma", "grid"}:
+        raise Refused(f"the parameters are {sorted(parameters)}, not the grid and sigma")
+    grid = parameters["grid"]
+    step = Fraction(2) ** grid.exponent
+    sigma = Fraction(parameters["sigma"]) / step
+    said = re.fullmatch(r"answers at most (\d+(?:/\d+)?) apart", certificate.neighbours)
+    sensitivity = rational(said[1], "the sensitivity") if said else Fraction(0)
+    if sensitivity <= 0 or sigma <= 0:
+        raise Refused(f"neighbours are {certificate.neighbours!r} and sigma is {sigma} steps")
+    return _Setting(statistical_claim(certificate), sensitivity, parameters, grid, step, sigma)
+
+
+def discrete_gaussian_on_grid(certificate: Certificate) -> Conclusion:
+    """Show what an answer rounded to a grid, plus discrete Gaussian noise, keeps for every pair of answers.
+
+    With A the rounded answer, the reference returns grid.value(A + N), and N is drawn by Algorithm 3 at a public σ. A
+    moves by ⌈Δ/step⌉ steps at most. The fast path returns the same function of A and of an N that is drawn by
+    inversion of the same law: by a table, or by rounding, and by a lazily extended uniform where these leave it open.
+
+    Functions: `reference(answer, bits, **parameters)`, `fast(answer, trials, bits, **parameters)`. Parameters: sigma,
+    grid. Neighbours: "answers at most Δ apart".
+    """
+    given = _setting(certificate)
+    variance = given.sigma**2
+    distance = steps_apart(given.sensitivity, given.step)
+    lemmas, checked = require_discrete(given.claim, variance, given.sigma, distance)
+    fast, outputs = released_many(certificate.function("fast"), given.grid, given.parameters)
+    if [*fields_of(fast.law).values()] != [variance]:
+        raise Refused(f"the fast path draws from {fast.law!r}, not at variance {variance}")
+    checked |= {"outputs": outputs} | _require_grid(given)
+    if given.sigma <= TABLED_UP_TO:
+        checked |= require_tabled_filter(*_filtered(fast), variance)
+    else:
+        checked |= _require_rounded_thresholds(fast, given.sigma)
+        lemmas += ("midpoint-thresholds",)
+    checked |= _require_discrete_law(fast, variance) | _require_paths(fast.sampler)
+    answer = Opaque("answer")
+    watched = given.parameters | {"grid": OpaqueGrid(given.grid, answer)}
+    noise = Published(discrete_noise.discrete_gaussian.function, lambda variance: [Opaque("noise")])  # noqa: ARG005
+
+    def model(answer: Opaque, bits: Any) -> Any:
+        return watched["grid"].value(watched["grid"].nearest(answer) + bits.call(noise, variance))
+
+    dialogues = Dialogues()
+    dialogues.same(partial(certificate.function("reference"), **watched), model, answer)
+    checked |= {"runs": dialogues.runs, "runs cut off": dialogues.cut}
+    return Conclusion(
+        f"{given.claim} for every pair of answers at most {given.sensitivity} apart, on both paths",
+        (*lemmas, "discrete-gaussian", *_LEMMAS),
+        checked,
+    )
+
+
+def rounded_gaussian_on_grid(certificate: Certificate) -> Conclusion:
+    """Show what an answer plus normal noise, rounded to a grid, keeps for every pair of answers.
+
+    With a the answer in steps, clamped, and A the nearest integer, the reference returns grid.value(A + N), where N is
+    drawn by inversion of the law of round(a − A + σZ): the output is grid.value(round(a + σZ)) for a real Z that does
+    not know the answer. The fast path draws the same N from the same uniform.
+
+    Functions and parameters: as `discrete_gaussian_on_grid`.
+    """
+    given = _setting(certificate)
+    lemmas, checked = require_normal(given.claim, given.sensitivity / (given.sigma * given.step))
+    reference = certificate.function("reference")
+    fast = certificate.function("fast")
+    samplers, kinds = [], set()
+    for shift in SHIFTS:
+        once = released_once(reference, given.grid, given.parameters, shift)
+        many, checked["outputs"] = released_many(fast, given.grid, given.parameters, shift)
+        for one in (once, many):
+            found, scale = fields_of(one.law).values()
+            if found is not shift or scale != given.sigma:
+                raise Refused(f"the draw is from {one.law!r}, not of the answer's shift and σ = {given.sigma} steps")
+            samplers.append(one.sampler)
+            kinds.add(type(one.law))
+        rounding = traced_filter(*_filtered(many))
+        if rounding.shift != shift.tag:
+            raise Refused(f"the filter adds {rounding.shift} where the answer's shift is {shift.tag}")
+        require_decisions(rounding, given.sigma, _SHIFT_ERROR, Fraction(0))
+        checked["cells"] = rounding.cells
+    if len(kinds) != 1:
+        raise Refused(f"the two paths draw from laws of different classes: {kinds}")
+    checked |= _require_grid(given) | {"steps": require_steps(given.grid, given.step)}
+    checked |= {"tails": _require_normal_tails(reference, kinds.pop(), given)}
+    checked |= _require_paths(*samplers)
+    return Conclusion(
+        f"{given.claim} for every pair of answers at most {given.sensitivity} apart, on both paths",
+        (*lemmas, "clamping", *_LEMMAS),
+        checked,
+    )
+
+
+_LEMMAS = ("inversion", "tails-enclosed", "rounding-half-up", "ieee-arrays", "loops", "mpfr")
+
+
+def _filtered(released: Released) -> tuple[Any, Any, Any]:
+    if released.filtered is None:
+        raise Refused("the fast path has no filter")
+    return released.filtered
+
+
+def _require_paths(*samplers: Callable[..., Any]) -> dict[str, int]:
+    """Check the inversions that are used, and numpy."""
+    ended = cut = 0
+    for sampler in {id(one): one for one in samplers}.values():
+        found = require_inversion(sampler)
+        ended, cut = ended + found[0], cut + found[1]
+    operations = require_numpy() + require_look_ups()
+    return {"inversions": ended, "inversions cut off": cut, "array operations": operations}
+
+
+def _require_grid(given: _Setting) -> dict[str, int]:
+    return {"roundings": require_rounding(given.grid, given.step) + require_values(given.grid, given.step)}
+
+
+class _Tails:
+    """The tails of the discrete law out to where 64 bits no longer see them, at any precision."""
+
+    def __init__(self, variance: Fraction) -> None:
+        if variance > SUMMED_UP_TO**2:
+            raise Refused(f"tails are added up for σ of at most {SUMMED_UP_TO} steps")
+        self._variance, self.last = variance, isqrt((variance * 90).__ceil__()) + 2
+        self._laws: dict[int, DiscreteGaussian] = {}
+
+    def __call__(self, threshold: int, bits: int) -> Enclosure:
+        if bits not in self._laws:
+            self._laws[bits] = DiscreteGaussian(self._variance, self.last, bits)
+        return self._laws[bits].tail(threshold)
+
+
+def _require_discrete_law(released: Released, variance: Fraction) -> dict[str, int]:
+    """Check the enclosures of the tails that the fast path draws from."""
+    tails = _Tails(variance)
+    known = range(1 - tails.last, tails.last + 1)
+    outcomes = {*known[:: max(1, tails.last // 100)], *known[-3:], *range(-3, 5)} & {*known}
+    return {"tails": require_tails(released.law, tails, sorted(outcomes))}
+
+
+def _require_rounded_thresholds(released: Released, sigma: Fraction) -> dict[str, int]:
+    """Check the filter that rounds normal noise to discrete noise, and try the thresholds that it takes for granted.
+
+    With s = σ/(1 + 1/24σ²), P[X ≥ k + 1] lies between the normal tails at (k + ½ ± 3/5σ³)/s (lemma).
+    """
+    stretched, slack = sigma / (1 + 1 / (24 * sigma**2)), Fraction(3, 5) / sigma**3
+    rounding = traced_filter(*_filtered(released))
+    if rounding.shift != 0 or rounding.reach > _REACH:
+        raise Refused("the filter adds something to the noise, or reaches too far")
+    require_decisions(rounding, stretched, Fraction(0), slack)
+    tails = _Tails(sigma**2)
+    farthest = (_REACH * sigma).__ceil__() + 1
+    tried = [*range(0, farthest, max(1, farthest // 100))]
+    for k in tried:
+        low, high = tails(k + 1, 128)
+        nearer, farther = ((k + HALF + side * slack) / stretched for side in (-1, 1))
+        if normal.tail(farther, 128)[1] > low or normal.tail(nearer, 128)[0] < high:
+            raise Refused(f"the threshold between {k} and {k + 1} is not within {float(slack)} of their middle")
+    return {"cells": rounding.cells, "thresholds": len(tried)}
+
+
+def _require_normal_tails(reference: Callable[..., Any], kind: type, given: _Setting) -> int:
+    """Check the enclosures of the tails that the reference draws from, at the edges of the shift and between."""
+    tried = 0
+    outcomes = sorted({*range(-2, 3), *(round(given.sigma * part / 3) for part in range(-28, 29, 3))})
+    for shift in _SHIFTS:
+        law = concrete_law(reference, (1000 + shift) * given.step, given.parameters)
+        if type(law) is not kind or [*fields_of(law).values()] != [shift, given.sigma]:
+            raise Refused(f"the answer {1000 + shift} steps above 0 is drawn for from {law!r}")
+
+        def truth(outcome: int, bits: int, shift: Fraction = shift) -> Enclosure:
+            return normal.tail((outcome - HALF - shift) / given.sigma, bits)
+
+        tried += require_tails(law, truth, outcomes)
+    return tried

@@ -1,0 +1,278 @@
+"""Theorems on Gaussian mechanisms accept the exact ones and refuse false claims and broken mechanisms."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import sys
+from dataclasses import replace
+from fractions import Fraction
+from types import ModuleType
+from typing import Any
+
+import gmpy2
+import numpy as np
+import pytest
+
+from checker.core import normal
+from checker.core.certificate import Refused
+from checker.core.discrete_gaussian import DiscreteGaussian
+from checker.core.trace import Traced, entries
+from checker.kinds.claims import shown
+from checker.kinds.look_ups import require_look_ups
+from checker.kinds.normal_filter import traced_filter
+from experiments.certificates import DRAFTS
+from mechanisms import grid as grids
+from mechanisms.gaussian import exact, exact_fast, exact_rounded, inversion, law, quantile
+from mechanisms.gaussian.quantile import quantile_bound
+from tests.checker.conftest import Checked
+
+MODULES = (grids, quantile, law, inversion, exact, exact_fast, exact_rounded)
+CLAIMED = ("", "_zcdp", "_rdp", "_gdp", "_profile")
+DISCRETE, ROUNDED = DRAFTS["exact_discrete_gaussian_zcdp"](), DRAFTS["exact_rounded_gaussian_zcdp"]()
+LARGE = replace(DISCRETE, parameters={**DISCRETE.parameters, "sigma": Fraction(40)})
+
+
+@pytest.mark.parametrize(
+    ("name", "statement"),
+    [
+        pytest.param("exact_discrete_gaussian", "(1, 1.000001e-05)-DP", marks=pytest.mark.slow),
+        pytest.param("exact_discrete_gaussian_zcdp", "0.02130186-zCDP", marks=pytest.mark.slow),
+        pytest.param("exact_discrete_gaussian_rdp", "RDP at (3/2, 0.03195278), (2, ", marks=pytest.mark.slow),
+        ("exact_discrete_gaussian_gdp", "0.2067745-GDP"),
+        pytest.param("exact_discrete_gaussian_profile", "(ε, δ(ε))-DP at 48 points", marks=pytest.mark.slow),
+        ("exact_rounded_gaussian", "(1, 1.000001e-05)-DP"),
+        pytest.param("exact_rounded_gaussian_zcdp", "0.02130186-zCDP", marks=pytest.mark.slow),
+        pytest.param("exact_rounded_gaussian_rdp", "RDP at (3/2, 0.03195278), (2, ", marks=pytest.mark.slow),
+        pytest.param("exact_rounded_gaussian_gdp", "0.2064067-GDP", marks=pytest.mark.slow),
+        pytest.param("exact_rounded_gaussian_profile", "(ε, δ(ε))-DP at 48 points", marks=pytest.mark.slow),
+    ],
+)
+def test_what_the_targets_claim_holds_for_every_pair_on_both_paths(name: str, statement: str, checked: Checked) -> None:
+    found = checked(DRAFTS[name]()).statement
+    assert found.startswith(statement)
+    assert found.endswith("for every pair of answers at most 1 apart, on both paths")
+
+
+@pytest.mark.slow
+def test_noise_too_wide_for_a_table_is_rounded_to_its_thresholds(checked: Checked) -> None:
+    assert checked(LARGE, claim={"kind": "zcdp", "rho": "1/3200"}).checked["cells"] == 17 * 64 + 1
+
+
+def smaller(number: str) -> str:
+    """The double below one that is written exactly."""
+    return str(Fraction(math.nextafter(float(Fraction(number)), 0)))
+
+
+@pytest.mark.parametrize("kind", ["discrete", "rounded"])
+def test_a_claim_of_any_kind_that_is_a_hair_too_small_is_refused(kind: str, checked: Checked) -> None:
+    drafts = {suffix: DRAFTS[f"exact_{kind}_gaussian{suffix}"]() for suffix in CLAIMED}
+    zcdp, rdp, gdp, profile = (drafts[suffix].claim for suffix in CLAIMED[1:])
+    least_rho = 1 / (2 * Fraction(DISCRETE.parameters["sigma"]) ** 2)
+    below = least_rho * (1 - Fraction(1, 10**40))
+    for suffix, claim in (
+        ("_zcdp", {**zcdp, "rho": smaller(zcdp["rho"])}),
+        ("_zcdp", {**zcdp, "rho": str(below)}),
+        ("_rdp", {**rdp, "epsilons": [*rdp["epsilons"][:-1], str(32 * below)]}),
+        ("_gdp", {**gdp, "mu": smaller(gdp["mu"])}),
+        *(
+            ("_profile", {**profile, "points": [[epsilon, smaller(delta)]]})
+            for epsilon, delta in profile["points"][::12]
+        ),
+        ("", {"kind": "approximate", "epsilon": "1", "delta": "1/1000000000000"}),
+    ):
+        with pytest.raises(Refused, match=r"more than|tells neighbours apart better"):
+            checked(drafts[suffix], claim=claim)
+
+
+def test_each_point_of_a_profile_is_looked_at(checked: Checked) -> None:
+    draft = DRAFTS["exact_rounded_gaussian_profile"]()
+    points = [list(pair) for pair in draft.claim["points"]]
+    points[17][1] = smaller(points[17][1])
+    with pytest.raises(Refused, match="at ε = "):
+        checked(draft, claim={"kind": "profile", "points": points})
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        {"kind": "pure", "epsilon": "1"},
+        {"kind": "approximate", "epsilon": "1"},
+        {"kind": "approximate", "epsilon": "-1", "delta": "1/2"},
+        {"kind": "approximate", "epsilon": "1", "delta": "2"},
+        {"kind": "profile", "points": []},
+        {"kind": "profile", "points": [["1"]]},
+        {"kind": "zcdp", "rho": "0"},
+        {"kind": "zcdp", "rho": "1", "alpha": "2"},
+        {"kind": "rdp", "orders": ["2", "3"], "epsilons": ["1"]},
+        {"kind": "rdp", "orders": ["1"], "epsilons": ["1"]},
+        {"kind": "gdp", "mu": 0.5},
+    ],
+)
+def test_claims_that_say_nothing_are_refused(claim: dict[str, Any], checked: Checked) -> None:
+    with pytest.raises(Refused):
+        checked(ROUNDED, claim=claim)
+
+
+@pytest.mark.parametrize("draft", [DISCRETE, ROUNDED], ids=["discrete", "rounded"])
+def test_noise_that_is_too_small_and_answers_too_far_apart_are_refused(draft: Any, checked: Checked) -> None:
+    sigma = Fraction(draft.parameters["sigma"]) * (1 - Fraction(1, 2**40))
+    with pytest.raises(Refused, match="the least ρ is"):
+        checked(draft, parameters={**draft.parameters, "sigma": sigma})
+    with pytest.raises(Refused, match="the least ρ is"):
+        checked(draft, neighbours="answers at most 1000001/1000000 apart")
+    with pytest.raises(Refused, match="neighbours are"):
+        checked(draft, neighbours="answers")
+
+
+def test_the_path_of_another_mechanism_is_refused(checked: Checked) -> None:
+    for draft, other in ((DISCRETE, ROUNDED), (ROUNDED, DISCRETE)):
+        for role in ("reference", "fast"):
+            with pytest.raises(Refused):
+                checked(draft, functions={**draft.functions, role: other.functions[role]})
+
+
+def break_source(patch: pytest.MonkeyPatch, module: ModuleType, old: str, new: str) -> None:
+    """Put a module's names, made of a changed source, wherever the family's modules have them."""
+    source = inspect.getsource(module)
+    assert old in source
+    broken = ModuleType(module.__name__)
+    broken.__file__ = module.__file__
+    patch.setitem(sys.modules, module.__name__, broken)  # dataclasses look their module up
+    exec(compile(source.replace(old, new), str(module.__file__), "exec"), broken.__dict__)  # noqa: S102
+    patch.setitem(sys.modules, module.__name__, module)
+    for name, value in list(vars(module).items()):
+        for user in MODULES:
+            if vars(user).get(name) is value and getattr(value, "__module__", None) == module.__name__:
+                patch.setattr(user, name, vars(broken)[name])
+
+
+BROKEN = [
+    (inversion, "outcome + 1, precision).upper <= low and", "outcome + 1, precision).lower <= low and", ROUNDED),
+    (inversion, "high <= tail(outcome, precision).lower:", "low <= tail(outcome, precision).lower:", DISCRETE),
+    (inversion, "+ bits.take(1), width", "+ bits.take(1) * bits.take(1), width", DISCRETE),
+    (inversion, "int(words[i]), 64", "int(words[0]), 64", ROUNDED),
+    (inversion, "int(words[i]), 64", "int(words[i]), 63", DISCRETE),
+    (inversion, "grid.value(whole + bits", "grid.value(bits", DISCRETE),
+    (inversion, "chunk[i] = ", "outputs[i] = ", DISCRETE),
+    (inversion, "words = bits.words(len(chunk))", "words = words if start else bits.words(len(chunk))", DISCRETE),
+    (inversion, "(Fraction(quantile_bound()) + 20 * UNIT)", "(Fraction(quantile_bound()) / 3)", ROUNDED),
+    (inversion, "<= self._greatest_distance", "<= 0.5", ROUNDED),
+    (inversion, "value += self._shift", "value -= self._shift", ROUNDED),
+    (inversion, "np.rint(value)", "np.floor(value)", ROUNDED),
+    (inversion, "float(shift), float(scale)", "abs(float(shift)), float(scale)", ROUNDED),
+    (inversion, "float(shift), float(scale)", "float(shift), float(scale) * (1 - 2.0**-40)", ROUNDED),
+    (quantile, "^= signed & _SIGN_BIT", "^= ~signed & _SIGN_BIT", ROUNDED),
+    (quantile, "mpfr(2) ** 63)\n", "mpfr(2) ** 63 * (1 + mpfr(2) ** -46))\n", ROUNDED),
+    (quantile, "return centre, [value, *series]", "return centre, [value, *series[:3], 0.0, *series[4:]]", ROUNDED),
+    (quantile, "mills_ratio * mpfr(1 / low + 3 * unit)", "mpfr(0)", ROUNDED),
+    (quantile, "<< _CELL_BITS) - 1)", "<< _CELL_BITS) - 2)", ROUNDED),
+    (exact_fast, 'side="right"', 'side="left"', DISCRETE),
+    (exact_fast, "[low for low, _ in floors]", "[low + (low == floors[9][0]) for low, _ in floors]", DISCRETE),
+    (exact_fast, "89 * variance", "60 * variance", DISCRETE),
+    (exact_fast, "np.where(passed == passed_at_end", "np.where(passed + 1 >= passed_at_end", DISCRETE),
+    (exact_fast, "last_passed == smaller", "last_passed > smaller", DISCRETE),
+    (exact_fast, "^= signed & _SIGN_BIT", "^= ~signed & _SIGN_BIT", DISCRETE),
+    (exact_fast, "TabledFilter(mpq(variance))", "TabledFilter(mpq(variance) * (1 + mpq(1, 2**40)))", DISCRETE),
+    (exact_fast, "Fraction(3, 5) / sigma**3", "Fraction(3, 5) / sigma**4", LARGE),
+    (exact_fast, "1 / (24 * variance)", "1 / (23 * variance)", LARGE),
+    (exact_fast, "law=DiscreteGaussian(sigma_steps**2)", "law=DiscreteGaussian(sigma_steps)", DISCRETE),
+    (exact_fast, "discrete_tail(outcome, mpq", "discrete_tail(outcome + 1, mpq", DISCRETE),
+    (law, "discrete_tail(1 - threshold,", "discrete_tail(-threshold,", DISCRETE),
+    (law, "with down:\n        lower = tail.lower / most", "with up:\n        lower = tail.lower / most", DISCRETE),
+    (law, "with down:\n        lower = gmpy2.erfc", "with up:\n        lower = gmpy2.erfc", ROUNDED),
+    (exact, "abs(proposed) - variance", "proposed - variance", DISCRETE),
+    (exact, "bits.call(discrete_gaussian, sigma_steps**2)", "bits.call(discrete_gaussian, sigma_steps)", DISCRETE),
+    (exact, "grid.nearest(answer) + bits", "2 * grid.nearest(answer) + bits", DISCRETE),
+    (exact_rounded, "mpq(_HALF + self.shift)", "mpq(_HALF - self.shift)", ROUNDED),
+    (exact_rounded, "mpq(self.scale) ** 2", "mpq(self.scale)", ROUNDED),
+    (exact_rounded, "grid.steps_to(answer) - whole, scale", "whole - grid.steps_to(answer), scale", ROUNDED),
+    (exact_rounded, "law=RoundedNormal(shift, scale)", "law=RoundedNormal(Fraction(0), scale)", ROUNDED),
+    (exact_rounded, "RoundedNormal(shift, scale), 0, 0)", "RoundedNormal(shift, scale), 1, 2)", ROUNDED),
+    (grids, "np.minimum(outputs, float(self.limit), out=outputs)", "pass", ROUNDED),
+    (grids, "np.add(noise, float(whole), out=outputs)", "np.subtract(noise, float(whole), out=outputs)", ROUNDED),
+    (grids, "math.floor(self.steps_to(answer) + Fraction(1, 2))", "round(self.steps_to(answer))", DISCRETE),
+    (grids, "answer), -end, end, missing", "answer), -end, 2 * end, missing", ROUNDED),
+]
+
+
+@pytest.mark.parametrize(
+    ("module", "old", "new", "draft"),
+    [pytest.param(*one, marks=[pytest.mark.slow] * (one[3] is LARGE or one[0] is quantile)) for one in BROKEN],
+    ids=[f"{one[0].__name__}: {one[2]}" for one in BROKEN],
+)
+def test_a_broken_mechanism_is_refused(
+    module: ModuleType, old: str, new: str, draft: Any, checked: Checked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim = {"kind": "zcdp", "rho": "1"}
+    with monkeypatch.context() as patch:
+        break_source(patch, module, old, new)
+        broken = replace(
+            draft,
+            functions={role: vars(sys.modules[one.__module__])[one.__name__] for role, one in draft.functions.items()},
+            parameters={**draft.parameters, "grid": grids.Grid(draft.parameters["grid"].exponent)},
+        )
+        with pytest.raises(Refused):
+            checked(broken, claim=claim)
+
+
+def test_a_change_that_changes_nothing_is_accepted(checked: Checked, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The harness itself breaks nothing."""
+    break_source(monkeypatch, inversion, "outcome += 1\n", "outcome = outcome + 1\n")
+    functions = {role: vars(sys.modules[one.__module__])[one.__name__] for role, one in DISCRETE.functions.items()}
+    assert "zCDP" in checked(DISCRETE, functions=functions).statement
+
+
+def test_the_table_is_found_to_keep_its_own_bound_and_little_less() -> None:
+    words = Traced.unknown("words", "uint64")
+    found = traced_filter(words, *inversion.RoundedNormalFilter(Fraction(1, 3), Fraction(7))(words))
+    assert quantile_bound() / 2 < found.error <= quantile_bound()
+    assert (found.cells, found.shift, found.scale) == (17 * 64 + 1, float(Fraction(1, 3)), 7)
+
+
+@pytest.mark.parametrize("bits", [40, 112, 300])
+def test_the_checkers_normal_tail_and_density_agree_with_mpfr(bits: int) -> None:
+    with gmpy2.context(precision=2 * bits + 100):
+        for z in map(Fraction, ("-3", "1/10000", "1/1000", "1/3", "1", "29/10", "3", "31/10", "9/2", "10", "29", "60")):
+            tail = gmpy2.erfc(gmpy2.mpfr(gmpy2.mpq(z)) / gmpy2.sqrt(gmpy2.mpfr(2))) / 2
+            density = gmpy2.exp(gmpy2.mpfr(gmpy2.mpq(-z * z / 2))) / gmpy2.sqrt(2 * gmpy2.const_pi())
+            for truth, (low, high) in ((tail, normal.tail(z, bits)), (density, normal.density(z, bits))):
+                exact_truth = Fraction(*map(int, truth.as_integer_ratio()))
+                assert low < exact_truth < high
+                assert high - low <= high / 2**bits
+
+
+@pytest.mark.parametrize("sigma", [Fraction(1, 10), Fraction(1), Fraction(19, 4), Fraction(40)])
+def test_the_checkers_discrete_tails_agree_with_mpfr(sigma: Fraction) -> None:
+    tails = DiscreteGaussian(sigma**2, 60, 128)
+    for threshold in (-59, -1, 0, 1, 2, 7, 60):
+        expected = law.discrete_tail(threshold, gmpy2.mpq(sigma**2), 400)
+        low, high = tails.tail(threshold)
+        assert low <= Fraction(gmpy2.mpq(expected.upper))
+        assert Fraction(gmpy2.mpq(expected.lower)) <= high
+        assert high - low <= high / 2**120
+
+
+def test_what_is_traced_is_looked_up_in_public_tables_by_clipping_only() -> None:
+    words, public = Traced.unknown("words", "uint64"), np.array([1.0, 2.0])
+    index = words.view(np.int64) >> 62
+    found = np.take(public, index, out=np.empty_like(words, dtype=np.float64), mode="clip")
+    assert entries(found.step.operands[0]) == [1.0, 2.0]
+    with pytest.raises(Refused):
+        np.take(public, index, out=np.empty_like(words, dtype=np.float64), mode="wrap")
+    with pytest.raises(Refused):
+        np.take(public, index, out=np.empty(3), mode="clip")
+    with pytest.raises(Refused):
+        public[index]
+    with pytest.raises(Refused):
+        index.tolist()
+    assert require_look_ups() > 10_000
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [("1", "1"), ("1/3", "1/3"), ("123456789", "1.234568e+08"), ("1000000001/10000000000", "0.1000001")],
+)
+def test_numbers_are_shown_rounded_up(number: str, text: str) -> None:
+    assert shown(Fraction(number)) == text
+    assert Fraction(text) >= Fraction(number)
