@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from checker.core.certificate import Certificate, Conclusion
-from checker.theorems import bounded, finite, laplace, response, snapping
-from checker.theorems import gaussian, laplace
+from checker.theorems import bounded, finite, gaussian, laplace, response, snapping
 
 Theorem = Callable[[Certificate], Conclusion]
 
 THEOREMS: Mapping[str, Theorem] = {
     "discrete_gaussian_on_grid": gaussian.discrete_gaussian_on_grid,
     "discrete_laplace_on_grid": laplace.discrete_laplace_on_grid,
-    "rounded_ideal_laplace": laplace.rounded_ideal_laplace,
     "finite_inputs": finite.finite_inputs,
     "geometric_on_range": bounded.geometric_on_range,
     "randomized_response": response.randomized_response,
-    "snapping": snapping.snapping,
     "rounded_gaussian_on_grid": gaussian.rounded_gaussian_on_grid,
     "rounded_ideal_laplace": laplace.rounded_ideal_laplace,
+    "snapping": snapping.snapping,
 }
 """The theorems by name."""
