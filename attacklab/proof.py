@@ -8,7 +8,6 @@ PROVED_WITH_SLACK. For a claim of another kind than (ε, δ) it means `SLACK` ad
 
 from __future__ import annotations
 
-import contextlib
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -27,11 +26,11 @@ from attacklab.laws import (
     Law,
     Limits,
     Need,
-    NeverEnds,
     OutOfTime,
     Progress,
     Ruling,
     advantage,
+    closed_law,
     enumerate_law,
     judge,
     net,
@@ -100,12 +99,9 @@ def _law(target: Target, input_: Any, limits: Limits, progress: Callable[[Progre
     if isinstance(target.sampler, FindsItsLaw):
         return target.sampler.law(input_, limits=limits, progress=progress)
     sampler = partial(_sampler_of(target), input_)
-    few = replace(limits, unresolved=Fraction(0), runs=min(limits.runs, CLOSING_RUNS))
-    with contextlib.suppress(NeverEnds):
-        law = enumerate_law(sampler, limits=few, progress=progress)
-        if law.closed:
-            return law
-    return enumerate_law(sampler, limits=limits, progress=progress)
+    few = replace(limits, runs=min(limits.runs, CLOSING_RUNS))
+    law = closed_law(sampler, limits=few, progress=progress)
+    return enumerate_law(sampler, limits=limits, progress=progress) if law is None else law
 
 
 def prove(

@@ -35,7 +35,7 @@ from attacklab.laws.divergences import (
     trade_off,
 )
 from attacklab.laws.enclosures import exp_bounds, log_bounds, normalised
-from attacklab.laws.enumeration import Limits, Progress, enumerate_law
+from attacklab.laws.enumeration import Limits, Progress, closed_law, enumerate_law
 from attacklab.laws.errors import (
     Contradicted,
     ForeignCall,
@@ -85,6 +85,7 @@ __all__ = [
     "UnwritableOutcome",
     "advantage",
     "certify",
+    "closed_law",
     "deviation",
     "enumerate_law",
     "exhaust",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import random
 import time
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -19,7 +20,7 @@ from attacklab.laws import foreign_calls
 from attacklab.laws.counted_work import Counted, Work
 from attacklab.laws.errors import LawError, NeverEnds, OpaqueOutcome, OpaqueState, SamplerFailed, StateChanged
 from attacklab.laws.keys import CallKeys, Keys, Opaque
-from attacklab.laws.law import Law
+from attacklab.laws.law import Law, total
 from attacklab.laws.outcomes import tag
 from attacklab.laws.replay import Replays
 from attacklab.laws.series import SeriesArithmetic
@@ -156,11 +157,46 @@ def enumerate_law(
     return _Explorer(limits or Limits(), counted, progress).law(sampler, arguments)
 
 
+def closed_law(
+    sampler: Callable[..., Any],
+    *arguments: Any,
+    limits: Limits,
+    progress: Callable[[Progress], None] | None = None,
+) -> Law | None:
+    """The law of `sampler(*arguments, bits)` if the limits let it close; None as soon as it is plain that they do not.
+
+    A law cannot close once the law of a sampler that it calls is left open.
+
+    Args:
+        sampler: as for `enumerate_law`, which says what is raised, too.
+        arguments: what it is called with.
+        limits: when to give up; `unresolved` is taken for 0.
+        progress: as for `enumerate_law`.
+    """
+    closing = replace(limits, unresolved=Fraction(0))
+    with contextlib.suppress(NeverEnds, _StaysOpen):
+        law = _Explorer(closing, None, progress, only_closed=True).law(sampler, arguments)
+        return law if law.closed else None
+    return None
+
+
+class _StaysOpen(LawError):
+    """The law that is sought cannot close."""
+
+
 class _Explorer:
     """Finds the laws of a sampler and of those that it calls."""
 
-    def __init__(self, limits: Limits, counted: Counted | None, progress: Callable[[Progress], None] | None) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        counted: Counted | None,
+        progress: Callable[[Progress], None] | None,
+        *,
+        only_closed: bool = False,
+    ) -> None:
         self._limits = limits
+        self._only_closed = only_closed
         self._counted = counted
         finest = int(1 / mpq(limits.unresolved)).bit_length() + 64 if limits.unresolved else 192
         self._arithmetic = SeriesArithmetic(finest, limits.draws)
@@ -280,17 +316,24 @@ class _Explorer:
 
     def _called(self, called: Callable[..., Any], arguments: tuple[Any, ...], is_loop: bool, closer: Any) -> Found:
         if self._called_runs < 2:
+            self._require_closed(mpq(1))
             return Found((), (), ())
         found = self._explore(called, arguments, closer, self._called_runs // 2)
         if is_loop:
             found = self._accepted(found)
             if found.rejected and found.values:
                 self._replays.check_loop(_name(called), called, arguments, found)
-        left = 1 - sum(found.shares)
+        left = 1 - total(found.shares)
+        self._require_closed(left)
         if left > max(self._obstacle[0], closer):
             shown = f"{_name(called)}({_shown(arguments)})"
             self._obstacle = left, f"the law of {shown}, which it calls, is left open: {float(left):.2g} of its mass"
         return found
+
+    def _require_closed(self, left: Any) -> None:
+        """Give up if only a closed law is sought, and the law of a called sampler leaves mass open."""
+        if self._only_closed and left:
+            raise _StaysOpen("the law of a called sampler is left open")
 
     def _state_of(self, called: Callable[..., Any], keys: Keys) -> State:
         """What a called function and its arguments read besides what is in its key."""

@@ -73,6 +73,12 @@ _OPENING = ("importlib", "linecache", "logging", "tokenize", "traceback", "warni
 
 _CLOCKS = ("now", "utcnow", "today")
 
+_SEED = 0
+_FIRST = np.random.RandomState(_SEED).bytes(32)
+"""What numpy's generator for the whole process gives first after that seed. Reading its state takes much longer."""
+
+_bytes_of_numpy = np.random.bytes
+
 
 def _misdeed(function: Any, caller: FrameType) -> str | None:
     """What is wrong with a call of a function written in C, if anything is."""
@@ -95,34 +101,33 @@ def _misdeed(function: Any, caller: FrameType) -> str | None:
 
 @contextmanager
 def refused(stop: Callable[[ForeignCall], None]) -> Iterator[None]:
-    """Refuse foreign calls made while this is entered.
+    """Refuse foreign calls made while this is entered, which seeds numpy's generator for the whole process.
 
     Args:
         stop: told of a call before it is made; raises.
     """
 
     def look(frame: FrameType, event: str, function: Any) -> None:
-        if _is_logging(frame) or _is_logging(frame.f_back):
-            return
         if event == "c_call":
-            if frame.f_globals.get("__name__", "").startswith("attacklab."):
-                return
             misdeed = _misdeed(function, frame)
+            if misdeed is None or frame.f_globals.get("__name__", "").startswith("attacklab."):
+                return
         elif event == "call":
             misdeed = _ASKING.get((frame.f_globals.get("__name__", ""), frame.f_code.co_qualname))
         else:
             return
-        if misdeed is not None:
+        if misdeed is not None and not (_is_logging(frame) or _is_logging(frame.f_back)):
             sys.setprofile(None)
             stop(ForeignCall(f"{place(frame)} {misdeed}: a law covers the input and the bits alone; leave that out"))
 
-    before, collects, state = sys.getprofile(), gc.isenabled(), _state_of_numpy()
+    before, collects = sys.getprofile(), gc.isenabled()
+    np.random.seed(_SEED)
     gc.disable()  # others' callbacks on a collection are not the sampler's calls
     sys.setprofile(look)
     try:
         yield
         sys.setprofile(None)
-        if _state_of_numpy() != state:  # its functions are not seen when they are called
+        if _bytes_of_numpy(len(_FIRST)) != _FIRST:  # its functions are not seen when they are called
             raise ForeignCall(
                 "the sampler draws from elsewhere (np.random): a law covers the input and the bits alone; "
                 "leave that out"
@@ -136,12 +141,6 @@ def refused(stop: Callable[[ForeignCall], None]) -> Iterator[None]:
 def _is_logging(frame: FrameType | None) -> bool:
     """Whether the logger is at work, which notes the time and the thread and gives nothing back."""
     return frame is not None and frame.f_globals.get("__name__") == "logging"
-
-
-def _state_of_numpy() -> tuple[bytes, int]:
-    """The state of numpy's generator for the whole process."""
-    state: Any = np.random.get_state()
-    return state[1].tobytes(), state[2]
 
 
 class _Exploration:

@@ -207,7 +207,7 @@ class Keys:
             computed = [name for name in attributes if _is_computed(kind, name)]
             self.computed += [attributes.pop(name) for name in computed]
         base: Hashable = None
-        for builtin in (int, float, str, bytes, tuple, list, dict, set, frozenset):
+        for builtin in _BUILTIN:
             if issubclass(kind, builtin):
                 base = self._plain_content(value, builtin)
                 break
@@ -243,7 +243,15 @@ class Keys:
         return "pickled", self.key(type(value)), stream.getvalue(), tuple(named)
 
 
+_BUILTIN = (int, float, str, bytes, tuple, list, dict, set, frozenset)
+
+
 _NAMED = (types.FunctionType, types.MethodType, types.ModuleType, type)
+
+
+def has_more_than_attributes(kind: type) -> bool:
+    """Whether objects of a class hold more than their attributes and their slots."""
+    return issubclass(kind, _BUILTIN) or _holds_more(kind, object)
 
 
 def _holds_more(kind: type, base: type) -> bool:
@@ -263,13 +271,17 @@ def _holds_more(kind: type, base: type) -> bool:
 def instance_attributes(value: Any) -> Iterator[tuple[str, Any]]:
     """The attributes that an object holds, by name."""
     yield from getattr(value, "__dict__", {}).items()
-    for base in type(value).__mro__:
-        for name, member in base.__dict__.items():
-            if isinstance(member, types.MemberDescriptorType):
-                try:
-                    yield name, member.__get__(value)
-                except AttributeError:
-                    continue
+    for member in slots_of(type(value)):
+        try:
+            yield member.__name__, member.__get__(value)
+        except AttributeError:
+            continue
+
+
+def slots_of(kind: type) -> tuple[types.MemberDescriptorType, ...]:
+    """The slots of a class and of its bases."""
+    entries = (member for base in kind.__mro__ for member in vars(base).values())
+    return tuple(member for member in entries if isinstance(member, types.MemberDescriptorType))
 
 
 def _is_computed(kind: type, name: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Hashable
 from decimal import getcontext
+from operator import attrgetter
 from typing import Any
 
 import gmpy2
@@ -12,14 +13,20 @@ import numpy as np
 
 _SIGNALS = tuple(getcontext().traps)
 
+_OF_DECIMAL = attrgetter("prec", "rounding", "Emin", "Emax", "capitals", "clamp")
+
+_OF_GMPY2 = attrgetter(
+    "precision", "round", "emin", "emax", "subnormalize", "real_prec", "imag_prec", "real_round", "allow_complex",
+    "trap_underflow", "trap_overflow", "trap_inexact", "trap_invalid", "trap_erange", "trap_divzero",
+)  # fmt: skip
+
 
 def ambient() -> Hashable:
     """The settings under which code runs: those of arithmetic and of the interpreter."""
     decimal = getcontext()
-    traps = decimal.traps
     return (
-        decimal.prec, decimal.rounding, decimal.Emin, decimal.Emax, decimal.capitals, decimal.clamp,
-        *[traps[signal] for signal in _SIGNALS], *settings_of(gmpy2.get_context()), *np.geterr().values(),
+        _OF_DECIMAL(decimal), *map(decimal.traps.__getitem__, _SIGNALS), _OF_GMPY2(gmpy2.get_context()),
+        *np.geterr().values(),
         sys.get_int_max_str_digits(), sys.getrecursionlimit(), sys.getswitchinterval(),
     )  # fmt: skip
 
@@ -31,9 +38,5 @@ def settings() -> Hashable:
 
 def settings_of(context: Any) -> tuple[Any, ...]:
     """What a context of gmpy2 decides; not its flags, which calculations raise."""
-    traps = (
-        context.trap_underflow, context.trap_overflow, context.trap_inexact, context.trap_invalid, context.trap_erange,
-        context.trap_divzero,
-    )  # fmt: skip
-    rest = context.precision, context.round, context.emin, context.emax, context.subnormalize
-    return (*rest, context.real_prec, context.imag_prec, context.real_round, context.allow_complex, *traps)
+    found: tuple[Any, ...] = _OF_GMPY2(context)
+    return found

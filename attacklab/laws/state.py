@@ -10,6 +10,7 @@ import builtins
 import functools
 import gc
 import itertools
+import operator
 import types
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 from attacklab.laws.code_names import LEADING_OUT, global_names, imported, imports, stored_names
 from attacklab.laws.keys import SLOTS, Keys, Opaque, is_immutable
 from attacklab.laws.trust import calculates, is_trusted, is_trusted_class, is_trusted_function
+from attacklab.laws.untouched import untouched
 
 _MISSING = object()
 
@@ -55,6 +57,7 @@ class State:
         self.leads_out = False
         self.classes: list[type] = []
         self._names: dict[int, tuple[Mapping[str, Any], dict[str, tuple[Any, Place]]]] = {}
+        self._functions: list[_Function] = []
         self._is_as_before: list[tuple[Place, Callable[[], bool]]] = []
         self._seen: dict[int, Any] = {}
         self._modules: dict[int, types.ModuleType] = {}
@@ -72,19 +75,16 @@ class State:
             for cache in keys.caches:
                 self._survey_cache(cache, name)
         self._survey_modules()
-        self._watched = [
-            (namespace.get, name, known, place)
-            for namespace, names in self._names.values()
-            for name, (known, place) in names.items()
-            if known is not _MISSING or not hasattr(builtins, name)
-        ]
+        self._namespaces = [_Namespace(namespace, names) for namespace, names in self._names.values()]
 
     def changed(self) -> Place | None:
         """Where something has changed; None if nothing has."""
-        for read, name, known, place in self._watched:
-            value = read(name, _MISSING)
-            if value is not known and not _same(value, known):
+        for namespace in self._namespaces:
+            if not namespace.is_untouched() and (place := namespace.changed()) is not None:
                 return place
+        for function in self._functions:
+            if not function.is_as_before():
+                return function.place
         for place, is_as_before in self._is_as_before:
             if not is_as_before():
                 return place
@@ -130,29 +130,22 @@ class State:
         if is_trusted_function(function):
             self.leads_out = self.leads_out or not calculates(function)
             return
-        name, code, defaults = function.__qualname__, function.__code__, function.__defaults__
-        attributes = vars(function)
-        self._is_as_before.append(
-            (f"the code of {name}", lambda: function.__code__ is code and function.__defaults__ is defaults)
-        )
+        name, code, defaults, keywords = (
+            function.__qualname__, function.__code__, function.__defaults__, function.__kwdefaults__,
+        )  # fmt: skip
+        self._functions.append(_Function(function))
         for free, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             self._survey_cell(cell, f"the variable `{free}` around {name}")
         for default in defaults or ():
             self._survey(default, f"a default argument of {name}")
-        self._survey_defaults(function, f"a default argument of {name}")
-        count = len(attributes)
-        self._is_as_before.append((f"an attribute of {name}", lambda: len(attributes) == count))
+        if keywords is not None:
+            for keyword in keywords:
+                self._watch(keywords, keyword, f"a default argument of {name}")
+        attributes = vars(function)
         for attribute in attributes:
             if attribute != "__wrapped__":
                 self._watch(attributes, attribute, f"the attribute `{attribute}` of {name}")
         self._survey_code(code, function.__globals__, name)
-
-    def _survey_defaults(self, function: types.FunctionType, place: Place) -> None:
-        known = function.__kwdefaults__
-        if known is not None:
-            for name in known:
-                self._watch(known, name, place)
-        self._is_as_before.append((place, lambda: function.__kwdefaults__ is known))
 
     def _survey_cell(self, cell: types.CellType, place: Place) -> None:
         try:
@@ -234,6 +227,73 @@ def _own_names(kind: type) -> set[str]:
     return {name for name, held in vars(kind).items() if name not in _OF_PYTHON and not isinstance(held, SLOTS)}
 
 
+class _Function:
+    """A function, as it was when it was first looked at, but for what its defaults and attributes hold."""
+
+    __slots__ = ("_attributes", "_code", "_count", "_defaults", "_function", "_keywords", "_name")
+
+    def __init__(self, function: types.FunctionType) -> None:
+        self._function, self._name, self._code = function, function.__qualname__, function.__code__
+        self._defaults, self._keywords, self._attributes = (
+            function.__defaults__, function.__kwdefaults__, vars(function),
+        )  # fmt: skip
+        self._count = len(self._attributes)
+
+    def is_as_before(self) -> bool:
+        function, attributes = self._function, self._attributes
+        return (
+            function.__code__ is self._code
+            and function.__defaults__ is self._defaults
+            and function.__kwdefaults__ is self._keywords
+            and function.__dict__ is attributes
+            and len(attributes) == self._count
+        )
+
+    @property
+    def place(self) -> Place:
+        """What has changed."""
+        if self._function.__code__ is not self._code or self._function.__defaults__ is not self._defaults:
+            return f"the code of {self._name}"
+        if self._function.__kwdefaults__ is not self._keywords:
+            return f"a default argument of {self._name}"
+        return f"an attribute of {self._name}"
+
+
+class _Namespace:
+    """Names in a module, a class or the like, and what they stood for."""
+
+    def __init__(self, namespace: Mapping[str, Any], names: dict[str, tuple[Any, Place]]) -> None:
+        self._namespace = namespace
+        self._watched = [
+            (name, known, place)
+            for name, (known, place) in names.items()
+            if known is not _MISSING or not hasattr(builtins, name)
+        ]
+        present = {name: known for name, known, _ in self._watched if known is not _MISSING}
+        self._missing = [name for name, known, _ in self._watched if known is _MISSING]
+        self._known = tuple(present.values())
+        # Of one name it would give no tuple.
+        self._read = operator.itemgetter(*present, *list(present)[:1]) if present else None
+
+    def is_untouched(self) -> bool:
+        """Whether every name stands for the very object for which it stood; if not, `changed` has to look."""
+        if any(map(self._namespace.__contains__, self._missing)):
+            return False
+        try:
+            return self._read is None or all(map(operator.is_, self._read(self._namespace), self._known))
+        except KeyError:
+            return False
+
+    def changed(self) -> Place | None:
+        """The first name that stands for something else."""
+        read = self._namespace.get
+        for name, known, place in self._watched:
+            value = read(name, _MISSING)
+            if value is not known and not _same(value, known):
+                return place
+        return None
+
+
 def _is_empty(cell: types.CellType) -> bool:
     try:
         return cell.cell_contents is _MISSING
@@ -260,14 +320,20 @@ class _Content:
         self._value = value
         self._computed: dict[int, tuple[Any, Hashable]] = {}
         self._key, self._kept = self._read()
+        self._is_untouched = untouched(value)
 
     def is_as_before(self) -> bool:
+        if self._is_untouched is not None and self._is_untouched():
+            return True
         try:
-            return self._read()[0] == self._key and all(
+            is_the_same = self._read()[0] == self._key and all(
                 Keys(with_caches=False).key(value) == key for value, key in self._computed.values()
             )
         except Opaque:
             return False
+        if is_the_same:
+            self._is_untouched = untouched(self._value)
+        return is_the_same
 
     def _read(self) -> tuple[Hashable, Keys]:
         keys = Keys(with_caches=False)

@@ -31,6 +31,7 @@ from attacklab.laws import (
     Progress,
     SamplerFailed,
     StateChanged,
+    closed_law,
     deviation,
     enumerate_law,
     exp_bounds,
@@ -368,6 +369,39 @@ def test_what_called_samplers_leave_open_stays_open_in_the_caller() -> None:
     lower, upper = law[True]
     assert 0 < lower < exp_bounds(-2).lower
     assert exp_bounds(-2).upper < upper < lower + Fraction(1, 2**16)
+
+
+def test_a_law_that_is_wanted_closed_is_given_up_once_that_of_a_called_sampler_stays_open() -> None:
+    def heads(bits: RandomBits) -> int:
+        count = 0
+        while bits.take(1):
+            count += 1
+        return count
+
+    def first(bits: RandomBits) -> int:
+        return int(bits.call(heads)) + int(bits.take(8))
+
+    seen: list[Progress] = []
+    assert closed_law(first, limits=Limits(runs=1200), progress=seen.append) is None
+    assert {one.name for one in seen} == {"heads"}
+    seen.clear()
+    whole = enumerate_law(first, limits=Limits(runs=1200, unresolved=Fraction(0)), progress=seen.append)
+    assert {one.name for one in seen} == {"heads", "first"}
+    assert not whole.closed
+
+
+def test_a_law_that_closes_is_the_same_whether_or_not_it_is_wanted_closed() -> None:
+    for sampler, argument in ((uniform_below, 5), (bernoulli, Fraction(3, 7))):
+        law = closed_law(sampler, argument, limits=Limits())
+        assert law is not None
+        assert law.closed
+        assert law == enumerate_law(sampler, argument)
+
+
+def test_a_law_that_is_wanted_closed_and_does_not_close_within_its_runs_is_given_up() -> None:
+    assert closed_law(bernoulli_exp, Fraction(1), limits=Limits(runs=64)) is None
+    assert closed_law(lambda bits: bits.take(8) + 0, limits=Limits(runs=255)) is None
+    assert closed_law(lambda bits: bits.take(8) + 0, limits=Limits(runs=256)) is not None
 
 
 def test_a_sampler_that_calls_many_others_stays_within_the_runs() -> None:
