@@ -274,7 +274,7 @@ def _both(way: Way, sampler: Any, model: Any, arguments: tuple[Any, ...]) -> lis
         raise Refused(f"{sampler!r} computes with a reply: {error}") from error
     if replayer.at != len(recorder.said):
         raise Refused(f"the algorithm asks on: {recorder.said[replayer.at][0]}; {sampler!r} does not")
-    if not same(outcome, expected):
+    if type(outcome) is not type(expected) or not same(outcome, expected):
         raise Refused(f"on {recorder.said} {sampler!r} returns {outcome!r}, the algorithm {expected!r}")
     return replayer.called
 
