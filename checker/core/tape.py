@@ -10,12 +10,17 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import product
 from numbers import Rational
 from typing import Any
 
 from checker.core.certificate import PACKAGE, Refused
+
+LONG_WAYS = (20, 100, 1000)
+"""How often a run is made to choose alike before it may end: loops are followed so far at least."""
 
 LISTED_BITS = 8
 """Replies of at most so many bits are tried one by one; longer ones stay open until something is compared with them."""
@@ -62,6 +67,21 @@ class Way:
         for uniform in self.uniforms:
             found *= Fraction(uniform.high - uniform.low, uniform.size)
         return found
+
+
+class LongWay(Way):
+    """One way that chooses the first (or the last) of all ways on, over and over, and then the last (or the first)."""
+
+    def __init__(self, length: int, *, first: bool) -> None:
+        super().__init__([], 0)
+        self._length, self._first = length, first
+
+    def choose(self, count: int) -> int:
+        """Choose one of `count` ways on."""
+        self.taken += 1
+        if self.taken > self._length + LISTED_BITS:
+            raise Cut
+        return 0 if (self.taken <= self._length) is self._first else count - 1
 
 
 class Uniform:
@@ -258,10 +278,20 @@ class Dialogues:
                 continue
             before.append(given)
             self._kept.append((one, other))  # ids stay theirs
-            for _, called in explore(lambda way, pair=(one, other, given): _both(way, *pair), self.depth):  # type: ignore[misc]
-                self.cut += called is Cut
-                self.runs += called is not Cut
-                waiting.extend([] if called is Cut else called)
+            waiting += self._compare(one, other, given, long=len(before) <= 2)
+
+    def _compare(self, one: Any, other: Any, given: tuple[Any, ...], *, long: bool) -> list[Any]:
+        """Compare two samplers on one tuple of arguments; return whom they called."""
+        called: list[Any] = []
+        for _, calls in explore(lambda way: _both(way, one, other, given), self.depth):
+            self.cut += calls is Cut
+            self.runs += calls is not Cut
+            called += [] if calls is Cut else calls
+        for length, first in product(LONG_WAYS if long else (), (True, False)):
+            with suppress(Cut):
+                _both(LongWay(length, first=first), one, other, given)
+                self.runs += 1
+        return called
 
 
 def _both(way: Way, sampler: Any, model: Any, arguments: tuple[Any, ...]) -> list[tuple[Any, Published, Any]]:

@@ -104,6 +104,7 @@ def looks_at_the_value(bound: int, bits: Any) -> Any:
         lambda chance, bits: float(sound_counted(chance, bits)),
         lambda chance, bits: sound_counted(chance / 2, bits),
         lambda chance, bits: min(sound_counted(chance, bits), 5),
+        lambda chance, bits: min(sound_counted(chance, bits), 99),
         lambda chance, bits: sound_counted(chance, bits) or bits.take(1),
     ],
 )
