@@ -64,6 +64,10 @@ class Run:
         self.facts: list[tuple[int, str, Any, bool]] = []
         self.bits = object()
 
+    def is_private(self, name: str, value: Any) -> bool:
+        """Whether a value is the private number of a name."""
+        return value is self._private.get(name)
+
     def release(self, sampler: str, answer: Any, bits: Any, rows: Any = None, **parameters: Any) -> Any:
         """Note that a private number is handed to noise; return what comes of it."""
         names = [name for name, value in self._private.items() if value is answer]
