@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import partial
-from itertools import combinations_with_replacement, pairwise
+from itertools import combinations_with_replacement
 from typing import Any
 
-from checker.core.certificate import Certificate, Refused, imported, rational
+from checker.core.certificate import Certificate, Refused, rational
 from checker.core.enclosures import exp
-from checker.core.lending import lent
+from checker.core.lending import lent, used
 from checker.kinds.symbols import Cases, for_all, require_equal
 
 BITS = 128
@@ -35,7 +34,8 @@ def rounded_mean(total: Any, count: Any, width: int) -> Any:
 
 def local_sensitivity(count: Any, width: Any) -> Any:
     """Return L(n) = ⌈W/max(n, 1)⌉: how far adding or removing one of n records moves the rounded mean at most."""
-    return -(-width // max(count, 1))
+    least: Any = -(-width // max(count, 1))
+    return least
 
 
 def require_local_sensitivity() -> int:
@@ -72,10 +72,11 @@ SIZES = 20_000
 """Up to how many records the lemma on smooth bounds is tried."""
 
 
-def require_smooth_bound(module: str, width: int, smoothing: int) -> list[Fraction]:
-    """Check that a module's `smooth_sensitivity(n, W, J)` is s(n)/J, s(0) = J·L(0), for every n.
+def require_smooth_bound(function: Any, width: int, smoothing: int) -> list[Fraction]:
+    """Check that `function(n, W, J)` is s(n)/J, s(0) = J·L(0), for every n.
 
-    One step of the recursion is shown for all integers, and that the steps are taken for 1, …, n is followed for some n.
+    One step of the recursion, the function `smoothed` of the same module, is shown for all integers; that the steps are
+    taken for 1, …, n is followed for some n.
 
     Returns:
         S(0), S(1), … up to `SIZES`, on which the lemma `smooth-bound` was tried.
@@ -83,7 +84,7 @@ def require_smooth_bound(module: str, width: int, smoothing: int) -> list[Fracti
     Raises:
         Refused: it is something else.
     """
-    function, step = imported(f"{module}:smooth_sensitivity"), imported(f"{module}:smoothed")
+    step = used(function, "smoothed")
 
     def one_step(cases: Cases) -> None:
         given = [cases.unknown(name) for name in ("bound", "size", "width", "smoothing")]
@@ -91,14 +92,14 @@ def require_smooth_bound(module: str, width: int, smoothing: int) -> list[Fracti
 
     def recursion(count: int) -> None:
         first = smoothing * local_sensitivity(0, width)
-        following = [first, *(7 * first + index for index in range(1, count + 1))]
+        following: list[int] = [first, *(7 * first + index for index in range(1, count + 1))]
         asked: list[tuple[Any, ...]] = []
 
         def noted(*given: Any) -> int:
             asked.append(given)
             return following[min(len(asked), count)]
 
-        with lent(module, smoothed=noted):
+        with lent(function, smoothed=noted):
             found = function(count, width, smoothing)
         if asked != [(following[size - 1], size, width, smoothing) for size in range(1, count + 1)]:
             raise Refused(f"the recursion for {count} records is {asked!r:.200}")

@@ -7,8 +7,8 @@ from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
-from checker.core.certificate import Refused, imported
-from checker.core.lending import lent
+from checker.core.certificate import Refused
+from checker.core.lending import lent, used
 from checker.core.tape import Dialogues
 from checker.kinds import laplace_words
 from checker.kinds.released import Noise
@@ -45,7 +45,7 @@ def require_noisy_integer(function: Any) -> Any:
             calls.append(sampler)
             return noise
 
-        with lent(function.__module__, operator=SimpleNamespace(index=lambda value: value)):
+        with lent(function, operator=SimpleNamespace(index=lambda value: value)):
             found = function(answer, scale, SimpleNamespace(call=call))
         clamped = min(max(answer, -LIMIT), LIMIT)
         require_equal(found, min(max(clamped + noise, -LIMIT), LIMIT), "the noisy integer")
@@ -59,11 +59,12 @@ def require_noisy_integer(function: Any) -> Any:
     return samplers[0]
 
 
-def require_noise(noises: Iterable[Noise], scales: Iterable[Fraction]) -> dict[str, int]:
+def require_noise(user: Any, noises: Iterable[Noise], scales: Iterable[Fraction]) -> dict[str, int]:
     """Check the noise mechanisms `noisy_integer` and `noisy_integers` that were called, at some scales.
 
     Args:
-        noises: what was called; its `sampler` is module:name.
+        user: a function of the module that calls them.
+        noises: what was called; `sampler` is "noisy_integer" or "noisy_integers".
         scales: the scales.
 
     Returns:
@@ -75,10 +76,11 @@ def require_noise(noises: Iterable[Noise], scales: Iterable[Fraction]) -> dict[s
     if chosen[-1] > GREATEST_SCALE:
         raise Refused(f"noise of scale {chosen[-1]} can be asked for, which would be refused")
     for name in sorted({noise.sampler for noise in noises}):
-        function = imported(name)
-        if function is imported("mechanisms.laplace.exact_fast:noisy_integers"):
-            words += laplace_words.require_noisy_integers()
-            words += sum(map(laplace_words.require_fast_noise, {chosen[0], chosen[-1]}))
+        function = used(user, name)
+        if name == "noisy_integers":
+            words += laplace_words.require_noisy_integers(function)
+            draw_many = used(function, "discrete_laplace_many")
+            words += sum(laplace_words.require_fast_noise(draw_many, scale) for scale in {chosen[0], chosen[-1]})
         else:
             sampler = require_noisy_integer(function)
             for scale in chosen:

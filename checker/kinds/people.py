@@ -11,7 +11,7 @@ from dataclasses import fields
 from itertools import product
 from typing import Any
 
-from checker.core.certificate import Refused, imported
+from checker.core.certificate import Refused
 from checker.kinds.prepared import WatchedDomain
 
 NAN = float("nan")
@@ -147,8 +147,3 @@ def _require_answers_of(
     if one.domain is not watched:
         raise Refused("what is prepared has a domain of its own")
     return tuple(others)
-
-
-def parts_of(module: str) -> tuple[Any, Any]:
-    """Return the functions of a module that give records people and that prepare sample and aggregate."""
-    return imported(f"{module}:numbered"), imported(f"{module}:prepare_sample_aggregate")

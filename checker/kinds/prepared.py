@@ -83,7 +83,7 @@ def prepared(certificate: Certificate, model: Model, **stand_ins: Callable[..., 
         records, sums = object(), (cases.unknown("total"), cases.unknown("count"))
         watched = WatchedDomain(parameters["domain"], records, sums)
         lend = {name: lambda *given, stand=stand: stand(cases, *given) for name, stand in stand_ins.items()}
-        with lent(prepare.__module__, **lend):
+        with lent(prepare, **lend):
             one = prepare(records, **parameters | {"domain": watched})
         if one.domain is not watched:
             raise Refused("what is prepared has a domain of its own")
@@ -117,20 +117,19 @@ def released(one: Any, *private: str) -> Iterator[tuple[str, Run]]:
     if set(unknown) - set(private):
         raise Refused(f"{unknown} depend on the records")
     watched = replace(one, domain=_PublicDomain(one.domain), **opaque)
-    module = type(one).__module__
 
     def once(run: Run) -> Any:
         def noisy_integer(answer: Any, scale: Any, bits: Any) -> Any:
-            return run.release(f"{module}:noisy_integer", answer, bits, scale=scale)
+            return run.release("noisy_integer", answer, bits, scale=scale)
 
-        with lent(module, noisy_integer=noisy_integer):
+        with lent(type(one).one, noisy_integer=noisy_integer):
             return watched.one(run.bits)
 
     def many_times(run: Run) -> Any:
         def noisy_integers(answer: Any, scale: Any, trials: Any, bits: Any) -> Any:
-            return run.release(f"{module}:noisy_integers", answer, bits, trials, scale=scale)
+            return run.release("noisy_integers", answer, bits, trials, scale=scale)
 
-        with lent(module, noisy_integers=noisy_integers):
+        with lent(type(one).many, noisy_integers=noisy_integers):
             found = watched.many(ROWS, run.bits)
         if found.rows != ROWS:
             raise Refused(f"of {ROWS} trials those are returned that passed a test")

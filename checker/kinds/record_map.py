@@ -15,12 +15,12 @@ from functools import partial
 from itertools import islice, product
 from typing import Any
 
-from checker.core.certificate import Refused, imported
-from checker.core.lending import lent
+from checker.core.certificate import Refused
+from checker.core.lending import lent, used
 from checker.core.trace import Step, Traced, require_unwritten
 from checker.kinds.symbols import Cases, Symbol, for_all, require_equal
 
-LEMMAS = ("records-one-by-one", "chunks", "readings")
+LEMMAS = ("records-one-by-one", "chunks-of-records", "readings")
 
 INT64 = 1 << 63
 INFINITY, NAN = float("inf"), float("nan")
@@ -65,14 +65,13 @@ def require_record_map(owner: Any, unit: Fraction) -> RecordMap:
     Raises:
         Refused: a record does not count on its own, an integer could wrap around, or a total is something else.
     """
-    module = type(owner).total_and_count.__module__
-    reading, adding = imported(f"{module}:doubles"), imported(f"{module}:sum_of_integers")
-    mapping, greatest = _require_wiring(owner, module, unit)
+    method = type(owner).total_and_count
+    mapping, greatest = _require_wiring(owner, unit)
     evaluate, least, most = traced_map(mapping)
-    chunk = _require_chunks(adding, greatest)
+    chunk = _require_chunks(used(method, "sum_of_integers"), greatest)
     if chunk * max(abs(least), abs(most)) >= INT64:
         raise Refused(f"{chunk} records of {least} to {most} steps can leave 64 bits")
-    tried = require_reading(reading) + _require_values(owner, evaluate, unit)
+    tried = require_reading(used(method, "doubles")) + _require_values(owner, evaluate, unit)
     return RecordMap(least, most, tried + len(COUNTS) + len(_lengths(chunk)))
 
 
@@ -86,7 +85,7 @@ class _Read:
         return self._count
 
 
-def _require_wiring(owner: Any, module: str, unit: Fraction) -> tuple[Callable[[Any], Any], int]:
+def _require_wiring(owner: Any, unit: Fraction) -> tuple[Callable[[Any], Any], int]:
     """Check that what is returned is the sum over what was read, times the unit, and how much that is.
 
     Returns:
@@ -108,7 +107,7 @@ def _require_wiring(owner: Any, module: str, unit: Fraction) -> tuple[Callable[[
             asked.append((mapping, greatest))
             return total
 
-        with lent(module, doubles=read, sum_of_integers=added):
+        with lent(type(owner).total_and_count, doubles=read, sum_of_integers=added):
             found = owner.total_and_count(records)
         if type(found) is not tuple or len(found) != 2 or type(found[1]) is not int or found[1] != count:
             raise Refused(f"total and count of {count} records are {found!r}")

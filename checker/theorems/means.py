@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from checker.core.certificate import Certificate, Conclusion, Refused, imported
+from checker.core.certificate import Certificate, Conclusion, Refused
 from checker.core.enclosures import exp
-from checker.core.lending import lent
+from checker.core.lending import lent, used
 from checker.kinds import laplace_words, noises, people, record_map
 from checker.kinds.claims import pure_epsilon, require_neighbours
 from checker.kinds.local_sensitivity import (
@@ -54,7 +54,7 @@ def _conclude(found: str, lemmas: tuple[str, ...], *checked: Mapping[str, int]) 
     return Conclusion(found, (*LEMMAS, *lemmas), counts)
 
 
-def _pure(certificate: Certificate, one: Any, moves: Mapping[str, int], epsilon: Fraction) -> tuple[Fraction, Any]:
+def _pure(one: Any, moves: Mapping[str, int], epsilon: Fraction) -> tuple[Fraction, Any]:
     """Add up what one record costs in each way of a release; return the most, and what was checked of the noise."""
     noise, most, ways = [], Fraction(0), 0
     for _, run in released(one, *moves):
@@ -65,7 +65,7 @@ def _pure(certificate: Certificate, one: Any, moves: Mapping[str, int], epsilon:
         ways += 1
     if most > epsilon:
         raise Refused(f"one record costs {most}, more than {epsilon}")
-    return most, {**require_noise(noise, map(_scale, noise)), "ways": ways}
+    return most, {**require_noise(type(one).one, noise, map(_scale, noise)), "ways": ways}
 
 
 def sum_over_count(certificate: Certificate) -> Conclusion:
@@ -79,7 +79,7 @@ def sum_over_count(certificate: Certificate) -> Conclusion:
     neighbours = require_neighbours(certificate, "add-remove")
     record = _records(certificate)
     one = prepared(certificate, lambda _, total, count: {"total": total, "count": count})
-    most, checked = _pure(certificate, one, {"total": record.move(neighbours), "count": 1}, epsilon)
+    most, checked = _pure(one, {"total": record.move(neighbours), "count": 1}, epsilon)
     return _conclude(
         f"{most}-DP for every pair of databases of any size ({neighbours}), by both paths",
         (),
@@ -99,7 +99,7 @@ def sample_and_aggregate(certificate: Certificate) -> Conclusion:
     neighbours = require_neighbours(certificate, "add-remove")
     record = _records(certificate)
     prepare, parameters = certificate.function("prepare"), certificate.arguments()
-    numbering, aggregating = people.parts_of(prepare.__module__)
+    numbering, aggregating = (used(prepare, name) for name in ("numbered", "prepare_sample_aggregate"))
     records, numbered, outcome = object(), object(), object()
     given: dict[str, Any] = {}
 
@@ -114,7 +114,7 @@ def sample_and_aggregate(certificate: Certificate) -> Conclusion:
         given.update(options)
         return outcome
 
-    with lent(prepare.__module__, numbered=people_of, prepare_sample_aggregate=aggregate):
+    with lent(prepare, numbered=people_of, prepare_sample_aggregate=aggregate):
         if prepare(records, **parameters) is not outcome:
             raise Refused("something other than the aggregate is prepared")
     public = {name: given[name] for name in ("domain", "chunks", "key", "epsilon")}
@@ -123,9 +123,9 @@ def sample_and_aggregate(certificate: Certificate) -> Conclusion:
     if public["domain"] != parameters["domain"]:
         raise Refused("the aggregate has a domain of its own")
     tried = people.require_numbering(numbering) + people.require_chunks(aggregating, **public)
-    tried += people.require_answers(imported(f"{aggregating.__module__}:_answer"))
+    tried += people.require_answers(used(aggregating, "_answer"))
     one = aggregating([], **given)
-    most, checked = _pure(certificate, one, {"total": record.greatest - record.least}, epsilon)
+    most, checked = _pure(one, {"total": record.greatest - record.least}, epsilon)
     return _conclude(
         f"{most}-DP for every pair of databases of any size ({neighbours}), by both paths",
         ("numbered-people", "one-chunk"),
@@ -171,7 +171,7 @@ def propose_test_release(certificate: Certificate) -> Conclusion:
         noise += run.noises
     if most > epsilon or passing > delta:
         raise Refused(f"one record costs {most} and passes by {float(passing)}, more than {epsilon} and {float(delta)}")
-    checked = require_noise(noise, map(_scale, noise))
+    checked = require_noise(type(one).one, noise, map(_scale, noise))
     return _conclude(
         f"({most}, {float(passing):.6g})-DP for every pair of databases of any size ({neighbours}), by both paths",
         ("rounded-mean", "propose-test-release"),
@@ -205,7 +205,7 @@ def smooth_mean(certificate: Certificate) -> Conclusion:
     epsilon, delta = approximate_claim(certificate)
     neighbours = require_neighbours(certificate, "add-remove")
     record = _records(certificate)
-    width, module = record.greatest, certificate.function("prepare").__module__
+    width, prepare = record.greatest, certificate.function("prepare")
     smoothings: list[int] = []
     factor = 2 / Fraction(certificate.arguments()["epsilon"])
 
@@ -227,7 +227,7 @@ def smooth_mean(certificate: Certificate) -> Conclusion:
     smoothing = smoothings[0]
     if set(smoothings) != {smoothing}:
         raise Refused("the smoothing depends on the records")
-    bounds = require_smooth_bound(module, width, smoothing)
+    bounds = require_smooth_bound(used(prepare, "smooth_sensitivity"), width, smoothing)
     noise: list[Noise] = []
     for _, run in released(one, "mean", "noise_scale"):
         scales = [asked.parameters["scale"] for asked in run.noises if asked.answer == "mean"]
@@ -242,7 +242,7 @@ def smooth_mean(certificate: Certificate) -> Conclusion:
             f"at ε = {epsilon} noise beyond {within} scales has a mass up to {float(beyond)}, not {float(delta)}"
         )
     tried = [factor * bounds[size] for size in (*range(4), 10, 100, 1000, len(bounds) - 1)]
-    checked = require_noise(noise, [*tried, factor])
+    checked = require_noise(type(one).one, noise, [*tried, factor])
     return _conclude(
         f"({epsilon}, {float(beyond):.6g})-DP for every pair of databases of any size ({neighbours}), by both paths",
         ("rounded-mean", "smooth-bound", "smooth-sensitivity", "every-scale"),

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from checker.core.certificate import Certificate, Conclusion, Refused
-from checker.core.lending import lent
+from checker.core.lending import lent, used
 from checker.kinds import laplace_words, noises, record_map
 from checker.kinds.claims import pure_epsilon, require_neighbours
 from checker.kinds.grids import steps_apart
@@ -93,7 +93,7 @@ class _Bounds:
 def _released(certificate: Certificate, role: str, sampler: str, neighbours: str) -> Iterator[Run]:
     """Run one path on private numbers, in all ways: with a private number of records, or with some public ones."""
     function, parameters = certificate.function(role), certificate.arguments()
-    module, trials = function.__module__, [ROWS] if role == "fast" else []
+    trials = [ROWS] if role == "fast" else []
     if neighbours == "substitute":
         counts: list[Any] = [count for count in COUNTS if count]
     else:
@@ -110,9 +110,9 @@ def _released(certificate: Certificate, role: str, sampler: str, neighbours: str
                 if rows != trials:
                     raise Refused(f"noise is drawn for {rows} trials")
                 asked = {"epsilon": Fraction(epsilon), "sensitivity": Fraction(sensitivity), "grid": grid}
-                return run.release(f"{module}:{sampler}", answer, bits, *rows, **asked)
+                return run.release(sampler, answer, bits, *rows, **asked)
 
-            with lent(module, **{sampler: noisy}):
+            with lent(function, **{sampler: noisy}):
                 return function(records, *trials, run.bits, **watched)
 
         for run, _ in runs(call, private):
@@ -122,13 +122,12 @@ def _released(certificate: Certificate, role: str, sampler: str, neighbours: str
 def _require_mechanism(certificate: Certificate, role: str, noise: Noise) -> dict[str, int]:
     """Apply the theorem of the discrete Laplace mechanism to one that was called."""
     epsilon, sensitivity, grid = (noise.parameters[name] for name in ("epsilon", "sensitivity", "grid"))
-    scale = _scale(noise)
+    called_function = used(certificate.function(role), noise.sampler)
     if role == "fast":
-        fast = replace(certificate, functions={"fast": noise.sampler}).function("fast")
-        return {"words": laplace_words.require_fast_release(fast, noise.parameters, scale)}
+        return {"words": laplace_words.require_fast_release(called_function, noise.parameters, _scale(noise))}
     called = replace(
         certificate,
-        functions={"reference": noise.sampler},
+        functions={"reference": f"{called_function.__module__}:{called_function.__qualname__}"},
         parameters={
             "epsilon": {"rational": str(epsilon)},
             "sensitivity": {"rational": str(sensitivity)},
@@ -137,6 +136,8 @@ def _require_mechanism(certificate: Certificate, role: str, noise: Noise) -> dic
         neighbours="answers at most the sensitivity apart",
         claim={"kind": "pure", "epsilon": str(epsilon)},
     )
+    if called.function("reference") is not called_function:
+        raise Refused(f"{noise.sampler} is not what its name says")
     return dict(discrete_laplace_on_grid(called).checked)
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -49,10 +50,12 @@ class PtrMean:
     def many(self, trials: int, bits: RandomBits) -> list[float | None]:
         """Release `trials` independent answers, with (ε, δ)-DP each; None where the test refuses."""
         passed = noisy_integers(self.distance, self._test_scale, trials, bits) >= self.threshold
-        answers = noisy_integers(self.mean, self._release_scale, np.count_nonzero(passed), bits)
-        released = np.full_like(passed, None, dtype=object)
+        passing: Any = np.count_nonzero(passed)
+        answers = noisy_integers(self.mean, self._release_scale, passing, bits)
+        released: Any = np.full_like(passed, None, dtype=object)
         released[passed] = self.domain.values(answers)
-        return released.tolist()
+        refusals_and_answers: list[float | None] = released.tolist()
+        return refusals_and_answers
 
     @property
     def _test_scale(self) -> Fraction:
