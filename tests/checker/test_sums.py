@@ -175,7 +175,7 @@ CHUNK = "values[start : start + chunk_size]"
         (integer_sums, "sum_of_integers", "total += ", "total = "),
         (integer_sums, "sum_of_integers", "min(CHUNK, (2**63 - 1) // greatest)", "CHUNK"),
         (private_numbers, "doubles", "return exact if", "return np.sort(exact) if"),
-        (private_numbers, "nearest_doubles", "map(_nearest_double, numbers)", "map(float, numbers)"),
+        (private_numbers, "nearest_doubles", "map(_nearest_double, numbers)", "sorted(map(_nearest_double, numbers))"),
         (private_numbers, "_of_elements", "all(map(operator.eq, elements, found.tolist()))", "True"),
         (private_numbers, "_special", "math.nan if math.isnan(value) else value", "math.inf"),
     ],
