@@ -21,7 +21,7 @@ LIMIT = 1 << 61
 GREATEST_SCALE = Fraction(1 << 46)
 """The largest scale that the fast noise takes; a larger one is refused, which must not depend on the data."""
 
-LEMMAS = ("discrete-laplace", "loops", "composition", "trials")
+LEMMAS = ("composition", "trials", "discrete-laplace", *laplace_words.FAST_LEMMAS)
 
 
 def require_noisy_integer(function: Any) -> Any:

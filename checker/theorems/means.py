@@ -9,7 +9,7 @@ from typing import Any
 from checker.core.certificate import Certificate, Conclusion, Refused
 from checker.core.enclosures import exp
 from checker.core.lending import lent, used
-from checker.kinds import laplace_words, noises, people, record_map
+from checker.kinds import noises, people, record_map
 from checker.kinds.claims import pure_epsilon, require_neighbours
 from checker.kinds.local_sensitivity import (
     BITS,
@@ -26,7 +26,7 @@ from checker.kinds.record_map import RecordMap, require_record_map
 from checker.kinds.released import Noise, Passed, ReleasedRows, Run, at_least
 from checker.kinds.symbols import Cases, Symbol, require_equal
 
-LEMMAS = (*record_map.LEMMAS, *noises.LEMMAS, *laplace_words.FAST_LEMMAS)
+LEMMAS = (*noises.LEMMAS, *record_map.LEMMAS)
 
 COMPARISONS = {">=": 0, ">": 1}
 """The tests that show that a noisy integer is at least a number, and how far beyond it."""

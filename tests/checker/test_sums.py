@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from checker.core.certificate import Refused
+from checker.core.certificate import Conclusion, Refused
 from checker.kinds import record_map
 from checker.kinds.record_map import RecordMap, require_reading, require_record_map
 from checker.theorems import sums as theorem
@@ -44,7 +44,7 @@ def _true_record_map(owner: Any, unit: Fraction) -> RecordMap:
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out what the tests of true mechanisms and of the parts look at: records and the noise mechanism."""
     monkeypatch.setattr(theorem, "require_record_map", _true_record_map)
-    monkeypatch.setattr(theorem, "_require_mechanism", lambda *_: {})
+    monkeypatch.setattr(theorem, "discrete_laplace_on_grid", lambda _: Conclusion("", (), {}))
 
 
 HAIR = Fraction(1, 10**30)
