@@ -14,6 +14,9 @@ from checker.kinds.symbols import Cases, for_all, require_equal
 BITS = 128
 """The precision of enclosures."""
 
+GREATEST_EXPONENT = Fraction(4096)
+"""Powers of e beyond e^−4096 are not told apart."""
+
 
 def approximate_claim(certificate: Certificate) -> tuple[Fraction, Fraction]:
     """Return ε and δ of a claim of approximate differential privacy."""
@@ -57,7 +60,7 @@ def tail(threshold: int, scale: Fraction) -> Fraction:
     """Bound P[Y ≥ T] = q^T/(1 + q), q = e^(−1/scale), from above, for discrete Laplace noise Y and T ≥ 0."""
     if threshold < 0:
         raise Refused(f"the test passes at a noisy distance of {threshold}")
-    return exp(-threshold / scale, BITS)[1] / (1 + exp(-1 / scale, BITS)[0])
+    return exp(-min(threshold / scale, GREATEST_EXPONENT), BITS)[1] / (1 + exp(-1 / scale, BITS)[0])
 
 
 def smoothed(bound: Any, size: Any, width: Any, smoothing: Any) -> Any:

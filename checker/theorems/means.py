@@ -13,6 +13,7 @@ from checker.kinds import noises, people, record_map
 from checker.kinds.claims import pure_epsilon, require_neighbours
 from checker.kinds.local_sensitivity import (
     BITS,
+    GREATEST_EXPONENT,
     approximate_claim,
     local_sensitivity,
     require_local_sensitivity,
@@ -235,12 +236,12 @@ def smooth_mean(certificate: Certificate) -> Conclusion:
             raise Refused("something other than the mean is released, or with noise of another scale")
         noise += run.noises
     dilation = epsilon - 1 / factor
-    within = smoothing * dilation
+    if dilation < Fraction(1, smoothing):
+        raise Refused(f"ε = {epsilon} leaves no room for a scale that changes by one part in {smoothing}")
+    within = min(smoothing * dilation, GREATEST_EXPONENT)
     beyond = 2 * exp(-within, BITS)[1]
-    if dilation < Fraction(1, smoothing) or beyond > delta:
-        raise Refused(
-            f"at ε = {epsilon} noise beyond {within} scales has a mass up to {float(beyond)}, not {float(delta)}"
-        )
+    if beyond > delta:
+        raise Refused(f"noise beyond {within} scales has a mass up to {float(beyond)}, not {float(delta)}")
     tried = [factor * bounds[size] for size in (*range(4), 10, 100, 1000, len(bounds) - 1)]
     checked = require_noise(type(one).one, noise, [*tried, factor])
     return _conclude(
