@@ -17,7 +17,7 @@ from typing import Any
 
 from checker.core.certificate import Refused
 from checker.core.lending import lent, used
-from checker.core.trace import Step, Traced, require_unwritten
+from checker.core.trace import Step, Traced, require_same, require_unwritten
 from checker.kinds.symbols import Cases, Symbol, for_all, require_equal
 
 LEMMAS = ("records-one-by-one", "chunks-of-records", "readings")
@@ -115,9 +115,13 @@ def _require_wiring(owner: Any, unit: Fraction) -> tuple[Callable[[Any], Any], i
 
     for count in COUNTS:
         for_all(partial(check, count))
-    if any(one[1] != asked[0][1] for one in asked) or type(asked[0][1]) is not int:
+    mapping, greatest = asked[0]
+    if any(bound != greatest for _, bound in asked) or type(greatest) is not int:
         raise Refused("the bound on one record depends on the records")
-    return asked[0]
+    expected = mapping(Traced.unknown("record", "float64"))
+    for other, _ in asked[1:]:
+        require_same(other(Traced.unknown("record", "float64")), expected, "the map of records")
+    return mapping, greatest
 
 
 class _Part:

@@ -69,8 +69,10 @@ class Run:
         return value is self._private.get(name)
 
     def release(self, sampler: str, answer: Any, bits: Any, rows: Any = None, **parameters: Any) -> Any:
-        """Note that a private number is handed to noise; return what comes of it."""
+        """Note that a private number is handed to noise; return what comes of it. A public number costs nothing."""
         names = [name for name, value in self._private.items() if value is answer]
+        if type(answer) is int and bits is self.bits:
+            return Released(self) if rows is None else ReleasedRows(rows)
         if not names or bits is not self.bits:
             raise Refused(f"{sampler} is not called with a private number and the random bits, but with {answer!r}")
         self.noises.append(Noise(names[0], sampler, parameters, rows))
