@@ -11,6 +11,10 @@ LEMMAS: dict[str, str] = {
         "`draw_in_chunks` gives every draw words of its own for all numbers of draws: its loop only cuts them into "
         "chunks (by reading, mechanisms/chunks.py; tried about the ends of chunks)"
     ),
+    "chunks-of-records": (
+        "a sum in chunks, each followed by the next, has every record in it once for every number of records: its "
+        "loop only counts (by reading; followed at the borders of chunks, mechanisms/summation/README.md)"
+    ),
     "clamping": (
         "x ↦ min(max(x, −L), L)/g is monotone and moves numbers at most Δ apart to at most Δ/g; that `Grid.steps_to` "
         "computes it for all numbers is by reading, and tried at its edges (mechanisms/grid.py)"
@@ -19,6 +23,10 @@ LEMMAS: dict[str, str] = {
         "Algorithm 3 of Canonne, Kamath and Steinke draws n with probability in proportion to e^(−n²/2σ²) "
         "(mechanisms/gaussian/README.md)"
     ),
+    "composition": (
+        "what is computed of released numbers and public ones costs nothing, and the losses of what is released in "
+        "turn add up, though later parameters depend on earlier outcomes (mechanisms/summation/README.md)"
+    ),
     "discrete-laplace": (
         "Algorithm 2 of Canonne, Kamath and Steinke draws n with probability in proportion to e^(−|n|/scale) "
         "(mechanisms/laplace/README.md)"
@@ -26,6 +34,11 @@ LEMMAS: dict[str, str] = {
     "far-thresholds": (
         "a trade-off curve of discrete Gaussian noise that is no steeper than μ-GDP's from a threshold on keeps μ-GDP "
         "there, and (½ + σμ/2 − κd/2)/(1 − κ), κ = d/σμ, is such a threshold (mechanisms/gaussian/README.md)"
+    ),
+    "every-scale": (
+        "a sampler that draws its noise right at the least scale, at the largest and at some between does so at "
+        "every rational scale between them: it takes the numerator and the denominator as integers like any others "
+        "(by reading, mechanisms/local_sensitivity/README.md)"
     ),
     "floating-point-filter": (
         "where a computed value is farther from every integer than its error can be, its floor is that of the true "
@@ -72,6 +85,28 @@ LEMMAS: dict[str, str] = {
         "MPFR's logarithm and exponential lie on the side of the truth that was asked for (by trust in MPFR; tried at "
         "their edges and at many other places)"
     ),
+    "numbered-people": (
+        "if equal records are numbered from 0, a database less one record is the database less one person, but for "
+        "the order (mechanisms/local_sensitivity/README.md)"
+    ),
+    "one-chunk": (
+        "a person whose chunk is a function of the person's name moves the answer of one chunk, if an answer is a "
+        "function of the sorted values; that chunks are filled so for all databases is by reading, and tried "
+        "(mechanisms/local_sensitivity/README.md)"
+    ),
+    "propose-test-release": (
+        "a test whose distance is 0 where the mean can move by more than b costs the noise on the distance and on "
+        "b, and the probability that it passes at distance 0 (mechanisms/local_sensitivity/README.md)"
+    ),
+    "readings": (
+        "every number is read on its own, as the double nearest to its value (by reading; tried on all pairs of "
+        "edges of all types, mechanisms/summation/README.md)"
+    ),
+    "records-one-by-one": (
+        "numpy's +, −, ×, ÷, rint, fmin, fmax, clip, where and conversions compute each element of its operands "
+        "alone, as IEEE 754 rounds; each is increasing, so a chain of them maps every record between what −∞, ∞ "
+        "and NaN become (mechanisms/summation/README.md)"
+    ),
     "rounded-ideal": (
         "⌊x/g + ½ ± s·E⌋, for a fair sign and E = −ln U, is a function of x + X for a real Laplace variable X of scale "
         "s·g, so that answers Δ apart lose at most Δ/(s·g); it is found with probability 1 "
@@ -80,6 +115,10 @@ LEMMAS: dict[str, str] = {
     "mpfr-logarithm": (
         "MPFR's logarithm at 53 bits is the correctly rounded one for every argument (its documentation; tried at many "
         "numbers against an enclosure of our own)"
+    ),
+    "rounded-mean": (
+        "adding or removing one of n records in [0, W] moves their mean, rounded half up, by at most ⌈W/max(n, "
+        "1)⌉, n being the larger number; the mean of nobody is the middle (mechanisms/local_sensitivity/README.md)"
     ),
     "rounding-half-up": (
         "⌊x/g + ½⌋ is monotone and commutes with whole steps, so that numbers at most Δ apart are rounded at most "
@@ -102,6 +141,18 @@ LEMMAS: dict[str, str] = {
     "tails-enclosed": (
         "the tails that noise is drawn from are enclosed for every threshold, shift and precision, by MPFR's directed "
         "rounding (by reading mechanisms/gaussian/law.py; tried at hundreds of thresholds and three precisions)"
+    ),
+    "smooth-bound": (
+        "s(0) = J·L(0), s(n) = max(J·L(n), ⌈s(n − 1)·J/(J + 1)⌉) gives L ≤ S, S(n) ≤ S(n − 1) ≤ (1 + 1/J)·S(n) for "
+        "every n (mechanisms/local_sensitivity/README.md)"
+    ),
+    "smooth-sensitivity": (
+        "discrete Laplace noise of scale f·S(n) costs 1/f for the mean that moves and z/J for the scale that "
+        "changes, but for a mass of 2·e^−z (mechanisms/local_sensitivity/README.md)"
+    ),
+    "trials": (
+        "if each element is a function of noise of its own, each trial is a release by itself; noise that is drawn "
+        "for those who passed a test, in order, is noise of their own too (mechanisms/local_sensitivity/README.md)"
     ),
 }
 """The statement of each lemma, and the README that proves it."""

@@ -24,7 +24,7 @@ from experiments.common.curves import (
     ideal_laplace_series,
 )
 from experiments.common.sweeps import Rows, audits
-from experiments.targets.sums import ABOVE_LOWER, DECLARED, LOWER, UPPER
+from experiments.targets.sums import DECLARED, LOWER, NARROW, UPPER
 from mechanisms.summation.naive import Summation, correctly_rounded_sum, numpy_sum, pairwise_sum, sequential_sum
 
 QUESTION = "How far does one record move a sum of doubles, and what is that worth?"
@@ -86,7 +86,7 @@ def movement(summation: Summation, size: int) -> Fraction:
 
 def _fixed_point_movement(size: int) -> Fraction:
     """The largest move over all steps of the path, each of which is the same."""
-    totals = [ABOVE_LOWER.total(on_path(0.0, UPPER - LOWER, size, uppers)) for uppers in (0, 1, size - 1, size)]
+    totals = [NARROW.total_and_count(on_path(LOWER, UPPER, size, uppers))[0] for uppers in (0, 1, size - 1, size)]
     return max(totals[1] - totals[0], totals[3] - totals[2])
 
 

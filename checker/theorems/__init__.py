@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from checker.core.certificate import Certificate, Conclusion
-from checker.theorems import bounded, finite, gaussian, laplace, response, snapping
+from checker.theorems import bounded, finite, gaussian, laplace, means, response, snapping, sums
 
 Theorem = Callable[[Certificate], Conclusion]
 
@@ -14,9 +14,14 @@ THEOREMS: Mapping[str, Theorem] = {
     "discrete_laplace_on_grid": laplace.discrete_laplace_on_grid,
     "finite_inputs": finite.finite_inputs,
     "geometric_on_range": bounded.geometric_on_range,
+    "noisy_sums": sums.noisy_sums,
+    "propose_test_release": means.propose_test_release,
     "randomized_response": response.randomized_response,
     "rounded_gaussian_on_grid": gaussian.rounded_gaussian_on_grid,
     "rounded_ideal_laplace": laplace.rounded_ideal_laplace,
+    "sample_and_aggregate": means.sample_and_aggregate,
+    "smooth_mean": means.smooth_mean,
     "snapping": snapping.snapping,
+    "sum_over_count": means.sum_over_count,
 }
 """The theorems by name."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from attacklab.certificates import Draft
-from experiments.certificates import bounded, finite, gaussian, laplace
+from experiments.certificates import bounded, finite, gaussian, laplace, means, sums
 
 DRAFTS: Mapping[str, Callable[[], Draft]] = {
     **bounded.DRAFTS,
     **finite.DRAFTS,
     **gaussian.DRAFTS,
     **laplace.DRAFTS,
+    **means.DRAFTS,
+    **sums.DRAFTS,
 }
 """The drafts by the name of the target."""

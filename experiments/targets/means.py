@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
@@ -22,13 +20,12 @@ from mechanisms.local_sensitivity.mean import naive as naive_mean
 from mechanisms.local_sensitivity.ptr import exact as exact_ptr
 from mechanisms.local_sensitivity.ptr import naive as naive_ptr
 from mechanisms.local_sensitivity.release import Release
-from mechanisms.local_sensitivity.sample_aggregate import exact as exact_aggregate
+from mechanisms.local_sensitivity.sample_aggregate import anonymous as exact_aggregate
 from mechanisms.local_sensitivity.sample_aggregate import naive as naive_aggregate
 from mechanisms.local_sensitivity.smooth import exact as exact_smooth
 from mechanisms.local_sensitivity.smooth import naive as naive_smooth
 from mechanisms.local_sensitivity.sum_over_count import exact as exact_quotient
 from mechanisms.local_sensitivity.sum_over_count import naive as naive_quotient
-from mechanisms.private_numbers import doubles
 from mechanisms.randomness import RandomBits
 
 AGE_GRID = Grid(-14)
@@ -95,32 +92,7 @@ def exact_smooth_mean(epsilon: float = 1.0) -> Target:
 @named
 def exact_sample_aggregate(epsilon: float = 1.0) -> Target:
     """Mean age by sample and aggregate, chunks assigned to people, exact."""
-
-    def prepare(records: NDArray[np.float64], *, domain: Domain, epsilon: Fraction) -> Release:
-        return exact_aggregate.prepare_sample_aggregate(
-            _people(records),
-            statistic=np.mean,
-            chunks=CHUNKS,
-            key=b"public",
-            domain=domain,
-            epsilon=epsilon,
-        )
-
-    return _exact_mean(prepare, epsilon)
-
-
-def _people(records: NDArray[np.float64]) -> list[tuple[str, float]]:
-    """Give each record an identity that does not depend on the order: its value, and how many had that value before.
-
-    Equal values are written alike: −0 as 0, and every NaN is the same one.
-    """
-    seen: Counter[float] = Counter()
-    people = []
-    values = doubles("records", records) + 0.0
-    for value in [math.nan if math.isnan(value) else value for value in values.tolist()]:
-        people.append((f"{value}, number {seen[value]}", value))
-        seen[value] += 1
-    return people
+    return _exact_mean(exact_aggregate.prepare_mean_of_chunks, epsilon, chunks=CHUNKS, key="public")
 
 
 def _mean(mechanism: Callable[..., Any], epsilon: float, claimed_delta: float = 0.0, **parameters: Any) -> Target:

@@ -11,21 +11,20 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacklab.neighbours import Relation
 from attacklab.targets import Target
-from experiments.targets.making import exact_by_both_paths, exactly, named
+from experiments.targets.making import exact_by_both_paths, named
 from mechanisms.grid import Grid
 from mechanisms.summation import exact, exact_fast, naive
-from mechanisms.summation.bounds import Bounds
+from mechanisms.summation.bounds import Bounds, NarrowBounds
 from mechanisms.summation.naive import Summation
 
 LOWER, UPPER = 1.0, 1 + 2.0**-48
 DECLARED = Fraction(UPPER) - Fraction(LOWER)
 """The sensitivity of the real sum of the narrow records."""
 
-ABOVE_LOWER = Bounds(0, DECLARED, Grid(-56))
+NARROW = NarrowBounds(LOWER, UPPER, Grid(-56))
 AGE_BOUNDS = (0.0, 100.0)
 AGES = Bounds(*AGE_BOUNDS, Grid(-20))
 
@@ -58,17 +57,11 @@ def naive_bounded_mean(epsilon: float = 1.0) -> Target:
 @named
 def exact_bounded_sum(epsilon: float = 1.0) -> Target:
     """Sum of records in [1, 1 + 2^−48], counted from the lower bound in fixed point, exact."""
-    released = exactly(
-        exact_fast.exact_bounded_sum_fast, epsilon=Fraction(epsilon), bounds=ABOVE_LOWER, relation="substitute"
-    )
-
-    def release(records: NDArray[np.float64], trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        # Each difference is a double, and a function of its own record. The number of records is public.
-        above = np.clip(records, LOWER, UPPER) - LOWER
-        return len(records) * LOWER + released(above, trials, rng)
-
-    return Target.sum(
-        release,
+    return exact_by_both_paths(
+        Target.sum,
+        exact_fast.exact_narrow_sum_fast,
+        exact.exact_narrow_sum,
+        {"epsilon": Fraction(epsilon), "bounds": NARROW},
         bounds=(LOWER, UPPER),
         epsilon=epsilon,
         relation=Relation.SUBSTITUTE,

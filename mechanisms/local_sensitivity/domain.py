@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.grid import Grid
+from mechanisms.integer_sums import sum_of_integers
 from mechanisms.parameters import positive_rational
 from mechanisms.private_numbers import PrivateNumbers, doubles
 
 GREATEST_WIDTH = 1 << 31
-"""Positions of at most this add up in 64 bits for up to 2^32 records."""
+"""Positions are at most this, far within the 53 bits of a double."""
 
 Integers = TypeVar("Integers", int, NDArray[np.int64])
 
@@ -105,8 +106,27 @@ class Domain:
         """
         array = doubles("values", values)
         with np.errstate(all="ignore"):  # a warning would tell that a record overflows
-            steps = np.rint(array / float(self.grid.step)) - float(self._lower_steps)
+            return self.positions_of_doubles(array)
+
+    def positions_of_doubles(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the `positions` of doubles; what numpy makes of overflows and of NaN is the caller's to ignore."""
+        steps = np.rint(values / float(self.grid.step)) - float(self._lower_steps)
         return np.where(np.isnan(steps), self.middle, np.clip(steps, 0, self.width)).astype(np.int64)
+
+    def total_and_count(self, values: PrivateNumbers) -> tuple[int, int]:
+        """Add up the `positions` of values, exactly.
+
+        Args:
+            values: numbers, shape (n,).
+
+        Returns:
+            The sum of the positions, and n.
+
+        Raises:
+            ValueError: `values` is not one-dimensional.
+        """
+        array = doubles("values", values)
+        return sum_of_integers(array, self.positions_of_doubles, self.width), len(array)
 
     def value(self, position: int) -> float:
         """Return the grid point at a position, which may lie outside the range."""

@@ -13,9 +13,9 @@ from fractions import Fraction
 from mechanisms.grid import Grid
 from mechanisms.laplace.exact import exact_discrete_laplace
 from mechanisms.parameters import positive_rational
-from mechanisms.private_numbers import PrivateNumbers, doubles
+from mechanisms.private_numbers import PrivateNumbers
 from mechanisms.randomness import RandomBits
-from mechanisms.summation.bounds import Bounds
+from mechanisms.summation.bounds import Bounds, NarrowBounds
 from mechanisms.summation.relations import Relation
 
 COUNTS = Grid(0)
@@ -50,6 +50,31 @@ def exact_bounded_sum(
     )
 
 
+def exact_narrow_sum(
+    records: PrivateNumbers, bits: RandomBits, *, epsilon: float | Fraction, bounds: NarrowBounds
+) -> float:
+    """Release the sum of records of a narrow range with discrete Laplace noise; neighbours substitute a record.
+
+    What the records have above the lower bound is added up and released; the public number of records, times the lower
+    bound, is added afterwards, and the sum rounded to a double.
+
+    Args:
+        records: the records, shape (n,), n public.
+        bits: the source of randomness.
+        epsilon: the privacy loss, positive.
+        bounds: the range of a record and the grid.
+
+    Returns:
+        A double, with ε-DP.
+
+    Raises:
+        ValueError: a public parameter is out of its range, or `records` is not one-dimensional.
+    """
+    total, count = bounds.total_and_count(records)
+    above = exact_discrete_laplace(total, bits, epsilon=epsilon, sensitivity=bounds.sensitivity, grid=bounds.grid)
+    return count * bounds.lower + above
+
+
 def exact_bounded_mean(
     records: PrivateNumbers,
     bits: RandomBits,
@@ -77,14 +102,16 @@ def exact_bounded_mean(
     Raises:
         ValueError: a public parameter is out of its range, or `records` is not one-dimensional.
     """
-    values = doubles("records", records)
-    budget = budget_of_sum(len(values), epsilon, relation)
-    total = exact_bounded_sum(values, bits, epsilon=budget, bounds=bounds, relation=relation)
+    total, count = bounds.total_and_count(records)
+    budget = budget_of_sum(count, epsilon, relation)
+    noisy_total = exact_discrete_laplace(
+        total, bits, epsilon=budget, sensitivity=bounds.sensitivity(relation), grid=bounds.grid
+    )
     if relation == "substitute":
-        count = float(len(values))
+        divisor = float(count)
     else:
-        count = exact_discrete_laplace(len(values), bits, epsilon=budget, grid=COUNTS)
-    return min(max(total / max(count, 1.0), float(bounds.lower)), float(bounds.upper))
+        divisor = exact_discrete_laplace(count, bits, epsilon=budget, grid=COUNTS)
+    return min(max(noisy_total / max(divisor, 1.0), float(bounds.lower)), float(bounds.upper))
 
 
 def budget_of_sum(count: int, epsilon: float | Fraction, relation: Relation) -> Fraction:

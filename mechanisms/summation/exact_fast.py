@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.laplace.exact_fast import exact_discrete_laplace_fast
-from mechanisms.private_numbers import PrivateNumbers, doubles
+from mechanisms.private_numbers import PrivateNumbers
 from mechanisms.randomness import RandomBits
-from mechanisms.summation.bounds import Bounds
+from mechanisms.summation.bounds import Bounds, NarrowBounds
 from mechanisms.summation.exact import COUNTS, budget_of_sum
 from mechanisms.summation.relations import Relation
 
@@ -37,6 +37,21 @@ def exact_bounded_sum_fast(
     )
 
 
+def exact_narrow_sum_fast(
+    records: PrivateNumbers, trials: int, bits: RandomBits, *, epsilon: float | Fraction, bounds: NarrowBounds
+) -> NDArray[np.float64]:
+    """Release the sum many times, with the law, the arguments and the errors of `exact_narrow_sum`.
+
+    Returns:
+        One output a trial, shape (trials,).
+    """
+    total, count = bounds.total_and_count(records)
+    above = exact_discrete_laplace_fast(
+        total, trials, bits, epsilon=epsilon, sensitivity=bounds.sensitivity, grid=bounds.grid
+    )
+    return count * bounds.lower + above
+
+
 def exact_bounded_mean_fast(
     records: PrivateNumbers,
     trials: int,
@@ -51,13 +66,15 @@ def exact_bounded_mean_fast(
     Returns:
         One output a trial, shape (trials,).
     """
-    values = doubles("records", records)
-    budget = budget_of_sum(len(values), epsilon, relation)
-    totals = exact_bounded_sum_fast(values, trials, bits, epsilon=budget, bounds=bounds, relation=relation)
+    total, count = bounds.total_and_count(records)
+    budget = budget_of_sum(count, epsilon, relation)
+    totals = exact_discrete_laplace_fast(
+        total, trials, bits, epsilon=budget, sensitivity=bounds.sensitivity(relation), grid=bounds.grid
+    )
     if relation == "substitute":
-        counts = np.array(float(len(values)))
+        counts = np.array(float(count))
     else:
-        counts = np.maximum(exact_discrete_laplace_fast(len(values), trials, bits, epsilon=budget, grid=COUNTS), 1.0)
+        counts = np.maximum(exact_discrete_laplace_fast(count, trials, bits, epsilon=budget, grid=COUNTS), 1.0)
     with np.errstate(under="ignore"):
         totals /= counts
     return np.clip(totals, float(bounds.lower), float(bounds.upper), out=totals)

@@ -31,13 +31,14 @@ from mechanisms.laplace.exact_rounded import exact_rounded_laplace, exact_rounde
 from mechanisms.laplace.exact_snapping import exact_snapping
 from mechanisms.local_sensitivity.domain import Domain
 from mechanisms.local_sensitivity.ptr.exact import exact_ptr_mean, prepare_ptr_mean
+from mechanisms.local_sensitivity.sample_aggregate.anonymous import numbered, prepare_mean_of_chunks
 from mechanisms.local_sensitivity.sample_aggregate.exact import exact_sample_aggregate, prepare_sample_aggregate
 from mechanisms.local_sensitivity.smooth.exact import exact_smooth_mean, prepare_smooth_mean
 from mechanisms.local_sensitivity.sum_over_count.exact import exact_sum_over_count, prepare_sum_over_count
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_laplace_noisy_max
-from mechanisms.summation.bounds import Bounds
-from mechanisms.summation.exact import exact_bounded_mean, exact_bounded_sum
-from mechanisms.summation.exact_fast import exact_bounded_mean_fast, exact_bounded_sum_fast
+from mechanisms.summation.bounds import Bounds, NarrowBounds
+from mechanisms.summation.exact import exact_bounded_mean, exact_bounded_sum, exact_narrow_sum
+from mechanisms.summation.exact_fast import exact_bounded_mean_fast, exact_bounded_sum_fast, exact_narrow_sum_fast
 
 Run = Callable[[Any, RandomBits], Any]
 """A few releases from a private input, as something that compares equal if each bit is the same."""
@@ -102,6 +103,7 @@ LAPLACE = {"epsilon": EPSILON, "grid": GRID}
 MEAN = {"domain": DOMAIN, "epsilon": EPSILON}
 DELTA = {"delta": Fraction(1, 8)}
 CHUNKS = {"statistic": np.mean, "chunks": 3, "key": b"public"}
+NARROW = NarrowBounds(-1.0, 2.0, GRID)
 SUM = {"epsilon": EPSILON, "bounds": BOUNDS}
 
 RUNS: dict[str, Run] = {
@@ -121,6 +123,8 @@ RUNS: dict[str, Run] = {
     "exact_exponential_noisy_max": one_by_one(exact_exponential_noisy_max, epsilon=EPSILON),
     "exact_laplace_noisy_max": one_by_one(exact_laplace_noisy_max, epsilon=EPSILON),
     "exact_laplace_on_grid": one_by_one(exact_laplace_on_grid, eta=ETA, lower=-4, spacing=Fraction(1, 3), points=25),
+    "exact_narrow_sum": one_by_one(exact_narrow_sum, epsilon=EPSILON, bounds=NARROW),
+    "exact_narrow_sum_fast": at_once(exact_narrow_sum_fast, epsilon=EPSILON, bounds=NARROW),
     "exact_ptr_mean": one_by_one(exact_ptr_mean, bound=2, **MEAN, **DELTA),
     "exact_randomized_response": one_by_one(exact_randomized_response, epsilon=EPSILON),
     "exact_rounded_gaussian": one_by_one(exact_rounded_gaussian, **GAUSSIAN),
@@ -135,6 +139,8 @@ RUNS: dict[str, Run] = {
     "exact_two_sided_geometric": one_by_one(exact_two_sided_geometric, eta=ETA, lower=-4, upper=8),
     "noisy_integer": lambda given, bits: repr([noisy_integer(given, Fraction(2), bits) for _ in range(3)]),
     "noisy_integers": lambda given, bits: repr(noisy_integers(given, Fraction(2), TRIALS, bits).tolist()),
+    "numbered": lambda given, _: repr(numbered(given)),
+    "prepare_mean_of_chunks": prepared(prepare_mean_of_chunks, chunks=3, key="public", **MEAN),
     "prepare_ptr_mean": prepared(prepare_ptr_mean, bound=2, **MEAN, **DELTA),
     "prepare_sample_aggregate": of_people(prepared(prepare_sample_aggregate, **CHUNKS, **MEAN)),
     "prepare_smooth_mean": prepared(prepare_smooth_mean, **MEAN, **DELTA),

@@ -7,18 +7,14 @@ range, which keeps the bound at n = 1. The textbook's W/(n + 1) is for adding a 
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from mechanisms.local_sensitivity.domain import Domain, nearest_integer
 
 
-def rounded_mean(positions: NDArray[np.int64], domain: Domain) -> int:
-    """Return the mean of grid positions, shape (n,), rounded to the nearest position, halves upwards."""
-    count = len(positions)
+def rounded_mean(total: int, count: int, domain: Domain) -> int:
+    """Return the mean of `count` grid positions that add up to `total`, rounded to a position, halves upwards."""
     if count == 0:
         return domain.middle
-    return nearest_integer(int(positions.sum()), count)
+    return nearest_integer(total, count)
 
 
 def local_sensitivity(count: int, width: int) -> int:

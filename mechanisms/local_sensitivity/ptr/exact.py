@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -49,10 +50,12 @@ class PtrMean:
     def many(self, trials: int, bits: RandomBits) -> list[float | None]:
         """Release `trials` independent answers, with (ε, δ)-DP each; None where the test refuses."""
         passed = noisy_integers(self.distance, self._test_scale, trials, bits) >= self.threshold
-        answers = self.domain.values(noisy_integers(self.mean, self._release_scale, int(passed.sum()), bits))
-        released = np.full(trials, None, dtype=object)
-        released[passed] = answers
-        return released.tolist()
+        passing: Any = np.count_nonzero(passed)
+        answers = noisy_integers(self.mean, self._release_scale, passing, bits)
+        released: Any = np.full_like(passed, None, dtype=object)
+        released[passed] = self.domain.values(answers)
+        refusals_and_answers: list[float | None] = released.tolist()
+        return refusals_and_answers
 
     @property
     def _test_scale(self) -> Fraction:
@@ -91,10 +94,10 @@ def prepare_ptr_mean(
     bound_steps = math.floor(positive_rational("bound", bound) / domain.grid.step)
     if not 0 < bound_steps < domain.width:
         raise ValueError(f"bound must be at least {domain.grid.step} and less than upper − lower, not {bound}")
-    positions = domain.positions(records)
+    total, count = domain.total_and_count(records)
     fewest_within_bound = -(-domain.width // bound_steps)
-    distance = max(0, len(positions) - fewest_within_bound + 1)
-    return PtrMean(distance, threshold, rounded_mean(positions, domain), bound_steps, domain, loss)
+    distance = max(0, count - fewest_within_bound + 1)
+    return PtrMean(distance, threshold, rounded_mean(total, count, domain), bound_steps, domain, loss)
 
 
 def exact_ptr_mean(

@@ -109,13 +109,13 @@ def prepare_sample_aggregate(
     loss = domain.privacy_loss(epsilon)
     people, values = [], []
     for person, value in records:
-        people.append(chunk_of(person, chunks, key))
+        people.append(person)
         values.append(value)
-    chunk_of_record, numbers = np.array(people, dtype=np.intp), doubles("values of records", values)
-    ends = np.cumsum(np.bincount(chunk_of_record, minlength=chunks))
-    members = np.split(numbers[np.argsort(chunk_of_record, kind="stable")], ends[:-1])
-    answers = domain.positions([_answer(statistic, chunk.copy()) for chunk in members])
-    return SampleAggregate(int(answers.sum()), chunks, domain, loss)
+    members: list[list[float]] = [[] for _ in range(chunks)]
+    for person, number in zip(people, doubles("values of records", values).tolist(), strict=True):
+        members[chunk_of(person, chunks, key)].append(number)
+    total, _ = domain.total_and_count([_answer(statistic, np.array(held, dtype=np.float64)) for held in members])
+    return SampleAggregate(total, chunks, domain, loss)
 
 
 def exact_sample_aggregate(

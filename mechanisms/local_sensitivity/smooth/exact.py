@@ -37,8 +37,13 @@ def smooth_sensitivity(count: int, width: int, smoothing: int) -> Fraction:
     """
     bound = smoothing * local_sensitivity(0, width)
     for size in range(1, count + 1):
-        bound = max(smoothing * local_sensitivity(size, width), bound - bound // (smoothing + 1))
+        bound = smoothed(bound, size, width, smoothing)
     return Fraction(bound, smoothing)
+
+
+def smoothed(bound: int, size: int, width: int, smoothing: int) -> int:
+    """Return the smooth bound at a size, from the one at the size before it, both in units of 1/`smoothing` steps."""
+    return max(smoothing * local_sensitivity(size, width), bound - bound // (smoothing + 1))
 
 
 @dataclass(frozen=True)
@@ -81,9 +86,9 @@ def prepare_smooth_mean(
     """
     loss = domain.privacy_loss(epsilon)
     smoothing = smoothing_steps(loss, failure_probability(delta))
-    positions = domain.positions(records)
-    noise_scale = 2 * smooth_sensitivity(len(positions), domain.width, smoothing) / loss
-    return SmoothMean(rounded_mean(positions, domain), noise_scale, domain)
+    total, count = domain.total_and_count(records)
+    noise_scale = 2 * smooth_sensitivity(count, domain.width, smoothing) / loss
+    return SmoothMean(rounded_mean(total, count, domain), noise_scale, domain)
 
 
 def exact_smooth_mean(

@@ -68,8 +68,9 @@ def prepare_sum_over_count(records: PrivateNumbers, *, domain: Domain, epsilon: 
     Raises:
         ValueError: `records` is not one-dimensional, or `epsilon` is out of its range; see `Domain.privacy_loss`.
     """
-    positions = domain.positions(records)
-    return SumOverCount(int(positions.sum()), len(positions), domain, domain.privacy_loss(epsilon))
+    loss = domain.privacy_loss(epsilon)
+    total, count = domain.total_and_count(records)
+    return SumOverCount(total, count, domain, loss)
 
 
 def exact_sum_over_count(

@@ -1,0 +1,42 @@
+"""Drafts of certificates of means of ages by sums and counts, local sensitivity, and sample and aggregate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from attacklab.certificates import Draft
+from experiments.targets.means import AGE_GRID, CHUNKS, DELTA, PROPOSED_BOUND, UPPER
+from mechanisms.local_sensitivity.domain import Domain
+from mechanisms.local_sensitivity.ptr.exact import prepare_ptr_mean
+from mechanisms.local_sensitivity.sample_aggregate.anonymous import prepare_mean_of_chunks
+from mechanisms.local_sensitivity.smooth.exact import prepare_smooth_mean
+from mechanisms.local_sensitivity.sum_over_count.exact import prepare_sum_over_count
+
+PURE = {"kind": "pure", "epsilon": "1"}
+APPROXIMATE = {"kind": "approximate", "epsilon": "1", "delta": str(Fraction(DELTA))}
+
+
+def _draft(theorem: str, prepare: Callable[..., Any], claim: Mapping[str, Any], **parameters: Any) -> Draft:
+    return Draft(
+        theorem=theorem,
+        functions={"prepare": prepare},
+        parameters={"epsilon": Fraction(1), "domain": Domain(0, Fraction(UPPER), AGE_GRID), **parameters},
+        neighbours="add-remove",
+        claim=claim,
+    )
+
+
+DRAFTS: Mapping[str, Callable[[], Draft]] = {
+    "exact_sum_over_count": partial(_draft, "sum_over_count", prepare_sum_over_count, PURE),
+    "exact_ptr_mean": partial(
+        _draft, "propose_test_release", prepare_ptr_mean, APPROXIMATE, bound=PROPOSED_BOUND, delta=DELTA
+    ),
+    "exact_smooth_mean": partial(_draft, "smooth_mean", prepare_smooth_mean, APPROXIMATE, delta=DELTA),
+    "exact_sample_aggregate": partial(
+        _draft, "sample_and_aggregate", prepare_mean_of_chunks, PURE, chunks=CHUNKS, key="public"
+    ),
+}
+"""The drafts by the name of the target."""
