@@ -15,7 +15,7 @@ import numpy as np
 from attacklab.attacks import ATTACKS, Attack, MissingClip, SumSensitivity, TruncatedAddition, ZeroRounding
 from attacklab.attacks.work import Work
 from attacklab.bisection import least
-from attacklab.findings import EXACT_LAW, Estimate, Finding, Verdict, decisive, described_pair
+from attacklab.findings import EXACT_LAW, Estimate, Finding, Scope, Verdict, decisive, described_pair
 from attacklab.laws import Decision, LawError, Limits, NeverEnds, advantage, certify, one_uniform, step_law
 from attacklab.laws.enclosures import float_above, float_below
 from attacklab.neighbours import NeighbouringPair
@@ -196,6 +196,7 @@ def _finding(target: Target, verdict: Verdict, reason: str, **rest: Any) -> Find
         reason=reason,
         claim=target.claim,
         relation=target.relation,
+        scope=Scope(),
         ceiling=target.claim.ceiling,
         **rest,
     )

@@ -227,8 +227,9 @@ def summarised(findings: Sequence[Finding]) -> Rows:
 
 
 def _summary(group: list[Finding]) -> list[str]:
-    verdicts = [finding.verdict for finding in group]
-    counted = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in Verdict if verdict in verdicts)
+    order = list(Verdict)
+    verdicts = [finding.verdict_in_scope for finding in sorted(group, key=lambda finding: order.index(finding.verdict))]
+    counted = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
     judged = [(finding.advantage, finding) for finding in group if finding.advantage is not None]
     if not judged:
         return [counted, "", group[0].reason, "", ""]
