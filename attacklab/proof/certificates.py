@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from attacklab.certificates import Draft, certificate, to_text
-from attacklab.claims import Claim, GaussianDP, PrivacyClaim, Renyi, ZeroConcentrated
+from attacklab.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
 from attacklab.errors import UsageError
 from attacklab.findings import CERTIFICATE, CheckedCertificate, Finding, Reach, Scope, Verdict, write_whole
 from attacklab.laws import Deadline, OutOfTime
@@ -101,7 +101,7 @@ def prove_every_pair(
     path = folder / f"{NOT_IN_A_NAME.sub('_', target.name)}.json"
     try:
         draft = deadline.run(draft_of)
-        _require_draft(target, draft)
+        require_draft(target, draft)
         write_certificate(target.name, draft, path)
     except UsageError:
         raise
@@ -207,8 +207,12 @@ def _draft_of(target: Target) -> Callable[[], Draft]:
     return target.draft
 
 
-def _require_draft(target: Target, draft: Any) -> None:
-    """Refuse a draft that states something else than the target claims."""
+def require_draft(target: Target, draft: Any) -> None:
+    """Refuse a draft that states something else than the target claims.
+
+    Raises:
+        UsageError: it claims less, or speaks of other neighbours, or is not a draft.
+    """
     if not isinstance(draft, Draft):
         raise UsageError(f"the draft of {target.name} returned {described(draft)}; let it return a Draft")
     told = ""
@@ -245,6 +249,9 @@ def _implies(stated: Mapping[str, Any], claim: Claim) -> bool:
             most = dict(zip(map(Fraction, stated["orders"]), map(Fraction, stated["epsilons"]), strict=True))
             bounds = zip(claim.orders, claim.epsilons, strict=True)
             return all(most.get(Fraction(order), bound + 1) <= Fraction(bound) for order, bound in bounds)
+        case "profile", Profile():
+            least = {Fraction(epsilon): Fraction(delta) for epsilon, delta in stated["points"]}
+            return all(least.get(Fraction(epsilon), 2) <= Fraction(delta) for epsilon, delta in claim.pairs)
     return False
 
 

@@ -82,7 +82,7 @@ def test_a_proved_sampler_passes_and_returns_its_findings(pytester: pytest.Pytes
         [
             "*= differential-privacy audits =*",
             "test_it.py::test_it  proved *closed laws of 2 and 2 outcomes: they need ε = 0.69314718056, *",
-            "a proof is for the pairs that it was given, and no others",
+            "a proof is for the pairs or inputs that it was given, and no others",
         ]
     )
     assert "α = " not in result.stdout.str()
@@ -205,7 +205,7 @@ def test_audit(dp_audit):
         "test_it.py::test_audit": 1e-6,
         "test_it.py::test_proof": None,
     }
-    result.stdout.fnmatch_lines(["α = 1e-06 for the run; *", "a proof is for the pairs that it was given, *"])
+    result.stdout.fnmatch_lines(["α = 1e-06 for the run; *", "a proof is for the pairs or inputs that it was given, *"])
 
 
 def test_the_files_hold_the_findings_of_proofs(pytester: pytest.Pytester) -> None:
