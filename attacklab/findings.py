@@ -314,7 +314,7 @@ class Finding:
                 values["laws"] = tuple(data["laws"])
             if data.get("scope") is not None:
                 values["scope"] = Scope.from_json(data["scope"])
-            elif data["attack"] == EXACT_LAW:  # a record from before proofs said their scope
+            elif "scope" not in data and data["attack"] == EXACT_LAW:  # a record from before proofs said their scope
                 values["scope"] = Scope()
             if data.get("certificate") is not None:
                 certificate = data["certificate"]

@@ -142,7 +142,7 @@ def run_checker(path: Path, checker: Path, *, seconds: float | None = None) -> A
     accepted, refused = ACCEPTED.fullmatch(done.stdout), REFUSED.match(done.stdout)
     if done.returncode == 0 and accepted:
         lemmas = () if accepted["lemmas"] == "none" else tuple(accepted["lemmas"].split(", "))
-        told = f"{accepted['statement']}; the checker ran {accepted['checked']}; it rests on {accepted['lemmas']}"
+        told = f"{accepted['statement']}; checked: {accepted['checked']}; lemmas: {accepted['lemmas']}"
         return Answer(
             verdict=Verdict.PROVED,
             reason=told,

@@ -133,10 +133,10 @@ class _Search:
             reason += f"; {self._confirmed(found):,} plain runs agree"
         if verdict is Verdict.PROVED_WITH_SLACK:
             reason += "; the claim holds with 2^−58 added to δ"
-        elif verdict is not Verdict.PROVED:
-            reason += f"; {counts[verdict]:,} of {len(self.pairs):,} pairs are so"
-        if verdict is Verdict.INCONCLUSIVE:
-            reason += f"; {otherwise(self.target)}"
+        elif verdict is Verdict.VIOLATED:
+            reason += f"; {counts[verdict]:,} of {len(self.pairs):,} pairs refute the claim"
+        elif verdict is Verdict.INCONCLUSIVE:
+            reason += f"; {counts[verdict]:,} of {len(self.pairs):,} pairs are left open; {otherwise(self.target)}"
         pair = NeighbouringPair(self.inputs[first], self.inputs[second], relation)
         described = {"verdict": verdict, "reason": reason, "pair": described_pair(pair)}
         return described | figures_of(self.target, worst.ruling, *laws)
