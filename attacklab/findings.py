@@ -113,7 +113,8 @@ class Scope:
 
     def __str__(self) -> str:
         if self.reach is Reach.INPUTS:
-            return f"every pair of neighbours among {self.inputs:,} inputs ({self.pairs:,} pairs)"
+            pairs = "1 pair" if self.pairs == 1 else f"{self.pairs:,} pairs"
+            return f"every pair of neighbours among {self.inputs:,} inputs ({pairs})"
         return f"{self.reach} ({self.neighbours})" if self.neighbours else str(self.reach)
 
     @classmethod

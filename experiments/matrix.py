@@ -278,13 +278,12 @@ def explain(data: dict[str, Any]) -> str:
     exact = [name for name in NAMES if name.startswith("exact")]
     law_only = [f"{name} (δ = {_law_delta(data, name):.2g})" for name in naive if by[name] == {EXACT_LAW}]
     work_only = [name for name in naive if by[name] == {WORK.name}]
-    laws = {target: found[0].verdict for (target, column), found in _by_cell(data).items() if column == EXACT_LAW}
+    cells = _by_cell(data)
+    laws = {target: found[0].verdict for (target, column), found in cells.items() if column == EXACT_LAW}
     unseen = [name for name in naive if not by[name]]
     accused = [name for name in exact if by[name]]
     certified = [
-        name
-        for name in exact
-        if any(one.verdict is Verdict.PROVED for one in _by_cell(data).get((name, CERTIFICATE), []))
+        name for name in exact if any(one.verdict is Verdict.PROVED for one in cells.get((name, CERTIFICATE), []))
     ]
     undecided = [name for name in exact if laws.get(name) is Verdict.INCONCLUSIVE]
     return PARAGRAPH.format(

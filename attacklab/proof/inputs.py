@@ -128,7 +128,8 @@ class _Search:
         first, second, relation = worst.places
         laws = self.laws[first], self.laws[second]
         verdict = verdict_of(worst.ruling)
-        reason = f"the worst of {len(self.pairs):,} pairs: {reason_of(worst.ruling, *laws)}"
+        of_all = f"the worst of {len(self.pairs):,} pairs: " if len(self.pairs) > 1 else ""
+        reason = f"{of_all}{reason_of(worst.ruling, *laws)}"
         if verdict is not Verdict.INCONCLUSIVE and not isinstance(self.target.sampler, FindsItsLaw):
             reason += f"; {self._confirmed(found):,} plain runs agree"
         if verdict is Verdict.PROVED_WITH_SLACK:

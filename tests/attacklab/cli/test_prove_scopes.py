@@ -78,9 +78,9 @@ def attacklab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     [
         ("s.py:parity --kind noise --inputs 0,1,2", "3 inputs (2 pairs)"),
         ("s.py:parity --kind noise --inputs 0..3", "4 inputs (3 pairs)"),
-        ("s.py:parity --kind noise --inputs '[0, 1]'", "2 inputs (1 pairs)"),
+        ("s.py:parity --kind noise --inputs '[0, 1]'", "2 inputs (1 pair)"),
         ("s.py:size --kind dataset --relation add-remove --inputs 'up to 2 of 0..1'", "7 inputs (8 pairs)"),
-        ("s.py:size --kind dataset --relation add-remove --inputs '[[], [\"a\"]]'", "2 inputs (1 pairs)"),
+        ("s.py:size --kind dataset --relation add-remove --inputs '[[], [\"a\"]]'", "2 inputs (1 pair)"),
         ("s.py:best --kind selection --inputs 'up to 1 of 0,1,2'", "3 inputs (2 pairs)"),
     ],
 )

@@ -220,6 +220,7 @@ def test_laws_that_do_not_close_prove_a_claim_with_slack_at_its_edge() -> None:
     undecided = prove_inputs(noise(geometric, delta=0.5), [0, 1], limits=few)
     assert undecided.verdict is Verdict.INCONCLUSIVE
     assert "; 1 of 1 pairs are left open; " in undecided.reason
+    assert undecided.reason.startswith("laws of ")
 
 
 def test_time_that_is_up_is_inconclusive_and_says_how_far_it_came() -> None:
