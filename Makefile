@@ -3,7 +3,7 @@ VENV := .venv
 READY := $(VENV)/.ready
 BIN := $(VENV)/bin
 
-.PHONY: lab quick test test-all check libraries clean help
+.PHONY: lab quick test test-all check prove libraries clean help
 
 lab: $(READY)  ## run every experiment; figures and data go to reports/
 	$(BIN)/attacklab run
@@ -22,6 +22,9 @@ check: $(READY)  ## lint, formatting, types and layers: what CI checks besides t
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+prove: $(READY)  ## write the certificate of every exact mechanism to reports/proofs/, and have it checked
+	$(BIN)/python -m experiments.certificates
 
 PINNED := $(patsubst environments/%.txt,.environments/%/.ready,$(wildcard environments/*.txt))
 # diffprivlib 0.4 imports a scikit-learn that has no wheels for newer interpreters.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import inspect
+import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -65,6 +66,11 @@ def certificate(mechanism: str, draft: Draft) -> dict[str, Any]:
     }
 
 
+def to_text(written: Mapping[str, Any]) -> str:
+    """Return the text of a certificate, the same for the same certificate."""
+    return json.dumps(written, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
 def encoded(value: Any) -> Any:
     """Encode a public parameter as JSON; `checker.core.certificate.decoded` reads it.
 
@@ -106,22 +112,34 @@ def _objects(value: Any) -> list[Any]:
 def _sources(modules: list[Any]) -> dict[str, str]:
     """Return the SHA-256 of the files of some modules, and of all that they import from their own packages, by path."""
     files: dict[str, str] = {}
-    waiting = list(modules)
-    while waiting:
-        module = waiting.pop()
-        top = module.__name__.partition(".")[0]
+    for top in {module.__name__.partition(".")[0] for module in modules}:
         root = Path(sys.modules[top].__file__).parents[hasattr(sys.modules[top], "__path__")]  # type: ignore[arg-type]
-        path = Path(module.__file__)
-        name = path.relative_to(root).as_posix()
-        if name in files:
-            continue
-        content = path.read_bytes()
-        files[name] = hashlib.sha256(content).hexdigest()
-        imported = [module.__name__.rpartition(".")[0] or top]
-        for node in ast.walk(ast.parse(content)):
-            if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                imported += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-            elif isinstance(node, ast.Import):
-                imported += [alias.name for alias in node.names]
-        waiting += [sys.modules[one] for one in imported if one.partition(".")[0] == top and one in sys.modules]
+        own = [module for module in modules if module.__name__.partition(".")[0] == top]
+        waiting = [Path(module.__file__).relative_to(root) for module in own]
+        while waiting:
+            path = waiting.pop()
+            if path.as_posix() in files or not (root / path).is_file():
+                continue
+            content = (root / path).read_bytes()
+            files[path.as_posix()] = hashlib.sha256(content).hexdigest()
+            folder = path.parent.parent if path.name == "__init__.py" else path.parent
+            waiting += [] if folder == Path() else [folder / "__init__.py"]
+            waiting += [found for name in _imported(content) if name.partition(".")[0] == top for found in _files(name)]
     return dict(sorted(files.items()))
+
+
+def _imported(content: bytes) -> list[str]:
+    """Return the names that a source file imports, wherever it does: modules, and what may be modules."""
+    found: list[str] = []
+    for node in ast.walk(ast.parse(content)):
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+    return found
+
+
+def _files(module: str) -> list[Path]:
+    """Return the files that a module may be."""
+    path = Path(*module.split("."))
+    return [path.with_suffix(".py"), path / "__init__.py"]

@@ -80,8 +80,51 @@ WORST_FIRST = (
 A claim proved with slack is worse than one proved, and better than one of which samples showed nothing.
 """
 
-EXACT_LAW = "exact_law"
-"""What stands in a proof's finding where an attack's name would."""
+EXACT_LAW, CERTIFICATE = "exact_law", "certificate"
+"""What stands where an attack's name would, in the finding of a proof by exact laws, and by a checked certificate."""
+
+
+class Reach(enum.StrEnum):
+    """Of which pairs of neighbours a verdict speaks."""
+
+    PAIR = "this pair"
+    """The pair that the finding names."""
+    INPUTS = "every pair among given inputs"
+    """Every pair of neighbours among the inputs of a finite domain."""
+    NEIGHBOURS = "every pair of neighbours"
+    """Every pair of neighbours that there is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a proof is for.
+
+    Attributes:
+        reach: of which pairs it speaks.
+        inputs: how many inputs the finite domain has, if that is what it speaks of.
+        pairs: how many pairs of neighbours are among them.
+        neighbours: what makes two inputs neighbours, in words, if it speaks of all of them.
+    """
+
+    reach: Reach = Reach.PAIR
+    inputs: int | None = None
+    pairs: int | None = None
+    neighbours: str = ""
+
+    def __str__(self) -> str:
+        if self.reach is Reach.INPUTS:
+            pairs = "1 pair" if self.pairs == 1 else f"{self.pairs:,} pairs"
+            return f"every pair of neighbours among {self.inputs:,} inputs ({pairs})"
+        return f"{self.reach} ({self.neighbours})" if self.neighbours else str(self.reach)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Scope:
+        """Read a scope.
+
+        Raises:
+            TypeError, ValueError: it is malformed.
+        """
+        return cls(**{**data, "reach": Reach(data["reach"])})
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +161,27 @@ class Counts:
         )
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CheckedCertificate:
+    """A certificate and what its checker said of it.
+
+    Attributes:
+        file: where it was written.
+        sha256: of its bytes.
+        size: how many bytes it has.
+        statement: what the checker says that it shows; empty if it does not accept it.
+        lemmas: the lemmas that this rests on, by name.
+        checked: how much was checked, as the checker says it.
+    """
+
+    file: str
+    sha256: str
+    size: int
+    statement: str = ""
+    lemmas: tuple[str, ...] = ()
+    checked: str = ""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Finding:
     """The outcome of one attack, on one pair, on one target.
@@ -146,6 +210,8 @@ class Finding:
         trials_needed: how many trials refute the claim by this event, were the rates seen while choosing it the true
             ones; None where those rates keep the claim.
         laws: the SHA-256 digests of the two exact laws, where the verdict rests on them.
+        scope: of which pairs the verdict of a proof speaks; None for an attack's.
+        certificate: the certificate that was checked, and what the checker said of it; None where there is none.
         alpha: the probability that this finding is a false alarm, were the claim true.
         seed: what all randomness was derived from.
         trials: outputs drawn in all, for choosing and judging, of both inputs.
@@ -174,6 +240,8 @@ class Finding:
     trials_needed: int | None = None
     judged_at: PrivacyClaim | None = None
     laws: tuple[str, str] | None = None
+    scope: Scope | None = None
+    certificate: CheckedCertificate | None = None
     alpha: float | None = None
     seed: int | None = None
     trials: int = 0
@@ -192,7 +260,22 @@ class Finding:
 
         A proof that was not found is another matter: it was asked for, and its laws were sought.
         """
-        return self.verdict is Verdict.INCONCLUSIVE and self.counts is None and self.attack != EXACT_LAW
+        return self.verdict is Verdict.INCONCLUSIVE and self.counts is None and not self.is_proof
+
+    @property
+    def is_proof(self) -> bool:
+        """Whether a proof was sought, rather than a flaw."""
+        return self.attack in (EXACT_LAW, CERTIFICATE)
+
+    @property
+    def verdict_in_scope(self) -> str:
+        """The verdict; that of a proof with its scope."""
+        if self.scope is None or self.verdict not in (Verdict.PROVED, Verdict.PROVED_WITH_SLACK):
+            return str(self.verdict)
+        return f"{self.verdict} for {self.scope}"
+
+    def __str__(self) -> str:
+        return f"{self.target}: {self.attack}: {self.verdict_in_scope}: {self.reason}"
 
     @property
     def judged(self) -> PrivacyClaim:
@@ -230,6 +313,13 @@ class Finding:
                 values["counts"] = Counts(**data["counts"])
             if data.get("laws") is not None:
                 values["laws"] = tuple(data["laws"])
+            if data.get("scope") is not None:
+                values["scope"] = Scope.from_json(data["scope"])
+            elif "scope" not in data and data["attack"] == EXACT_LAW:  # a record from before proofs said their scope
+                values["scope"] = Scope()
+            if data.get("certificate") is not None:
+                certificate = data["certificate"]
+                values["certificate"] = CheckedCertificate(**{**certificate, "lemmas": tuple(certificate["lemmas"])})
             if data.get("epsilon_lower") == INFINITE:
                 values["epsilon_lower"] = math.inf
             for name in ("first", "second", "advantage"):

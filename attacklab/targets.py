@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from attacklab.certificates import Draft
 from attacklab.claims import Claim, PrivacyClaim
 from attacklab.domains import Domain
 from attacklab.errors import LabError, OutsideDomain, Refused, TargetError, UsageError, UsageTypeError
@@ -88,6 +89,7 @@ class Target:
         version: of the implementation.
         domain: the inputs that it takes; None where it takes whatever its kind says.
         pairs: neighbouring pairs to try besides those that the attacks find.
+        draft: makes the draft of a certificate for every pair of neighbours; None where nobody has drafted one.
     """
 
     name: str
@@ -103,6 +105,7 @@ class Target:
     version: str = "unknown"
     domain: Domain | None = None
     pairs: tuple[NeighbouringPair, ...] = field(default=(), repr=False)
+    draft: Callable[[], Draft] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not callable(self.release):
@@ -350,6 +353,19 @@ class Target:
         if not callable(sampler):
             raise UsageTypeError(f"sampler must be callable as sampler(input, bits), not {sampler!r}")
         return replace(self, sampler=sampler, numpy_as_python=numpy_as_python)
+
+    def certified(self, draft: Callable[[], Draft]) -> Target:
+        """The same target with the draft of a certificate, so that it can be proved for every pair of neighbours.
+
+        Args:
+            draft: makes the draft when it is called, since its evidence can take long to compute.
+
+        Raises:
+            TypeError: `draft` is not callable.
+        """
+        if not callable(draft):
+            raise UsageTypeError(f"draft must be callable as draft() and return a Draft, not {draft!r}")
+        return replace(self, draft=draft)
 
     def covers(self, pair: NeighbouringPair) -> bool:
         """Whether the claim promises anything of a pair: of what a mechanism sees of its datasets it always does.

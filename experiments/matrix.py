@@ -15,7 +15,7 @@ import numpy as np
 from attacklab.attacks import ATTACKS, Attack, MissingClip, SumSensitivity, TruncatedAddition, ZeroRounding
 from attacklab.attacks.work import Work
 from attacklab.bisection import least
-from attacklab.findings import EXACT_LAW, Estimate, Finding, Verdict, decisive, described_pair
+from attacklab.findings import CERTIFICATE, EXACT_LAW, Estimate, Finding, Scope, Verdict, decisive, described_pair
 from attacklab.laws import Decision, LawError, Limits, NeverEnds, advantage, certify, one_uniform, step_law
 from attacklab.laws.enclosures import float_above, float_below
 from attacklab.neighbours import NeighbouringPair
@@ -27,6 +27,7 @@ from attacklab.reporting.figures import Cell, Figure, Matrix
 from attacklab.statistics.inference import share_of_alpha
 from attacklab.targets import Kind, Target
 from experiments import targets
+from experiments.certificates.committed import committed
 
 QUESTION = "Which attack refutes the claim of which implementation?"
 
@@ -46,7 +47,13 @@ COUNTED: Mapping[str, Callable[[Target], Target]] = {
 }
 """The twins of which one promises the same work for every output, and how their work is counted."""
 
-COLUMNS = (*(attack.name for attack in ATTACKS), WORK.name, EXACT_LAW)
+COLUMNS = (*(attack.name for attack in ATTACKS), WORK.name, EXACT_LAW, CERTIFICATE)
+HEADINGS = {CERTIFICATE: "proved"}
+"""What columns are called where their name says too little."""
+
+EVERY_PAIR = "∀"
+"""What stands on the cell of a target that is proved for every pair of neighbours."""
+
 ONE_BY_ONE = (
     "exact_exponential_base2",
     "exact_exponential_noisy_max",
@@ -100,14 +107,16 @@ feasible number of trials would show: {law_only}. Refuted only by an adversary w
 output took: {work_only}. Not refuted here: {unseen}. Bits are counted only for {counted}, because one of these twins
 promises the same work for every output; no other claim says anything about work. Of the exact ones {accused} refuted;
 exact laws prove the claims of {proved} on a pair of neighbours, and those of {with_slack} with 2^−58 added to δ; they
-leave open those of {undecided}, for which an enumeration of {runs} runs is too short. A grey cell means only that an
+leave open those of {undecided}, for which an enumeration of {runs} runs is too short. Proved for every pair of
+neighbours, by certificates that a separate program accepts ([all of them](proofs/index.md)): {certified} of {exact}
+exact targets: {certificates}. A grey cell means only that an
 advantage as large as the number in it would have been detected. Up to {trials} trials were run for each pair and event.
 For targets whose draws are expensive ({costly}), at most {outcomes} outcomes and {records} records were tried, and for
 some of them ({spared}) no more than {few_trials} trials."""
 
 
 def collect(settings: Settings) -> Collected:
-    """Audit every target with every attack and look for its law."""
+    """Audit every target with every attack, look for its law, and take over what `make prove` found."""
     trials, few = settings.budget(20_000, 400), settings.budget(2_500, 150)
     # Full runs are spared what takes minutes, quick ones also what takes seconds.
     spared = COSTLY if settings.quick else ONE_BY_ONE
@@ -117,6 +126,7 @@ def collect(settings: Settings) -> Collected:
         warnings.filterwarnings("ignore", "Mean of empty slice")  # which a naive mean answers to nobody's records
         for name in NAMES:
             findings += findings_of(name, few if name in spared else trials, alpha, settings.seed)
+    findings += [finding for finding in committed() if finding.target in NAMES]
     return Collected(findings, {"trials": trials, "few_trials": few, "spared": spared})
 
 
@@ -196,6 +206,7 @@ def _finding(target: Target, verdict: Verdict, reason: str, **rest: Any) -> Find
         reason=reason,
         claim=target.claim,
         relation=target.relation,
+        scope=Scope(),
         ceiling=target.claim.ceiling,
         **rest,
     )
@@ -206,8 +217,9 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     findings = _by_cell(data)
     caption = (
         "Red: the largest advantage seen or, by the exact law, the δ that it needs at the claimed ε. Blue: proved on a "
-        "pair; light blue: with 2^−58 added to δ. Grey: the smallest advantage that every pair tried would have shown. "
-        "Yellow: undecided, or the target raised. Work: random bits drawn, counted beside the output."
+        "pair; light blue: with 2^−58 added to δ; ∀: for every pair of neighbours, by a certificate. Grey: the "
+        "smallest advantage that every pair tried would have shown. Yellow: undecided, or the target raised. Work: "
+        "random bits drawn, counted beside the output."
     )
     drawn = []
     for variant in ("naive", "exact"):
@@ -217,7 +229,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
         matrix = Matrix(
             title=title,
             row_names=rows,
-            column_names=[column.replace("_", " ") for column in COLUMNS],
+            column_names=[HEADINGS.get(column, column.replace("_", " ")) for column in COLUMNS],
             cells=cells,
         )
         drawn.append(Figure(name=f"matrix_{variant}", caption=caption, panels=[matrix]))
@@ -242,7 +254,8 @@ def cell(findings: Sequence[Finding]) -> Cell:
         return Cell(verdict=verdict, text=_short(max(advantages)))
     if verdict is Verdict.NOT_DETECTED:
         return Cell(verdict=verdict, text=_short(max(finding.smallest_detectable or 0.0 for finding in worst)))
-    return Cell(verdict=verdict)
+    is_for_all = verdict is Verdict.PROVED and worst[0].attack == CERTIFICATE
+    return Cell(verdict=verdict, text=EVERY_PAIR if is_for_all else "")
 
 
 def _short(number: float) -> str:
@@ -265,9 +278,13 @@ def explain(data: dict[str, Any]) -> str:
     exact = [name for name in NAMES if name.startswith("exact")]
     law_only = [f"{name} (δ = {_law_delta(data, name):.2g})" for name in naive if by[name] == {EXACT_LAW}]
     work_only = [name for name in naive if by[name] == {WORK.name}]
-    laws = {target: found[0].verdict for (target, column), found in _by_cell(data).items() if column == EXACT_LAW}
+    cells = _by_cell(data)
+    laws = {target: found[0].verdict for (target, column), found in cells.items() if column == EXACT_LAW}
     unseen = [name for name in naive if not by[name]]
     accused = [name for name in exact if by[name]]
+    certified = [
+        name for name in exact if any(one.verdict is Verdict.PROVED for one in cells.get((name, CERTIFICATE), []))
+    ]
     undecided = [name for name in exact if laws.get(name) is Verdict.INCONCLUSIVE]
     return PARAGRAPH.format(
         attacks=len(ATTACKS),
@@ -284,6 +301,8 @@ def explain(data: dict[str, Any]) -> str:
         with_slack=sum(laws.get(name) is Verdict.PROVED_WITH_SLACK for name in exact),
         undecided=_listed(undecided),
         runs=LIMITS.runs,
+        certified=len(certified),
+        certificates=_listed([f"[{name}](proofs/{name}.json)" for name in certified]),
         trials=measured["trials"],
         costly=_listed(COSTLY),
         spared=_listed(measured["spared"]),

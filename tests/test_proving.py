@@ -44,13 +44,15 @@ def test_the_library_of_the_page_imports_nothing_of_the_lab() -> None:
 
 
 def test_the_page_shows_a_proof_one_with_slack_and_a_refutation() -> None:
-    assert len(SHOWN) == 3
-    assert [" proved " in said for _, said in SHOWN] == [True, True, False]
-    assert ["proved with slack" in said for _, said in SHOWN] == [False, True, False]
-    assert ["violated" in said for _, said in SHOWN] == [False, False, True]
+    assert len(SHOWN) == 4
+    assert [" proved " in said for _, said in SHOWN] == [True, True, False, True]
+    assert ["proved with slack" in said for _, said in SHOWN] == [False, True, False, True]
+    assert ["violated" in said for _, said in SHOWN] == [False, False, True, False]
+    assert ["scope: this pair" in said for _, said in SHOWN] == [True, True, False, False]
+    assert "scope: every pair of neighbours among 5 inputs (4 pairs)" in SHOWN[3][1]
 
 
-@pytest.mark.parametrize(("line", "said"), SHOWN, ids=[line.split()[1] for line, _ in SHOWN])
+@pytest.mark.parametrize(("line", "said"), SHOWN, ids=[line.split()[1] + line.split()[-1] for line, _ in SHOWN])
 def test_each_command_prints_what_the_page_shows(
     line: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -45,7 +45,11 @@ COMMANDS = (
     Command("list", "list_", "List attacks, libraries, experiments and targets."),
     Command("run", "run", "Run experiments; write data, figures and a page."),
     Command("audit", "audit", "Run every attack that applies against a target."),
-    Command("prove", "prove", "Decide a claim on neighbouring pairs by exact output laws."),
+    Command(
+        "prove",
+        "prove",
+        "Decide a claim on pairs by exact output laws, or on all of them by a certificate.",
+    ),
     Command("calibrate", "calibrate", "Hold a formula for noise to certified bounds."),
 )
 

@@ -1,14 +1,19 @@
-"""The pair of inputs that the options --first and --second give."""
+"""The inputs that options give: a pair by --first and --second, those of a finite domain by --inputs."""
 
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
+from attacklab.domains.finite import all_databases, all_utilities
 from attacklab.domains.text import pair_of
 from attacklab.errors import UsageError
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Kind, Target
+
+UP_TO = re.compile(r"up to (?P<most>\d+) of (?P<values>.+)")
+RANGE = re.compile(r"(?P<low>-?\d+)\.\.(?P<high>-?\d+)")
 
 
 def given_pair(target: Target, first: str | None, second: str | None) -> NeighbouringPair | None:
@@ -38,6 +43,34 @@ def given_pair(target: Target, first: str | None, second: str | None) -> Neighbo
                 f"a {target.kind} target takes {what} for each of --first and --second, not {first} and {second}"
             )
     return target.cast_pair(_of_numbers(target, one, other))
+
+
+def given_inputs(target: Target, text: str) -> list[Any]:
+    """The inputs of a finite domain: a JSON list, numbers separated by commas, or "up to N of VALUES".
+
+    VALUES is LOW..HIGH, for all integers from the one to the other, or values as above. For a selection these are all
+    vectors of 1 to N utilities, for other kinds but noise all of 0 to N records.
+
+    Raises:
+        UsageError: the text is none of these.
+    """
+    found = UP_TO.fullmatch(text.strip())
+    if found is None:
+        return _values(text)
+    if target.kind is Kind.NOISE:
+        raise UsageError(f"the input of a noise target is one number; write --inputs {found['values']}")
+    listed = all_utilities if target.kind is Kind.SELECTION else all_databases
+    return list(listed(int(found["most"]), _values(found["values"])))
+
+
+def _values(text: str) -> list[Any]:
+    ends = RANGE.fullmatch(text.strip())
+    if ends is not None:
+        return list(range(int(ends["low"]), int(ends["high"]) + 1))
+    values = _listed(_read("--inputs", text))
+    if len(values) > 1 and all(isinstance(value, float) and value.is_integer() for value in values):
+        return list(map(int, values))  # as JSON has them
+    return list(values)
 
 
 def _read(option: str, text: str) -> Any:

@@ -112,7 +112,9 @@ Seed: TypeAlias = Annotated[int, Option(min=0, help="Seed of all randomness")]
 SpendAll: TypeAlias = Annotated[
     bool, Option("--spend-all", help="Draw all trials, even after the claim is refuted, for closer bounds")
 ]
-Runs: TypeAlias = Annotated[int, Option(min=1, help="Largest number of runs of the sampler for each law")]
+Runs: TypeAlias = Annotated[
+    int | None, Option(min=1, help="Largest number of runs of the sampler for each law [default: 1000000]")
+]
 First: TypeAlias = Annotated[
     str | None,
     Option(
@@ -122,6 +124,30 @@ First: TypeAlias = Annotated[
 ]
 ProofSeconds: TypeAlias = Annotated[
     float, Option("--seconds", min=0.001, help="How long the command may take, over all pairs, in seconds")
+]
+All: TypeAlias = Annotated[
+    bool,
+    Option("--all", help="Prove the claim for every pair of neighbours: write a certificate, and have it checked"),
+]
+Checker: TypeAlias = Annotated[
+    Path | None,
+    Option(
+        metavar="PATH",
+        help="The program that checks the certificate; goes with --all "
+        "[default: checker/check.py here or in the nearest folder above]",
+    ),
+]
+Certificates: TypeAlias = Annotated[
+    Path | None,
+    Option("--output", help="Folder for the certificate; goes with --all [default: reports/proofs]"),
+]
+Inputs: TypeAlias = Annotated[
+    str | None,
+    Option(
+        metavar="INPUTS",
+        help="Prove every pair of neighbours among these inputs: numbers separated by commas, a JSON list, "
+        "or 'up to N of VALUES', such as 'up to 3 of 0..8' or 'up to 3 of 0,0.5,1'",
+    ),
 ]
 Second: TypeAlias = Annotated[str | None, Option(help="The other input of the pair; goes with --first")]
 

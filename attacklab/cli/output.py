@@ -14,9 +14,9 @@ from rich.text import Text
 
 from attacklab.cli.status import Status
 from attacklab.errors import UsageError
-from attacklab.findings import EXACT_LAW, Finding, Verdict, record, require_writable, to_text, write_whole
+from attacklab.findings import Finding, Verdict, record, require_writable, to_text, write_whole
 from attacklab.reporting.sarif import Place, sarif_log
-from attacklab.reporting.wording import claim_text, judged_text, pair_text, target_text
+from attacklab.reporting.wording import claim_text, judged_text, pair_text, scope_text, target_text
 
 COLOURS = {
     Verdict.VIOLATED: "bold red",
@@ -123,7 +123,8 @@ def _show_applied(out: Console, findings: Sequence[Finding]) -> None:
             NOTED if finding.verdict is Verdict.VIOLATED and not finding.refutes else COLOURS.get(finding.verdict, "")
         )
         out.print(_line(_figures(finding), widths, colour), soft_wrap=True)
-        if finding.attack == EXACT_LAW:  # it says nothing of other pairs
+        if finding.is_proof:
+            _print_wrapped(out, scope_text(finding), INDENT)
             _print_wrapped(out, pair_text(finding), INDENT)
         if finding.event:
             _print_wrapped(out, f"event: {finding.event}", INDENT)

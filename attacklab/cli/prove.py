@@ -1,24 +1,30 @@
-"""`attacklab prove`: a claim on neighbouring pairs, decided by the exact output laws of the implementation."""
+"""`attacklab prove`: a claim on neighbouring pairs decided by exact output laws, or on all pairs by a certificate."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import typer
 from rich.console import Console
 
 from attacklab.cli import options
-from attacklab.cli.given_pair import given_pair
+from attacklab.cli.given_pair import given_inputs, given_pair
 from attacklab.cli.output import Files, status_of
 from attacklab.cli.status import Status
 from attacklab.cli.target_options import TargetOptions
 from attacklab.errors import UsageError
-from attacklab.findings import Finding, Verdict
-from attacklab.proof import LIMITS, SECONDS, prove_all
+from attacklab.findings import Finding, Verdict, require_writable_folder
+from attacklab.proof import LIMITS, SECONDS, find_checker, prove_all, prove_every_pair, prove_inputs
 from attacklab.reporting.progress import status_line
+from attacklab.targets import Target
+
+PROOFS = Path("reports", "proofs")
+"""Where certificates are written."""
 
 
 def command(
@@ -38,12 +44,22 @@ def command(
     pairs: options.Pairs = None,
     first: options.First = None,
     second: options.Second = None,
+    inputs: options.Inputs = None,
+    all_: options.All = False,
+    checker: options.Checker = None,
+    output: options.Certificates = None,
     seconds: options.ProofSeconds = SECONDS,
-    runs: options.Runs = LIMITS.runs,
+    runs: options.Runs = None,
     json: options.Json = None,
     sarif: options.Sarif = None,
 ) -> None:
-    """Decide a claim on neighbouring pairs by exact output laws."""
+    """Decide a claim on pairs by exact output laws, or on all of them by a certificate."""
+    of_pair = {"--first": first, "--second": second}
+    of_laws = {**of_pair, "--runs": runs, "--pairs": pairs}
+    _exclude("--all", all_ or None, {**of_laws, "--inputs": inputs, "--exec": program})
+    _exclude("--inputs", inputs, {**of_pair, "--pairs": pairs})
+    if not all_ and (checker is not None or output is not None):
+        raise UsageError("--checker and --output go with --all; add it")
     files = Files(json, sarif)
     files.require_writable()
     asked = TargetOptions(
@@ -70,18 +86,35 @@ def command(
     # What the target prints must not stand among the findings.
     with contextlib.redirect_stdout(sys.stderr):
         loaded = asked.load()
-        pair = given_pair(loaded, first, second)
+        rest = {**of_pair, "--inputs": inputs, "--all": all_ or None, "--checker": checker, "--output": output}
+        limits = LIMITS if runs is None else replace(LIMITS, runs=runs)
         with status_line(Console(stderr=True)) as progress:
-            findings = prove_all(
-                loaded,
-                None if pair is None else [pair],
-                limits=replace(LIMITS, runs=runs),
-                seconds=seconds,
-                progress=progress,
-                spec=asked.spec({"--first": first, "--second": second}),
-            )
+            settings: dict[str, Any] = {"seconds": seconds, "progress": progress, "spec": asked.spec(rest)}
+            if all_:
+                findings = [_certified(loaded, checker, output, settings)]
+            elif inputs is not None:
+                findings = [prove_inputs(loaded, given_inputs(loaded, inputs), limits=limits, **settings)]
+            else:
+                pair = given_pair(loaded, first, second)
+                findings = prove_all(loaded, None if pair is None else [pair], limits=limits, **settings)
     files.write(findings, asked.place)
     raise typer.Exit(_status_of(findings))
+
+
+def _certified(target: Target, checker: Path | None, output: Path | None, settings: Mapping[str, Any]) -> Finding:
+    folder = PROOFS if output is None else output
+    program = find_checker(Path.cwd()) if checker is None else checker
+    if not program.is_file():
+        raise UsageError(f"there is no checker {program}; check the path")
+    require_writable_folder(folder)
+    return prove_every_pair(target, checker=program, folder=folder, **settings)
+
+
+def _exclude(option: str, given: object, others: Mapping[str, object]) -> None:
+    """Refuse options that say nothing beside another one."""
+    told = [name for name, value in others.items() if value is not None]
+    if given is not None and told:
+        raise UsageError(f"{option} and {', '.join(told)} exclude each other; leave one out")
 
 
 def _status_of(findings: Sequence[Finding]) -> Status:

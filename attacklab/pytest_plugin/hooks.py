@@ -14,7 +14,7 @@ import shlex
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
@@ -69,7 +69,12 @@ class DpProve(Protocol):
     """The function that the fixture `dp_prove` gives a test."""
 
     def __call__(
-        self, target: Target | Sampler, *, pairs: Sequence[NeighbouringPair] | None = None, seconds: float = SECONDS
+        self,
+        target: Target | Sampler,
+        *,
+        pairs: Sequence[NeighbouringPair] | None = None,
+        inputs: Sequence[Any] | None = None,
+        seconds: float = SECONDS,
     ) -> list[Finding]:
         """Prove a target's claim; fail the test unless it is proved on every pair, if only with slack.
 
@@ -77,14 +82,17 @@ class DpProve(Protocol):
             target: a `Target` that has a sampler, or a `sampler(input, bits)` whose claim is in the marker `dp_claim`.
             pairs: the neighbouring pairs; by default those that the target or the marker declares, and where there are
                 none, one as far apart as the target's kind allows.
+            inputs: instead of pairs, the inputs of a finite domain, of which every pair of neighbours is tried; see
+                `attacklab.domains.finite` for lists of all small ones.
             seconds: how long all of it may take.
 
         Returns:
-            The findings, one for each pair, if the test did not fail.
+            The findings, one for each pair, or one for all inputs, if the test did not fail.
 
         Raises:
             TypeError: `target` is neither, or the marker and the target contradict each other.
-            ValueError: the claim is out of range, the target has no sampler, or claims nothing of a pair.
+            ValueError: the claim is out of range, the target has no sampler, or claims nothing of a pair; pairs and
+                inputs were both given, or no two inputs are neighbours.
             RuntimeError: the test has already audited or proved a target.
         """
         ...
@@ -239,6 +247,7 @@ def _proved(
     target: Target | Sampler,
     *,
     pairs: Sequence[NeighbouringPair] | None = None,
+    inputs: Sequence[Any] | None = None,
     seconds: float = SECONDS,
 ) -> list[Finding]:
     __tracebackhide__ = True
@@ -246,7 +255,7 @@ def _proved(
     from attacklab.pytest_plugin.report import AuditedTest
 
     try:
-        found = _sought(item, target, pairs, seconds)
+        found = _sought(item, target, pairs, inputs, seconds)
     except UsageError as error:  # the message says it all, so the traceback need not lead into the lab
         raise error.with_traceback(None) from None
     replay = shlex.join(["pytest", item.nodeid])
@@ -255,11 +264,19 @@ def _proved(
 
 
 def _sought(
-    item: pytest.Item, target: Target | Sampler, pairs: Sequence[NeighbouringPair] | None, seconds: float
+    item: pytest.Item,
+    target: Target | Sampler,
+    pairs: Sequence[NeighbouringPair] | None,
+    inputs: Sequence[Any] | None,
+    seconds: float,
 ) -> list[Finding]:
-    from attacklab.proof import prove_all
+    from attacklab.proof import prove_all, prove_inputs
 
     claimed = _claimed(item, target, PROOF)
+    if inputs is not None:
+        if pairs is not None:
+            raise UsageError(f"{PROOF} takes pairs or inputs; leave one out")
+        return [prove_inputs(claimed, inputs, seconds=seconds)]
     if pairs is not None:
         claimed = replace(claimed, pairs=pairs)  # type: ignore[arg-type] # it checks them, and makes a tuple of a list
         if not claimed.pairs:
@@ -407,4 +424,4 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         alpha = config.stash[_RUN].alpha
         terminalreporter.write_line(f"α = {alpha:g} for the run; nothing detected is not a proof")
     if any(test.is_proof for test in tests):
-        terminalreporter.write_line("a proof is for the pairs that it was given, and no others")
+        terminalreporter.write_line("a proof is for the pairs or inputs that it was given, and no others")

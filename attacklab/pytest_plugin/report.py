@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from attacklab.findings import EXACT_LAW, Finding, Verdict, decisive, lower_text, record, upper_text
+from attacklab.findings import Finding, Reach, Verdict, decisive, lower_text, record, upper_text
 from attacklab.reporting.sarif import Place, sarif_log
 from attacklab.reporting.wording import claim_text, judged_text, pair_text
 
@@ -39,7 +39,7 @@ class AuditedTest:
     @property
     def is_proof(self) -> bool:
         """Whether it sought a proof."""
-        return all(finding.attack == EXACT_LAW for finding in self.findings)
+        return all(finding.is_proof for finding in self.findings)
 
     @property
     def verdict(self) -> Verdict:
@@ -97,7 +97,9 @@ class AuditedTest:
         worst = self._worst()
         if self.is_proof:
             pairs = f"{len(worst)} of {len(self.findings)} pairs: " if len(self.findings) > 1 else ""
-            return f"{pairs}{worst[0].reason}"
+            scope = worst[0].scope
+            given = f"for {scope}: " if scope and scope.reach is not Reach.PAIR else ""
+            return f"{pairs}{given}{worst[0].reason}"
         attacks = ", ".join(dict.fromkeys(finding.attack for finding in worst))
         if self.verdict is Verdict.VIOLATED:
             bounds = [(one.epsilon_lower, one) for one in worst if one.epsilon_lower is not None]

@@ -17,6 +17,7 @@ import jinja2
 from attacklab.errors import UsageError
 from attacklab.findings import Finding, Verdict, lower_text, read_record, upper_text, write_whole
 from attacklab.reporting.experiment import DATA, FIGURES, MEASURED
+from attacklab.reporting.proofs import PROOFS, index_line, proofs_page
 from attacklab.reporting.thumbnails import write_thumbnail
 from attacklab.reporting.wording import claim_text, judged_text
 
@@ -48,7 +49,9 @@ INDEX = TEMPLATES.from_string(
 
 Written by `attacklab run`; not to be edited by hand. What a seed determines is in `data/`; times, machines and versions
 are in `measured/`.
-
+{% if proofs %}
+{{ proofs }}
+{% endif %}
 |{{ " |" * columns }}
 |{{ "---|" * columns }}
 {% for row in entries | batch(columns) -%}
@@ -105,7 +108,7 @@ Measured {{ "on " ~ environment.date if environment.date else "once" }} on {{ en
 
 
 def write_index(reports: Path) -> Path:
-    """Write `index.md` and a page for each experiment, with long tables and thumbnails, from the records in `reports`.
+    """Write `index.md`, the page of proofs and one for each experiment, with long tables and thumbnails, from records.
 
     Nothing is written unless every record can be read.
 
@@ -121,7 +124,11 @@ def write_index(reports: Path) -> Path:
     ]
     entries = [_write_pages(reports, data, measured) for data, measured in records]
     index = reports / "index.md"
-    _write(index, INDEX.render(entries=entries, columns=min(COLUMNS, len(entries) or 1)))
+    proofs = proofs_page(reports)
+    if proofs:
+        _write(reports / PROOFS / "index.md", proofs)
+    columns = min(COLUMNS, len(entries) or 1)
+    _write(index, INDEX.render(entries=entries, columns=columns, proofs=index_line(reports)))
     return index
 
 
@@ -227,8 +234,9 @@ def summarised(findings: Sequence[Finding]) -> Rows:
 
 
 def _summary(group: list[Finding]) -> list[str]:
-    verdicts = [finding.verdict for finding in group]
-    counted = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in Verdict if verdict in verdicts)
+    order = list(Verdict)
+    verdicts = [finding.verdict_in_scope for finding in sorted(group, key=lambda finding: order.index(finding.verdict))]
+    counted = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
     judged = [(finding.advantage, finding) for finding in group if finding.advantage is not None]
     if not judged:
         return [counted, "", group[0].reason, "", ""]

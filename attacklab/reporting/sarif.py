@@ -103,7 +103,7 @@ def _result(finding: Finding, place: Place | None, rule: int) -> dict[str, Any]:
 def _notification(finding: Finding, place: Place | None) -> dict[str, Any]:
     return {
         "level": LEVELS[finding.verdict],
-        "message": {"text": f"{finding.attack} on {finding.target}: {finding.verdict}: {finding.reason}"},
+        "message": {"text": f"{finding.attack} on {finding.target}: {finding.verdict_in_scope}: {finding.reason}"},
         "locations": _locations(finding, place),
     }
 

@@ -25,6 +25,11 @@ def judged_text(finding: Finding) -> str:
     return f"judged at ε = {upper_text(epsilon, 4)}, δ = {upper_text(delta)}"
 
 
+def scope_text(finding: Finding) -> str:
+    """What a claim is proved for; nothing where it is not proved."""
+    return f"scope: {finding.scope}" if finding.verdict_in_scope != finding.verdict else ""
+
+
 def pair_text(finding: Finding) -> str:
     """The two inputs of a finding; nothing where there are none."""
     if finding.pair is None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial, wraps
 from typing import Any, ParamSpec
 
 import numpy as np
 from numpy.typing import NDArray
 
+from attacklab.certificates import Draft
 from attacklab.random_bits import SeededBits
 from attacklab.targets import Target
 from mechanisms.grid import Grid
@@ -21,13 +23,27 @@ Parameters = ParamSpec("Parameters")
 
 
 def named(make: Callable[Parameters, Target]) -> Callable[Parameters, Target]:
-    """Give each target that a function makes the name of that function."""
+    """Give each target that a function makes the name of that function, and its certificate, if there is one.
+
+    Certificates are drafted for the targets that the functions make by default.
+    """
+    signature = inspect.signature(make)
 
     @wraps(make)
     def make_named(*arguments: Parameters.args, **options: Parameters.kwargs) -> Target:
-        return replace(make(*arguments, **options), name=make.__name__)
+        target = replace(make(*arguments, **options), name=make.__name__)
+        given = signature.bind(*arguments, **options).arguments
+        is_default = all(value == signature.parameters[name].default for name, value in given.items())
+        draft = _draft_of(make.__name__) if is_default else None
+        return target if draft is None else target.certified(draft)
 
     return make_named
+
+
+def _draft_of(name: str) -> Callable[[], Draft] | None:
+    from experiments.certificates import DRAFTS  # here, because the drafts speak of the targets' parameters
+
+    return DRAFTS.get(name)
 
 
 def selection(mechanism: Callable[..., Any], epsilon: float) -> Target:
@@ -61,19 +77,86 @@ def exact_by_both_paths(
 
 def exact_by_reference(make: Callable[..., Target], sampler: Callable[..., Any], **claim: Any) -> Target:
     """Make a target of an exact mechanism whose reference path `sampler(input, bits)` is run too, a draw at a time."""
-
-    def release(input_: Any, trials: int, rng: np.random.Generator) -> NDArray[Any]:
-        bits = SeededBits(rng)
-        return np.array([sampler(input_, bits) for _ in range(trials)])
-
-    return make(release, **claim).exact(sampler)
+    return make(OneByOne(sampler), **claim).exact(sampler)
 
 
-def exactly(mechanism: Callable[..., Any], **parameters: Any) -> Callable[..., NDArray[Any]]:
+def exactly(mechanism: Callable[..., Any], **parameters: Any) -> Exactly:
     """Return a fast exact mechanism as a release: its random bits come from the generator that it is given."""
+    return Exactly(mechanism, parameters)
 
-    def release(input_: Any, trials: int, rng: np.random.Generator) -> NDArray[Any]:
-        released: NDArray[Any] = mechanism(input_, trials, SeededBits(rng), **parameters)
+
+@dataclass(frozen=True)
+class Exactly:
+    """A release that is a fast exact mechanism.
+
+    Attributes:
+        mechanism: `mechanism(input, trials, bits, **parameters)`.
+        parameters: of the mechanism.
+    """
+
+    mechanism: Callable[..., Any]
+    parameters: Mapping[str, Any]
+
+    def __call__(self, input_: Any, trials: int, rng: np.random.Generator) -> NDArray[Any]:
+        """Draw outputs."""
+        released: NDArray[Any] = self.mechanism(input_, trials, SeededBits(rng), **self.parameters)
         return released
 
-    return release
+
+@dataclass(frozen=True)
+class OneByOne:
+    """A release that runs a sampler once for each output.
+
+    Attributes:
+        sampler: `sampler(input, bits)`.
+    """
+
+    sampler: Callable[..., Any]
+
+    def __call__(self, input_: Any, trials: int, rng: np.random.Generator) -> NDArray[Any]:
+        """Draw outputs."""
+        bits = SeededBits(rng)
+        return np.array([self.sampler(input_, bits) for _ in range(trials)])
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """An exact mechanism that looks at its input once, and then draws outputs.
+
+    Attributes:
+        prepare: `prepare(input, **parameters)`, which returns an object that draws one output or many.
+        parameters: of the mechanism.
+    """
+
+    prepare: Callable[..., Any]
+    parameters: Mapping[str, Any]
+
+    def release(self, input_: Any, trials: int, rng: np.random.Generator) -> NDArray[Any] | list[Any]:
+        """Draw outputs."""
+        released: NDArray[Any] | list[Any] = self.prepare(input_, **self.parameters).many(trials, SeededBits(rng))
+        return released
+
+    def sampler(self, input_: Any, bits: Any) -> Any:
+        """Draw one output."""
+        return self.prepare(input_, **self.parameters).one(bits)
+
+
+def what_runs(release: Callable[..., Any]) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """Return the function behind a release or a sampler, and the parameters that it is called with.
+
+    Whatever wraps a function in code of its own is itself what runs.
+    """
+    found: Any = release
+    parameters: dict[str, Any] = {}
+    while True:
+        prepared = getattr(found, "__self__", None)
+        if isinstance(prepared, Prepared):
+            found, parameters = prepared.prepare, {**prepared.parameters, **parameters}
+        elif isinstance(found, OneByOne):
+            found = found.sampler
+        elif isinstance(found, Exactly):
+            found, parameters = found.mechanism, {**found.parameters, **parameters}
+        elif isinstance(found, partial) and not found.args:
+            found, parameters = found.func, {**found.keywords, **parameters}
+        else:
+            return found, parameters

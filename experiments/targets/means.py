@@ -7,13 +7,9 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from attacklab.neighbours import Relation
-from attacklab.random_bits import SeededBits
 from attacklab.targets import Target
-from experiments.targets.making import named
+from experiments.targets.making import Prepared, named
 from mechanisms.grid import Grid
 from mechanisms.local_sensitivity.domain import Domain
 from mechanisms.local_sensitivity.mean import naive as naive_mean
@@ -26,7 +22,6 @@ from mechanisms.local_sensitivity.smooth import exact as exact_smooth
 from mechanisms.local_sensitivity.smooth import naive as naive_smooth
 from mechanisms.local_sensitivity.sum_over_count import exact as exact_quotient
 from mechanisms.local_sensitivity.sum_over_count import naive as naive_quotient
-from mechanisms.randomness import RandomBits
 
 AGE_GRID = Grid(-14)
 """The public grid of the exact means of ages, in years."""
@@ -111,14 +106,7 @@ def _exact_mean(
     if claimed_delta:
         parameters["delta"] = claimed_delta
 
-    def release(
-        records: NDArray[np.float64], trials: int, rng: np.random.Generator
-    ) -> NDArray[np.float64] | list[float | None]:
-        return prepare(records, **parameters).many(trials, SeededBits(rng))
-
-    def sampler(records: NDArray[np.float64], bits: RandomBits) -> float | None:
-        return prepare(records, **parameters).one(bits)
-
+    prepared = Prepared(prepare, parameters)
     return Target.mean(
-        release, bounds=(0.0, UPPER), epsilon=epsilon, delta=claimed_delta, relation=Relation.ADD_REMOVE
-    ).exact(sampler)
+        prepared.release, bounds=(0.0, UPPER), epsilon=epsilon, delta=claimed_delta, relation=Relation.ADD_REMOVE
+    ).exact(prepared.sampler)

@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import struct
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,16 @@ from hypothesis import strategies as st
 
 from attacklab.claims import PrivacyClaim
 from attacklab.findings import (
+    CERTIFICATE,
+    EXACT_LAW,
     LONGEST_INPUT_IN_FULL,
     SCHEMA,
+    CheckedCertificate,
     Counts,
     Estimate,
     Finding,
+    Reach,
+    Scope,
     Verdict,
     described_pair,
     lower_text,
@@ -100,6 +106,53 @@ def test_a_record_without_what_every_finding_has_is_refused(missing: str) -> Non
     del data[missing]
     with pytest.raises(ValueError, match=missing):
         Finding.from_json(data)
+
+
+CERTIFIED = replace(
+    BARE,
+    attack=CERTIFICATE,
+    verdict=Verdict.PROVED,
+    reason="1-DP for all",
+    scope=Scope(Reach.NEIGHBOURS, neighbours="answers at most 1 apart"),
+    certificate=CheckedCertificate(
+        file="t.json", sha256="ab", size=7, statement="1-DP", lemmas=("a", "b"), checked="3"
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("scope", "text"),
+    [
+        (Scope(), "this pair"),
+        (Scope(Reach.INPUTS, inputs=6561, pairs=1), "every pair of neighbours among 6,561 inputs (1 pair)"),
+        (Scope(Reach.INPUTS, inputs=7, pairs=1234), "every pair of neighbours among 7 inputs (1,234 pairs)"),
+        (CERTIFIED.scope, "every pair of neighbours (answers at most 1 apart)"),
+        (Scope(Reach.NEIGHBOURS), "every pair of neighbours"),
+    ],
+)
+def test_a_proof_says_its_scope_and_keeps_it_in_json(scope: Scope, text: str) -> None:
+    finding = replace(CERTIFIED, scope=scope)
+    assert finding.verdict_in_scope == f"proved for {text}"
+    assert str(finding) == f"t: certificate: proved for {text}: 1-DP for all"
+    assert Finding.from_json(json.loads(to_text(finding.to_json()))) == finding
+
+
+def test_only_a_proof_says_a_scope() -> None:
+    assert replace(CERTIFIED, verdict=Verdict.INCONCLUSIVE).verdict_in_scope == "inconclusive"
+    assert str(BARE) == "t: a: not applicable: not this kind"
+
+
+def test_an_older_proof_by_exact_laws_was_of_one_pair() -> None:
+    old = {**BARE.to_json(), "attack": EXACT_LAW, "verdict": "proved"}
+    del old["scope"], old["certificate"]
+    assert Finding.from_json(old).verdict_in_scope == "proved for this pair"
+    assert Finding.from_json({**old, "attack": "a", "verdict": "not detected"}).scope is None
+
+
+@pytest.mark.parametrize("scope", [{"reach": "all"}, {}, {"reach": "this pair", "more": 1}, "this pair"])
+def test_a_malformed_scope_is_refused(scope: Any) -> None:
+    with pytest.raises(ValueError, match="not a finding"):
+        Finding.from_json({**CERTIFIED.to_json(), "scope": scope})
 
 
 def test_an_older_record_without_a_newer_field_still_loads() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,13 @@ import pytest
 
 from attacklab.attacks import ATTACKS
 from attacklab.errors import TargetError
-from attacklab.findings import Estimate, Finding, Verdict
+from attacklab.findings import CERTIFICATE, EXACT_LAW, Estimate, Finding, Reach, Scope, Verdict
 from attacklab.laws import LawError
 from attacklab.loading import targets_of
 from attacklab.reporting.experiment import Settings
 from attacklab.reporting.figures import Cell, Matrix
 from experiments import matrix, targets
+from experiments.certificates.committed import committed
 from tests.experiments.records import Data, quick_record
 
 Cells = dict[tuple[str, str], Cell]
@@ -41,7 +43,7 @@ def cells(data: Data) -> Cells:
 def test_every_target_has_a_row_and_every_attack_and_the_law_a_column(cells: Cells) -> None:
     rows, columns = ({key[side] for key in cells} for side in (0, 1))
     assert rows == set(targets_of("experiments.targets")) - set(targets.OTHER_CLAIMS)
-    assert columns == {attack.name.replace("_", " ") for attack in ATTACKS} | {"work", "exact law"}
+    assert columns == {attack.name.replace("_", " ") for attack in ATTACKS} | {"work", "exact law", "proved"}
     assert len(cells) == len(rows) * len(columns)
 
 
@@ -127,6 +129,29 @@ def test_a_full_run_gives_every_target_thousands_of_trials(monkeypatch: pytest.M
     assert set(given) == set(matrix.NAMES)
     assert min(given.values()) >= 2_000
     assert {name for name, trials in given.items() if trials < measured["trials"]} == set(measured["spared"])
+
+
+def test_the_last_column_shows_the_committed_certificates_and_the_paragraph_links_them(
+    cells: Cells, data: Data
+) -> None:
+    accepted = {one.target for one in committed() if one.verdict is Verdict.PROVED}
+    shown = {row for (row, column), cell in cells.items() if column == "proved" and cell.verdict is Verdict.PROVED}
+    assert shown == accepted & set(matrix.NAMES)
+    assert shown
+    assert {cells[row, "proved"].text for row in shown} == {matrix.EVERY_PAIR}
+    paragraph = " ".join(matrix.explain(data).split())
+    exact = sum(name.startswith("exact") for name in matrix.NAMES)
+    assert f"accepts ([all of them](proofs/index.md)): {len(shown)} of {exact} exact targets: " in paragraph
+    for row in shown:
+        assert f"[{row}](proofs/{row}.json)" in paragraph
+
+
+def test_a_refused_certificate_shows_no_proof() -> None:
+    refused = replace(finding(Verdict.INCONCLUSIVE), attack=CERTIFICATE, scope=Scope(Reach.NEIGHBOURS))
+    assert matrix.cell([refused]) == Cell(verdict=Verdict.INCONCLUSIVE)
+    assert matrix.cell([replace(refused, verdict=Verdict.PROVED)]).text == matrix.EVERY_PAIR
+    of_a_pair = replace(finding(Verdict.PROVED), attack=EXACT_LAW)
+    assert matrix.cell([of_a_pair]) == Cell(verdict=Verdict.PROVED)
 
 
 def test_a_cell_shows_the_gravest_verdict() -> None:

@@ -285,7 +285,7 @@ def test_a_proof_with_slack_is_a_note_of_the_tool_in_sarif(attacklab: Any, tmp_p
     (run,) = json.loads((tmp_path / "log.sarif").read_text("utf-8"))["runs"]
     (told,) = run["invocations"][0]["toolExecutionNotifications"]
     assert (run["results"], told["level"]) == ([], "note")
-    assert told["message"]["text"].startswith("exact_law on count: proved with slack: laws of ")
+    assert told["message"]["text"].startswith("exact_law on count: proved with slack for this pair: laws of ")
     assert told["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "samplers.py"
 
 

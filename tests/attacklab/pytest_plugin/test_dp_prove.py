@@ -82,7 +82,7 @@ def test_a_proved_sampler_passes_and_returns_its_findings(pytester: pytest.Pytes
         [
             "*= differential-privacy audits =*",
             "test_it.py::test_it  proved *closed laws of 2 and 2 outcomes: they need ε = 0.69314718056, *",
-            "a proof is for the pairs that it was given, and no others",
+            "a proof is for the pairs or inputs that it was given, and no others",
         ]
     )
     assert "α = " not in result.stdout.str()
@@ -205,7 +205,7 @@ def test_audit(dp_audit):
         "test_it.py::test_audit": 1e-6,
         "test_it.py::test_proof": None,
     }
-    result.stdout.fnmatch_lines(["α = 1e-06 for the run; *", "a proof is for the pairs that it was given, *"])
+    result.stdout.fnmatch_lines(["α = 1e-06 for the run; *", "a proof is for the pairs or inputs that it was given, *"])
 
 
 def test_the_files_hold_the_findings_of_proofs(pytester: pytest.Pytester) -> None:
@@ -255,3 +255,38 @@ def test_the_page_on_pytest_says_which_verdicts_pass() -> None:
     for verdict in Verdict:
         if verdict is not Verdict.NOT_APPLICABLE:
             assert f"| {verdict} | " in table
+
+
+def test_every_pair_among_inputs_is_proved_and_the_summary_says_how_many(pytester: pytest.Pytester) -> None:
+    result = run(pytester, one("dp_prove(response, inputs=[0, 1, 0.5])"))
+    result.assert_outcomes(passed=1)
+    scope = "for every pair of neighbours among 3 inputs (3 pairs): the worst of 3 pairs: closed laws *"
+    result.stdout.fnmatch_lines([f"test_it.py::test_it  proved *{scope}"])
+
+
+def test_a_pair_among_inputs_that_breaks_the_claim_fails_the_test(pytester: pytest.Pytester) -> None:
+    result = run(pytester, one("dp_prove(from_two, inputs=range(5))"))
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["from_two does not keep its claim (ε = 0.7)", "  pair: 1.0 and 2.0"])
+
+
+def test_small_databases_are_listed_by_one_call(pytester: pytest.Pytester) -> None:
+    body = """
+from attacklab.domains.finite import all_databases
+
+def ones(records, bits):
+    return response(sum(records) % 2, bits)
+
+@pytest.mark.dp_claim(epsilon=0.7, kind="sum", bounds=(0, 1), relation="substitute")
+def test_it(dp_prove):
+    dp_prove(ones, inputs=all_databases(2, [0, 1]))
+"""
+    result = run(pytester, body)
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*for every pair of neighbours among 7 inputs (5 pairs): *"])
+
+
+def test_pairs_and_inputs_exclude_each_other(pytester: pytest.Pytester) -> None:
+    result = run(pytester, one("dp_prove(response, pairs=[step(0)], inputs=[0, 1])"))
+    result.assert_outcomes(failed=1)
+    assert "dp_prove takes pairs or inputs; leave one out" in result.stdout.str()

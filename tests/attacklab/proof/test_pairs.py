@@ -119,7 +119,12 @@ def test_only_a_refuted_claim_has_an_event() -> None:
 def test_an_undecided_claim_names_the_proof_that_would_decide_it() -> None:
     few = Limits(unresolved=LIMITS.unresolved, runs=8)
     said = proved(count, limits=few).reason
-    assert "; a proof for all shifts of its noise would decide it, but the lab cannot make one yet; " in said
+    assert said.endswith(
+        "; a proof for all shifts of its noise would decide it, but this target brings no certificate; audit it instead"
+    )
+    drafted = target(count).certified(lambda: pytest.fail("a proof of a pair needs no certificate"))
+    (finding,) = prove_all(drafted, limits=few)
+    assert finding.reason.endswith(" would decide it: --all writes a certificate and has it checked")
 
 
 def test_a_law_that_is_nearly_all_open_ends_the_proof_without_the_second() -> None:
@@ -189,7 +194,7 @@ def test_time_that_is_up_is_inconclusive_and_leaves_some_for_the_next_pair() -> 
     findings = prove_all(target(hanging, pairs=pairs), seconds=3.0)
     assert [finding.verdict for finding in findings] == [Verdict.INCONCLUSIVE, Verdict.PROVED]
     assert findings[0].reason.startswith("1.5 s were not enough (reached: the law of the second input); one run of ")
-    assert "test_proof.py:" in findings[0].reason
+    assert "test_pairs.py:" in findings[0].reason
     assert findings[0].reason.endswith("make sure that it ends")
 
 

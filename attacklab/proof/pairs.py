@@ -1,4 +1,4 @@
-"""Proving a claim on a neighbouring pair by the exact output laws of the implementation, or refuting it.
+"""Deciding a claim on a neighbouring pair by the exact output laws of the implementation.
 
 Both laws come from running the target's sampler on every sequence of random bits. Where they close, everything said is
 exact. Where they do not (an output that can be any integer, say), at most 2^−62 of the mass is left open: what is
@@ -18,7 +18,7 @@ from typing import Any
 
 from attacklab.claims import Claim, PrivacyClaim, Profile
 from attacklab.errors import OutsideDomain, TargetError, UsageError
-from attacklab.findings import EXACT_LAW, Estimate, Finding, Verdict, described_pair, lower_text, upper_text
+from attacklab.findings import EXACT_LAW, Estimate, Finding, Scope, Verdict, described_pair, lower_text, upper_text
 from attacklab.laws import (
     Certificate,
     Deadline,
@@ -55,7 +55,7 @@ CLOSING_RUNS = 512
 SECONDS = 60.0
 """The default timeout of a command or a test, over all its pairs, in seconds."""
 
-_HOPELESS = Fraction(99, 100)
+HOPELESS = Fraction(99, 100)
 """If more of the first law than this is left open, the second is not sought."""
 
 OTHER_PROOFS = {
@@ -81,11 +81,16 @@ def laws_of(
         ValueError: the target has no sampler.
         LawError: the sampler cannot be enumerated; the message says why.
     """
-    first, second = (_law(target, input_, limits, progress) for input_ in (pair.first, pair.second))
+    first, second = (law_of(target, input_, limits, progress) for input_ in (pair.first, pair.second))
     return first, second
 
 
-def _sampler_of(target: Target) -> Sampler:
+def sampler_of(target: Target) -> Sampler:
+    """The sampler of a target.
+
+    Raises:
+        UsageError: it has none.
+    """
     if target.sampler is None:
         raise UsageError(
             f"{target.name} has no sampler, so its law cannot be found; "
@@ -94,17 +99,17 @@ def _sampler_of(target: Target) -> Sampler:
     return target.sampler
 
 
-def _law(target: Target, input_: Any, limits: Limits, progress: Callable[[Progress], None] | None) -> Law:
+def law_of(target: Target, input_: Any, limits: Limits, progress: Callable[[Progress], None] | None) -> Law:
     """The closed law if a few runs close it, for then a claim is proved with nothing added to δ; else the enclosure."""
     if isinstance(target.sampler, FindsItsLaw):
         return target.sampler.law(input_, limits=limits, progress=progress)
-    sampler = partial(_sampler_of(target), input_)
+    sampler = partial(sampler_of(target), input_)
     few = replace(limits, runs=min(limits.runs, CLOSING_RUNS))
     law = closed_law(sampler, limits=few, progress=progress)
     return enumerate_law(sampler, limits=limits, progress=progress) if law is None else law
 
 
-def prove(
+def prove_pair(
     target: Target,
     pair: NeighbouringPair,
     *,
@@ -133,11 +138,11 @@ def prove(
     _require_provable(target, pair)
     started = time.perf_counter()
     deadline = Deadline(seconds)
-    watch = _Watch(deadline, progress)
+    watch = Watch(deadline, progress)
     try:
         decided = deadline.run(partial(_decided, target, pair, limits, watch))
     except OutOfTime as late:
-        what = late.stuck or f"allow more time; {_otherwise(target)}"
+        what = late.stuck or f"allow more time; {otherwise(target)}"
         if late.stuck and isinstance(target.sampler, FindsItsLaw):
             what = "the program was asked to go on and wrote nothing; make sure that it flushes each line, and ends"
         told = f"{seconds:.3g} s were not enough (reached: {watch.line}); {what}"
@@ -179,7 +184,7 @@ def prove_all(
         share = deadline.left / (len(chosen) - number)
         shown = progress and partial(_numbered, progress, number, len(chosen))
         try:
-            found = prove(target, pair, limits=limits, seconds=share, progress=shown, spec=spec)
+            found = prove_pair(target, pair, limits=limits, seconds=share, progress=shown, spec=spec)
         except TargetError as error:
             found = _finding(target, pair, spec, verdict=Verdict.ERROR, reason=str(error))
         findings.append(found)
@@ -191,7 +196,7 @@ def _numbered(progress: Callable[[str], None], number: int, pairs: int, line: st
 
 
 @dataclass
-class _Watch:
+class Watch:
     """How far a proof has come."""
 
     deadline: Deadline
@@ -217,10 +222,10 @@ class _Watch:
         self.deadline.check()
 
 
-def _decided(target: Target, pair: NeighbouringPair, limits: Limits, watch: _Watch) -> dict[str, Any]:
+def _decided(target: Target, pair: NeighbouringPair, limits: Limits, watch: Watch) -> dict[str, Any]:
     """The fields of a finding apart from the target, the pair and the time that it took."""
     first = _sought("first", target, pair.first, limits, watch)
-    hopeless = first.unresolved > _HOPELESS
+    hopeless = first.unresolved > HOPELESS
     # The second law, whatever it is, would then decide nothing.
     second = Law({}) if hopeless else _sought("second", target, pair.second, limits, watch)
     laws = first, second
@@ -228,9 +233,8 @@ def _decided(target: Target, pair: NeighbouringPair, limits: Limits, watch: _Wat
         first, second = first.map(with_python_numbers), second.map(with_python_numbers)
     watch.begin(f"judging laws of {len(first)} and {len(second)} outcomes")
     ruling = judge(target.claim, first, second, slack=SLACK)
-    distance = advantage(first, second)
-    point, certificate, verdict = ruling.point, ruling.certificate, _verdict(ruling)
-    reason = _hopeless(first) if hopeless else _reason(ruling, first, second)
+    verdict = verdict_of(ruling)
+    reason = _hopeless(first) if hopeless else reason_of(ruling, first, second)
     if verdict is not Verdict.INCONCLUSIVE and not isinstance(target.sampler, FindsItsLaw):
         reason += f"; {_confirmed(target, pair, laws, watch)}"
     if verdict is Verdict.PROVED_WITH_SLACK:
@@ -238,16 +242,21 @@ def _decided(target: Target, pair: NeighbouringPair, limits: Limits, watch: _Wat
     elif verdict is Verdict.INCONCLUSIVE:
         obstacle = first.obstacle or second.obstacle
         reason += f"; {obstacle}" if obstacle else ""
-        reason += f"; {_otherwise(target)}"
+        reason += f"; {otherwise(target)}"
     if len(first) == len(second) == 1 and _draws_nothing(target, pair):
         reason += "; the sampler drew no random bits"
     elif first.closed and len(first) == 1 and first == second:
         reason += f"; every run gives {next(iter(first))!r}, so check that the sampler returns what it drew"
+    return {"verdict": verdict, "reason": reason, **figures_of(target, ruling, first, second)}
+
+
+def figures_of(target: Target, ruling: Ruling, first: Law, second: Law) -> dict[str, Any]:
+    """The fields of a finding that say in figures what two laws show."""
+    distance, certificate = advantage(first, second), ruling.certificate
+    is_refuted = ruling.decision is Decision.REFUTED
     return {
-        "verdict": verdict,
-        "reason": reason,
-        "judged_at": None if point == target.claim else point,
-        "event": _described_event(ruling, first, second) if verdict is Verdict.VIOLATED else "",
+        "judged_at": None if ruling.point == target.claim else ruling.point,
+        "event": _described_event(ruling, first, second) if is_refuted else "",
         "advantage": Estimate(float(distance.lower), float_below(distance.lower), float_above(distance.upper)),
         "epsilon_lower": certificate.epsilon_bounds[0] if certificate else None,
         "delta_lower": float_below(certificate.delta_bounds.lower) if certificate else None,
@@ -255,10 +264,10 @@ def _decided(target: Target, pair: NeighbouringPair, limits: Limits, watch: _Wat
     }
 
 
-def _sought(which: str, target: Target, input_: Any, limits: Limits, watch: _Watch) -> Law:
+def _sought(which: str, target: Target, input_: Any, limits: Limits, watch: Watch) -> Law:
     """The law of one input; a failure of the sampler says on which."""
     try:
-        return _law(target, input_, limits, watch.begin(f"the law of the {which} input"))
+        return law_of(target, input_, limits, watch.begin(f"the law of the {which} input"))
     except SamplerFailed as error:
         raise SamplerFailed(f"on the {which} input, {error}") from error.__cause__
 
@@ -270,9 +279,9 @@ def _hopeless(first: Law) -> str:
     )
 
 
-def _confirmed(target: Target, pair: NeighbouringPair, laws: tuple[Law, Law], watch: _Watch) -> str:
+def _confirmed(target: Target, pair: NeighbouringPair, laws: tuple[Law, Law], watch: Watch) -> str:
     """Compare both laws with plain runs in another process; say how many runs there were."""
-    sampler, made = _sampler_of(target), []
+    sampler, made = sampler_of(target), []
     for which, input_, law in zip(("first", "second"), (pair.first, pair.second), laws, strict=True):
         watch.begin(f"plain runs of the {which} input, in another process")
         seconds = min(net.SECONDS, watch.deadline.left / 4)
@@ -288,41 +297,48 @@ def _finding(target: Target, pair: NeighbouringPair, spec: str | None, **rest: A
         claim=target.claim,
         relation=target.relation,
         pair=described_pair(pair),
+        scope=Scope(),
         ceiling=target.claim.ceiling,
         replay=f"attacklab prove {spec}" if spec else f"prove({target.name}, pair)",
         **rest,
     )
 
 
-def _otherwise(target: Target) -> str:
-    return (
-        f"enumeration left the claim open; a proof {OTHER_PROOFS[target.kind]} would decide it, but the lab cannot "
-        "make one yet; audit the target instead"
-    )
+def otherwise(target: Target) -> str:
+    """What to do where enumeration leaves a claim open."""
+    wanted = f"enumeration left the claim open; a proof {OTHER_PROOFS[target.kind]} would decide it"
+    if target.draft is not None:
+        return f"{wanted}: --all writes a certificate and has it checked"
+    return f"{wanted}, but this target brings no certificate; audit it instead"
 
 
 def _draws_nothing(target: Target, pair: NeighbouringPair) -> bool:
     """Whether the sampler returns without drawing a bit, on both inputs."""
     try:
         for input_ in (pair.first, pair.second):
-            _sampler_of(target)(input_, TapedBits(0, 0))
+            sampler_of(target)(input_, TapedBits(0, 0))
     except Exception:  # TapeEnded, or whatever the sampler makes of it
         return False
     return True
 
 
 def _require_provable(target: Target, pair: NeighbouringPair) -> None:
-    _sampler_of(target)
+    sampler_of(target)
     if not target.covers(pair):
         if target.relation is not None and pair.relation not in (None, target.relation):
             told = f"its claim is for {target.relation} neighbours, and the pair is one by {pair.relation}"
         else:
             told = "the pair lies outside its domain"
         raise UsageError(f"{target.name} claims nothing of this pair: {told}; give another pair")
-    _require_small_epsilons(target.claim)
+    require_small_epsilons(target.claim)
 
 
-def _require_small_epsilons(claim: Claim) -> None:
+def require_small_epsilons(claim: Claim) -> None:
+    """Refuse a claim whose ε is too large to be decided.
+
+    Raises:
+        UsageError: it is.
+    """
     epsilons = claim.points if isinstance(claim, (PrivacyClaim, Profile)) else ()
     if max(epsilons, default=0.0) > MOST_EPSILON:
         raise UsageError(
@@ -358,7 +374,8 @@ def _apart(target: Target) -> NeighbouringPair:
     raise UsageError(f"a {target.kind} target needs a pair of its own; give --first and --second, or declare its pairs")
 
 
-def _verdict(ruling: Ruling) -> Verdict:
+def verdict_of(ruling: Ruling) -> Verdict:
+    """The verdict that a ruling on two laws comes to."""
     if ruling.decision is Decision.REFUTED:
         return Verdict.VIOLATED
     if ruling.decision is Decision.PROVED:
@@ -366,7 +383,8 @@ def _verdict(ruling: Ruling) -> Verdict:
     return Verdict.PROVED_WITH_SLACK if ruling.kept_with_slack else Verdict.INCONCLUSIVE
 
 
-def _reason(ruling: Ruling, first: Law, second: Law) -> str:
+def reason_of(ruling: Ruling, first: Law, second: Law) -> str:
+    """What two laws need, in words."""
     is_closed = first.closed and second.closed
     laws = f"{'closed ' if is_closed else ''}laws of {len(first)} and {len(second)} outcomes"
     if not is_closed:

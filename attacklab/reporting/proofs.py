@@ -1,0 +1,126 @@
+"""The page of certificates, written from the record of what their checker said and the record of the times."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from attacklab.errors import UsageError
+from attacklab.findings import Finding, Verdict, read_record
+from attacklab.reporting.wording import claim_text
+
+PROOFS = "proofs"
+"""The folder of certificates in the reports."""
+
+RECORD, TIMES = "checked/findings.json", "checked/times.json"
+"""The records in that folder: what the checker said, which the sources determine, and what the machine took."""
+
+PAGE = jinja2.Environment(autoescape=False, keep_trailing_newline=True).from_string(  # noqa: S701 - Markdown, ours
+    """\
+# Proofs for every pair of neighbours
+
+{{ proved | length }} of {{ findings | length }} certificates were accepted. Each link leads to a certificate, a JSON \
+file that names the functions, their public parameters, the claim, the SHA-256 of every source file and the evidence. \
+A program that shares no code with what wrote it reads it and drives the named functions: `python checker/check.py \
+reports/proofs/NAME.json`. What it says stands below, word for word; nothing else here is evidence. Written by \
+`make prove`; not to be edited by hand.
+
+| certificate | claim | what the checker says it shows | bytes | write, s | check, s |
+|---|---|---|---:|---:|---:|
+{% for row in rows -%}
+| [{{ row.name }}]({{ row.file }}) | {{ row.claim }} | {{ row.statement }} | {{ "{:,}".format(row.size) }} | \
+{{ row.write }} | {{ row.check }} |
+{% endfor %}
+Scope of each: every pair of neighbours, as the statement says it. Written and checked on {{ environment.date }} on \
+{{ environment.system }} {{ environment.machine }} with Python \
+{{ environment.python }} and numpy {{ environment.numpy }}: {{ "%.0f" | format(write) }} s of writing and \
+{{ "%.0f" | format(check) }} s of checking, two at a time. Another machine takes other times.
+
+## What is checked and what is trusted
+
+| certificate | checked | lemmas |
+|---|---|---|
+{% for row in rows -%}
+| {{ row.name }} | {{ row.checked }} | {{ row.lemmas }} |
+{% endfor %}
+All of them trust Python's integers and rationals, and that doubles are rounded to nearest, which the checker probes. \
+They say nothing of time, of memory, of the source of random bits or of Python itself. A lemma is what the checker \
+does not compute:
+
+| lemma | states | used by |
+|---|---|---:|
+{% for name, statement in lemmas.items() -%}
+| {{ name }} | {{ statement }} | {{ uses[name] }} |
+{% endfor %}
+[All experiments](../index.md).
+"""
+)
+
+
+def proofs_page(reports: Path) -> str:
+    """The page, and nothing where there is no record of certificates.
+
+    Raises:
+        UsageError: a record cannot be read, or one of the two lacks what the page shows.
+    """
+    path, times_path = reports / PROOFS / RECORD, reports / PROOFS / TIMES
+    if not path.is_file():
+        return ""
+    record, times = read_record(path), read_record(times_path)
+    try:
+        return _rendered(record, times)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise UsageError(f"{path} or {times_path} lacks {error}; run make prove again") from error
+
+
+def index_line(reports: Path) -> str:
+    """The line of the index that leads to the page; empty where there is none."""
+    path = reports / PROOFS / RECORD
+    if not path.is_file():
+        return ""
+    findings = read_record(path)["findings"]
+    accepted = sum(finding.verdict is Verdict.PROVED for finding in findings)
+    return (
+        f"Proved for every pair of neighbours, by certificates that a separate program accepts: {accepted} of "
+        f"{len(findings)} targets ([certificates]({PROOFS}/index.md))."
+    )
+
+
+def _rendered(record: dict[str, Any], times: dict[str, Any]) -> str:
+    findings: list[Finding] = record["findings"]
+    took = {one["mechanism"]: one for one in times["times"]}
+    uses = Counter(lemma for one in findings if one.certificate for lemma in one.certificate.lemmas)
+    return PAGE.render(
+        findings=findings,
+        proved=[one for one in findings if one.verdict is Verdict.PROVED],
+        rows=[_row(finding, took[finding.target]) for finding in findings],
+        lemmas={name: _cell(statement) for name, statement in record["lemmas"].items()},
+        uses=uses,
+        environment={key: times["environment"][key] for key in ("date", "system", "machine", "python", "numpy")},
+        write=sum(one["write_seconds"] for one in took.values()),
+        check=sum(one["check_seconds"] for one in took.values()),
+    )
+
+
+def _row(finding: Finding, took: dict[str, Any]) -> dict[str, Any]:
+    certificate = finding.certificate
+    assert certificate is not None  # noqa: S101 - a record of certificates
+    is_proved = finding.verdict is Verdict.PROVED
+    return {
+        "name": finding.target,
+        "file": certificate.file,
+        "claim": _cell(claim_text(finding)),
+        "statement": _cell(certificate.statement if is_proved else f"**{finding.verdict}**: {finding.reason}"),
+        "size": certificate.size,
+        "write": f"{took['write_seconds']:.2f}",
+        "check": f"{took['check_seconds']:.2f}",
+        "checked": _cell(certificate.checked) or "nothing",
+        "lemmas": ", ".join(certificate.lemmas) or "none",
+    }
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", r"\|")

@@ -1,0 +1,280 @@
+"""Small scope: every pair of neighbours among given inputs is judged, and the worst is shown."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections import Counter
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attacklab.claims import ZeroConcentrated
+from attacklab.domains import Domain
+from attacklab.domains.finite import all_databases, all_utilities
+from attacklab.domains.shapes import Graphs, Queries, Records
+from attacklab.errors import UsageError
+from attacklab.findings import Finding, Reach, Scope, Verdict
+from attacklab.laws import Limits
+from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.proof import LIMITS, pairs, prove, prove_inputs
+from attacklab.proof.inputs import neighbours_among
+from attacklab.random_bits import REJECTED, RandomBits
+from attacklab.targets import Target
+
+LN_2 = math.nextafter(math.log(2), 1)
+
+
+def never(*_: Any) -> Any:
+    raise AssertionError("a proof draws nothing from the release")
+
+
+def third(bits: RandomBits) -> int | None:
+    drawn = bits.take(2)
+    return REJECTED if drawn == 3 else int(drawn)
+
+
+def parity(answer: float, bits: RandomBits) -> int:
+    """Randomized response on the parity of the answer: ln 2 between neighbours, whatever they are."""
+    return int(answer) % 2 ^ (bits.repeat(third) == 0)
+
+
+def noise(sampler: Any, epsilon: float = LN_2, **rest: Any) -> Target:
+    return Target.noise(never, epsilon=epsilon, name="noise", **rest).exact(sampler)
+
+
+def test_every_pair_is_proved_and_the_scope_counts_them() -> None:
+    finding = prove(noise(parity), inputs=[3, 0, 1, 2, 2.0])
+    assert finding.verdict is Verdict.PROVED
+    assert finding.scope == Scope(Reach.INPUTS, inputs=4, pairs=3)
+    assert str(finding.scope) == "every pair of neighbours among 4 inputs (3 pairs)"
+    assert str(finding).startswith("noise: exact_law: proved for every pair of neighbours among 4 inputs (3 pairs): ")
+    assert finding.epsilon_lower == pytest.approx(math.log(2))
+    assert "the worst of 3 pairs: closed laws of 2 and 2 outcomes: they need ε = 0.69" in finding.reason
+    assert Finding.from_json(finding.to_json()) == finding
+
+
+def test_one_pair_out_of_many_that_breaks_the_claim_is_the_one_shown() -> None:
+    def from_five(answer: float, bits: RandomBits) -> int:
+        return parity(answer, bits) if answer < 5 else 2
+
+    finding = prove_inputs(noise(from_five), range(8))
+    assert finding.verdict is Verdict.VIOLATED
+    assert finding.pair is not None
+    assert [finding.pair[side]["readable"] for side in ("first", "second")] == [["4.0"], ["5.0"]]
+    assert finding.event
+    assert finding.reason.endswith("; 1 of 7 pairs refute the claim")
+    assert prove_inputs(noise(from_five), range(5)).verdict is Verdict.PROVED
+
+
+def test_the_worst_pair_needs_more_than_the_others() -> None:
+    """A coin of weight (2 + n)/8 for n = 0, 1, 2: the pair (0, 1) needs ln(3/2), the pair (1, 2) ln(4/3)."""
+
+    def coin(answer: float, bits: RandomBits) -> bool:
+        return bool(bits.take(3) < 2 + int(answer))
+
+    finding = prove_inputs(noise(coin, 1.0), [2, 1, 0])
+    assert finding.epsilon_lower == pytest.approx(math.log(3 / 2))
+    wider = prove_inputs(noise(coin, 1.0, sensitivity=2.0), [2, 1, 0])
+    assert wider.scope == Scope(Reach.INPUTS, inputs=3, pairs=3)
+    assert wider.epsilon_lower == pytest.approx(math.log(2))
+    rho = Target.noise(never, claim=ZeroConcentrated(0.5)).exact(coin)
+    told = re.search(r"need ρ ≥ ([\d.]+) \(by order α", prove_inputs(rho, [2, 1, 0]).reason)
+    assert told is not None
+    assert float(told[1]) == pytest.approx(max(rho_of(3 / 8, 1 / 4), rho_of(1 / 4, 3 / 8)), rel=1e-3)
+
+
+def rho_of(p: float, q: float) -> float:
+    """The largest D_α(P‖Q)/α of two coins over a grid of orders, in doubles."""
+    orders = 1 + np.geomspace(1e-3, 1e3, 20_000)
+    sums = np.logaddexp(orders * np.log(p / q) + np.log(q), orders * np.log((1 - p) / (1 - q)) + np.log(1 - q))
+    return float(np.max(sums / (orders - 1) / orders))
+
+
+def test_each_law_is_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: Counter[float] = Counter()
+    found = pairs.law_of
+
+    def counted(target: Target, input_: Any, *rest: Any) -> Any:
+        asked[input_] += 1
+        return found(target, input_, *rest)
+
+    monkeypatch.setattr("attacklab.proof.inputs.law_of", counted)
+    prove_inputs(noise(parity, sensitivity=9.0), range(6))
+    assert asked == dict.fromkeys(range(6), 1)
+
+
+def count_of_ones(records: Any, bits: RandomBits) -> int:
+    return parity(float(np.sum(records)), bits)
+
+
+@pytest.mark.parametrize(
+    ("relation", "expected"), [(Relation.ADD_REMOVE, 2 + 3 + 3), (Relation.SUBSTITUTE, 1 + 4), (None, 13)]
+)
+def test_databases_are_neighbours_by_the_relation_of_the_claim(relation: Relation | None, expected: int) -> None:
+    """By hand: {} – 0, 1; 0 – 00, 01, 10; 1 – 01, 10, 11 one record deleted; 0 – 1; 00 – 01 – 11 – 10 – 00 replaced."""
+    target = Target.sum(never, bounds=(0, 1), epsilon=LN_2, relation=relation).exact(count_of_ones)
+    finding = prove_inputs(target, all_databases(2, [0, 1]))
+    assert finding.scope is not None
+    assert finding.scope.pairs == expected
+    assert finding.verdict is Verdict.PROVED
+
+
+def all_with_zeros(most: int, values: list[float]) -> list[Any]:
+    """All vectors of values that are equal but not the same: 0 and −0."""
+    return [np.array(one, dtype=float) for size in range(most + 1) for one in itertools.product(values, repeat=size)]
+
+
+@pytest.mark.parametrize("relation", [Relation.ADD_REMOVE, Relation.SUBSTITUTE])
+@pytest.mark.parametrize("values", [[0.0, -0.0, 2.5], ["a", "b", "ab"]])
+def test_neighbours_among_databases_are_those_that_the_constructor_of_pairs_accepts(
+    relation: Relation, values: list[Any]
+) -> None:
+    inputs = all_databases(3, ["0", *values])[:60] if "a" in values else all_with_zeros(3, values)
+    target = Target.dataset(never, epsilon=1.0, relation=relation)
+
+    def accepted(one: Any, other: Any) -> bool:
+        try:
+            NeighbouringPair.records(one, other, relation)
+        except UsageError:
+            return False
+        return True
+
+    numbered = itertools.combinations(range(len(inputs)), 2)
+    expected = {places for places in numbered if accepted(inputs[places[0]], inputs[places[1]])}
+    found = [(min(one, other), max(one, other)) for one, other, _ in neighbours_among(target, inputs)]
+    assert len(found) == len(set(found))
+    assert set(found) == expected
+
+
+def test_neighbours_among_utilities_are_compared_exactly_coordinate_by_coordinate() -> None:
+    target = Target.selection(never, epsilon=1.0, sensitivity=0.1)
+    apart = [np.array(vector) for vector in ([0.2, 0.0], [0.30000000000000004, 0.0], [0.1, 0.0], [0.2], [0.2, 0.1])]
+    exact = {
+        (one, other)
+        for one, other in itertools.combinations(range(len(apart)), 2)
+        if len(apart[one]) == len(apart[other])
+        and all(abs(Fraction(a) - Fraction(b)) <= Fraction(0.1) for a, b in zip(apart[one], apart[other], strict=True))
+    }
+    assert {places[:2] for places in neighbours_among(target, apart)} == exact
+    assert (0, 1) not in exact  # 0.30000000000000004 − 0.2 rounds to 0.1, and is more
+    whole = neighbours_among(Target.selection(never, epsilon=1.0), all_utilities(2, range(4)))
+    assert len(whole) == 3 + (2 * 4 * 3 + 2 * 3 * 3)  # lines, then rows and columns, then both diagonals of squares
+
+
+def test_answers_further_apart_than_the_sensitivity_are_not_neighbours() -> None:
+    target = noise(parity, sensitivity=0.5)
+    assert [places[:2] for places in neighbours_among(target, [1.0, 0.25, 0.5, 2.0])] == [(1, 2), (0, 2)]
+
+
+def test_single_values_of_a_dataset_are_records_and_all_neighbours() -> None:
+    target = Target.dataset(never, epsilon=1.0)
+    assert neighbours_among(target, [True, False, "c"]) == [(0, 1, None), (0, 2, None), (1, 2, None)]
+
+
+def test_the_shape_of_a_domain_says_what_neighbours_are() -> None:
+    queries = Domain(shape=Queries(size=2, patterns=("one",)))
+    answers = [np.array(vector) for vector in ([0.0, 0.0], [1.0, 0.0], [1.0, 1.0])]
+    target = Target.dataset(never, epsilon=1.0, domain=queries)
+    assert [places[:2] for places in neighbours_among(target, answers)] == [(0, 1), (1, 2)]
+    graphs = Target.dataset(never, epsilon=1.0, domain=Domain(shape=Graphs(nodes=3)), relation=Relation.EDGE)
+    none = np.zeros((2, 2), dtype=bool)
+    assert neighbours_among(graphs, [none, ~np.eye(2, dtype=bool)]) == [(0, 1, Relation.EDGE)]
+    records = Target.dataset(never, epsilon=1.0, domain=Domain(shape=Records(), bounds=(0, 1)))
+    assert neighbours_among(records, [np.array([]), np.array([1.0])]) == [(0, 1, Relation.ADD_REMOVE)]
+
+
+def test_inputs_take_the_type_of_their_kind_and_of_the_domain() -> None:
+    seen: list[Any] = []
+
+    def law(*arguments: Any) -> Any:
+        seen.append(type(arguments[1]))
+        return pairs.law_of(*arguments)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("attacklab.proof.inputs.law_of", law)
+        prove_inputs(noise(parity), [0, 1])
+        prove_inputs(noise(parity, domain=Domain(integers=True)), [0.0, 1])
+    assert seen == [float, float, int, int]
+
+
+def test_laws_that_do_not_close_prove_a_claim_with_slack_at_its_edge() -> None:
+    def heads(bits: RandomBits) -> int:
+        count = 0
+        while bits.take(1):
+            count += 1
+        return count
+
+    def geometric(answer: float, bits: RandomBits) -> int:
+        return int(answer) + bits.call(heads)
+
+    at_its_edge = prove_inputs(noise(geometric, delta=0.5), [0, 1])
+    assert at_its_edge.verdict is Verdict.PROVED_WITH_SLACK
+    assert at_its_edge.reason.endswith("; the claim holds with 2^−58 added to δ")
+    assert prove_inputs(noise(geometric, delta=0.5 + 1e-9), [0, 1]).verdict is Verdict.PROVED
+    assert prove_inputs(noise(geometric), [1, 2]).verdict is Verdict.VIOLATED
+    few = Limits(unresolved=LIMITS.unresolved, runs=4)
+    undecided = prove_inputs(noise(geometric, delta=0.5), [0, 1], limits=few)
+    assert undecided.verdict is Verdict.INCONCLUSIVE
+    assert "; 1 of 1 pairs are left open; " in undecided.reason
+    assert undecided.reason.startswith("laws of ")
+
+
+def test_time_that_is_up_is_inconclusive_and_says_how_far_it_came() -> None:
+    def hanging(answer: float, bits: RandomBits) -> int:
+        while answer == 2:
+            pass
+        return parity(answer, bits)
+
+    finding = prove_inputs(noise(hanging), [0, 1, 2], seconds=1.0)
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert finding.reason.startswith("1 s were not enough (reached: the law of input 3 of 3); one run of the sampler")
+
+
+def test_a_sampler_that_fails_is_an_error_that_names_the_input() -> None:
+    def failing(answer: float, bits: RandomBits) -> int:
+        return 1 // int(answer < 2) + bits.take(1)
+
+    finding = prove_inputs(noise(failing), [0, 1, 2])
+    assert finding.verdict is Verdict.ERROR
+    assert finding.reason.startswith("on input 2.0, failing raised ZeroDivisionError(")
+
+
+def test_plain_runs_contradict_a_sampler_that_behaves_otherwise_in_a_proof() -> None:
+    def looking(answer: float, bits: RandomBits) -> int:
+        return parity(answer, bits) if type(bits).__name__ != "SeededBits" else 7
+
+    finding = prove_inputs(noise(looking), [0, 1])
+    assert finding.verdict is Verdict.ERROR
+
+
+@pytest.mark.parametrize(
+    ("target", "inputs", "said"),
+    [
+        (noise(parity), [0, 5], "no two of these 2 inputs are neighbours"),
+        (noise(parity), [], "no two of these 0 inputs are neighbours"),
+        (noise(parity), [[0], [1]], "an input of a noise target must be a number"),
+        (noise(parity), [0, math.nan], "is not finite"),
+        (noise(parity), [2**53, 2**53 + 1], "is not a double"),
+        (noise(parity), 3, "inputs must be a list of inputs, not 3"),
+        (noise(parity, domain=Domain(bounds=(0, 1))), [0, 1, 2], "input 2 lies outside the domain of noise"),
+        (Target.noise(never, epsilon=1.0), [0, 1], "has no sampler"),
+        (Target.selection(never, epsilon=1.0).exact(parity), [[], [1]], "must be a list of numbers"),
+        (Target.dataset(never, epsilon=1.0).exact(parity), [[0], [1]], "nothing says which datasets are neighbours"),
+        (Target.dataset(never, epsilon=1.0).exact(parity), [[0], [1, [2]]], "is ragged"),
+    ],
+)
+def test_inputs_that_cannot_be_proved_are_refused_in_words(target: Target, inputs: Any, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        prove_inputs(target, inputs)
+
+
+def test_a_proof_takes_a_pair_or_inputs() -> None:
+    pair = NeighbouringPair.answers(0, 1, sensitivity=1)
+    for arguments in ({}, {"pair": pair, "inputs": [0, 1]}):
+        with pytest.raises(UsageError, match="prove takes a pair or inputs; give one of them"):
+            prove(noise(parity), **arguments)  # type: ignore[arg-type] # that is the test
+    assert prove(noise(parity), pair).scope == Scope()

@@ -1,0 +1,93 @@
+"""The page of certificates says what the records say, and no more."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attacklab.claims import PrivacyClaim
+from attacklab.errors import UsageError
+from attacklab.findings import (
+    CERTIFICATE,
+    SCHEMA,
+    CheckedCertificate,
+    Finding,
+    Reach,
+    Scope,
+    Verdict,
+    to_text,
+    write_whole,
+)
+from attacklab.reporting.experiment import measured_here
+from attacklab.reporting.pages import write_index
+from attacklab.reporting.proofs import PROOFS, RECORD, TIMES, proofs_page
+
+
+def finding(name: str, verdict: Verdict = Verdict.PROVED, **said: Any) -> Finding:
+    told = {"statement": "1-DP for every pair | of answers", "lemmas": ("grid", "loops"), "checked": "1,842 runs"}
+    return Finding(
+        target=name,
+        target_version="1",
+        attack=CERTIFICATE,
+        verdict=verdict,
+        reason="a cell is missing",
+        claim=PrivacyClaim(1.0),
+        scope=Scope(Reach.NEIGHBOURS, neighbours="answers at most 1 apart"),
+        certificate=CheckedCertificate(file=f"{name}.json", sha256="ab", size=12_345, **(said or told)),
+    )
+
+
+def write(reports: Path, *findings: Finding, **times: Any) -> None:
+    lemmas = {"grid": "a lemma of |n| (README.md)", "loops": "a lemma of loops"}
+    took = [{"mechanism": one.target, "write_seconds": 1.5, "check_seconds": 0.25} for one in findings]
+    record = {"schema": SCHEMA, "findings": [one.to_json() for one in findings], "lemmas": lemmas}
+    machine = {"schema": SCHEMA, "environment": measured_here(), "findings": [], "times": took, **times}
+    write_whole(reports / PROOFS / RECORD, to_text(record))
+    write_whole(reports / PROOFS / TIMES, to_text(machine))
+
+
+def test_the_page_shows_each_certificate_its_statement_size_times_and_lemmas(tmp_path: Path) -> None:
+    write(tmp_path, finding("one"), finding("two"))
+    write_index(tmp_path)
+    page = (tmp_path / PROOFS / "index.md").read_text("utf-8")
+    assert "2 of 2 certificates were accepted." in page
+    row = r"| [one](one.json) | ε = 1.0 | 1-DP for every pair \| of answers | 12,345 | 1.50 | 0.25 |"
+    assert row in page.splitlines()
+    assert "| one | 1,842 runs | grid, loops |" in page.splitlines()
+    assert r"| grid | a lemma of \|n\| (README.md) | 2 |" in page.splitlines()
+    assert ": 3 s of writing and 0 s of checking, two at a time." in page
+    index = (tmp_path / "index.md").read_text("utf-8")
+    assert "accepts: 2 of 2 targets ([certificates](proofs/index.md))." in " ".join(index.split())
+
+
+def test_a_certificate_that_was_not_accepted_is_shown_as_such(tmp_path: Path) -> None:
+    refused = finding("two", Verdict.INCONCLUSIVE, statement="", lemmas=(), checked="")
+    write(tmp_path, finding("one"), refused)
+    page = proofs_page(tmp_path)
+    assert "1 of 2 certificates were accepted." in page
+    assert "| [two](two.json) | ε = 1.0 | **inconclusive**: a cell is missing | 12,345 |" in page
+    assert "| two | nothing | none |" in page.splitlines()
+    assert "| grid | a lemma of \\|n\\| (README.md) | 1 |" in page.splitlines()
+
+
+def test_reports_without_certificates_have_no_such_page(tmp_path: Path) -> None:
+    write_index(tmp_path)
+    assert not (tmp_path / PROOFS).exists()
+    assert "proofs" not in (tmp_path / "index.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("broken", [{"times": []}, {"times": [{"mechanism": "one"}]}, {"environment": None}])
+def test_records_that_lack_what_the_page_shows_are_named(broken: dict[str, Any], tmp_path: Path) -> None:
+    write(tmp_path, finding("one"), **broken)
+    with pytest.raises(UsageError, match=r"findings\.json or .*times\.json lacks .*; run make prove again"):
+        proofs_page(tmp_path)
+
+
+def test_a_record_that_is_not_one_is_refused_with_its_name(tmp_path: Path) -> None:
+    write(tmp_path, finding("one"))
+    (tmp_path / PROOFS / TIMES).write_text(json.dumps({"times": []}))
+    with pytest.raises(UsageError, match=r"times\.json is not a record"):
+        proofs_page(tmp_path)
