@@ -11,7 +11,7 @@ from checker.core.enclosures import exp
 from checker.core.tape import Cut, Recorder, explore
 from checker.kinds.claims import pure_epsilon, require_neighbours
 
-DEPTH = 130
+DEPTH = 200
 """How many bits of the uniform number are looked at."""
 
 
