@@ -11,7 +11,7 @@ from checker.core.enclosures import exp
 from checker.core.tape import Cut, Recorder, explore
 from checker.kinds.claims import pure_epsilon, require_neighbours
 
-DEPTH = 130
+DEPTH = 200
 """How many bits of the uniform number are looked at."""
 
 
@@ -59,7 +59,7 @@ def randomized_response(certificate: Certificate) -> Conclusion:
 
 def _require_enclosures(enclosure: Any, epsilon: Fraction) -> int:
     """Check that the mechanism's own enclosures of p hold it, and are as narrow as they should be."""
-    precisions = [*range(64, 1025, 64), 1 << 13]
+    precisions = [*range(64, 321, 64), 1024]
     for precision in precisions:
         low, high = (1 / (1 + end) for end in reversed(exp(-epsilon, precision + 64)))
         below, above = (Fraction(int(end.numerator), int(end.denominator)) for end in enclosure(epsilon, precision))
