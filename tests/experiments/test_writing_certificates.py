@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from attacklab.certificates import Draft
+from attacklab.claims import PrivacyClaim
 from attacklab.errors import UsageError
 from attacklab.findings import CERTIFICATE, EXACT_LAW, Verdict, read_record
 from attacklab.reporting.experiment import load_experiments, replace_findings
@@ -63,6 +64,15 @@ def test_what_the_checker_refuses_is_recorded_as_not_proved(tmp_path: Path, monk
     found = writing.write_one(tmp_path, NAME).finding
     assert found.verdict is Verdict.INCONCLUSIVE
     assert "lose 2, more than 1" in found.reason
+
+
+def test_a_certificate_that_is_of_no_target_has_the_scope_of_its_inputs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writing, "DRAFTS", {"small_laplace": DRAFTS[NAME]})
+    found = writing.write_one(tmp_path, "small_laplace").finding
+    assert (found.target, found.verdict, found.claim) == ("small_laplace", Verdict.PROVED, PrivacyClaim(1.0))
+    assert str(found.scope) == "every pair among given inputs (answers at most the sensitivity apart)"
 
 
 def test_a_draft_that_claims_less_than_its_target_is_not_written(
