@@ -113,7 +113,7 @@ def _sources(modules: list[Any]) -> dict[str, str]:
     """Return the SHA-256 of the files of some modules, and of all that they import from their own packages, by path."""
     files: dict[str, str] = {}
     for top in {module.__name__.partition(".")[0] for module in modules}:
-        root = Path(sys.modules[top].__file__).parent.parent  # type: ignore[arg-type]
+        root = Path(sys.modules[top].__file__).parents[hasattr(sys.modules[top], "__path__")]  # type: ignore[arg-type]
         own = [module for module in modules if module.__name__.partition(".")[0] == top]
         waiting = [Path(module.__file__).relative_to(root) for module in own]
         while waiting:
