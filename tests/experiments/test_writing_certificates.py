@@ -84,6 +84,7 @@ def test_a_draft_that_claims_less_than_its_target_is_not_written(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_the_matrix_takes_over_certificates_and_keeps_all_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for folder in ("data", "measured"):
         (tmp_path / folder).mkdir()
