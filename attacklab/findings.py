@@ -101,9 +101,9 @@ class Scope:
 
     Attributes:
         reach: of which pairs it speaks.
-        inputs: how many inputs the finite domain has, if that is what it speaks of.
+        inputs: how many inputs the finite domain has, if that is what it speaks of and it was counted.
         pairs: how many pairs of neighbours are among them.
-        neighbours: what makes two inputs neighbours, in words, if it speaks of all of them.
+        neighbours: what makes two inputs neighbours, in words, where a certificate says it.
     """
 
     reach: Reach = Reach.PAIR
@@ -112,7 +112,7 @@ class Scope:
     neighbours: str = ""
 
     def __str__(self) -> str:
-        if self.reach is Reach.INPUTS:
+        if self.reach is Reach.INPUTS and self.inputs is not None:
             pairs = "1 pair" if self.pairs == 1 else f"{self.pairs:,} pairs"
             return f"every pair of neighbours among {self.inputs:,} inputs ({pairs})"
         return f"{self.reach} ({self.neighbours})" if self.neighbours else str(self.reach)

@@ -9,7 +9,7 @@ from typing import Any
 import jinja2
 
 from attacklab.errors import UsageError
-from attacklab.findings import Finding, Verdict, read_record
+from attacklab.findings import Finding, Reach, Verdict, read_record
 from attacklab.reporting.wording import claim_text
 
 PROOFS = "proofs"
@@ -20,7 +20,7 @@ RECORD, TIMES = "checked/findings.json", "checked/times.json"
 
 PAGE = jinja2.Environment(autoescape=False, keep_trailing_newline=True).from_string(  # noqa: S701 - Markdown, ours
     """\
-# Proofs for every pair of neighbours
+# Certificates
 
 {{ proved | length }} of {{ findings | length }} certificates were accepted. Each link leads to a certificate, a JSON \
 file that names the functions, their public parameters, the claim, the SHA-256 of every source file and the evidence. \
@@ -28,13 +28,14 @@ A program that shares no code with what wrote it reads it and drives the named f
 reports/proofs/NAME.json`. What it says stands below, word for word; nothing else here is evidence. Written by \
 `make prove`; not to be edited by hand.
 
-| certificate | claim | what the checker says it shows | bytes | write, s | check, s |
-|---|---|---|---:|---:|---:|
+| certificate | claim | scope | what the checker says it shows | bytes | write, s | check, s |
+|---|---|---|---|---:|---:|---:|
 {% for row in rows -%}
-| [{{ row.name }}]({{ row.file }}) | {{ row.claim }} | {{ row.statement }} | {{ "{:,}".format(row.size) }} | \
+| [{{ row.name }}]({{ row.file }}) | {{ row.claim }} | {{ row.scope }} | {{ row.statement }} | \
+{{ "{:,}".format(row.size) }} | \
 {{ row.write }} | {{ row.check }} |
 {% endfor %}
-Scope of each: every pair of neighbours, as the statement says it. Written and checked on {{ environment.date }} on \
+The statement says what neighbours are. Written and checked on {{ environment.date }} on \
 {{ environment.system }} {{ environment.machine }} with Python \
 {{ environment.python }} and numpy {{ environment.numpy }}: {{ "%.0f" | format(write) }} s of writing and \
 {{ "%.0f" | format(check) }} s of checking, two at a time. Another machine takes other times.
@@ -81,7 +82,8 @@ def index_line(reports: Path) -> str:
     path = reports / PROOFS / RECORD
     if not path.is_file():
         return ""
-    findings = read_record(path)["findings"]
+    found = read_record(path)["findings"]
+    findings = [one for one in found if one.scope is not None and one.scope.reach is Reach.NEIGHBOURS]
     accepted = sum(finding.verdict is Verdict.PROVED for finding in findings)
     return (
         f"Proved for every pair of neighbours, by certificates that a separate program accepts: {accepted} of "
@@ -113,6 +115,7 @@ def _row(finding: Finding, took: dict[str, Any]) -> dict[str, Any]:
         "name": finding.target,
         "file": certificate.file,
         "claim": _cell(claim_text(finding)),
+        "scope": finding.scope.reach if finding.scope else "",
         "statement": _cell(certificate.statement if is_proved else f"**{finding.verdict}**: {finding.reason}"),
         "size": certificate.size,
         "write": f"{took['write_seconds']:.2f}",

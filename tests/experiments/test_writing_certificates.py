@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from attacklab.certificates import Draft
+from attacklab.claims import PrivacyClaim
 from attacklab.errors import UsageError
 from attacklab.findings import CERTIFICATE, EXACT_LAW, Verdict, read_record
 from attacklab.reporting.experiment import load_experiments, replace_findings
@@ -65,6 +66,15 @@ def test_what_the_checker_refuses_is_recorded_as_not_proved(tmp_path: Path, monk
     assert "lose 2, more than 1" in found.reason
 
 
+def test_a_certificate_that_is_of_no_target_has_the_scope_of_its_inputs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writing, "DRAFTS", {"small_laplace": DRAFTS[NAME]})
+    found = writing.write_one(tmp_path, "small_laplace").finding
+    assert (found.target, found.verdict, found.claim) == ("small_laplace", Verdict.PROVED, PrivacyClaim(1.0))
+    assert str(found.scope) == "every pair among given inputs (answers at most the sensitivity apart)"
+
+
 def test_a_draft_that_claims_less_than_its_target_is_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,6 +84,7 @@ def test_a_draft_that_claims_less_than_its_target_is_not_written(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_the_matrix_takes_over_certificates_and_keeps_all_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for folder in ("data", "measured"):
         (tmp_path / folder).mkdir()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 import sys
 import time
@@ -241,3 +242,16 @@ def test_the_text_of_a_certificate_does_not_depend_on_what_else_is_imported(monk
     monkeypatch.setitem(sys.modules, "mechanisms.nowhere", SimpleNamespace())  # type: ignore[misc]
     assert to_text(certificate("noisy", draft())) == before
     assert "mechanisms/arithmetic.py" in json.loads(before)["sources"]
+
+
+def test_a_mechanism_in_a_file_of_its_own_has_that_file_for_its_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = b"def one(answer, bits):\n    return answer + bits.take(1)\n"
+    (tmp_path / "lonely_mechanism.py").write_bytes(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    lonely = importlib.import_module("lonely_mechanism")
+    monkeypatch.delitem(sys.modules, "lonely_mechanism", raising=False)
+    monkeypatch.setitem(sys.modules, "lonely_mechanism", lonely)
+    sources = certificate("noisy", draft(functions={"reference": lonely.one}))["sources"]
+    assert sources == {"lonely_mechanism.py": hashlib.sha256(code).hexdigest()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,8 @@ def test_the_page_shows_each_certificate_its_statement_size_times_and_lemmas(tmp
     write_index(tmp_path)
     page = (tmp_path / PROOFS / "index.md").read_text("utf-8")
     assert "2 of 2 certificates were accepted." in page
-    row = r"| [one](one.json) | ε = 1.0 | 1-DP for every pair \| of answers | 12,345 | 1.50 | 0.25 |"
+    what = r"every pair of neighbours | 1-DP for every pair \| of answers"
+    row = f"| [one](one.json) | ε = 1.0 | {what} | 12,345 | 1.50 | 0.25 |"
     assert row in page.splitlines()
     assert "| one | 1,842 runs | grid, loops |" in page.splitlines()
     assert r"| grid | a lemma of \|n\| (README.md) | 2 |" in page.splitlines()
@@ -68,9 +70,21 @@ def test_a_certificate_that_was_not_accepted_is_shown_as_such(tmp_path: Path) ->
     write(tmp_path, finding("one"), refused)
     page = proofs_page(tmp_path)
     assert "1 of 2 certificates were accepted." in page
-    assert "| [two](two.json) | ε = 1.0 | **inconclusive**: a cell is missing | 12,345 |" in page
+    assert (
+        "| [two](two.json) | ε = 1.0 | every pair of neighbours | **inconclusive**: a cell is missing | 12,345 |"
+        in page
+    )
     assert "| two | nothing | none |" in page.splitlines()
     assert "| grid | a lemma of \\|n\\| (README.md) | 1 |" in page.splitlines()
+
+
+def test_a_certificate_of_a_finite_domain_is_not_counted_among_those_for_every_pair(tmp_path: Path) -> None:
+    write(tmp_path, finding("one"), replace(finding("small"), scope=Scope(Reach.INPUTS, neighbours="substitute")))
+    write_index(tmp_path)
+    assert "accepts: 1 of 1 targets (" in " ".join((tmp_path / "index.md").read_text("utf-8").split())
+    page = proofs_page(tmp_path)
+    assert "2 of 2 certificates were accepted." in page
+    assert "| [small](small.json) | ε = 1.0 | every pair among given inputs | " in page
 
 
 def test_reports_without_certificates_have_no_such_page(tmp_path: Path) -> None:
