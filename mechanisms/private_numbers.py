@@ -7,8 +7,10 @@ chose a format for a whole list, an integer beside a float would be rounded, and
 is read.
 
 - What is missing (None, a masked element) counts as NaN. What a NaN counts as, each mechanism says.
-- A number of 2^65536 or more in modulus counts as infinite, and one whose denominator has more than 65,536 bits as NaN,
-  in whatever type: Decimal writes 10^(10^18) in a few bytes, and nothing could hold it.
+- A number of 2^65536 or more in modulus counts as infinite, in whatever type: Decimal writes 10^(10^18) in a few bytes,
+  and nothing could hold it. One whose denominator has more than 65,536 bits is rounded down to a multiple of 2^−65535.
+  Rounding it down once more, to a coarser power of two, gives what rounding down the number itself would; otherwise
+  two such numbers can be read 2^−65535 further apart than they are.
 - A refusal depends on types and shapes, which the code that computes an answer decides and not the data.
 """
 
@@ -40,6 +42,8 @@ Extended: TypeAlias = Any
 
 REACH_BITS = 1 << 16
 """The bits of the largest number, and of the largest denominator, that count as what they are."""
+
+_FINEST = mpq(1, mpz(1) << (REACH_BITS - 1))
 
 _NUMBERS = (Rational, float, np.floating, np.bool_, Decimal, gmpy2.mpfr, NoneType)
 _EXACT_INTEGERS = 1 << 53
@@ -195,18 +199,17 @@ def _scaled(whole: mpz, base: int, exponent: int) -> Extended:
         return mpq(0)
     whole, trailing = gmpy2.remove(whole, base)
     exponent += trailing
-    # Not divisible by the base, the denominator keeps a prime factor of it for each step of a negative exponent.
-    if exponent < -REACH_BITS:
-        return math.nan
     if exponent > REACH_BITS:
         return math.inf if whole > 0 else -math.inf
+    if whole.num_digits(base) + exponent < -REACH_BITS:
+        return mpq(0) if whole > 0 else -_FINEST
     power = mpz(base) ** abs(exponent)
     return _within_reach(mpq(whole * power) if exponent >= 0 else mpq(whole, power))
 
 
 def _within_reach(number: mpq) -> Extended:
     if number.denominator.bit_length() > REACH_BITS:
-        return math.nan
+        number = number // _FINEST * _FINEST
     if abs(number.numerator) >= number.denominator << REACH_BITS:
         return math.inf if number > 0 else -math.inf
     return number

@@ -81,16 +81,18 @@ def _ln_2(work: int) -> Enclosure:
 def _twice_artanh(s: Fraction, work: int) -> Enclosure:
     """Enclose 2·artanh s = 2·Σ s^(2k+1)/(2k + 1) for |s| ≤ 1/3."""
     if s < 0:
-        low, high = _twice_artanh(-s, work)
-        return -high, -low
-    below, above = down(s * s, work), up(s * s, work)
-    low_power, high_power = down(s, work), up(s, work)
+        opposite = _twice_artanh(-s, work)
+        return -opposite[1], -opposite[0]
+    scaled, square = s * (1 << work), s * s * (1 << work)  # from here on all in multiples of 2^−work
+    below, above = square.__floor__(), square.__ceil__()
+    low_power, high_power = scaled.__floor__(), scaled.__ceil__()
     low, high, order = low_power, high_power, 1
-    while high_power > Fraction(1, 1 << work):
-        low_power, high_power = down(low_power * below, work), up(high_power * above, work)
+    while high_power > 1:
+        low_power, high_power = low_power * below >> work, -(-high_power * above >> work)
         order += 2
-        low, high = low + down(low_power / order, work), high + up(high_power / order, work)
-    return 2 * low, 2 * high + high_power  # what follows is at most s²/(1 − s²) ≤ 1/8 of the last power
+        low, high = low + low_power // order, high - (-high_power // order)
+    # what follows is at most s²/(1 − s²) ≤ 1/8 of the last power
+    return Fraction(2 * low, 1 << work), Fraction(2 * high + high_power, 1 << work)
 
 
 @lru_cache(maxsize=16)

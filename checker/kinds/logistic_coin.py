@@ -8,7 +8,8 @@ from typing import Any
 
 from checker.core.certificate import Refused
 from checker.core.enclosures import Enclosure, exp
-from checker.core.tape import Way, explore
+from checker.core.lending import used
+from checker.core.tape import Way, explore, plain
 from checker.kinds.open_words import WORD, Further, NoBits, OpenWord
 
 _FURTHER_BITS = 24
@@ -23,7 +24,7 @@ def require_coin(decide_logistic: Callable[..., Any], gamma: Fraction) -> int:
         The number of runs.
     """
     below, above = logistic(gamma, 3 * WORD)
-    runs, left_open = 0, []
+    runs, left_open = require_enclosure(used(decide_logistic, "enclose_logistic"), gamma), []
 
     def run(way: Way) -> tuple[OpenWord, Any]:
         word = OpenWord(way, 1 << WORD)
@@ -44,6 +45,17 @@ def require_coin(decide_logistic: Callable[..., Any], gamma: Fraction) -> int:
         for _ in explore(lambda way, leading=leading: _run_coin(way, decide_logistic, gamma, leading), _FURTHER_BITS):  # type: ignore[misc]
             runs += 1
     return runs
+
+
+def require_enclosure(enclose_logistic: Callable[..., Any], gamma: Fraction) -> int:
+    """Check that 1/(1 + e^−gamma) is enclosed at many precisions, and ever more narrowly (lemma `mpfr`)."""
+    precisions = (WORD, 100, 2 * WORD, 3 * WORD, 4 * WORD, 5 * WORD, 1000)
+    for precision in precisions:
+        below, above = map(plain, enclose_logistic(gamma, precision))
+        low, high = logistic(gamma, precision + 100)
+        if not below <= low <= high <= above or above - below > Fraction(4, 1 << precision):
+            raise Refused(f"1/(1 + e^−{gamma}) is enclosed by {below} and {above}")
+    return len(precisions)
 
 
 class _Bits:

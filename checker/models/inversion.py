@@ -19,7 +19,7 @@ Take = Callable[[int], int]
 def floor_of_exponential(offset: Fraction, slope: Fraction, leading: int, length: int, take: Take) -> int:
     """Return ⌊offset − slope·ln U⌋ for a U whose first bits are known."""
     while True:
-        if leading:
+        if leading > abs(slope):  # or else the ends are more than 1 apart, since E's are more than 1/(leading + 1)
             size = Fraction(1 << length)
             low, high = ln(size / (leading + 1), length + 90)[0], ln(size / leading, length + 90)[1]
             floors = {(offset + slope * end).__floor__() for end in (max(low, Fraction(0)), high)}

@@ -39,6 +39,8 @@ def discrete_laplace_on_grid(certificate: Certificate) -> Conclusion:
     step = Fraction(2) ** grid.exponent
     distance = steps_apart(sensitivity, step)
     scale = distance / Fraction(parameters["epsilon"])
+    if distance / scale > epsilon:
+        raise Refused(f"{distance} steps at scale {scale} lose {distance / scale}, more than {epsilon}")
     answer = Opaque("answer")
     watched = parameters | {"grid": OpaqueGrid(grid, answer)}
     noise = Published(discrete_noise.discrete_laplace.function, lambda scale: [Opaque("noise")])  # noqa: ARG005
@@ -51,8 +53,6 @@ def discrete_laplace_on_grid(certificate: Certificate) -> Conclusion:
     tried = require_rounding(grid, step)
     fast = certificate.function("fast")
     compared = require_fast_release(fast, parameters, scale)
-    if distance / scale > epsilon:
-        raise Refused(f"{distance} steps at scale {scale} lose {distance / scale}, more than {epsilon}")
     return Conclusion(
         f"{distance / scale}-DP for every pair of answers at most {sensitivity} apart",
         ("rounding-half-up", "discrete-laplace", *FAST_LEMMAS),
@@ -95,6 +95,10 @@ def rounded_ideal_laplace(certificate: Certificate) -> Conclusion:
     sampler, given_offset, scale = calling.call
     if not Seen("value", whole + noise).same(found) or not offset.same(given_offset) or type(scale) is not Fraction:
         raise Refused(f"the reference returns {found!r}, with noise drawn by {calling.call}")
+    lost = sensitivity / (scale * step)
+    if lost > epsilon:
+        raise Refused(f"{sensitivity} at scale {scale * step} loses {lost}, more than {epsilon}")
+    tried = require_steps(grid, step) + require_values(grid)
     runs = require_rounded_reference(sampler, scale)
 
     fast = certificate.function("fast")
@@ -106,11 +110,7 @@ def rounded_ideal_laplace(certificate: Certificate) -> Conclusion:
     if not given or not Seen("values", whole + noise).same(found):
         raise Refused(f"the fast path returns {found!r}, with noise drawn by {drawing.call}")
     compared = require_rounded_noise(used(fast, "rounded_laplace_many"), scale)
-    tried = require_steps(grid, step) + require_values(grid)
     drawn = sum(_run_rounded(partial(fast, **parameters), scale, step, x) for x in (0, Fraction(-7, 3), LIMIT))
-    lost = sensitivity / (scale * step)
-    if lost > epsilon:
-        raise Refused(f"{sensitivity} at scale {scale * step} loses {lost}, more than {epsilon}")
     return Conclusion(
         f"{lost}-DP for every pair of answers at most {sensitivity} apart",
         ("clamping", "rounded-ideal", *(lemma for lemma in FAST_LEMMAS if lemma != "laplace-by-inversion")),

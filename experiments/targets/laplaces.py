@@ -8,11 +8,8 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from attacklab.targets import Target
-from experiments.targets.making import GRID, exact_by_both_paths, exact_by_reference, exactly, named, noise
+from experiments.targets.making import GRID, exact_by_both_paths, exact_by_reference, named, noise
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.grid import Grid
 from mechanisms.laplace import (
@@ -81,12 +78,7 @@ def exact_discrete_laplace(epsilon: float = 1.0) -> Target:
 @named
 def exact_rounded_laplace_wide(epsilon: float = 1.0) -> Target:
     """Laplace mechanism, ideal noise rounded to a public grid of step 256, exact."""
-    wide = exactly(exact_rounded.exact_rounded_laplace_fast, epsilon=Fraction(epsilon), grid=WIDE_GRID)
-
-    def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        return wide(Fraction(answer), trials, rng)
-
-    return Target.noise(release, epsilon=epsilon)
+    return _on_grid(exact_rounded.exact_rounded_laplace_fast, exact_rounded.exact_rounded_laplace, epsilon, WIDE_GRID)
 
 
 @named
@@ -143,6 +135,6 @@ def exact_randomized_response(epsilon: float = 1.0) -> Target:
     return exact_by_reference(Target.dataset, sampler, epsilon=epsilon)
 
 
-def _on_grid(fast: Callable[..., Any], reference: Callable[..., Any], epsilon: float) -> Target:
-    parameters = {"epsilon": Fraction(epsilon), "grid": GRID}
+def _on_grid(fast: Callable[..., Any], reference: Callable[..., Any], epsilon: float, grid: Grid = GRID) -> Target:
+    parameters = {"epsilon": Fraction(epsilon), "grid": grid}
     return exact_by_both_paths(Target.noise, fast, reference, parameters, epsilon=epsilon)

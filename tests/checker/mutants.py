@@ -1,39 +1,35 @@
-"""Mechanisms with an error, a piece of their source replaced in the module where they are, and their certificates."""
+"""Mutated copies of the mechanisms' modules, which the checker finds in the place of the true ones."""
 
 from __future__ import annotations
 
-import inspect
-import json
-import textwrap
-from dataclasses import replace
-from functools import cache
-from typing import Any
+import importlib
+import sys
+import types
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
-from attacklab.certificates import certificate
-from checker.check import check
-from checker.core.certificate import Certificate, Conclusion
-from experiments.certificates import DRAFTS
 
+def mutate(monkeypatch: pytest.MonkeyPatch, modules: Sequence[str], target: str, old: str, new: str) -> None:
+    """Replace modules by fresh copies of themselves, one of which has a line that was changed.
 
-def mutate(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, old: str, new: str) -> None:
-    """Replace a piece of the source of a function, method or property, which `owner` has under a name."""
-    found = vars(owner)[name]
-    function = found.fget if isinstance(found, property) else found
-    source = textwrap.dedent(inspect.getsource(function))
-    assert source.count(old) == 1, f"{old!r} is {source.count(old)} times in {name}"
-    made: dict[str, Any] = {}
-    exec(compile(source.replace(old, new), f"<mutant of {name}>", "exec"), function.__globals__, made)  # noqa: S102
-    monkeypatch.setattr(owner, name, made[function.__name__])
-
-
-@cache
-def certificate_of(name: str) -> Certificate:
-    """The certificate of a target, read back."""
-    return Certificate(**json.loads(json.dumps(certificate(name, DRAFTS[name]()))))
-
-
-def rechecked(name: str, **changes: Any) -> Conclusion:
-    """Check the certificate of a target, some of its fields replaced, whatever the sources are now."""
-    return check(replace(certificate_of(name), **changes), sources=False)
+    Args:
+        monkeypatch: undoes it.
+        modules: the names of the changed module and of those that import it, in the order in which they import.
+        target: the name of the changed module.
+        old: what is changed there, wherever it stands.
+        new: what it becomes.
+    """
+    for name in modules:
+        true = importlib.import_module(name)
+        assert true.__file__ is not None
+        source = Path(true.__file__).read_text("utf-8")
+        assert name != target or old in source, f"{name} has no {old!r}"
+        fresh = types.ModuleType(name)
+        fresh.__file__, fresh.__package__ = true.__file__, true.__package__
+        monkeypatch.setitem(sys.modules, name, fresh)
+        package, _, attribute = name.rpartition(".")
+        monkeypatch.setattr(sys.modules[package], attribute, fresh)
+        changed = source.replace(old, new) if name == target else source
+        exec(compile(changed, true.__file__, "exec"), fresh.__dict__)  # noqa: S102

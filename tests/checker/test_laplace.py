@@ -2,26 +2,257 @@
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
+from attacklab.certificates import Draft
 from checker.core.certificate import Refused
+from checker.kinds.laplace_words import require_fast_noise, require_fast_release, require_noisy_integers
+from checker.kinds.rounded_words import require_rounded_noise, require_rounded_reference
 from experiments.certificates import DRAFTS
+from mechanisms.grid import Grid
 from tests.checker.conftest import Checked
+from tests.checker.mutants import mutate
 
 DISCRETE = DRAFTS["exact_discrete_laplace"]()
+ROUNDED = DRAFTS["exact_rounded_laplace"]()
+BOTH = pytest.mark.parametrize("draft", [DISCRETE, ROUNDED], ids=["discrete", "rounded"])
+
+LOGARITHM = "mechanisms.certified"
+CHUNKS = "mechanisms.chunks"
+FLOORS = "mechanisms.laplace.exponential_variates"
+COIN = "mechanisms.laplace.exact_randomized_response"
+FAST = "mechanisms.laplace.exact_fast"
+ROUND = "mechanisms.laplace.exact_rounded"
+MODULES = (LOGARITHM, CHUNKS, FLOORS, COIN, FAST, ROUND)
 
 
-def test_discrete_laplace_is_private_for_every_pair(checked: Checked) -> None:
-    assert checked(DISCRETE).statement == "1-DP for every pair of answers at most 1 apart"
+def mutated(monkeypatch: pytest.MonkeyPatch, module: str, old: str, new: str) -> Any:
+    """Return the fast path of a mutated mechanism."""
+    mutate(monkeypatch, MODULES, module, old, new)
+    return importlib.import_module(module)
 
 
-def test_a_smaller_claim_than_the_noise_gives_is_refused(checked: Checked) -> None:
-    with pytest.raises(Refused, match="lose 1, more than 1/2"):
-        checked(DISCRETE, claim={"kind": "pure", "epsilon": "1/2"})
+def check_discrete() -> None:
+    fast = importlib.import_module(FAST).exact_discrete_laplace_fast
+    require_fast_release(fast, {"epsilon": Fraction(1), "grid": Grid(-2)}, Fraction(4))
+
+
+def check_rounded() -> None:
+    module = importlib.import_module(ROUND)
+    require_rounded_noise(module.rounded_laplace_many, Fraction(4))
+    require_rounded_reference(module.rounded_laplace, Fraction(4))
+
+
+@pytest.mark.parametrize("name", ["exact_discrete_laplace", "exact_rounded_laplace", "exact_rounded_laplace_wide"])
+def test_a_laplace_mechanism_is_private_for_every_pair(checked: Checked, name: str) -> None:
+    assert checked(DRAFTS[name]()).statement == "1-DP for every pair of answers at most 1 apart"
+
+
+@BOTH
+def test_a_smaller_claim_than_the_noise_gives_is_refused(checked: Checked, draft: Draft) -> None:
+    with pytest.raises(Refused, match=r"loses? 1, more than 999999/1000000"):
+        checked(draft, claim={"kind": "pure", "epsilon": "999999/1000000"})
 
 
 def test_the_statement_names_the_sensitivity_of_the_parameters(checked: Checked) -> None:
     wider = {**DISCRETE.parameters, "sensitivity": Fraction(3)}
     assert checked(DISCRETE, parameters=wider).statement == "1-DP for every pair of answers at most 3 apart"
+
+
+def test_rounding_noise_and_answer_together_costs_no_sensitivity(checked: Checked) -> None:
+    """A sensitivity of an eighth is half a step of this grid: discrete noise has to hide a whole one."""
+    parameters = {"epsilon": Fraction(1, 3), "grid": Grid(-2), "sensitivity": Fraction(1, 8)}
+    found = checked(ROUNDED, parameters=parameters)
+    assert found.statement == "1/3-DP for every pair of answers at most 1/8 apart"
+    assert "rounding-half-up" not in found.lemmas
+
+
+@BOTH
+def test_a_claim_of_another_kind_or_of_other_neighbours_is_refused(checked: Checked, draft: Draft) -> None:
+    with pytest.raises(Refused, match="pure differential privacy"):
+        checked(draft, claim={"kind": "zcdp", "rho": "1/2"})
+    with pytest.raises(Refused, match="neighbours are 'substitute'"):
+        checked(draft, neighbours="substitute")
+
+
+@BOTH
+def test_a_path_that_is_missing_or_another_mechanisms_is_refused(checked: Checked, draft: Draft) -> None:
+    other = ROUNDED if draft is DISCRETE else DISCRETE
+    for role in ("reference", "fast"):
+        with pytest.raises(Refused):
+            checked(draft, functions={**draft.functions, role: other.functions[role]})
+        with pytest.raises(Refused):
+            checked(draft, functions={one: function for one, function in draft.functions.items() if one != role})
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 1000), Fraction(5, 3), Fraction(2**46)])
+def test_fast_noise_of_other_scales_is_what_the_inversion_gives(scale: Fraction) -> None:
+    require_fast_noise(importlib.import_module(FAST).discrete_laplace_many, scale)
+
+
+def test_noise_whose_scale_is_off_by_one_part_in_2_to_the_52_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = mutated(monkeypatch, FAST, "_Inversion(scale)", "_Inversion(scale * (1 + Fraction(1, 2**52)))")
+    with pytest.raises(Refused):
+        require_fast_noise(module.discrete_laplace_many, Fraction(4))
+
+
+def test_noisy_integers_are_clamped_sums_of_clamped_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    require_noisy_integers(importlib.import_module(FAST).noisy_integers)
+    for old, new in (
+        ("noisy += clamp_integer(answer)", "noisy -= clamp_integer(answer)"),
+        ("noisy += clamp_integer(answer)", "noisy += answer"),
+        ("np.clip(noisy, -INTEGER_LIMIT, INTEGER_LIMIT", "np.clip(noisy, 0, INTEGER_LIMIT"),
+        ("noisy = discrete_laplace_many(scale,", "noisy = discrete_laplace_many(scale / 2,"),
+    ):
+        with monkeypatch.context() as patch, pytest.raises((Refused, TypeError)):
+            require_noisy_integers(mutated(patch, FAST, old, new).noisy_integers)
+
+
+IN_BOTH = (
+    (LOGARITHM, "_LOG_TERMS = 10", "_LOG_TERMS = 9"),
+    (LOGARITHM, "_LN_2 = float(_NEAREST.const_log2())", "_LN_2 = math.nextafter(float(_NEAREST.const_log2()), 1)"),
+    (LOGARITHM, "div(1, 2 * k + 1)", "div(1, 2 * k + (k != 7))"),
+    (LOGARITHM, "s += s", "s += 0.0"),
+    (LOGARITHM, "s = m - 1.0", "s = 1.0 - m"),
+    (LOGARITHM, "- _SQRT_HALF_BITS) >> 52", "- _SQRT_HALF_BITS) >> 51"),
+    (LOGARITHM, "exponent * _LN_2", "(exponent + 1) * _LN_2"),
+    (LOGARITHM, "LOG_ERROR = round_up(_log_error())", "LOG_ERROR = round_up(_log_error()) / 2"),
+    (FLOORS, "(2 * UNIT * scale + 5 * UNIT)", "(UNIT * scale)"),
+    (FLOORS, "inflation / 2**FILTER_BITS", "inflation / 2 ** (FILTER_BITS + 1)"),
+    (FLOORS, "undecided = leading == 0", "undecided = leading < 0"),
+    (FLOORS, "distance <= bound", "distance <= 0.5 * bound"),
+    (FLOORS, "np.rint(value, out=x)", "np.floor(value, out=x)"),
+    (FLOORS, "np.floor(value, out=value)", "np.rint(value, out=value)"),
+    (FLOORS, "value *= -self._scale", "value *= self._scale"),
+    (FLOORS, "self._scale = float(scale)", "self._scale = math.nextafter(float(scale), math.inf)"),
+    (FLOORS, "context = down if upward else up", "context = up if upward else down"),
+    (FLOORS, "leading + 1, length, upward=False", "leading, length, upward=False"),
+    (FLOORS, "leading << 1 | bits.take(1)", "leading << 1 | bits.take(2)"),
+    (FLOORS, "leading << 1 | bits.take(1)", "leading << 1"),
+    (FLOORS, "length += 1", "length += 2"),
+    (FLOORS, "if leading >= least_decidable", "if leading > least_decidable"),
+    (FLOORS, "return math.floor(offset + slope", "return math.ceil(offset + slope"),
+    (FLOORS, "math.floor(offset + slope * exp", "math.floor(offset - slope * exp"),
+    (CHUNKS, "drawn[start : start + CHUNK]", "drawn[start : start + CHUNK - 1]"),
+    (CHUNKS, "int(word[i])", "int(word[0])"),
+    (CHUNKS, "max(resolved, -GREATEST_NOISE)", "max(resolved, 0)"),
+    (CHUNKS, "chunk[i] = ", "chunk[-1] = "),
+)
+IN_DISCRETE = (
+    (CHUNKS, "[bits.words(len(chunk)) for _ in range(words_each)]", "[bits.words(len(chunk))] * words_each"),
+    (FAST, "np.uint64(math.floor(below * 2**_WORD))", "np.uint64(math.floor(below * 2**_WORD) + 1)"),
+    (FAST, "math.ceil(above * 2**_WORD) - 1", "math.ceil(above * 2**_WORD) - 2"),
+    (FAST, "coins >= self._least_unclear", "coins > self._least_unclear"),
+    (FAST, "coins <= self._greatest_unclear", "coins < self._greatest_unclear"),
+    (FAST, "np.invert(noise,", "np.negative(noise,"),
+    (FAST, "_WORD - FILTER_BITS)", "0)"),
+    (FAST, "else -1 - magnitude", "else -magnitude"),
+    (FAST, "magnitude if not_negative", "-1 - magnitude if not_negative"),
+    (FAST, "decide_logistic(1 / self._scale", "decide_logistic(self._scale"),
+    (FAST, "self._scale, word, _WORD, bits", "self._scale, coin, _WORD, bits"),
+    (FAST, "draw_in_chunks(trials, 2,", "draw_in_chunks(trials, 3,"),
+    (FAST, "discrete_laplace_many(scale, trials, bits))", "discrete_laplace_many(scale / 2, trials, bits))"),
+    (FAST, "grid.values(grid.nearest(answer)", "grid.values(2 * grid.nearest(answer)"),
+    (COIN, "if leading + 1 <= below", "if leading <= below"),
+    (COIN, "if leading >= above", "if leading + 1 >= above"),
+    (COIN, "return 1 / (1 + above), 1 / (1 + below)", "return 1 / (1 + below), 1 / (1 + above)"),
+    (COIN, "down.exp(down.div(", "up.exp(up.div("),
+)
+IN_ROUNDED = (
+    (ROUND, "_UNIFORM = (1 << FILTER_BITS) - 1", "_UNIFORM = (1 << FILTER_BITS) - 2"),
+    (ROUND, "word > _UNIFORM", "word >= _UNIFORM"),
+    (ROUND, "-scale if word > _UNIFORM", "scale if word > _UNIFORM"),
+    (ROUND, "word & _UNIFORM, FILTER", "word, FILTER"),
+    (ROUND, "FILTER_BITS, bits)", "FILTER_BITS + 1, bits)"),
+    (ROUND, "nearest_offset = float(offset)", "nearest_offset = float(offset + Fraction(1, 2**60))"),
+    (ROUND, "negative = bits.take(1) == 1", "negative = bits.take(1) == 2"),
+    (ROUND, "-scale if negative else scale", "scale"),
+    (FLOORS, "value.view(np.uint64)", "value.copy().view(np.uint64)"),
+    (FLOORS, "offset, slope, 0, 0, bits", "offset, slope, 1, 1, bits"),
+)
+CASES = [
+    *((check_rounded, *case) for case in IN_BOTH),
+    *(pytest.param(check_discrete, *case, marks=pytest.mark.slow) for case in IN_BOTH),
+    *((check_discrete, *case) for case in IN_DISCRETE),
+    *((check_rounded, *case) for case in IN_ROUNDED),
+]
+
+
+def test_the_copies_that_are_mutated_are_accepted_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    mutate(monkeypatch, MODULES, FAST, "", "")
+    check_discrete()
+    check_rounded()
+
+
+@pytest.mark.parametrize(("check", "module", "old", "new"), CASES)
+def test_a_mutated_mechanism_is_refused(
+    monkeypatch: pytest.MonkeyPatch, check: Callable[[], None], module: str, old: str, new: str
+) -> None:
+    mutate(monkeypatch, MODULES, module, old, new)
+    with pytest.raises((Refused, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)):
+        check()
+
+
+IN_STEPS = (
+    ("half_above - whole, grid", "half_above, grid"),
+    ("+ Fraction(1, 2)", "+ Fraction(1, 3)"),
+    ("math.floor(half_above)", "math.ceil(half_above)"),
+    ("/ grid.step\n", "* grid.step\n"),
+    ('/ positive_rational("epsilon", epsilon)', "/ 2"),
+    ("grid.value(whole + ", "grid.value(2 * whole + "),
+    (
+        "grid.values(whole + rounded_laplace_many(offset, scale,",
+        "grid.values(whole + rounded_laplace_many(offset, scale / 2,",
+    ),
+    ("bits.call(rounded_laplace, offset, scale)", "bits.call(rounded_laplace, offset, scale / 2)"),
+)
+
+
+@pytest.mark.parametrize(("old", "new"), IN_STEPS)
+def test_a_mechanism_that_brings_answers_to_the_grid_otherwise_is_refused(
+    checked: Checked, monkeypatch: pytest.MonkeyPatch, old: str, new: str
+) -> None:
+    quarter = replace(
+        ROUNDED, parameters={"epsilon": Fraction(1, 4), "grid": Grid(-2)}, claim={"kind": "pure", "epsilon": "1/4"}
+    )
+    mutate(monkeypatch, MODULES, ROUND, old, new)
+    functions = {role: getattr(importlib.import_module(ROUND), f.__name__) for role, f in ROUNDED.functions.items()}
+    with pytest.raises(Refused):
+        checked(quarter, functions=functions)
+
+
+Method = Callable[..., Any]
+
+
+def halved(true: Method) -> Method:
+    return lambda self, answer: true(self, answer) / 2
+
+
+def mirrored(true: Method) -> Method:
+    return lambda self, answer: abs(true(self, answer))
+
+
+def moved(true: Method) -> Method:
+    return lambda self, steps: true(self, steps + 1)
+
+
+def unclamped_below(_: Method) -> Method:
+    return lambda self, steps: min(steps, self.limit)
+
+
+@pytest.mark.parametrize(
+    ("name", "altered"),
+    [("steps_to", halved), ("steps_to", mirrored), ("values", moved), ("value", moved), ("clamp", unclamped_below)],
+)
+def test_another_grid_is_refused(
+    checked: Checked, monkeypatch: pytest.MonkeyPatch, name: str, altered: Callable[[Method], Method]
+) -> None:
+    monkeypatch.setattr(Grid, name, altered(getattr(Grid, name)))
+    with pytest.raises(Refused):
+        checked(ROUNDED)

@@ -78,9 +78,22 @@ def negated(number: Any) -> Any:
     ],
     ids=["Decimal", "mpfr", "least beyond", "mpq"],
 )
-def test_numbers_beyond_reach_count_as_infinite_and_too_fine_ones_as_nan_in_whatever_type(far: Any, tiny: Any) -> None:
+def test_numbers_beyond_reach_count_as_infinite_and_too_fine_ones_are_rounded_down(far: Any, tiny: Any) -> None:
     assert [exact_number("answer", far), exact_number("answer", negated(far))] == [math.inf, -math.inf]
-    assert math.isnan(exact_number("answer", tiny))
+    assert [exact_number("answer", tiny), exact_number("answer", negated(tiny))] == [0, -mpq(1, 2 ** (REACH_BITS - 1))]
+
+
+def test_a_number_of_too_many_digits_is_read_as_one_just_below() -> None:
+    near = Fraction(1000) + Fraction(1, 3**50_000)
+    assert Grid(-2).nearest(near) == Grid(-2).nearest(-near) + 8000 == 4000
+    for number in (near, mpq(near), Decimal("1000." + "0" * 70_000 + "1")):
+        assert (
+            0
+            <= mpq(number if not isinstance(number, Decimal) else 1000) - exact_number("answer", number)
+            < mpq(1, 2**65_000)
+        )
+    halves = [exact_number("answer", Fraction(1, 2) + sign * Fraction(1, 3**50_000)) for sign in (-1, 1)]
+    assert halves[0] < mpq(1, 2) == halves[1]
 
 
 def test_the_last_numbers_within_reach_are_exact() -> None:

@@ -7,7 +7,7 @@ from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mechanisms.exponential.levels import WIDEST_RANGE, LevelledUtilities
@@ -18,9 +18,13 @@ DIGITS = Context(prec=80, Emin=-(10**18) + 1, Emax=10**18 - 1)
 NUMBERS = st.floats(*WIDEST_RANGE) | st.fractions(-1000, 1000) | st.integers(-(2**70), 2**70)
 
 
+@example(0.0, 4.961793839782348e-296, Fraction(1, 2**80))
 @given(NUMBERS, NUMBERS, st.fractions(Fraction(1, 2**80), 2**80))
 def test_no_level_is_too_high(first: float | Fraction, second: float | Fraction, epsilon: Fraction) -> None:
-    """2^−k ≥ e^−x, that is k·ln 2 ≤ x, and y is not low by more than the filter allows."""
+    """2^−k ≥ e^−x, that is k·ln 2 ≤ x, and y is not low by more than the filter allows.
+
+    Below the normal range y is rounded either way, but its floor is 0.
+    """
     if epsilon == 0:
         return
     levelled = LevelledUtilities.of(
@@ -33,7 +37,8 @@ def test_no_level_is_too_high(first: float | Fraction, second: float | Fraction,
         binary = gap / Fraction(Decimal(2).ln())
     assert levelled.levels[worse] == math.floor(exponent)
     assert levelled.levels[1 - worse] == 0
-    assert exponent <= binary
+    assert levelled.levels[worse] <= binary
+    assert exponent <= max(binary, Fraction(1, 2**1021))
     assert exponent == levelled.depth or binary - exponent < Fraction(1, 2**43)
 
 

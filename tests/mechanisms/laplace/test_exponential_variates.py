@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from attacklab.random_bits import SeededBits, TapedBits, TapeEnded
 from mechanisms import certified
-from mechanisms.laplace.exponential_variates import FloorFilter, minus_log, decide_floor, floor_of_exponential
+from mechanisms.laplace.exponential_variates import FloorFilter, decide_floor, floor_of_exponential, minus_log
 from tests.mechanisms.enumeration import law_of
 
 PRECISE = gmpy2.context(precision=400)
