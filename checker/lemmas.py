@@ -91,8 +91,8 @@ LEMMAS: dict[str, str] = {
     ),
     "one-chunk": (
         "a person whose chunk is a function of the person's name moves the answer of one chunk, if an answer is a "
-        "function of the sorted values; that chunks are filled so for all databases is by reading, and tried "
-        "(mechanisms/local_sensitivity/README.md)"
+        "function of the sorted values; that the statistic is one, and that chunks are filled so for all databases "
+        "is by reading, and tried (mechanisms/local_sensitivity/README.md)"
     ),
     "propose-test-release": (
         "a test whose distance is 0 where the mean can move by more than b costs the noise on the distance and on "

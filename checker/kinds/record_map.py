@@ -326,7 +326,7 @@ def _of(value: Any) -> float:
         return NAN if value.is_nan() else math.copysign(INFINITY, value)
     exact = Fraction(value)
     if exact.denominator.bit_length() > 1 << 16:
-        return NAN
+        exact = Fraction((exact.numerator << 65535) // exact.denominator, 1 << 65535)
     try:
         return exact.numerator / exact.denominator
     except OverflowError:

@@ -28,7 +28,7 @@ from mechanisms.local_sensitivity.smooth.exact import SmoothMean
 from mechanisms.local_sensitivity.sum_over_count import exact as quotient
 from mechanisms.local_sensitivity.sum_over_count.exact import SumOverCount
 from tests.checker.conftest import Checked
-from tests.checker.mutated_functions import mutate, rechecked
+from tests.checker.mutated_sources import mutate, rechecked
 
 COUNT, PTR, SMOOTH, CHUNKS = "exact_sum_over_count", "exact_ptr_mean", "exact_smooth_mean", "exact_sample_aggregate"
 HAIR = Fraction(1, 10**30)

@@ -22,7 +22,7 @@ from mechanisms.local_sensitivity.domain import Domain
 from mechanisms.summation import bounds, exact, exact_fast
 from mechanisms.summation.bounds import Bounds
 from tests.checker.conftest import Checked
-from tests.checker.mutated_functions import mutate, rechecked
+from tests.checker.mutated_sources import mutate, rechecked
 
 NAMES = ("exact_age_sum", "exact_bounded_sum", "exact_bounded_mean")
 DOMAIN = Domain(-1, 3, Grid(-4))
