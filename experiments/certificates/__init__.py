@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from attacklab.certificates import Draft
-from experiments.certificates import laplace
+from experiments.certificates import laplace, selections
 
-DRAFTS: Mapping[str, Callable[[], Draft]] = {**laplace.DRAFTS}
+DRAFTS: Mapping[str, Callable[[], Draft]] = {**laplace.DRAFTS, **selections.DRAFTS}
 """The drafts by the name of the target."""
