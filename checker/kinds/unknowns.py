@@ -8,7 +8,7 @@ a number (hash it, round it, ask for its type) is a TypeError, and so a refusal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,7 +17,7 @@ from itertools import count, product
 from typing import Any
 
 from checker.core.certificate import PACKAGE, Refused
-from checker.core.tape import Dialogues, Way, plain
+from checker.core.tape import Dialogues, Published, Way, plain
 
 Terms = tuple[tuple[str, Fraction], ...]
 
@@ -80,11 +80,14 @@ class Facts:
         if possible([*known, no]):
             if self._way is None:
                 raise Refused("a comparison is open outside a run")
-            if self._way.choose(2):
-                self._known.append(no)
-                return False
-            self._known.append(yes)
+            chosen = self._way.choose(2)
+            self.learn(no if chosen else yes)
+            return not chosen
         return True
+
+    def learn(self, fact: Fact) -> None:
+        """Take a fact for true."""
+        self._known = _tightest([*self._known, fact])
 
     def interval(self, value: Linear) -> Interval:
         """Return where a linear combination lies, by what is known."""
@@ -139,28 +142,41 @@ def _bounds(name: str) -> list[Fact]:
     return found
 
 
-def possible(facts: list[Fact]) -> bool:
+def possible(facts: Iterable[Fact]) -> bool:
     """Whether some numbers make all facts true."""
     return not any(fact.false for fact in eliminated(facts))
 
 
-def eliminated(facts: list[Fact], keep: str = "") -> list[Fact]:
+def eliminated(facts: Iterable[Fact], keep: str = "") -> list[Fact]:
     """Eliminate the unknowns from some facts, but for one."""
-    current = set(map(_scaled, facts))
+    current = _tightest(facts)
     while True:
-        if any(fact.false for fact in current):
-            return [fact for fact in current if fact.false]
+        wrong = [fact for fact in current if fact.false]
         names = {name for fact in current for name, _ in fact.terms} - {keep}
-        if not names:
-            return list(current)
-        name = min(names, key=lambda one: sum(one in dict(fact.terms) for fact in current))
-        above = [(fact, by) for fact in current if (by := dict(fact.terms).get(name, Fraction(0))) < 0]
-        below = [(fact, by) for fact in current if (by := dict(fact.terms).get(name, Fraction(0))) > 0]
-        rest = {fact for fact in current if name not in dict(fact.terms)}
+        if wrong or not names:
+            return wrong or current
+        name = min(names, key=lambda one: sum(any(of == one for of, _ in fact.terms) for fact in current))
+        above, below, rest = [], [], []
+        for fact in current:
+            by = next((by for of, by in fact.terms if of == name), None)
+            if by is None:
+                rest.append(fact)
+            else:
+                (above if by < 0 else below).append((fact, by))
         for (one, less), (two, more) in product(above, below):
             terms = _added(one.terms, two.terms, more, -less)
-            rest.add(_scaled(Fact(terms, more * one.plus - less * two.plus, one.strict or two.strict)))
-        current = rest
+            rest.append(Fact(terms, more * one.plus - less * two.plus, one.strict or two.strict))
+        current = _tightest(rest)
+
+
+def _tightest(facts: Iterable[Fact]) -> list[Fact]:
+    """Leave out facts that follow from another one of the same unknowns in the same proportion, and true constants."""
+    found: dict[Terms, Fact] = {}
+    for fact in map(_scaled, facts):
+        other = found.get(fact.terms)
+        if other is None or (fact.plus, fact.strict) > (other.plus, other.strict):
+            found[fact.terms] = fact
+    return list(found.values())
 
 
 def _scaled(fact: Fact) -> Fact:
@@ -220,8 +236,7 @@ class Linear:
         whole = Linear(((name, Fraction(1)),), Fraction(0))
         left = self - whole
         for terms, plus, strict in (((-left).terms, -left.plus, False), (left.terms, left.plus - 1, True)):
-            if (fact := Fact(terms, plus, strict)) not in NOW[0]._known:
-                NOW[0]._known.append(fact)
+            NOW[0].learn(Fact(terms, plus, strict))
         return whole, left
 
     def _plus(self, other: Any, by: Fraction, other_by: Fraction) -> Any:
@@ -334,6 +349,17 @@ class UnknownDialogues(Dialogues):
     A sampler that is called with an unknown is compared on an unknown of which no more is known than where it lies;
     one that is called with a numerator or a denominator, on some integers.
     """
+
+    called_depth: int = 12
+    """How many choices are looked at of a run of what is called."""
+
+    def _compare(self, one: Any, other: Any, given: tuple[Any, ...], *, long: bool) -> list[Any]:
+        kept = self.depth
+        self.depth = self.called_depth if isinstance(other, Published) else kept
+        try:
+            return super()._compare(one, other, given, long=long and isinstance(other, Published))
+        finally:
+            self.depth = kept
 
     def run(self, way: Way, one: Any, other: Any, given: tuple[Any, ...]) -> list[Any]:
         """Compare two samplers on one way; return whom they called."""
