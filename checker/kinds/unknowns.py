@@ -8,9 +8,10 @@ a number (hash it, round it, ask for its type) is a TypeError, and so a refusal.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from importlib import import_module
 from itertools import count, product
@@ -18,6 +19,7 @@ from typing import Any
 
 from checker.core.certificate import PACKAGE, Refused
 from checker.core.tape import Dialogues, Published, Way, plain
+from checker.core.tape import same as equal
 
 Terms = tuple[tuple[str, Fraction], ...]
 
@@ -343,15 +345,24 @@ def unknown(name: str, interval: Interval = Interval()) -> Linear:  # noqa: B008
     return Linear(((name, Fraction(1)),), Fraction(0))
 
 
+@dataclass
 class UnknownDialogues(Dialogues):
     """Comparisons of samplers some of whose arguments are unknown numbers, of all numbers at once.
 
     A sampler that is called with an unknown is compared on an unknown of which no more is known than where it lies;
     one that is called with a numerator or a denominator, on some integers.
+
+    Args:
+        called_depth: how many choices are looked at of a run of what is called.
+        apart: algorithms that are not compared by dialogue.
+
+    Attributes:
+        asked: who was called for each algorithm, by its id, and with which arguments.
     """
 
     called_depth: int = 12
-    """How many choices are looked at of a run of what is called."""
+    apart: tuple[Any, ...] = ()
+    asked: dict[int, list[tuple[Any, tuple[Any, ...]]]] = field(default_factory=lambda: defaultdict(list))
 
     def _compare(self, one: Any, other: Any, given: tuple[Any, ...], *, long: bool) -> list[Any]:
         kept = self.depth
@@ -365,7 +376,11 @@ class UnknownDialogues(Dialogues):
         """Compare two samplers on one way; return whom they called."""
         NOW[0] = Facts(way)
         called = super().run(way, one, other, given)
-        return [(by, of, arguments) for by, of, given in called for arguments in _freed(given)]
+        for by, of, arguments in called:
+            if not any(by is one and equal(arguments, two) for one, two in self.asked[id(of)]):
+                self.asked[id(of)].append((by, arguments))
+        followed = [one for one in called if one[1] not in self.apart]
+        return [(by, of, arguments) for by, of, given in followed for arguments in _freed(given)]
 
 
 DENOMINATORS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17, 255, 256, 257, 1000, 2**32 + 1, 2**64, 3**50, 10**30)
