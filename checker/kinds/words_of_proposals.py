@@ -89,8 +89,15 @@ class Words:
                 found.append((word, rounds[at].outcome))
         return [outcome for _, outcome in sorted(found)]
 
-    def edges(self, error: Fraction) -> Iterator[int]:
-        """Yield words at the ends of every outcome's words and wherever a decision may change."""
+    def edges(self, error: Fraction) -> list[int]:
+        """Return words at the ends of every outcome's words and wherever a decision may change.
+
+        Left out are words whose decision would take hundreds of further bits.
+        """
+        endless = {one.begin for one in self.rounds if one.high < Fraction(1, 1 << (one.size + 200))}
+        return [word for word in self._edges(error) if word not in endless]
+
+    def _edges(self, error: Fraction) -> Iterator[int]:
         for one in self.rounds:
             count, size = 1 << one.size, one.size
             places = [0, count, count // 2]
@@ -158,7 +165,7 @@ def require_words(fast: Callable[..., Any], utilities: Any, words: Words, error:
     Raises:
         Refused: a word selects something else.
     """
-    edges = list(words.edges(error))
+    edges = words.edges(error)
     edges = edges[1::2] + edges[::2]
     for further in (0, 1):
         expected = words.meant(edges, further)

@@ -57,7 +57,7 @@ def exponential_base_e(certificate: Certificate) -> Conclusion:
     vectors = list(_vectors(scale, rate))
     tried = require_levels(of, scale, known, vectors, given)
     dialogues, coins = _rounds(partial(reference, **parameters), scale, known, vectors)
-    leaves = sum(_require_coin(coin, gap, level) for coin in coins for gap, level in _gaps(type(coin)))
+    leaves = sum(_require_coin(coin, gap, level) for coin in coins for gap, level in _gaps())
     codes = _require_codes(_part(reference, "propose"))
     error = _require_filter(fast, known)
     words = 0
@@ -152,7 +152,7 @@ def _words(vector: Sequence[Any], scale: Scale, known: Levels) -> Words:
     return Words(found, [known.rate * (best - one) for one in own])
 
 
-def _gaps(_: Any) -> Iterator[tuple[Fraction, int]]:
+def _gaps() -> Iterator[tuple[Fraction, int]]:
     """Yield gaps and levels with 2^level·e^−gap ≤ 1: at the edge, far from it, tiny and huge."""
     ln_2 = enclosures.ln(Fraction(2), 200)[1]
     yield from ((Fraction(0), 0), (Fraction(1, 10**40), 0), (Fraction(10**6), 0), (Fraction(10**6), 62), (Fraction(1), 1))
@@ -163,20 +163,19 @@ def _gaps(_: Any) -> Iterator[tuple[Fraction, int]]:
 
 def _require_coin(coin: Callable[..., Any], gap: Fraction, level: int) -> int:
     """Decide all ways of a coin to a depth: what it says of each beginning of a uniform number must be so."""
-    kind = type(gap)
     low, high = (Fraction(1), Fraction(1)) if gap == 0 == level else enclosures.exp(-min(gap, Fraction(400)), 300)
     low, high = (Fraction(0) if gap > 400 else low * 2**level), high * 2**level
     leaves = 0
-    for way, found in explore(lambda way: coin(kind(gap), level, Recorder(way)), 136):
+    for way, found in explore(lambda way: coin(gap, level, Recorder(way)), 136):
         begun, size = 0, 1
-        for uniform in way.uniforms:
+        for uniform in way.uniforms[: way.taken]:
             begun, size = begun * uniform.size + uniform.low, size * uniform.size
         if found is True and not Fraction(begun + 1, size) <= low:
             raise Refused(f"2^{level}·e^−{gap} is said to be above {Fraction(begun + 1, size)}")
         if found is False and not Fraction(begun, size) >= high:
             raise Refused(f"2^{level}·e^−{gap} is said to be at most {Fraction(begun, size)}")
         if found is not True and found is not False:
-            if len(way.uniforms) < 100:
+            if way.taken < 100:
                 raise Refused(f"the coin 2^{level}·e^−{gap} returns {found!r}")
             if Fraction(begun, size) >= high or Fraction(begun + 1, size) <= low:
                 raise Refused("the coin asks on although it could decide")
