@@ -7,6 +7,10 @@ where the checker has tried many. A lemma of the second sort says so.
 from __future__ import annotations
 
 LEMMAS: dict[str, str] = {
+    "coupled-rounding": (
+        "⌊s + V⌋ and ⌊t + V⌋ are at most 1 apart where s and t are, and in the order of s and t; a bound that holds for "
+        "every V holds on average over V (mechanisms/exponential/README.md)"
+    ),
     "discrete-laplace": (
         "Algorithm 2 of Canonne, Kamath and Steinke draws n with probability in proportion to e^(−|n|/scale) "
         "(mechanisms/laplace/README.md)"
@@ -27,6 +31,15 @@ LEMMAS: dict[str, str] = {
     "clamping": (
         "the nearest number of an interval is a 1-Lipschitz and monotone map, so that clamped utilities are no further "
         "apart, and utilities that move the same way still do (mechanisms/exponential/README.md)"
+    ),
+    "distances": (
+        "−|c − p| of an answer c clamped to an interval changes by at most what the answer does "
+        "(mechanisms/laplace/README.md)"
+    ),
+    "integer-weights": (
+        "`LevelWeights` are the integers 2^q·2^(−η·level) for all levels up to the spread, as they are for those that "
+        "were compared in rationals; one level changes a weight by 2^−η exactly, and so the law by 2^(2η) at most, or by "
+        "2^η if all levels move the same way (mechanisms/exponential/README.md)"
     ),
     "laplace-noisy-max": (
         "rounding at random by the same V leaves integers at most 1 apart; with noise of scale b and ties broken by an "
@@ -58,6 +71,10 @@ LEMMAS: dict[str, str] = {
     "scaled-coin": (
         "the coin 2^k·e^−x decides by MPFR's directed rounding for every rational x as it does for those tried, on all "
         "beginnings of 136 bits, against rational enclosures (mechanisms/exponential/README.md)"
+    ),
+    "weighted": (
+        "a sampler that draws an index in proportion to the integer weights that were tried, by dialogue or by its exact "
+        "law, does so for all integers: prefix sums and a uniform integer, or its bits (mechanisms/exponential/README.md)"
     ),
     "words": (
         "what a word decides follows from its position among the codewords and from two comparisons with that "

@@ -92,12 +92,24 @@ class Weights:
 
 
 @published(lambda weights: [*range(len(weights.listed))])
-def by_rejection(weights: Weights, bits: Any) -> int:
+def weighted(weights: Weights, bits: Any) -> int:
+    """An index in proportion to its weight; a sampler's law is compared with the weights themselves."""
+    raise NotImplementedError
+
+
+@published(lambda eta, spread, levels, sampler: [*range(len(levels))])  # noqa: ARG005
+def selected(eta: Any, spread: int, levels: Sequence[int], sampler: Any, bits: Any) -> int:  # noqa: ARG001
+    """An outcome in proportion to decay^level: first its level, then one of those that have it, uniformly."""
+    members = {level: [one for one, of in enumerate(levels) if of == level] for level in sorted(set(levels))}
+    decay = Fraction(eta.x, 2**eta.y) ** eta.z
+    weights = Weights(decay, spread, [(level, len(of)) for level, of in members.items()])
+    chosen = list(members.values())[bits.call(weighted, weights)]
+    return chosen[bits.call(uniform_below, len(chosen))]
+
+
+def by_rejection(weights: Any, bits: Any) -> int:
     """An index in proportion to its weight: a uniform integer below the total lies in its share."""
-    return _at(weights, bits.call(uniform_below, weights.total))
-
-
-def _at(weights: Weights, drawn: Any) -> int:
+    drawn = bits.call(uniform_below, weights.total)
     end = 0
     for index, weight in enumerate(weights):
         end += weight
