@@ -59,6 +59,14 @@ def scaled_exp(gap: Any, level: int, bits: Any) -> bool:
     raise NotImplementedError
 
 
+class Exact(Fraction):
+    """A rational that is the same as a double of its value."""
+
+    def same(self, other: Any) -> bool:
+        """Whether another number has this value."""
+        return bool(self == (Fraction(other) if isinstance(other, float) else other))
+
+
 @published(lambda members, rate, best, utilities: [*range(len(utilities))])  # noqa: ARG005
 def kept(members: Sequence[Sequence[int]], rate: Fraction, best: Any, utilities: Sequence[Any], bits: Any) -> int | None:
     """One round: a proposal with probability in proportion to 2^−level, kept with probability 2^level·e^−gap."""
@@ -77,10 +85,8 @@ class Weights:
     """
 
     def __init__(self, decay: Fraction, spread: int, counts: Sequence[tuple[int, int]]) -> None:
-        unit = decay.denominator**spread
-        self.listed = [int(unit * decay**level) * count for level, count in counts]
-        if any(Fraction(one, unit * count) != decay**level for one, (level, count) in zip(self.listed, counts, strict=True)):
-            raise ArithmeticError("a weight is not an integer")
+        over, under = decay.numerator, decay.denominator
+        self.listed = [over**level * under ** (spread - level) * count for level, count in counts]
         self.total = sum(self.listed)
 
     def __iter__(self) -> Any:

@@ -25,7 +25,7 @@ from checker.models.selection import Scale
 from checker.theorems.selection import WIDEST, moves_of, scale_of
 
 SMALL_CODES = [
-    counts for size in (1, 2, 3, 4) for counts in product(range(4), repeat=size) if counts[-1] and counts[0]
+    counts for size in (1, 2, 3, 4) for counts in product(range(3), repeat=size) if counts[-1] and counts[0]
 ]
 """How many members each level has: all of a small scope, whose first and last levels have some."""
 
@@ -126,7 +126,7 @@ def _rounds(
             tuple(one for one, level in enumerate(words.levels) if level == wanted)
             for wanted in range(max(words.levels) + 1)
         ]
-        own = tuple(_clamped(vector, scale))
+        own = tuple(map(exponential.Exact, _clamped(vector, scale)))
         return bits.repeat(exponential.kept, tuple(members), known.rate, max(own), own)
 
     for vector in vectors:

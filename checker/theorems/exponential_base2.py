@@ -23,16 +23,22 @@ LEMMAS = ("integer-weights", "coupled-rounding", "weighted", "reading", "clampin
 
 
 class AnySampler:
-    """Stands for the sampler that a mechanism hands on, and keeps those that it was compared with."""
+    """Stands for the sampler that a mechanism hands on, and keeps those that it was compared with, one for each code."""
 
     def __init__(self) -> None:
         self.met: list[Any] = []
 
     def same(self, other: object) -> bool:
         """Note the other one."""
-        if not any(one is other for one in self.met):
+        if other is self:
+            return True
+        if not any(_code(one) is _code(other) for one in self.met):
             self.met.append(other)
         return callable(other)
+
+
+def _code(function: Any) -> Any:
+    return getattr(function, "__code__", function)
 
 
 def exponential_base2(certificate: Certificate) -> Conclusion:
@@ -45,10 +51,11 @@ def exponential_base2(certificate: Certificate) -> Conclusion:
     and, if it is there, `fast(utilities, trials, bits, **parameters)`. Parameters: eta, utility_range, sensitivity.
     """
     parameters = certificate.arguments()
-    lost, moves = _loss(certificate, parameters["eta"])
+    moves = 1 if require_neighbours(certificate, APART, TOGETHER) == TOGETHER else 2
+    lost = _loss(certificate, parameters["eta"], moves)
     samplers, counts = [certificate.function("sampler")], dict[str, int]()
     reference = partial(certificate.function("reference"), **parameters, sampler=samplers[0])
-    selectors = _require_selection(reference, parameters, 1, counts)
+    selectors = _require_selection(reference, parameters, 0, counts)
     if "fast" in certificate.functions:
         fast = partial(certificate.function("fast"), **parameters)
         for trials in (1, 2):
@@ -60,24 +67,19 @@ def exponential_base2(certificate: Certificate) -> Conclusion:
         f"{lost}-DP for any number of outcomes and every pair of {certificate.neighbours}",
         LEMMAS,
         counts | {"vectors read": require_reading()},
-    ) if moves else _nothing()
+    )
 
 
-def _nothing() -> Conclusion:
-    raise Refused("neighbours do not move")
-
-
-def _loss(certificate: Certificate, eta: Any) -> tuple[Fraction, int]:
-    """Return the claimed ε, once it is shown that 2·ln(1/decay), or ln(1/decay), is at most that."""
+def _loss(certificate: Certificate, eta: Any, moves: int) -> Fraction:
+    """Return the claimed ε, once it is shown that ln(1/decay) for each move is at most that."""
     claimed = pure_epsilon(certificate)
-    moves = 1 if require_neighbours(certificate, APART, TOGETHER) == TOGETHER else 2
     numbers = (eta.x, eta.y, eta.z)
     if not all(type(one) is int and one > 0 for one in numbers) or not eta.x < 2**eta.y:
         raise Refused(f"2^−η is ({eta.x}/2^{eta.y})^{eta.z}")
     most = moves * eta.z * enclosures.ln(Fraction(2**eta.y, eta.x), 128)[1]
     if most > claimed:
         raise Refused(f"the mechanism may lose {float(most):.12g}, more than {claimed}")
-    return claimed, moves
+    return claimed
 
 
 def _require_selection(
@@ -88,21 +90,21 @@ def _require_selection(
     Returns:
         Who selects by level, each with the sampler that it is given.
     """
-    scale, stand_in = scale_of(parameters), AnySampler()
+    scale, stand_in, many = scale_of(parameters), AnySampler(), trials > 0
 
     def model(utilities: Sequence[Any], bits: Any) -> Any:
         found = []
-        for _ in range(trials):
+        for _ in range(max(trials, 1)):
             levels = tuple(selection.rounded(one, bits) for one in scale.shortfalls(utilities))
             found.append(bits.call(exponential.selected, parameters["eta"], scale.spread, levels, stand_in))
-        return found if trials > 1 else found[0]
+        return found if many else found[0]
 
     dialogues = UnknownDialogues(depth=DEPTH, apart=(exponential.selected,))
     within = Interval(scale.low, scale.high)
     with reading_unknowns():
-        for utilities in unknown_vectors((1, 2), unknown) if trials == 1 else []:
+        for utilities in unknown_vectors((1, 2), unknown) if not many else []:
             dialogues.same(mechanism, model, utilities)
-        sizes = (3,) if trials == 1 else (1, 2)
+        sizes = (1, 2) if many else (3,)
         for size in sizes:
             dialogues.same(mechanism, model, tuple(unknown(f"v{index} in {within}", within) for index in range(size)))
     counts["runs"] = counts.get("runs", 0) + dialogues.runs
@@ -121,30 +123,28 @@ def _require_selectors(selectors: Sequence[tuple[Any, Any]], parameters: dict[st
     ends = [(0, spread), (spread,), (spread // 2, spread, 1, 0, 1), (0, 0)]
     profiles += [(spread, one) for one in ends if max(one) <= spread]
     tried: list[Any] = []
-    for selector, sampler in selectors:
+    drawn = UnknownDialogues(depth=DEPTH, arguments=10**6)
+    for index, (selector, sampler) in enumerate(selectors):
+        if any(selector is one and _code(sampler) is _code(other) for one, other in selectors[:index]):
+            continue
+        known = any(selector is one for one, _ in selectors[:index])
         dialogues = UnknownDialogues(depth=DEPTH, arguments=10**6, apart=(exponential.weighted,))
-        for most, levels in profiles:
-            dialogues.same(
-                partial(_without_mpz, selector), exponential.selected, eta, most, levels, sampler
-            )
+        for most, levels in profiles[30:40] if known else profiles:
+            dialogues.same(selector, exponential.selected, eta, most, levels, sampler)
         counts["runs"] += dialogues.runs
-        if any(one is sampler for one in tried):
+        if any(_code(one) is _code(sampler) for one in tried):
             continue
         tried.append(sampler)
         samplers = {id(one): one for one, _ in dialogues.asked[id(exponential.weighted)]}
         if [*samplers] != [id(sampler)]:
             raise Refused("outcomes are selected by another sampler than the one that was given")
-        lists = [one for one in product(range(4), repeat=3) if any(one)] + [(5,), (0, 1), (2, 0, 0, 3, 1), (1, 255), (256, 1)]
+        lists = [one for one in product(range(3), repeat=3) if any(one)] + [(5,), (0, 1), (2, 0, 0, 3, 1), (1, 255), (256, 1)]
         listed = [_Listed(one) for one in lists]
         eighth = Fraction(eta.x, 2**eta.y)
         listed += [_Listed(tuple(exponential.Weights(eighth, 2, [(0, 1), (2, 3)]).listed))]
         for weights in [*listed, *listed[-3:]]:
             counts["laws of weights"] = counts.get("laws of weights", 0) + 1
-            _require_law(sampler, weights)
-
-
-def _without_mpz(selector: Callable[..., Any], eta: Any, spread: int, levels: tuple[int, ...], sampler: Any, bits: Any) -> Any:
-    return selector(eta, spread, levels, sampler, bits)
+            _require_law(drawn, sampler, weights)
 
 
 class _Listed:
@@ -161,11 +161,9 @@ class _Listed:
         return list(other) == list(self.listed) and other.total == self.total
 
 
-def _require_law(sampler: Callable[..., Any], weights: _Listed) -> None:
+def _require_law(dialogues: UnknownDialogues, sampler: Callable[..., Any], weights: _Listed) -> None:
     """Check a sampler: it draws an integer below the total by rejection, or its round has the law of the weights."""
-    rounds = [said for said in _asked(sampler, weights)]
-    if rounds[0] == "call":
-        dialogues = UnknownDialogues(depth=DEPTH)
+    if _asked(sampler, weights)[0] == "call":
         dialogues.same(sampler, exponential.by_rejection, weights)
         return
     masses, left = law(_round_of(sampler, weights), (), depth=4 * weights.total.bit_length() + 8)
@@ -262,8 +260,8 @@ def laplace_on_finite_grid(certificate: Certificate) -> Conclusion:
                 if len(said) != 1 or released != grid[said[0][1] * (points - 1) // 3]:
                     raise Refused(f"{released} is released")
                 counts["ways of an answer"] = counts.get("ways of an answer", 0) + 1
-    lost, _ = _loss_of_answers(certificate, eta)
-    _require_selectors(_require_selection(partial(chosen, **of), of, 1, counts), of, counts)
+    lost = _loss(certificate, eta, 2)
+    _require_selectors(_require_selection(partial(chosen, **of), of, 0, counts), of, counts)
     return Conclusion(
         f"{lost}-DP for every pair of {certificate.neighbours}",
         ("distances", *LEMMAS),
@@ -280,11 +278,3 @@ def _equal(given: dict[str, Any], expected: dict[str, Any]) -> bool:
         and ends == tuple(expected["utility_range"])
         and Fraction(known["sensitivity"]) == expected["sensitivity"]
     )
-
-
-def _loss_of_answers(certificate: Certificate, eta: Any) -> tuple[Fraction, int]:
-    claimed = pure_epsilon(certificate)
-    most = 2 * eta.z * enclosures.ln(Fraction(2**eta.y, eta.x), 128)[1]
-    if most > claimed:
-        raise Refused(f"the mechanism may lose {float(most):.12g}, more than {claimed}")
-    return claimed, 2

@@ -74,15 +74,15 @@ def exact_exponential(
     by_level = levelled.by_level()
     ends = accumulate(levelled.counts().tolist())
     members = tuple(tuple(by_level[start:end].tolist()) for start, end in pairwise([0, *ends]))
-    exact = levelled.utilities if isinstance(levelled.utilities, list) else map(mpq, levelled.utilities.tolist())
-    return bits.repeat(_kept_proposal, members, levelled.rate, mpq(levelled.best), tuple(exact))
+    utilities = levelled.utilities if isinstance(levelled.utilities, list) else levelled.utilities.tolist()
+    return bits.repeat(_kept_proposal, members, levelled.rate, levelled.best, tuple(utilities))
 
 
 def _kept_proposal(
     members: tuple[tuple[int, ...], ...],
     rate: mpq,
-    best: mpq,
-    utilities: tuple[mpq, ...],
+    best: float | mpq,
+    utilities: tuple[float | mpq, ...],
     bits: RandomBits,
 ) -> int | None:
     level, rank = bits.call(propose, tuple(map(len, members)))

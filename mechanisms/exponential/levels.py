@@ -71,7 +71,7 @@ class LevelledUtilities:
 
     def gap(self, outcome: int) -> mpq:
         """Return x_o, exactly: the rate times the distance of an outcome below the best."""
-        return exact_gap(self.rate, mpq(self.best), mpq(self.utilities[outcome]))
+        return exact_gap(self.rate, self.best, self.utilities[outcome])
 
     def counts(self) -> NDArray[np.intp]:
         """Count the outcomes on each level, from 0 to the deepest that is used."""
@@ -97,9 +97,13 @@ def levels_at(
     return exponents, exponents.astype(np.intp)
 
 
-def exact_gap(rate: mpq, best: mpq, utility: mpq) -> mpq:
+def exact_gap(rate: mpq, best: float | mpq, utility: float | mpq) -> mpq:
     """Return x_o, exactly: the rate times the distance of an outcome's utility below the best."""
-    return rate * (best - utility)
+    return rate * (_exact(best) - _exact(utility))
+
+
+def _exact(number: float | mpq) -> mpq:
+    return mpq(number) if isinstance(number, float) else number
 
 
 def _rate(epsilon: float | Fraction, sensitivity: float | Fraction, monotone: bool) -> mpq:
