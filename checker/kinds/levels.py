@@ -73,7 +73,9 @@ def _require_steps() -> None:
         require_unwritten(distances, "the distances of the outcomes")
 
 
-def require_levels(sampler: Any, scale: Scale, known: Levels, vectors: Sequence[Any], parameters: dict[str, Any]) -> int:
+def require_levels(
+    sampler: Any, scale: Scale, known: Levels, vectors: Sequence[Any], parameters: dict[str, Any]
+) -> int:
     """Check what is made of some vectors of utilities, in the checker's own arithmetic.
 
     Raises:

@@ -7,9 +7,10 @@ and size, each alone and beside every other.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
@@ -42,7 +43,11 @@ def require_reading() -> int:
     Raises:
         Refused: one is read as something else.
     """
-    reader = import_module(f"{PACKAGE}.private_numbers").exact_numbers
+    return _require_reading(import_module(f"{PACKAGE}.private_numbers").exact_numbers)
+
+
+@lru_cache(maxsize=1)
+def _require_reading(reader: Callable[..., Any]) -> int:
     arrays = import_module("numpy")
     known = numbers()
     vectors: list[Any] = [[one] for one, _ in known]

@@ -338,7 +338,7 @@ class Share:
         return self._share > self._numerator(other)
 
 
-def unknown(name: str, interval: Interval = Interval()) -> Linear:  # noqa: B008 (it is frozen)
+def unknown(name: str, interval: Interval = Interval()) -> Linear:
     """Return a number of which no more is known than where it lies; the same name is the same number."""
     if INTERVALS.setdefault(name, interval) != interval:
         raise RuntimeError(f"{name} was said to lie in {INTERVALS[name]}")
@@ -416,4 +416,3 @@ def instead(module: str, name: str, substitute: Callable[..., Any]) -> Iterator[
         yield
     finally:
         setattr(place, name, kept)
-

@@ -101,7 +101,14 @@ class Words:
         for one in self.rounds:
             count, size = 1 << one.size, one.size
             places = [0, count, count // 2]
-            for share in (one.low, one.low - error, one.low + error, 1 - error, one.low - 2 * error, one.low + 2 * error):
+            for share in (
+                one.low,
+                one.low - error,
+                one.low + error,
+                1 - error,
+                one.low - 2 * error,
+                one.low + 2 * error,
+            ):
                 places.append(int(share * (1 << size)))
             for place in places:
                 for near in (-2, -1, 0, 1):
@@ -172,7 +179,7 @@ def require_words(fast: Callable[..., Any], utilities: Any, words: Words, error:
         found = fast(utilities, len(expected), WordSource(list(edges), further)).tolist()
         if len(expected) > FEW and found != expected:
             raise Refused(_difference(found, expected, "many draws at once select"))
-        some = edges[: 24 * FEW] if len(words.levels) > 40 else edges[: len(edges) - 2 * (1 << PREFIX)] + edges[:: 97]
+        some = edges[: 24 * FEW] if len(words.levels) > 40 else edges[: len(edges) - 2 * (1 << PREFIX)] + edges[::97]
         expected, source, one_by_one = words.meant(some, further), WordSource(list(some), further), list[int]()
         while len(one_by_one) < len(expected):
             one_by_one += fast(utilities, min(FEW, len(expected) - len(one_by_one)), source).tolist()
@@ -182,7 +189,8 @@ def require_words(fast: Callable[..., Any], utilities: Any, words: Words, error:
 
 
 def _difference(found: list[int], expected: list[int], what: str) -> str:
-    place = next((i for i, pair in enumerate(zip(found, expected, strict=False)) if pair[0] != pair[1]), min(len(found), len(expected)))
+    place = next(
+        (i for i, pair in enumerate(zip(found, expected, strict=False)) if pair[0] != pair[1]),
+        min(len(found), len(expected)),
+    )
     return f"{what} {found[place : place + 3]} at place {place}, where words say {expected[place : place + 3]}"
-
-

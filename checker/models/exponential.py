@@ -50,7 +50,11 @@ def code(counts: Sequence[int]) -> tuple[int, int]:
 
 def _members(counts: Sequence[int]) -> list[tuple[int, int]]:
     """Return the members of all levels, a few of each."""
-    return [(level, rank) for level, count in enumerate(counts) for rank in sorted({*range(min(count, 3)), count - 1} - {-1})]
+    return [
+        (level, rank)
+        for level, count in enumerate(counts)
+        for rank in sorted({*range(min(count, 3)), count - 1} - {-1})
+    ]
 
 
 @published(lambda gap, level: (True,) if not hasattr(gap, "terms") and gap == 0 == level else (False, True))
@@ -68,7 +72,9 @@ class Exact(Fraction):
 
 
 @published(lambda members, rate, best, utilities: [*range(len(utilities))])  # noqa: ARG005
-def kept(members: Sequence[Sequence[int]], rate: Fraction, best: Any, utilities: Sequence[Any], bits: Any) -> int | None:
+def kept(
+    members: Sequence[Sequence[int]], rate: Fraction, best: Any, utilities: Sequence[Any], bits: Any
+) -> int | None:
     """One round: a proposal with probability in proportion to 2^−level, kept with probability 2^level·e^−gap."""
     level, rank = bits.call(propose, tuple(len(one) for one in members))
     outcome = members[level][rank]

@@ -82,5 +82,3 @@ def laplace_noisy_max(shortfalls: Sequence[Any], scale: Fraction, noise: Callabl
     largest = max(sums)
     winners = [index for index, one in enumerate(sums) if one == largest]
     return winners[bits.call(uniform_below, len(winners))]
-
-

@@ -24,9 +24,7 @@ from checker.models import exponential
 from checker.models.selection import Scale
 from checker.theorems.selection import WIDEST, moves_of, scale_of
 
-SMALL_CODES = [
-    counts for size in (1, 2, 3, 4) for counts in product(range(3), repeat=size) if counts[-1] and counts[0]
-]
+SMALL_CODES = [counts for size in (1, 2, 3, 4) for counts in product(range(3), repeat=size) if counts[-1] and counts[0]]
 """How many members each level has: all of a small scope, whose first and last levels have some."""
 
 DEEP_CODES = [(1, *[0] * 60, 1), (2, *[0] * 59, 3), (5, *[1] * 40), (1, *[0] * 20, 7, *[0] * 20, 9), (64,), (65, 0, 1)]
@@ -155,7 +153,13 @@ def _words(vector: Sequence[Any], scale: Scale, known: Levels) -> Words:
 def _gaps() -> Iterator[tuple[Fraction, int]]:
     """Yield gaps and levels with 2^level·e^−gap ≤ 1: at the edge, far from it, tiny and huge."""
     ln_2 = enclosures.ln(Fraction(2), 200)[1]
-    yield from ((Fraction(0), 0), (Fraction(1, 10**40), 0), (Fraction(10**6), 0), (Fraction(10**6), 62), (Fraction(1), 1))
+    yield from (
+        (Fraction(0), 0),
+        (Fraction(1, 10**40), 0),
+        (Fraction(10**6), 0),
+        (Fraction(10**6), 62),
+        (Fraction(1), 1),
+    )
     for level in (0, 1, 2, 30, 61):
         for beyond in (Fraction(1, 2**190), Fraction(1, 2**50), Fraction(1, 3), ln_2, Fraction(7), Fraction(45)):
             yield level * ln_2 + beyond, level

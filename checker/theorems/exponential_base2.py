@@ -23,7 +23,7 @@ LEMMAS = ("integer-weights", "coupled-rounding", "weighted", "reading", "clampin
 
 
 class AnySampler:
-    """Stands for the sampler that a mechanism hands on, and keeps those that it was compared with, one for each code."""
+    """Stands for the sampler that a mechanism hands on, and keeps those that it met, one for each code."""
 
     def __init__(self) -> None:
         self.met: list[Any] = []
@@ -60,7 +60,10 @@ def exponential_base2(certificate: Certificate) -> Conclusion:
         fast = partial(certificate.function("fast"), **parameters)
         for trials in (1, 2):
             selectors += _require_selection(
-                lambda utilities, bits, trials=trials: fast(utilities, trials, bits).tolist(), parameters, trials, counts
+                lambda utilities, bits, trials=trials: fast(utilities, trials, bits).tolist(),
+                parameters,
+                trials,
+                counts,
             )
     _require_selectors(selectors, parameters, counts)
     return Conclusion(
@@ -115,7 +118,9 @@ def _require_selection(
     return [(one, sampler) for one in by for sampler in stand_in.met]
 
 
-def _require_selectors(selectors: Sequence[tuple[Any, Any]], parameters: dict[str, Any], counts: dict[str, int]) -> None:
+def _require_selectors(
+    selectors: Sequence[tuple[Any, Any]], parameters: dict[str, Any], counts: dict[str, int]
+) -> None:
     """Check who selects by level: weights against rationals, samplers by their laws on these weights and on others."""
     eta, spread = parameters["eta"], scale_of(parameters).spread
     profiles = [(last, one) for last in range(4) for size in (1, 2, 3) for one in product(range(last + 1), repeat=size)]
@@ -138,7 +143,13 @@ def _require_selectors(selectors: Sequence[tuple[Any, Any]], parameters: dict[st
         samplers = {id(one): one for one, _ in dialogues.asked[id(exponential.weighted)]}
         if [*samplers] != [id(sampler)]:
             raise Refused("outcomes are selected by another sampler than the one that was given")
-        lists = [one for one in product(range(3), repeat=3) if any(one)] + [(5,), (0, 1), (2, 0, 0, 3, 1), (1, 255), (256, 1)]
+        lists = [one for one in product(range(3), repeat=3) if any(one)] + [
+            (5,),
+            (0, 1),
+            (2, 0, 0, 3, 1),
+            (1, 255),
+            (256, 1),
+        ]
         listed = [_Listed(one) for one in lists]
         eighth = Fraction(eta.x, 2**eta.y)
         listed += [_Listed(tuple(exponential.Weights(eighth, 2, [(0, 1), (2, 3)]).listed))]
@@ -228,7 +239,11 @@ def laplace_on_finite_grid(certificate: Certificate) -> Conclusion:
     eta, points = parameters["eta"], parameters["points"]
     lower, spacing = Fraction(parameters["lower"]), Fraction(parameters["spacing"])
     grid = [lower + index * spacing for index in range(points)]
-    of = {"eta": eta, "utility_range": (grid[0] - grid[-1], 0), "sensitivity": Fraction(parameters.get("sensitivity", 1))}
+    of = {
+        "eta": eta,
+        "utility_range": (grid[0] - grid[-1], 0),
+        "sensitivity": Fraction(parameters.get("sensitivity", 1)),
+    }
     counts: dict[str, int] = {}
     reference, chosen = certificate.function("reference"), certificate.function("selection")
     module = reference.__module__.partition(".")[2]

@@ -10,7 +10,6 @@ from typing import Any
 
 from checker.core.certificate import Certificate, Conclusion, Refused
 from checker.core.tape import Published
-from checker.kinds import unknowns
 from checker.kinds.claims import pure_epsilon, require_neighbours
 from checker.kinds.private_vectors import require_reading, unknown_vectors
 from checker.kinds.unknowns import Interval, Linear, UnknownDialogues, instead, unknown
@@ -75,7 +74,14 @@ def _noisy_max(certificate: Certificate, lemma: str, model: Callable[..., Any]) 
         raise Refused(f"the mechanism loses {moves / scale}, more than {claimed}")
     return Conclusion(
         f"{moves / scale}-DP for any number of outcomes and every pair of {certificate.neighbours}",
-        (lemma, "reading", "clamping", "outcomes", "loops", *(("discrete-laplace",) if model is not selection.permute_and_flip else ())),
+        (
+            lemma,
+            "reading",
+            "clamping",
+            "outcomes",
+            "loops",
+            *(("discrete-laplace",) if model is not selection.permute_and_flip else ()),
+        ),
         {"runs": dialogues.runs, "runs cut off": dialogues.cut, "vectors read": vectors},
     )
 
