@@ -8,8 +8,8 @@ from __future__ import annotations
 
 LEMMAS: dict[str, str] = {
     "coupled-rounding": (
-        "⌊s + V⌋ and ⌊t + V⌋ are at most 1 apart where s and t are, and in the order of s and t; a bound that holds for "
-        "every V holds on average over V (mechanisms/exponential/README.md)"
+        "⌊s + V⌋ and ⌊t + V⌋ are at most 1 apart where s and t are, and in the order of s and t; a bound that holds "
+        "for every V holds on average over V (mechanisms/exponential/README.md)"
     ),
     "discrete-laplace": (
         "Algorithm 2 of Canonne, Kamath and Steinke draws n with probability in proportion to e^(−|n|/scale) "
@@ -38,8 +38,8 @@ LEMMAS: dict[str, str] = {
     ),
     "integer-weights": (
         "`LevelWeights` are the integers 2^q·2^(−η·level) for all levels up to the spread, as they are for those that "
-        "were compared in rationals; one level changes a weight by 2^−η exactly, and so the law by 2^(2η) at most, or by "
-        "2^η if all levels move the same way (mechanisms/exponential/README.md)"
+        "were compared in rationals; one level changes a weight by 2^−η exactly, and so the law by 2^(2η) at most, or "
+        "by 2^η if all levels move the same way (mechanisms/exponential/README.md)"
     ),
     "laplace-noisy-max": (
         "rounding at random by the same V leaves integers at most 1 apart; with noise of scale b and ties broken by an "
@@ -47,9 +47,9 @@ LEMMAS: dict[str, str] = {
         "the same way), and P[N ≥ r + 1] ≥ e^(−1/b)·P[N ≥ r] (mechanisms/noisy_max/README.md)"
     ),
     "levels": (
-        "utilities, clamped, become doubles nearest to their exact distances from the best one, and these become levels "
-        "by `levels_at`; one by one, by elementwise operations of numpy or one at a time (by reading; vectors of both "
-        "kinds were compared in rationals) (mechanisms/exponential/README.md)"
+        "utilities, clamped, become doubles nearest to their exact distances from the best one, and these become "
+        "levels by `levels_at`; one by one, by elementwise operations of numpy or one at a time (by reading; vectors "
+        "of both kinds were compared in rationals) (mechanisms/exponential/README.md)"
     ),
     "outcomes": (
         "what a selection does with one, two and three outcomes, whatever their utilities are, it does with any "
@@ -73,8 +73,9 @@ LEMMAS: dict[str, str] = {
         "beginnings of 136 bits, against rational enclosures (mechanisms/exponential/README.md)"
     ),
     "weighted": (
-        "a sampler that draws an index in proportion to the integer weights that were tried, by dialogue or by its exact "
-        "law, does so for all integers: prefix sums and a uniform integer, or its bits (mechanisms/exponential/README.md)"
+        "a sampler that draws an index in proportion to the integer weights that were tried, by dialogue or by its "
+        "exact law, does so for all integers: prefix sums and a uniform integer, or its bits "
+        "(mechanisms/exponential/README.md)"
     ),
     "words": (
         "what a word decides follows from its position among the codewords and from two comparisons with that "

@@ -158,7 +158,9 @@ def eliminated(facts: Iterable[Fact], keep: str = "") -> list[Fact]:
         if wrong or not names:
             return wrong or current
         name = min(names, key=lambda one: sum(any(of == one for of, _ in fact.terms) for fact in current))
-        above, below, rest = [], [], []
+        above: list[tuple[Fact, Fraction]] = []
+        below: list[tuple[Fact, Fraction]] = []
+        rest: list[Fact] = []
         for fact in current:
             by = next((by for of, by in fact.terms if of == name), None)
             if by is None:
@@ -388,7 +390,7 @@ DENOMINATORS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17, 255, 256, 257, 1000, 2**3
 
 
 def _freed(arguments: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
-    choices = []
+    choices: list[list[Any]] = []
     for one in arguments:
         if isinstance(one, Linear):
             interval = NOW[0].interval(one)

@@ -99,17 +99,10 @@ class Words:
 
     def _edges(self, error: Fraction) -> Iterator[int]:
         for one in self.rounds:
-            count, size = 1 << one.size, one.size
+            count = 1 << one.size
             places = [0, count, count // 2]
-            for share in (
-                one.low,
-                one.low - error,
-                one.low + error,
-                1 - error,
-                one.low - 2 * error,
-                one.low + 2 * error,
-            ):
-                places.append(int(share * (1 << size)))
+            around = (one.low + times * error for times in (-2, -1, 0, 1, 2))
+            places += [int(share * count) for share in (*around, 1 - error)]
             for place in places:
                 for near in (-2, -1, 0, 1):
                     if 0 <= one.begin + place + near < 1 << WORD:

@@ -116,7 +116,8 @@ def selected(eta: Any, spread: int, levels: Sequence[int], sampler: Any, bits: A
     decay = Fraction(eta.x, 2**eta.y) ** eta.z
     weights = Weights(decay, spread, [(level, len(of)) for level, of in members.items()])
     chosen = list(members.values())[bits.call(weighted, weights)]
-    return chosen[bits.call(uniform_below, len(chosen))]
+    outcome: int = chosen[bits.call(uniform_below, len(chosen))]
+    return outcome
 
 
 def by_rejection(weights: Any, bits: Any) -> int:

@@ -97,11 +97,18 @@ def _part(function: Callable[..., Any], name: str) -> Any:
 
 
 def _vectors(scale: Scale, rate: Fraction) -> Iterator[Sequence[Any]]:
-    """Yield vectors of utilities of the range: ties, one outcome, many, deep levels, neighbours of powers of 2, ends."""
+    """Yield vectors of utilities: ties, one outcome, many, deep levels, neighbours of powers of 2, the range's ends."""
     unit, middle = 1 / rate, (scale.low + scale.high) / 2
     wide = scale.high - scale.low
     base = float(middle)
-    steps = [[0], [0, 0, 0], [0, -1], [0, -5, -5, -1], [0, -40, -Fraction(7, 10), -13], [0, -50, -1000]]
+    steps: list[list[Any]] = [
+        [0],
+        [0, 0, 0],
+        [0, -1],
+        [0, -5, -5, -1],
+        [0, -40, -Fraction(7, 10), -13],
+        [0, -50, -1000],
+    ]
     steps += [[-Fraction(i * i, 7) for i in range(40)], [-Fraction(i % 5, 2) for i in range(70)]]
     for shape in steps:
         yield [base + float(max(one * unit, -wide / 4)) for one in shape]
@@ -205,8 +212,8 @@ def _require_codes(propose: Callable[..., Any]) -> int:
 def _require_filter(fast: Callable[..., Any], known: Levels) -> Fraction:
     """Bound the approximation's error, and show that what the filter decides is so: for every fraction f in [0, 1).
 
-    The probability p lies in [2^−f·least, 2^−f]; with |q − 2^−f| ≤ B computed, a word is accepted where (offset + 1)/2^s ≤
-    (q − E)(1 + u)² and rejected where offset/2^s ≥ q + E − 3u, so E ≥ B + (1 − least) + 4u is enough.
+    The probability p lies in [2^−f·least, 2^−f]; with |q − 2^−f| ≤ B computed, a word is accepted where (offset + 1)/2^s
+    ≤ (q − E)(1 + u)² and rejected where offset/2^s ≥ q + E − 3u, so E ≥ B + (1 − least) + 4u is enough.
 
     Returns:
         E.

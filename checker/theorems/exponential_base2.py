@@ -254,7 +254,8 @@ def laplace_on_finite_grid(certificate: Certificate) -> Conclusion:
         centre = scale.clamped(place[0])
         if not same(list(utilities), [-abs(centre - point) for point in grid]) or not _equal(given, of):
             raise Refused(f"outcomes of {place[0]!r} are selected by {utilities!r:.200}, {given}")
-        return bits.take(2) * (points - 1) // 3
+        index: int = bits.take(2) * (points - 1) // 3
+        return index
 
     def read(name: str, answer: Any) -> Any:  # noqa: ARG001
         if answer is not place[0]:

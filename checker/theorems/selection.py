@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import partial
@@ -31,7 +31,9 @@ def permute_and_flip(certificate: Certificate) -> Conclusion:
     sensitivity, monotone, utility_range. With gaps γ = (best − u)/(b·Δu), the loss is 2/b, and 1/b if utilities move
     the same way (lemma `permute-and-flip`).
     """
-    return _noisy_max(certificate, "permute-and-flip", selection.permute_and_flip)
+    within = Interval(*(getattr(scale_of(certificate.arguments()), end) for end in ("low", "high")))
+    three = [tuple(unknown(f"v{index} in {within}", within) for index in range(3))]
+    return _noisy_max(certificate, ("permute-and-flip",), selection.permute_and_flip, three)
 
 
 def laplace_noisy_max(certificate: Certificate) -> Conclusion:
@@ -43,7 +45,11 @@ def laplace_noisy_max(certificate: Certificate) -> Conclusion:
     def model(shortfalls: list[Any], scale: Fraction, bits: Any) -> Any:
         return selection.laplace_noisy_max(shortfalls, scale, NOISES.__getitem__, bits)
 
-    return _noisy_max(certificate, "laplace-noisy-max", model)
+    of = scale_of(certificate.arguments())
+    three = [
+        tuple(of.high - of.sensitivity * units for units in vector) for vector in ((0, 0, 0), (1, 0, 2), (2, 5, 1))
+    ]
+    return _noisy_max(certificate, ("laplace-noisy-max", "discrete-laplace"), model, three)
 
 
 NOISES = [
@@ -53,7 +59,17 @@ NOISES = [
 """Discrete Laplace noise of each outcome: an unknown number."""
 
 
-def _noisy_max(certificate: Certificate, lemma: str, model: Callable[..., Any]) -> Conclusion:
+def _noisy_max(
+    certificate: Certificate, lemmas: tuple[str, ...], model: Callable[..., Any], three: Sequence[tuple[Any, ...]]
+) -> Conclusion:
+    """Compare a mechanism with a model that takes shortfalls and the scale, on unknown utilities.
+
+    Args:
+        certificate: what is stated.
+        lemmas: what the model's privacy rests on.
+        model: `model(shortfalls, scale, bits)`.
+        three: vectors of three utilities that are tried beside those of one and two unknown ones.
+    """
     claimed, parameters = pure_epsilon(certificate), certificate.arguments()
     moves = moves_of(certificate)
     scale = moves / Fraction(parameters["epsilon"])
@@ -67,21 +83,14 @@ def _noisy_max(certificate: Certificate, lemma: str, model: Callable[..., Any]) 
     with reading_unknowns():
         for utilities in unknown_vectors((1, 2), unknown):
             dialogues.same(sampler, expected, utilities)
-        within = Interval(of.low, of.high)
-        dialogues.same(sampler, expected, tuple(unknown(f"v{index} in {within}", within) for index in range(3)))
+        for utilities in three:
+            dialogues.same(sampler, expected, utilities)
     vectors = require_reading()
     if moves / scale > claimed:
         raise Refused(f"the mechanism loses {moves / scale}, more than {claimed}")
     return Conclusion(
         f"{moves / scale}-DP for any number of outcomes and every pair of {certificate.neighbours}",
-        (
-            lemma,
-            "reading",
-            "clamping",
-            "outcomes",
-            "loops",
-            *(("discrete-laplace",) if model is not selection.permute_and_flip else ()),
-        ),
+        (*lemmas, "reading", "clamping", "outcomes", "loops"),
         {"runs": dialogues.runs, "runs cut off": dialogues.cut, "vectors read": vectors},
     )
 
@@ -110,7 +119,7 @@ def reading_unknowns() -> Iterator[None]:
     """Let mechanisms read unknown numbers as what they are."""
 
     def read(name: str, values: Any) -> Any:  # noqa: ARG001
-        if not all(isinstance(value, Linear | float) for value in values):
+        if not all(isinstance(value, Linear | float | Fraction) for value in values):
             raise Refused(f"{values!r} is read instead of the utilities")
         return list(values)
 
