@@ -357,13 +357,15 @@ class UnknownDialogues(Dialogues):
     Args:
         called_depth: how many choices are looked at of a run of what is called.
         apart: algorithms that are not compared by dialogue.
+        watched: algorithms for which `asked` is kept.
 
     Attributes:
-        asked: who was called for each algorithm, by its id, and with which arguments.
+        asked: who was called for each watched algorithm, by its id, and with which arguments.
     """
 
     called_depth: int = 12
     apart: tuple[Any, ...] = ()
+    watched: tuple[Any, ...] = ()
     asked: dict[int, list[tuple[Any, tuple[Any, ...]]]] = field(default_factory=lambda: defaultdict(list))
 
     def _compare(self, one: Any, other: Any, given: tuple[Any, ...], *, long: bool) -> list[Any]:
@@ -379,7 +381,7 @@ class UnknownDialogues(Dialogues):
         NOW[0] = Facts(way)
         called = super().run(way, one, other, given)
         for by, of, arguments in called:
-            if not any(by is one and equal(arguments, two) for one, two in self.asked[id(of)]):
+            if of in self.watched and not any(by is one and equal(arguments, two) for one, two in self.asked[id(of)]):
                 self.asked[id(of)].append((by, arguments))
         followed = [one for one in called if one[1] not in self.apart]
         return [(by, of, arguments) for by, of, given in followed for arguments in _freed(given)]

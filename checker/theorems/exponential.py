@@ -123,7 +123,8 @@ def _rounds(
     reference: Callable[..., Any], scale: Scale, known: Levels, vectors: Sequence[Any]
 ) -> tuple[UnknownDialogues, list[Any]]:
     """Compare the reference with the checker's own: on vectors, and its round on unknown utilities."""
-    dialogues = UnknownDialogues(depth=60, arguments=200, apart=(exponential.scaled_exp,))
+    watched = (exponential.kept, exponential.scaled_exp)
+    dialogues = UnknownDialogues(depth=60, arguments=200, apart=(exponential.scaled_exp,), watched=watched)
 
     def expected(vector: Sequence[Any], bits: Any) -> Any:
         words = _words(vector, scale, known)

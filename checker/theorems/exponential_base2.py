@@ -102,7 +102,7 @@ def _require_selection(
             found.append(bits.call(exponential.selected, parameters["eta"], scale.spread, levels, stand_in))
         return found if many else found[0]
 
-    dialogues = UnknownDialogues(depth=DEPTH, apart=(exponential.selected,))
+    dialogues = UnknownDialogues(depth=DEPTH, apart=(exponential.selected,), watched=(exponential.selected,))
     within = Interval(scale.low, scale.high)
     with reading_unknowns():
         for utilities in unknown_vectors((1, 2), unknown) if not many else []:
@@ -128,12 +128,13 @@ def _require_selectors(
     ends = [(0, spread), (spread,), (spread // 2, spread, 1, 0, 1), (0, 0)]
     profiles += [(spread, one) for one in ends if max(one) <= spread]
     tried: list[Any] = []
+    weighted = (exponential.weighted,)
     drawn = UnknownDialogues(depth=DEPTH, arguments=10**6)
     for index, (selector, sampler) in enumerate(selectors):
         if any(selector is one and _code(sampler) is _code(other) for one, other in selectors[:index]):
             continue
         known = any(selector is one for one, _ in selectors[:index])
-        dialogues = UnknownDialogues(depth=DEPTH, arguments=10**6, apart=(exponential.weighted,))
+        dialogues = UnknownDialogues(depth=DEPTH, arguments=10**6, apart=weighted, watched=weighted)
         for most, levels in profiles[30:40] if known else profiles:
             dialogues.same(selector, exponential.selected, eta, most, levels, sampler)
         counts["runs"] += dialogues.runs
