@@ -347,6 +347,20 @@ def unknown(name: str, interval: Interval = Interval()) -> Linear:
     return Linear(((name, Fraction(1)),), Fraction(0))
 
 
+class ChanceWay(Way):
+    """One way of many, chosen by a seed."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__([], 0)
+        self._state = seed
+
+    def choose(self, count: int) -> int:
+        """Choose one of `count` ways on."""
+        self.taken += 1
+        self._state = (self._state * 6364136223846793005 + 1442695040888963407) % 2**64
+        return (self._state >> 33) % count
+
+
 @dataclass
 class UnknownDialogues(Dialogues):
     """Comparisons of samplers some of whose arguments are unknown numbers, of all numbers at once.
@@ -367,6 +381,12 @@ class UnknownDialogues(Dialogues):
     apart: tuple[Any, ...] = ()
     watched: tuple[Any, ...] = ()
     asked: dict[int, list[tuple[Any, tuple[Any, ...]]]] = field(default_factory=lambda: defaultdict(list))
+
+    def same_by_chance(self, sampler: Any, model: Any, *arguments: Any, ways: int = 12) -> None:
+        """Compare two samplers on some ways, where all of them would be too many; what they call is not compared."""
+        for seed in range(ways):
+            self.run(ChanceWay(seed), sampler, model, arguments)
+            self.runs += 1
 
     def _compare(self, one: Any, other: Any, given: tuple[Any, ...], *, long: bool) -> list[Any]:
         kept = self.depth

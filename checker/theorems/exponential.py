@@ -213,8 +213,9 @@ def _require_codes(propose: Callable[..., Any]) -> int:
 def _require_filter(fast: Callable[..., Any], known: Levels) -> Fraction:
     """Bound the approximation's error, and show that what the filter decides is so: for every fraction f in [0, 1).
 
-    The probability p lies in [2^−f·least, 2^−f]; with |q − 2^−f| ≤ B computed, a word is accepted where (offset + 1)/2^s
-    ≤ (q − E)(1 + u)² and rejected where offset/2^s ≥ q + E − 3u, so E ≥ B + (1 − least) + 4u is enough.
+    The probability p lies in [2^−f·least, 2^−f]; with |q − 2^−f| ≤ B computed, a word is accepted where
+    (offset + 1)/2^s ≤ (q − E)(1 + u)² and rejected where offset/2^s ≥ q + E − 3u, so
+    E ≥ B + (1 − least) + 4u is enough.
 
     Returns:
         E.

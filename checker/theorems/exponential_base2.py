@@ -16,7 +16,7 @@ from checker.kinds.claims import pure_epsilon, require_neighbours
 from checker.kinds.private_vectors import require_reading, unknown_vectors
 from checker.kinds.unknowns import NOW, Facts, Interval, UnknownDialogues, instead, unknown
 from checker.models import exponential, selection
-from checker.theorems.selection import APART, TOGETHER, reading_unknowns, scale_of
+from checker.theorems.selection import APART, TOGETHER, many, reading_unknowns, scale_of
 
 DEPTH = 400
 LEMMAS = ("integer-weights", "coupled-rounding", "weighted", "reading", "clamping", "outcomes", "loops")
@@ -93,23 +93,25 @@ def _require_selection(
     Returns:
         Who selects by level, each with the sampler that it is given.
     """
-    scale, stand_in, many = scale_of(parameters), AnySampler(), trials > 0
+    scale, stand_in, listed = scale_of(parameters), AnySampler(), trials > 0
 
     def model(utilities: Sequence[Any], bits: Any) -> Any:
         found = []
         for _ in range(max(trials, 1)):
             levels = tuple(selection.rounded(one, bits) for one in scale.shortfalls(utilities))
             found.append(bits.call(exponential.selected, parameters["eta"], scale.spread, levels, stand_in))
-        return found if many else found[0]
+        return found if listed else found[0]
 
     dialogues = UnknownDialogues(depth=DEPTH, apart=(exponential.selected,), watched=(exponential.selected,))
     within = Interval(scale.low, scale.high)
     with reading_unknowns():
-        for utilities in unknown_vectors((1, 2), unknown) if not many else []:
+        for utilities in unknown_vectors((1, 2), unknown) if not listed else []:
             dialogues.same(mechanism, model, utilities)
-        sizes = (1, 2) if many else (3,)
+        sizes = (1, 2) if listed else (3,)
         for size in sizes:
             dialogues.same(mechanism, model, tuple(unknown(f"v{index} in {within}", within) for index in range(size)))
+        for utilities in many(scale):
+            dialogues.same_by_chance(mechanism, model, utilities)
     counts["runs"] = counts.get("runs", 0) + dialogues.runs
     counts["runs cut off"] = counts.get("runs cut off", 0) + dialogues.cut
     by: list[Any] = []

@@ -53,10 +53,13 @@ def laplace_noisy_max(certificate: Certificate) -> Conclusion:
 
 
 NOISES = [
-    Published(discrete_noise.discrete_laplace.function, lambda scale, index=index: [unknown(f"noise {index}")])  # noqa: ARG005
-    for index in range(4)
+    Published(
+        discrete_noise.discrete_laplace.function,
+        lambda scale, index=index: [unknown(f"noise {index}")] if index < 3 else discrete_noise.TRIED,  # noqa: ARG005
+    )
+    for index in range(40)
 ]
-"""Discrete Laplace noise of each outcome: an unknown number."""
+"""Discrete Laplace noise of each outcome: an unknown number, for the first three of them."""
 
 
 def _noisy_max(
@@ -85,6 +88,8 @@ def _noisy_max(
             dialogues.same(sampler, expected, utilities)
         for utilities in three:
             dialogues.same(sampler, expected, utilities)
+        for utilities in many(of):
+            dialogues.same_by_chance(sampler, expected, utilities)
     vectors = require_reading()
     if moves / scale > claimed:
         raise Refused(f"the mechanism loses {moves / scale}, more than {claimed}")
@@ -106,6 +111,13 @@ def moves_of(certificate: Certificate) -> int:
         raise Refused(f"monotone is {monotone!r}")
     require_neighbours(certificate, TOGETHER if monotone else APART)
     return 1 if monotone else 2
+
+
+def many(scale: selection.Scale) -> Iterator[tuple[Fraction, ...]]:
+    """Yield vectors of 4, 9 and 40 utilities of a range, with ties, in and between whole units of Δu."""
+    for size in (4, 9, 40):
+        units = [Fraction(7 * index % 11, 2) for index in range(size)]
+        yield tuple(max(scale.high - one * scale.sensitivity, scale.low) for one in units)
 
 
 def scale_of(parameters: dict[str, Any]) -> selection.Scale:

@@ -129,7 +129,7 @@ BROKEN = [
     ("exact_exponential_noisy_max", "noisy_max.exact", "best = min(shortfalls)", "best = max(shortfalls)"),
     ("exact_exponential_noisy_max", "noisy_max.exact", "- best) / scale)", "- best) * scale)"),
     ("exact_exponential_noisy_max", "noisy_max.exact", "len(waiting))", "max(len(waiting) - 1, 1))"),
-    ("exact_exponential_noisy_max", "exponential.utilities", "(upper - clamped(number", "(lower - clamped(number"),
+    ("exact_exponential_base2", "exponential.utilities", "(upper - clamped(number", "(lower - clamped(number"),
     ("exact_exponential_noisy_max", "exponential.utilities", "missing=lower)) / self._s", "missing=upper)) / self._s"),
     ("exact_laplace_noisy_max", "noisy_max.exact", "(1 if monotone else 2) /", "1 /"),
     ("exact_laplace_noisy_max", "noisy_max.exact", "scale) - round_at_random", "scale) + round_at_random"),
