@@ -57,7 +57,7 @@ def exponential_base2(certificate: Certificate) -> Conclusion:
     reference = partial(certificate.function("reference"), **parameters, sampler=samplers[0])
     selectors = _require_selection(reference, parameters, 0, counts)
     if "fast" in certificate.functions:
-        fast = partial(certificate.function("fast"), **parameters)
+        fast = partial(certificate.function("fast"), **parameters, sampler=samplers[0])
         for trials in (1, 2):
             selectors += _require_selection(
                 lambda utilities, bits, trials=trials: fast(utilities, trials, bits).tolist(),

@@ -70,8 +70,8 @@ def exact_exponential(epsilon: float = 1.0) -> Target:
 def exact_exponential_base2(epsilon: float = 1.0) -> Target:
     """Exponential mechanism in base 2, exact, bit by bit; its ε is rounded down."""
     eta = BaseTwoEta.from_epsilon(epsilon, y=16)
-    parameters: dict[str, Any] = {"eta": eta, "utility_range": UTILITY_RANGE}
-    sampler = partial(exact_base2.exact_exponential_base2, **parameters, sampler=sample_by_rejection)
+    parameters: dict[str, Any] = {"eta": eta, "utility_range": UTILITY_RANGE, "sampler": sample_by_rejection}
+    sampler = partial(exact_base2.exact_exponential_base2, **parameters)
     release = exactly(exact_base2.exact_exponential_base2_fast, **parameters)
     return Target.selection(release, epsilon=epsilon).exact(sampler)
 

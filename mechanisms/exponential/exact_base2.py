@@ -28,7 +28,6 @@ from mechanisms.exponential.base2.weighted_sampling import (
     Sampler,
     Weights,
     sample_by_bisection,
-    sample_by_rejection,
 )
 from mechanisms.exponential.utilities import UtilityScale, round_at_random
 from mechanisms.parameters import trial_count
@@ -159,8 +158,9 @@ def exact_exponential_base2_fast(
     eta: BaseTwoEta,
     utility_range: tuple[float | Fraction, float | Fraction],
     sensitivity: float | Fraction = 1,
+    sampler: Sampler = sample_by_bisection,
 ) -> NDArray[np.int64]:
-    """Select `trials` outcomes, each as `exact_exponential_base2` does by rejection.
+    """Select `trials` outcomes, each as `exact_exponential_base2` does.
 
     Computing long weights takes longer than drawing by them. They are private, so only this call keeps them.
 
@@ -169,8 +169,8 @@ def exact_exponential_base2_fast(
     """
     listed = lru_cache(maxsize=16)(_listed)
 
-    def by_rejection(weights: Weights, bits: RandomBits) -> int:
-        return sample_by_rejection(listed(weights), bits)  # type: ignore[arg-type] # weights are frozen, hence hashable
+    def by_listed(weights: Weights, bits: RandomBits) -> int:
+        return sampler(listed(weights), bits)  # type: ignore[arg-type] # weights are frozen, hence hashable
 
     select = partial(
         exact_exponential_base2,
@@ -179,7 +179,7 @@ def exact_exponential_base2_fast(
         eta=eta,
         utility_range=utility_range,
         sensitivity=sensitivity,
-        sampler=by_rejection,
+        sampler=by_listed,
     )
     return np.array([select() for _ in range(trial_count(trials))], dtype=np.int64)
 

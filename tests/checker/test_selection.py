@@ -149,7 +149,7 @@ BROKEN = [
         "IntegerWeights((*weights, 1))",
     ),
     ("exact_exponential_base2", "exponential.base2.eta", "self.y) ** self.z", "self.y) ** (self.z + 1)"),
-    ("exact_laplace_on_grid", "exponential.base2.weighted_sampling", "if low + width <= end", "if low + width < end"),
+    ("exact_laplace_on_grid", "exponential.base2.weighted_sampling", "if low + width <= end", "if low < end"),
     ("exact_laplace_on_grid", "exponential.base2.weighted_sampling", "low += width", "low += width + 1"),
     ("exact_laplace_on_grid", "laplace.exact_on_grid", "[-abs(centre - point)", "[-2 * abs(centre - point)"),
     ("exact_laplace_on_grid", "laplace.exact_on_grid", "missing=lowest)", "missing=highest)"),
