@@ -116,6 +116,8 @@ def _vectors(scale: Scale, rate: Fraction) -> Iterator[Sequence[Any]]:
     yield [base, *(base - one for one in doubles), *(math.nextafter(base - one, math.inf) for one in doubles)]
     yield [middle, middle - unit / 3, middle - min(unit * Fraction(10, 3), wide / 4), Fraction(base)]
     yield [math.inf, -math.inf, math.nan, base]
+    yield [Fraction(1, 3), -math.inf, math.nan, base]
+    yield [Fraction(1, 3), math.inf, base]
     yield [2**53 + 1, 2**53, 2**53 + 3]
 
 
