@@ -283,15 +283,19 @@ class Dialogues:
     def _compare(self, one: Any, other: Any, given: tuple[Any, ...], *, long: bool) -> list[Any]:
         """Compare two samplers on one tuple of arguments; return whom they called."""
         called: list[Any] = []
-        for _, calls in explore(lambda way: _both(way, one, other, given), self.depth):
+        for _, calls in explore(lambda way: self.run(way, one, other, given), self.depth):
             self.cut += calls is Cut
             self.runs += calls is not Cut
             called += [] if calls is Cut else calls
         for length, first in product(LONG_WAYS if long else (), (True, False)):
             with suppress(Cut):
-                _both(LongWay(length, first=first), one, other, given)
+                self.run(LongWay(length, first=first), one, other, given)
                 self.runs += 1
         return called
+
+    def run(self, way: Way, one: Any, other: Any, given: tuple[Any, ...]) -> list[Any]:
+        """Compare two samplers on one way; return whom they called, as sampler, algorithm and arguments."""
+        return _both(way, one, other, given)
 
 
 def _both(way: Way, sampler: Any, model: Any, arguments: tuple[Any, ...]) -> list[tuple[Any, Published, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from numbers import Rational
 from typing import Any
 
 from checker.core.tape import published
@@ -15,7 +16,12 @@ def drawn_below(bound: int, bits: Any) -> Any:
     return drawn if drawn < bound else None
 
 
-@published(range)
+def _integers_below(bound: Any) -> Any:
+    """Return what is drawn below a bound: below the denominator of an unknown number, a share of it."""
+    return [bound.drawn()] if hasattr(bound, "drawn") else range(bound)
+
+
+@published(_integers_below)
 def uniform_below(bound: int, bits: Any) -> Any:
     """A uniform integer of [0, bound)."""
     return bits.repeat(drawn_below, bound)
@@ -33,7 +39,7 @@ def bernoulli(probability: Fraction, bits: Any) -> bool:
     return bool(bits.call(uniform_below, probability.denominator) < probability.numerator)
 
 
-@published(lambda gamma: (False, True))  # noqa: ARG005
+@published(lambda gamma: (True,) if isinstance(gamma, Rational) and gamma == 0 else (False, True))
 def bernoulli_exp(gamma: Fraction, bits: Any) -> bool:
     """True with probability e^−γ: whole steps of e^−1 first, then the parity of the first failure among γ/1, γ/2, ….
 

@@ -5,16 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from checker.core.certificate import Certificate, Conclusion
-from checker.theorems import bounded, finite, gaussian, laplace, means, response, snapping, sums
+from checker.theorems import (
+    bounded,
+    exponential,
+    exponential_base2,
+    finite,
+    gaussian,
+    laplace,
+    means,
+    response,
+    selection,
+    snapping,
+    sums,
+)
 
 Theorem = Callable[[Certificate], Conclusion]
 
 THEOREMS: Mapping[str, Theorem] = {
     "discrete_gaussian_on_grid": gaussian.discrete_gaussian_on_grid,
     "discrete_laplace_on_grid": laplace.discrete_laplace_on_grid,
+    "exponential_base2": exponential_base2.exponential_base2,
+    "exponential_base_e": exponential.exponential_base_e,
     "finite_inputs": finite.finite_inputs,
     "geometric_on_range": bounded.geometric_on_range,
+    "laplace_noisy_max": selection.laplace_noisy_max,
+    "laplace_on_finite_grid": exponential_base2.laplace_on_finite_grid,
     "noisy_sums": sums.noisy_sums,
+    "permute_and_flip": selection.permute_and_flip,
     "propose_test_release": means.propose_test_release,
     "randomized_response": response.randomized_response,
     "rounded_gaussian_on_grid": gaussian.rounded_gaussian_on_grid,

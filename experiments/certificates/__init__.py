@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from attacklab.certificates import Draft
-from experiments.certificates import bounded, finite, gaussian, laplace, means, sums
+from experiments.certificates import bounded, finite, gaussian, laplace, means, selections, sums
 
 DRAFTS: Mapping[str, Callable[[], Draft]] = {
     **bounded.DRAFTS,
@@ -13,6 +13,7 @@ DRAFTS: Mapping[str, Callable[[], Draft]] = {
     **gaussian.DRAFTS,
     **laplace.DRAFTS,
     **means.DRAFTS,
+    **selections.DRAFTS,
     **sums.DRAFTS,
 }
 """The drafts by the name of the target."""

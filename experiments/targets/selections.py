@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import ml_dtypes
 import numpy as np
-from numpy.typing import NDArray
 
 from attacklab.claims import ZeroConcentrated
-from attacklab.random_bits import SeededBits
 from attacklab.targets import Target
-from experiments.targets.making import exact_by_both_paths, exact_by_reference, named, selection
+from experiments.targets.making import exact_by_both_paths, exact_by_reference, exactly, named, selection
 from mechanisms.exponential import exact, exact_base2, exact_fast, naive
 from mechanisms.exponential.base2.eta import BaseTwoEta
-from mechanisms.exponential.base2.weighted_sampling import IntegerWeights, Weights, sample_by_rejection
+from mechanisms.exponential.base2.weighted_sampling import sample_by_rejection
 from mechanisms.noisy_max import exact as exact_noisy_max
 from mechanisms.noisy_max import naive as naive_noisy_max
-from mechanisms.randomness import RandomBits
 
 UTILITY_RANGE = (-4096, 4096)
 """The public range of utilities of the base-2 mechanism, whose weights get longer with it."""
@@ -73,19 +70,9 @@ def exact_exponential(epsilon: float = 1.0) -> Target:
 def exact_exponential_base2(epsilon: float = 1.0) -> Target:
     """Exponential mechanism in base 2, exact, bit by bit; its ε is rounded down."""
     eta = BaseTwoEta.from_epsilon(epsilon, y=16)
-    mechanism = partial(exact_base2.exact_exponential_base2, eta=eta, utility_range=UTILITY_RANGE)
-
-    def release(utilities: Any, trials: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        # Computing such long weights takes longer than drawing by them. They are private, so only this call keeps them.
-        listed = lru_cache(maxsize=16)(_listed)
-
-        def by_rejection(weights: Weights, bits: RandomBits) -> int:
-            return sample_by_rejection(listed(weights), bits)  # type: ignore[arg-type] # weights are frozen, hence hashable
-
-        bits = SeededBits(rng)
-        return np.array([mechanism(utilities, bits, sampler=by_rejection) for _ in range(trials)])
-
-    sampler = partial(mechanism, sampler=sample_by_rejection)
+    parameters: dict[str, Any] = {"eta": eta, "utility_range": UTILITY_RANGE, "sampler": sample_by_rejection}
+    sampler = partial(exact_base2.exact_exponential_base2, **parameters)
+    release = exactly(exact_base2.exact_exponential_base2_fast, **parameters)
     return Target.selection(release, epsilon=epsilon).exact(sampler)
 
 
@@ -147,7 +134,3 @@ def _reference(mechanism: Callable[..., int], epsilon: float) -> Target:
 def _low_precision(dtype: Any, epsilon: float) -> Target:
     mechanism = partial(naive.naive_exponential_low_precision, epsilon=epsilon, dtype=dtype)
     return Target.selection(mechanism, epsilon=epsilon)
-
-
-def _listed(weights: Weights) -> IntegerWeights:
-    return IntegerWeights(tuple(weights))

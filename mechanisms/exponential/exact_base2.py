@@ -14,14 +14,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache, partial
 
+import numpy as np
 from gmpy2 import mpz
+from numpy.typing import NDArray
 
 from mechanisms.coins import uniform_below
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.base2.precision import finest_bit, worst_case_precision
-from mechanisms.exponential.base2.weighted_sampling import Sampler, sample_by_bisection
+from mechanisms.exponential.base2.weighted_sampling import (
+    IntegerWeights,
+    Sampler,
+    Weights,
+    sample_by_bisection,
+)
 from mechanisms.exponential.utilities import UtilityScale, round_at_random
+from mechanisms.parameters import trial_count
 from mechanisms.private_numbers import PrivateNumbers
 from mechanisms.randomness import RandomBits
 
@@ -118,10 +127,62 @@ def exact_exponential_base2(
             f"utility_range spans {scale.spread} times the sensitivity, so weights with y = {eta.y} and z = {eta.z} "
             f"take {precision} bits, more than {LARGEST_PRECISION}; narrow the range or take a smaller y"
         )
+    levels = tuple(round_at_random(shortfall, bits) for shortfall in shortfalls)
+    return bits.call(select_by_level, eta, scale.spread, levels, sampler)
+
+
+def select_by_level(eta: BaseTwoEta, spread: int, levels: tuple[int, ...], sampler: Sampler, bits: RandomBits) -> int:
+    """Select an outcome with probability in proportion to 2^(−η·level).
+
+    Args:
+        eta: the mechanism's parameter.
+        spread: the largest level there can be.
+        levels: the level of each outcome, its rounded shortfall.
+        sampler: as for `exact_exponential_base2`.
+        bits: the source of randomness.
+    """
     members: dict[int, list[int]] = {}
-    for index, shortfall in enumerate(shortfalls):
-        members.setdefault(round_at_random(shortfall, bits), []).append(index)
-    levels = tuple(sorted(members))
-    weights = LevelWeights(eta, scale.spread, levels, tuple(len(members[level]) for level in levels))
-    chosen = members[levels[bits.call(sampler, weights)]]
+    for index, level in enumerate(levels):
+        members.setdefault(int(level), []).append(index)
+    used = tuple(sorted(members))
+    weights = LevelWeights(eta, spread, used, tuple(len(members[level]) for level in used))
+    chosen = members[used[bits.call(sampler, weights)]]
     return chosen[bits.call(uniform_below, len(chosen))]
+
+
+def exact_exponential_base2_fast(
+    utilities: PrivateNumbers,
+    trials: int,
+    bits: RandomBits,
+    *,
+    eta: BaseTwoEta,
+    utility_range: tuple[float | Fraction, float | Fraction],
+    sensitivity: float | Fraction = 1,
+    sampler: Sampler = sample_by_bisection,
+) -> NDArray[np.int64]:
+    """Select `trials` outcomes, each as `exact_exponential_base2` does.
+
+    Computing long weights takes longer than drawing by them. They are private, so only this call keeps them.
+
+    Returns:
+        The indices of the selected outcomes, shape (trials,).
+    """
+    listed = lru_cache(maxsize=16)(_listed)
+
+    def by_listed(weights: Weights, bits: RandomBits) -> int:
+        return sampler(listed(weights), bits)  # type: ignore[arg-type] # weights are frozen, hence hashable
+
+    select = partial(
+        exact_exponential_base2,
+        utilities,
+        bits,
+        eta=eta,
+        utility_range=utility_range,
+        sensitivity=sensitivity,
+        sampler=by_listed,
+    )
+    return np.array([select() for _ in range(trial_count(trials))], dtype=np.int64)
+
+
+def _listed(weights: Weights) -> IntegerWeights:
+    return IntegerWeights(tuple(weights))

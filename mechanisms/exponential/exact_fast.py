@@ -70,6 +70,25 @@ def half_power(fraction: Real) -> Real:
     return result
 
 
+def thresholds(
+    fraction: NDArray[np.float64], scale: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.uint64], NDArray[np.uint64]]:
+    """Find how many words of each codeword the filter accepts, and how many it rejects.
+
+    Args:
+        fraction: f in [0, 1), shape (outcomes,).
+        scale: how many words begin with the codeword, shape (outcomes,), powers of 2.
+
+    Returns:
+        The approximate probabilities of acceptance, how many of the least words are accepted, and how many of the
+        greatest are rejected.
+    """
+    probability = half_power(fraction)
+    accepted = ((probability - FILTER_ERROR) * scale).astype(np.uint64)
+    rejected = (np.maximum(1 - FILTER_ERROR - probability, 0.0) * scale).astype(np.uint64)
+    return probability, accepted, rejected
+
+
 def exact_exponential_fast(
     utilities: PrivateNumbers,
     trials: int,
@@ -239,11 +258,9 @@ class _Tables:
         begin = (np.arange(size.size) + np.repeat(shifts, counts)).astype(np.uint64) << size
         last = begin + ((np.uint64(1) << size) - np.uint64(1))
         scale = np.repeat(np.ldexp(1.0, sizes.astype(np.intp)), counts)
-        probability = half_power(levelled.exponents[self.outcomes] - np.repeat(used, counts))
+        fraction = levelled.exponents[self.outcomes] - np.repeat(used, counts)
+        probability, accepted, rejected = thresholds(fraction, scale)
         self.acceptance = float(probability @ scale) / 2.0**_WORD
-
-        accepted = ((probability - FILTER_ERROR) * scale).astype(np.uint64)
-        rejected = (np.maximum(1 - FILTER_ERROR - probability, 0) * scale).astype(np.uint64)
         self.accepted_below = np.append(begin + accepted, np.uint64(0))
         self.rejected_above = np.append(last - rejected, np.uint64(0))
         if used[-1] == levelled.depth:  # where exponents are cut off: f = 0 there, which rejects nothing

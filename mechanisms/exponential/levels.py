@@ -65,11 +65,9 @@ class LevelledUtilities:
         if len(given) == 0:
             raise ValueError("utilities must name at least one outcome")
         with np.errstate(all="ignore"):  # under a caller's np.seterr(all="raise") an underflow would be an event
-            limited, best, exponents, greatest = _limited(given, low, high)
-            exponents *= factor
-            if greatest * factor >= depth:
-                exponents.clip(0, depth, out=exponents)  # a minimum alone takes several times as long
-        return cls(limited, best, rate, depth, exponents, exponents.astype(np.intp))
+            limited, best, distances = _limited(given, low, high)
+            exponents, levels = levels_at(distances, factor, depth)
+        return cls(limited, best, rate, depth, exponents, levels)
 
     def gap(self, outcome: int) -> mpq:
         """Return x_o, exactly: the rate times the distance of an outcome below the best."""
@@ -85,9 +83,27 @@ class LevelledUtilities:
         return np.argsort(self.levels.astype(np.uint8), kind="stable")
 
 
+def levels_at(
+    distances: NDArray[np.float64], factor: float, depth: int
+) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Return the exponents y = min(fl(c·distance), depth) and the levels ⌊y⌋ of outcomes.
+
+    Args:
+        distances: how far each lies below the best, shape (outcomes,), at least 0.
+        factor: c.
+        depth: the deepest level.
+    """
+    exponents = np.clip(distances * factor, 0.0, float(depth))  # a minimum alone takes several times as long
+    return exponents, exponents.astype(np.intp)
+
+
 def exact_gap(rate: mpq, best: float | mpq, utility: float | mpq) -> mpq:
     """Return x_o, exactly: the rate times the distance of an outcome's utility below the best."""
-    return rate * (mpq(best) - mpq(utility))
+    return rate * (_exact(best) - _exact(utility))
+
+
+def _exact(number: float | mpq) -> mpq:
+    return mpq(number) if isinstance(number, float) else number
 
 
 def _rate(epsilon: float | Fraction, sensitivity: float | Fraction, monotone: bool) -> mpq:
@@ -122,22 +138,21 @@ def _checked_range(utility_range: tuple[float, float]) -> tuple[float, float]:
 
 def _limited(
     given: NDArray[np.float64] | list[Extended], low: float, high: float
-) -> tuple[NDArray[np.float64] | list[mpq], float | mpq, NDArray[np.float64], float]:
+) -> tuple[NDArray[np.float64] | list[mpq], float | mpq, NDArray[np.float64]]:
     """Clamp utilities to a range, NaN to its lower end.
 
     Returns:
-        The clamped utilities, the best of them, how far each lies below it, rounded to the nearest double, and the
-        greatest of these distances. All of it depends on the values alone and not on how they are held.
+        The clamped utilities, the best of them, and how far each lies below it, rounded to the nearest double. All of
+        it depends on the values alone and not on how they are held.
     """
     if isinstance(given, list):
         exact_low, exact_high = mpq(low), mpq(high)
         exact = [clamped(utility, exact_low, exact_high, missing=exact_low) for utility in given]
         highest = max(exact)
-        rounded = nearest_doubles(highest - utility for utility in exact)
-        return exact, highest, rounded, float(rounded.max())
+        return exact, highest, nearest_doubles(highest - utility for utility in exact)
     lowest, best = float(given.min()), float(given.max())
     if not (low <= lowest and best <= high):
         # If a utility is NaN, so are both bounds; of a number and NaN, fmax takes the number.
         given = np.fmin(np.fmax(given, low), high)
-        lowest, best = float(given.min()), float(given.max())
-    return given, best, best - given, best - lowest
+        best = float(given.max())
+    return given, best, best - given

@@ -19,7 +19,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from gmpy2 import mpq
+from gmpy2 import mpq, mpz
 
 from mechanisms.coins import bernoulli
 from mechanisms.parameters import exact_rational, positive_rational
@@ -71,9 +71,7 @@ def _exact_double(number: float) -> mpq | float:
     return mpq(number) if math.isfinite(number) else number
 
 
-def round_at_random(shortfall: mpq, bits: RandomBits) -> int:
+def round_at_random(shortfall: mpq, bits: RandomBits) -> mpz:
     """Round to one of the two neighbouring integers, up with the probability of the fractional part."""
     whole, fraction = divmod(shortfall, 1)
-    if not fraction:
-        return int(whole)
-    return int(whole) + bits.call(bernoulli, exact_rational("fraction", fraction))
+    return whole + bits.call(bernoulli, fraction) if fraction else whole

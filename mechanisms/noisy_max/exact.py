@@ -22,7 +22,7 @@ from mechanisms.exponential.exact import exact_exponential
 from mechanisms.exponential.levels import WIDEST_RANGE
 from mechanisms.exponential.utilities import UtilityScale, round_at_random
 from mechanisms.laplace.exact import discrete_laplace
-from mechanisms.parameters import exact_rational, positive_rational
+from mechanisms.parameters import positive_rational
 from mechanisms.private_numbers import PrivateNumbers
 from mechanisms.randomness import RandomBits
 
@@ -67,7 +67,7 @@ def exact_exponential_noisy_max(
         position = bits.call(uniform_below, len(waiting))
         waiting[position], waiting[-1] = waiting[-1], waiting[position]
         candidate = waiting.pop()
-        if bits.call(bernoulli_exp, exact_rational("gamma", (shortfalls[candidate] - best) / scale)):
+        if bits.call(bernoulli_exp, (shortfalls[candidate] - best) / scale):
             return candidate
 
 

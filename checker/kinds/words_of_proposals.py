@@ -1,0 +1,189 @@
+"""A fast path that proposes and decides by 64-bit words, compared with the checker's own reading of the same words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from importlib import import_module
+from typing import Any
+
+from checker.core import enclosures
+from checker.core.certificate import Refused
+from checker.models.exponential import code
+
+WORD = 64
+PREFIX = 12
+"""Words are tried at both ends of each share of 2^−PREFIX of all of them."""
+
+WIDTH = 160
+FEW = 7
+"""So many draws at once are made one by one."""
+
+
+@dataclass(frozen=True)
+class Round:
+    """One outcome's words, and the bounds of the probability with which it is kept.
+
+    Args:
+        outcome: its index.
+        begin: the first of its words.
+        size: the binary logarithm of how many there are.
+        low: a lower bound of the probability.
+        high: an upper bound of it.
+    """
+
+    outcome: int
+    begin: int
+    size: int
+    low: Fraction
+    high: Fraction
+
+    def kept(self, word: int, further: int) -> bool:
+        """Whether a word keeps the outcome, if the bits after it are all 0 or all 1."""
+        offset = word - self.begin
+        if Fraction(offset + 1, 1 << self.size) <= self.low:
+            return True
+        if Fraction(offset, 1 << self.size) >= self.high:
+            return False
+        if Fraction(offset, 1 << self.size) > self.low or Fraction(offset + 1, 1 << self.size) < self.high:
+            raise Refused("the checker's enclosure of a probability is too wide for a word")
+        return not further
+
+
+@dataclass(frozen=True)
+class Words:
+    """What each word does, for one vector of utilities.
+
+    Args:
+        levels: the level of each outcome.
+        gaps: the gap of each outcome.
+    """
+
+    levels: Sequence[int]
+    gaps: Sequence[Fraction]
+
+    @cached_property
+    def rounds(self) -> list[Round]:
+        """The outcomes in the order of their words, by level and then by index."""
+        counts = [self.levels.count(level) for level in range(max(self.levels) + 1)]
+        _, shortest = code(counts)
+        found, begin = [], 0
+        for outcome in sorted(range(len(self.levels)), key=lambda one: (self.levels[one], one)):
+            level = self.levels[outcome]
+            low, high = _scaled(self.gaps[outcome], level)
+            size = WORD - shortest - level
+            found.append(Round(outcome, begin, size, low, high))
+            begin += 1 << size
+        return found
+
+    def meant(self, words: Sequence[int], further: int) -> list[int]:
+        """Return the outcomes that the words select, one after the other."""
+        found, at = [], 0
+        rounds = self.rounds
+        for word in sorted(range(len(words)), key=words.__getitem__):
+            while at < len(rounds) and words[word] >= rounds[at].begin + (1 << rounds[at].size):
+                at += 1
+            if at < len(rounds) and rounds[at].kept(words[word], further):
+                found.append((word, rounds[at].outcome))
+        return [outcome for _, outcome in sorted(found)]
+
+    def edges(self, error: Fraction) -> list[int]:
+        """Return words at the ends of every outcome's words and wherever a decision may change.
+
+        Left out are words whose decision would take hundreds of further bits.
+        """
+        endless = {one.begin for one in self.rounds if one.high < Fraction(1, 1 << (one.size + 200))}
+        return [word for word in self._edges(error) if word not in endless]
+
+    def _edges(self, error: Fraction) -> Iterator[int]:
+        for one in self.rounds:
+            count = 1 << one.size
+            places = [0, count, count // 2]
+            around = (one.low + times * error for times in (-2, -1, 0, 1, 2))
+            places += [int(share * count) for share in (*around, 1 - error)]
+            for place in places:
+                for near in (-2, -1, 0, 1):
+                    if 0 <= one.begin + place + near < 1 << WORD:
+                        yield one.begin + place + near
+        step = 1 << (WORD - PREFIX)
+        for prefix in range(1 << PREFIX):
+            yield from (prefix * step, prefix * step + step - 1)
+
+
+def _scaled(gap: Fraction, level: int) -> tuple[Fraction, Fraction]:
+    if gap == 0 == level:
+        return Fraction(1), Fraction(1)
+    low, high = enclosures.exp(-min(gap, Fraction(300)), WIDTH + level)
+    return (Fraction(0) if gap > 300 else low * 2**level), high * 2**level
+
+
+@dataclass
+class WordSource:
+    """Gives out words, zeros after them, and the same bit over and over to whoever asks for single bits."""
+
+    words_left: list[int]
+    further: int
+    takes: list[int] = field(default_factory=list)
+
+    def take(self, count: int) -> int:
+        """Give a word, or further bits."""
+        if count == WORD:
+            return self.words_left.pop(0) if self.words_left else 0
+        self.takes.append(count)
+        return ((1 << count) - 1) * self.further
+
+    def words(self, count: int) -> Any:
+        """Give words as an array."""
+        taken, self.words_left = self.words_left[:count], self.words_left[count:]
+        return import_module("numpy").array(taken + [0] * (count - len(taken)), dtype="uint64")
+
+    def call(self, sampler: Callable[..., Any], *arguments: Any) -> Any:
+        """Run a sampler."""
+        return sampler(*arguments, self)
+
+    def repeat(self, sampler: Callable[..., Any], *arguments: Any) -> Any:
+        """Run a round until it returns something."""
+        while (found := sampler(*arguments, self)) is None:
+            pass
+        return found
+
+
+def require_words(fast: Callable[..., Any], utilities: Any, words: Words, error: Fraction) -> int:
+    """Check what a fast path selects at all edges, draws at once and draws one by one.
+
+    Args:
+        fast: `fast(utilities, trials, bits)`.
+        utilities: the utilities.
+        words: what each word does.
+        error: how far the fast path's filter reaches.
+
+    Returns:
+        How many words were tried.
+
+    Raises:
+        Refused: a word selects something else.
+    """
+    edges = words.edges(error)
+    edges = edges[1::2] + edges[::2]
+    for further in (0, 1):
+        expected = words.meant(edges, further)
+        found = fast(utilities, len(expected), WordSource(list(edges), further)).tolist()
+        if len(expected) > FEW and found != expected:
+            raise Refused(_difference(found, expected, "many draws at once select"))
+        some = edges[: 24 * FEW] if len(words.levels) > 40 else edges[: len(edges) - 2 * (1 << PREFIX)] + edges[::97]
+        expected, source, one_by_one = words.meant(some, further), WordSource(list(some), further), list[int]()
+        while len(one_by_one) < len(expected):
+            one_by_one += fast(utilities, min(FEW, len(expected) - len(one_by_one)), source).tolist()
+        if one_by_one != expected or len(source.words_left) >= len(some):
+            raise Refused(_difference(one_by_one, expected, "single draws select"))
+    return 2 * len(edges)
+
+
+def _difference(found: list[int], expected: list[int], what: str) -> str:
+    place = next(
+        (i for i, pair in enumerate(zip(found, expected, strict=False)) if pair[0] != pair[1]),
+        min(len(found), len(expected)),
+    )
+    return f"{what} {found[place : place + 3]} at place {place}, where words say {expected[place : place + 3]}"

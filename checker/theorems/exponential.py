@@ -1,0 +1,237 @@
+"""Theorems on the exponential mechanism in base e and in base 2, for any number of outcomes and all utilities."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from functools import partial
+from itertools import product
+from typing import Any
+
+from checker.core import enclosures
+from checker.core.certificate import Certificate, Conclusion, Refused, rational
+from checker.core.tape import Recorder, explore, law
+from checker.core.trace import Traced, apply, number, require_same, require_unwritten
+from checker.kinds.claims import pure_epsilon
+from checker.kinds.levels import Levels, levels, require_levels
+from checker.kinds.polynomials import UNIT, distance_from_half_power, polynomial
+from checker.kinds.private_vectors import require_reading
+from checker.kinds.unknowns import UnknownDialogues, unknown
+from checker.kinds.words_of_proposals import Words, require_words
+from checker.models import exponential
+from checker.models.selection import Scale
+from checker.theorems.selection import WIDEST, moves_of, scale_of
+
+SMALL_CODES = [counts for size in (1, 2, 3, 4) for counts in product(range(3), repeat=size) if counts[-1] and counts[0]]
+"""How many members each level has: all of a small scope, whose first and last levels have some."""
+
+DEEP_CODES = [(1, *[0] * 60, 1), (2, *[0] * 59, 3), (5, *[1] * 40), (1, *[0] * 20, 7, *[0] * 20, 9), (64,), (65, 0, 1)]
+
+
+def exponential_base_e(certificate: Certificate) -> Conclusion:
+    """Show that P[o] ∝ e^(−x_o), x_o = r·(max u − u_o), for all utilities, and what that loses.
+
+    1. Utilities become exact distances from the best, and levels with 2^−level ≥ e^−x: shown for all doubles.
+    2. A round proposes o in proportion to 2^−level and keeps it with probability 2^level·e^−x: compared with the
+       checker's own round on unknown utilities; codewords by exact laws, the last coin by enclosures on all bits.
+    3. The fast path decides by words: its approximation's error is bounded for every fraction, and it selects what the
+       checker's own reading of the words says at all their edges.
+
+    Functions: `reference(utilities, bits, **parameters)`, `fast(utilities, trials, bits, **parameters)`. Parameters:
+    epsilon, and as the mechanism has them sensitivity, monotone, utility_range. The claim is pure or zcdp.
+    """
+    parameters = certificate.arguments()
+    moves, scale = moves_of(certificate), scale_of(parameters)
+    rate = Fraction(parameters["epsilon"]) / (moves * scale.sensitivity)
+    statement = _settled(certificate, moves * rate * scale.sensitivity)
+    reference, fast = (certificate.function(role) for role in ("reference", "fast"))
+    given = {"sensitivity": 1, "monotone": False, "utility_range": tuple(map(float, WIDEST))} | parameters
+    of = _part(reference, "LevelledUtilities").of
+    if _part(fast, "LevelledUtilities").of != of:
+        raise Refused("the fast path finds its levels in another way")
+    known = levels(of, scale, rate, given)
+    vectors = list(_vectors(scale, rate))
+    tried = require_levels(of, scale, known, vectors, given)
+    dialogues, coins = _rounds(partial(reference, **parameters), scale, known, vectors)
+    leaves = sum(_require_coin(coin, gap, level) for coin in coins for gap, level in _gaps())
+    codes = _require_codes(_part(reference, "propose"))
+    error = _require_filter(fast, known)
+    words = 0
+    for vector in vectors:
+        words += require_words(partial(fast, **parameters), vector, _words(vector, scale, known), error)
+    return Conclusion(
+        f"{statement} for any number of outcomes and every pair of {certificate.neighbours}",
+        ("rejection-from-levels", "scaled-coin", "levels", "words", "reading", "clamping", "outcomes", "loops"),
+        {
+            "runs": dialogues.runs,
+            "runs cut off": dialogues.cut,
+            "vectors read": require_reading(),
+            "vectors with levels": tried,
+            "codes": codes,
+            "ways of the last coin": leaves,
+            "words": words,
+        },
+    )
+
+
+def _settled(certificate: Certificate, lost: Fraction) -> str:
+    """Compare the claim with the loss: e^(−x_o) and their sum change by a factor e^(lost/2) each, or only one of them.
+
+    The losses lie in an interval of length `lost`, so that it is lost²/8-zCDP as well (lemma `bounded-range`).
+    """
+    claim = certificate.claim
+    if set(claim) == {"kind", "rho"} and claim["kind"] == "zcdp":
+        if lost**2 / 8 > rational(claim["rho"], "rho"):
+            raise Refused(f"the mechanism is {lost**2 / 8}-zCDP, which is more than {claim['rho']}")
+        return f"{lost**2 / 8}-zCDP"
+    if lost > pure_epsilon(certificate):
+        raise Refused(f"the mechanism loses {lost}, more than {claim['epsilon']}")
+    return f"{lost}-DP"
+
+
+def _part(function: Callable[..., Any], name: str) -> Any:
+    """Return what a function's module calls by a name."""
+    return getattr(sys.modules[function.__module__], name)
+
+
+def _vectors(scale: Scale, rate: Fraction) -> Iterator[Sequence[Any]]:
+    """Yield vectors of utilities: ties, one outcome, many, deep levels, neighbours of powers of 2, the range's ends."""
+    unit, middle = 1 / rate, (scale.low + scale.high) / 2
+    wide = scale.high - scale.low
+    base = float(middle)
+    steps: list[list[Any]] = [
+        [0],
+        [0, 0, 0],
+        [0, -1],
+        [0, -5, -5, -1],
+        [0, -40, -Fraction(7, 10), -13],
+        [0, -50, -1000],
+    ]
+    steps += [[-Fraction(i * i, 7) for i in range(40)], [-Fraction(i % 5, 2) for i in range(70)]]
+    for shape in steps:
+        yield [base + float(max(one * unit, -wide / 4)) for one in shape]
+    doubles = [float(math.ldexp(0.693147180559945, power) * float(unit)) for power in (-40, -1, 0, 1, 3)]
+    yield [base, *(base - one for one in doubles), *(math.nextafter(base - one, math.inf) for one in doubles)]
+    yield [middle, middle - unit / 3, middle - min(unit * Fraction(10, 3), wide / 4), Fraction(base)]
+    yield [math.inf, -math.inf, math.nan, base]
+    yield [Fraction(1, 3), -math.inf, math.nan, base]
+    yield [Fraction(1, 3), math.inf, base]
+    yield [2**53 + 1, 2**53, 2**53 + 3]
+
+
+def _rounds(
+    reference: Callable[..., Any], scale: Scale, known: Levels, vectors: Sequence[Any]
+) -> tuple[UnknownDialogues, list[Any]]:
+    """Compare the reference with the checker's own: on vectors, and its round on unknown utilities."""
+    watched = (exponential.kept, exponential.scaled_exp)
+    dialogues = UnknownDialogues(depth=60, arguments=200, apart=(exponential.scaled_exp,), watched=watched)
+
+    def expected(vector: Sequence[Any], bits: Any) -> Any:
+        words = _words(vector, scale, known)
+        members = [
+            tuple(one for one, level in enumerate(words.levels) if level == wanted)
+            for wanted in range(max(words.levels) + 1)
+        ]
+        own = tuple(map(exponential.Exact, _clamped(vector, scale)))
+        return bits.repeat(exponential.kept, tuple(members), known.rate, max(own), own)
+
+    for vector in vectors:
+        dialogues.same(reference, expected, vector)
+    rounds = {by for by, _ in dialogues.asked[id(exponential.kept)]}
+    for sampler in rounds:
+        for members in (((0,),), ((1, 0),), ((0,), (), (1,)), ((2, 0), (1,)), ((1,), (0, 3), (2,))):
+            outcomes = 1 + max(map(max, filter(None, members)))
+            utilities = tuple(unknown(f"u{index}") for index in range(outcomes))
+            dialogues.same(sampler, exponential.kept, members, known.rate, unknown("best"), utilities)
+    return dialogues, sorted({by for by, _ in dialogues.asked[id(exponential.scaled_exp)]}, key=repr)
+
+
+def _clamped(vector: Sequence[Any], scale: Scale) -> list[Fraction]:
+    special = [one if isinstance(one, float) and not math.isfinite(one) else Fraction(one) for one in vector]
+    return [Fraction(scale.clamped(one)) for one in special]
+
+
+def _words(vector: Sequence[Any], scale: Scale, known: Levels) -> Words:
+    own = _clamped(vector, scale)
+    best, depth = max(own), 63 - len(own).bit_length()
+    found = [int(min(known.factor * float(best - one), float(depth))) for one in own]
+    return Words(found, [known.rate * (best - one) for one in own])
+
+
+def _gaps() -> Iterator[tuple[Fraction, int]]:
+    """Yield gaps and levels with 2^level·e^−gap ≤ 1: at the edge, far from it, tiny and huge."""
+    ln_2 = enclosures.ln(Fraction(2), 200)[1]
+    yield from (
+        (Fraction(0), 0),
+        (Fraction(1, 10**40), 0),
+        (Fraction(10**6), 0),
+        (Fraction(10**6), 62),
+        (Fraction(1), 1),
+    )
+    for level in (0, 1, 2, 30, 61):
+        for beyond in (Fraction(1, 2**190), Fraction(1, 2**50), Fraction(1, 3), ln_2, Fraction(7), Fraction(45)):
+            yield level * ln_2 + beyond, level
+
+
+def _require_coin(coin: Callable[..., Any], gap: Fraction, level: int) -> int:
+    """Decide all ways of a coin to a depth: what it says of each beginning of a uniform number must be so."""
+    low, high = (Fraction(1), Fraction(1)) if gap == 0 == level else enclosures.exp(-min(gap, Fraction(400)), 300)
+    low, high = (Fraction(0) if gap > 400 else low * 2**level), high * 2**level
+    leaves = 0
+    for way, found in explore(lambda way: coin(gap, level, Recorder(way)), 136):
+        begun, size = 0, 1
+        for uniform in way.uniforms[: way.taken]:
+            begun, size = begun * uniform.size + uniform.low, size * uniform.size
+        if found is True and not Fraction(begun + 1, size) <= low:
+            raise Refused(f"2^{level}·e^−{gap} is said to be above {Fraction(begun + 1, size)}")
+        if found is False and not Fraction(begun, size) >= high:
+            raise Refused(f"2^{level}·e^−{gap} is said to be at most {Fraction(begun, size)}")
+        if found is not True and found is not False:
+            if way.taken < 100:
+                raise Refused(f"the coin 2^{level}·e^−{gap} returns {found!r}")
+            if Fraction(begun, size) >= high or Fraction(begun + 1, size) <= low:
+                raise Refused("the coin asks on although it could decide")
+        leaves += 1
+    return leaves
+
+
+def _require_codes(propose: Callable[..., Any]) -> int:
+    """Check that members are proposed in proportion to 2^−level, by the exact law of one round."""
+    dialogues = UnknownDialogues(depth=70, arguments=10**6)
+    for counts in [*SMALL_CODES, *DEEP_CODES]:
+        dialogues.same(propose, exponential.propose, tuple(counts))
+        total, shortest = exponential.code(counts)
+        masses, left = law(exponential.codeword, (counts, total, shortest), depth=70)
+        members = {(level, rank) for level, count in enumerate(counts) for rank in range(count)}
+        expected = {("tuple", (level, rank)): Fraction(1, 1 << (level + shortest)) for level, rank in members}
+        masses.pop(("NoneType", None), None)
+        if masses != expected or left:
+            raise Refused(f"the checker's own code of {counts} does not propose as it should")
+    return len(SMALL_CODES) + len(DEEP_CODES)
+
+
+def _require_filter(fast: Callable[..., Any], known: Levels) -> Fraction:
+    """Bound the approximation's error, and show that what the filter decides is so: for every fraction f in [0, 1).
+
+    The probability p lies in [2^−f·least, 2^−f]; with |q − 2^−f| ≤ B computed, a word is accepted where
+    (offset + 1)/2^s ≤ (q − E)(1 + u)² and rejected where offset/2^s ≥ q + E − 3u, so
+    E ≥ B + (1 − least) + 4u is enough.
+
+    Returns:
+        E.
+    """
+    fraction, scale = Traced.unknown("fraction", "float64"), Traced.unknown("scale", "float64")
+    probability, accepted, rejected = _part(fast, "thresholds")(fraction, scale)
+    error = _part(fast, "FILTER_ERROR")
+    below = (probability - error) * scale
+    above = apply("maximum", 1 - error - probability, number(0.0, "float64")) * scale
+    require_same((accepted, rejected), (below.astype("uint64"), above.astype("uint64")), "a threshold of the filter")
+    require_unwritten(fraction, "a fraction")
+    require_unwritten(scale, "a scale")
+    require_same(_part(fast, "half_power")(fraction), probability, "the probability of acceptance")
+    distance = distance_from_half_power(polynomial(probability.step, "fraction"))
+    if distance + (1 - known.least) + 4 * UNIT > Fraction(error):
+        raise Refused(f"an approximation may be off by {float(distance):.3g}, more than its filter's {error:.3g}")
+    return Fraction(error)

@@ -1,0 +1,237 @@
+"""Theorems on selection accept the exact mechanisms and refuse what differs from them."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attacklab.certificates import Draft
+from checker.core.certificate import Refused
+from experiments.certificates import DRAFTS
+from mechanisms.exponential.base2.eta import BaseTwoEta
+from mechanisms.exponential.base2.weighted_sampling import sample_by_bisection
+from tests.checker.conftest import Checked
+
+TOGETHER = "utilities that move the same way, by at most the sensitivity"
+MODULES = [
+    "exponential.utilities",
+    "exponential.levels",
+    "exponential.exact",
+    "exponential.exact_fast",
+    "exponential.base2.eta",
+    "exponential.base2.weighted_sampling",
+    "exponential.exact_base2",
+    "laplace.exact_on_grid",
+    "noisy_max.exact",
+]
+"""The modules of selection, each after those that it imports."""
+
+
+@pytest.fixture
+def broken() -> Iterator[Callable[[str, str, str], None]]:
+    """Change one place of a module's source, and run it and what imports it anew; afterwards all is as before."""
+    modules = {name: importlib.import_module(f"mechanisms.{name}") for name in MODULES}
+    kept = {name: dict(vars(module)) for name, module in modules.items()}
+
+    def change(name: str, old: str, new: str) -> None:
+        for other in MODULES[MODULES.index(name) :]:
+            source = Path(str(modules[other].__file__)).read_text("utf-8")
+            if other == name:
+                assert source.count(old) == 1, f"{old!r} is there {source.count(old)} times"
+                source = source.replace(old, new)
+            exec(compile(source, other, "exec"), vars(modules[other]))  # noqa: S102
+
+    yield change
+    for name, module in modules.items():
+        vars(module).clear()
+        vars(module).update(kept[name])
+
+
+def draft(name: str) -> Draft:
+    return DRAFTS[name]()
+
+
+@pytest.mark.parametrize(
+    ("name", "statement"),
+    [
+        ("exact_exponential_noisy_max", "1-DP for any number of outcomes"),
+        ("exact_laplace_noisy_max", "1-DP for any number of outcomes"),
+        ("exact_exponential_base2", "1-DP for any number of outcomes"),
+        ("exact_laplace_on_grid", "1-DP for every pair of answers"),
+        ("exact_exponential", "1-DP for any number of outcomes"),
+        ("exact_exponential_zcdp", "1/8-zCDP for any number of outcomes"),
+    ],
+)
+def test_the_exact_mechanism_is_private_for_every_pair(checked: Checked, name: str, statement: str) -> None:
+    assert checked(draft(name)).statement.startswith(statement)
+
+
+FALSE = [
+    (
+        "exact_exponential_noisy_max",
+        {"claim": {"kind": "pure", "epsilon": "999999/1000000"}},
+        "more than 999999/1000000",
+    ),
+    ("exact_laplace_noisy_max", {"claim": {"kind": "pure", "epsilon": "1/2"}}, "more than 1/2"),
+    ("exact_exponential", {"claim": {"kind": "pure", "epsilon": "1/2"}}, "more than 1/2"),
+    ("exact_exponential_zcdp", {"claim": {"kind": "zcdp", "rho": "1/9"}}, "more than 1/9"),
+    ("exact_exponential_zcdp", {"claim": {"kind": "gdp", "mu": "1"}}, "pure"),
+    ("exact_exponential_base2", {"claim": {"kind": "pure", "epsilon": "0.9999"}}, "may lose"),
+    ("exact_laplace_on_grid", {"claim": {"kind": "pure", "epsilon": "1/2"}}, "may lose"),
+    ("exact_exponential_noisy_max", {"neighbours": TOGETHER}, "neighbours"),
+    ("exact_laplace_on_grid", {"neighbours": "utilities at most the sensitivity apart"}, "neighbours"),
+    ("exact_exponential", {"theorem": "permute_and_flip"}, ""),
+    ("exact_exponential_noisy_max", {"theorem": "laplace_noisy_max"}, "asks"),
+]
+
+
+@pytest.mark.parametrize(("name", "changes", "reason"), FALSE)
+def test_a_false_claim_is_refused(checked: Checked, name: str, changes: dict[str, Any], reason: str) -> None:
+    with pytest.raises(Refused, match=reason):
+        checked(draft(name), **changes)
+
+
+@pytest.mark.parametrize("name", ["exact_exponential_noisy_max", "exact_laplace_noisy_max", "exact_exponential"])
+def test_a_mechanism_for_utilities_that_move_together_is_not_one_for_others(checked: Checked, name: str) -> None:
+    given = draft(name)
+    with pytest.raises(Refused, match="neighbours are"):
+        checked(given, parameters={**given.parameters, "monotone": True})
+
+
+def test_utilities_that_move_together_lose_no_more_at_half_the_scale(checked: Checked) -> None:
+    given = draft("exact_exponential_noisy_max")
+    changed = replace(given, parameters={"epsilon": Fraction(1, 3), "monotone": True}, neighbours=TOGETHER)
+    assert checked(changed, claim={"kind": "pure", "epsilon": "1/3"}).statement.startswith("1/3-DP")
+
+
+def test_an_eta_a_hair_too_large_is_refused(checked: Checked) -> None:
+    given = draft("exact_exponential_base2")
+    eta = given.parameters["eta"]
+    with pytest.raises(Refused, match=r"may lose 1\.0"):
+        checked(given, parameters={**given.parameters, "eta": BaseTwoEta(eta.x - 1, eta.y)})
+
+
+@pytest.mark.slow
+def test_bisection_draws_as_rejection_does(checked: Checked) -> None:
+    given = draft("exact_exponential_base2")
+    functions = {"reference": given.functions["reference"], "sampler": sample_by_bisection}
+    assert checked(given, functions=functions).statement.startswith("1-DP")
+
+
+BROKEN = [
+    ("exact_exponential_noisy_max", "noisy_max.exact", "(1 if monotone else 2) /", "1 /"),
+    ("exact_exponential_noisy_max", "noisy_max.exact", "best = min(shortfalls)", "best = max(shortfalls)"),
+    ("exact_exponential_noisy_max", "noisy_max.exact", "- best) / scale)", "- best) * scale)"),
+    ("exact_exponential_noisy_max", "noisy_max.exact", "len(waiting))", "max(len(waiting) - 1, 1))"),
+    ("exact_exponential_base2", "exponential.utilities", "(upper - clamped(number", "(lower - clamped(number"),
+    ("exact_exponential_noisy_max", "exponential.utilities", "missing=lower)) / self._s", "missing=upper)) / self._s"),
+    ("exact_laplace_noisy_max", "noisy_max.exact", "(1 if monotone else 2) /", "1 /"),
+    ("exact_laplace_noisy_max", "noisy_max.exact", "scale) - round_at_random", "scale) + round_at_random"),
+    ("exact_laplace_noisy_max", "noisy_max.exact", "winners[bits.call(uniform_below, len(winners))]", "winners[0]"),
+    ("exact_laplace_noisy_max", "noisy_max.exact", "largest = max(noisy)", "largest = min(noisy)"),
+    ("exact_laplace_noisy_max", "exponential.utilities", "whole + bits.call(bernoulli, fraction)", "whole"),
+    ("exact_laplace_noisy_max", "exponential.utilities", "bernoulli, fraction)", "bernoulli, 1 - fraction)"),
+    ("exact_exponential_base2", "exponential.exact_base2", "mpz(1) << finest_bit", "mpz(2) << finest_bit"),
+    ("exact_exponential_base2", "exponential.exact_base2", "yield weight * count", "yield weight"),
+    ("exact_exponential_base2", "exponential.exact_base2", "len(chosen))]", "1)]"),
+    ("exact_exponential_base2", "exponential.exact_base2", "tuple(sorted(members))", "tuple(sorted(members))[::-1]"),
+    ("exact_exponential_base2", "exponential.base2.weighted_sampling", "if draw < end)", "if draw <= end)"),
+    (
+        "exact_exponential_base2",
+        "exponential.exact_base2",
+        "IntegerWeights(tuple(weights))",
+        "IntegerWeights((*weights, 1))",
+    ),
+    ("exact_exponential_base2", "exponential.base2.eta", "self.y) ** self.z", "self.y) ** (self.z + 1)"),
+    ("exact_laplace_on_grid", "exponential.base2.weighted_sampling", "if low + width <= end", "if low < end"),
+    ("exact_laplace_on_grid", "exponential.base2.weighted_sampling", "low += width", "low += width + 1"),
+    ("exact_laplace_on_grid", "laplace.exact_on_grid", "[-abs(centre - point)", "[-2 * abs(centre - point)"),
+    ("exact_laplace_on_grid", "laplace.exact_on_grid", "missing=lowest)", "missing=highest)"),
+    ("exact_laplace_on_grid", "laplace.exact_on_grid", "return grid[chosen]", "return grid[chosen - 1]"),
+    ("exact_exponential", "exponential.levels", "(1 - mpq(1, 2**51))", "(1 + mpq(1, 2**51))"),
+    ("exact_exponential", "exponential.levels", "whole if monotone else whole / 2", "whole"),
+    (
+        "exact_exponential",
+        "exponential.levels",
+        "clamped(utility, exact_low, exact_high, missing=exact_low)",
+        "utility",
+    ),
+    (
+        "exact_exponential",
+        "exponential.levels",
+        "np.fmin(np.fmax(given, low), high)",
+        "np.fmin(np.fmax(given, low), -high)",
+    ),
+    ("exact_exponential", "exponential.levels", "exponents.astype(np.intp)", "(exponents + 0.5).astype(np.intp)"),
+    (
+        "exact_exponential",
+        "exponential.exact",
+        "bernoulli_scaled_exp, gap, level)",
+        "bernoulli_scaled_exp, gap, level + 1)",
+    ),
+    ("exact_exponential", "exponential.exact", "word - first < count", "word - first <= count"),
+    ("exact_exponential", "exponential.exact", "- level) >= codewords", "- level) > codewords"),
+    ("exact_exponential", "exponential.exact", "2 * (first + count)", "2 * first + count"),
+    ("exact_exponential", "exponential.exact", "<< unread <= lower", "<< unread <= upper"),
+    ("exact_exponential", "exponential.exact", "uniform << unread >= upper", "uniform << unread >= lower"),
+    ("exact_exponential", "exponential.exact", "gmpy2.exp(-gap_above), level", "gmpy2.exp(-gap_above), level + 1"),
+    ("exact_exponential", "exponential.exact", "lower = gmpy2.floor", "lower = 1 + gmpy2.floor"),
+    ("exact_exponential", "exponential.exact_fast", "FILTER_ERROR = 2.0**-18", "FILTER_ERROR = 2.0**-20"),
+    (
+        "exact_exponential",
+        "exponential.exact_fast",
+        "(probability - FILTER_ERROR) * scale",
+        "(probability + FILTER_ERROR) * scale",
+    ),
+    (
+        "exact_exponential",
+        "exponential.exact_fast",
+        "gmpy2.const_log2()) ** power",
+        "gmpy2.const_log2() * 1.0001) ** power",
+    ),
+    ("exact_exponential", "exponential.exact_fast", "(value << (count - drawn)) |", "value |"),
+    ("exact_exponential", "exponential.exact_fast", "_BeginningWith(offset, size, bits)", "bits"),
+    (
+        "exact_exponential",
+        "exponential.exact_fast",
+        "_BeginningWith(offset, size, bits)",
+        "_BeginningWith(offset, size + 1, bits)",
+    ),
+    ("exact_exponential", "exponential.exact_fast", "        self.accepted_below[before[-1] : -1] = 0", "        pass"),
+    ("exact_exponential", "exponential.exact_fast", "accepted = words < tables", "accepted = words > tables"),
+    ("exact_exponential", "exponential.exact_fast", 'side="right")', 'side="left")'),
+    ("exact_exponential", "exponential.exact_fast", "probability + FILTER_ERROR:", "probability - FILTER_ERROR:"),
+    (
+        "exact_exponential",
+        "exponential.exact_fast",
+        "level = bisect_right(ends, code)",
+        "level = bisect_right(ends, code + 1)",
+    ),
+    (
+        "exact_exponential",
+        "exponential.exact_fast",
+        "self._shifts = np.append(shifts, 1 -",
+        "self._shifts = np.append(shifts, 0 -",
+    ),
+]
+QUICK = {0, 2, 6, 12, 16, 24, 29, 37}
+"""The broken mechanisms that are tried by default."""
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "old", "new"),
+    [one if index in QUICK else pytest.param(*one, marks=pytest.mark.slow) for index, one in enumerate(BROKEN)],
+)
+def test_a_broken_mechanism_is_refused(
+    checked: Checked, broken: Callable[[str, str, str], None], name: str, module: str, old: str, new: str
+) -> None:
+    given = draft(name)
+    broken(module, old, new)
+    with pytest.raises(Refused):
+        checked(given)
