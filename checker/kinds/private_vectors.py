@@ -17,7 +17,7 @@ from typing import Any
 from checker.core.certificate import PACKAGE, Refused
 
 REACH = 65536
-"""A number of 2^65536 or more counts as infinite, one with a denominator of more bits as missing."""
+"""A number of 2^65536 or more counts as infinite, one with a denominator of more bits as one just below it."""
 
 
 def numbers() -> list[tuple[Any, Fraction | float]]:
@@ -30,7 +30,9 @@ def numbers() -> list[tuple[Any, Fraction | float]]:
     found += [(Decimal("0.1"), Fraction(1, 10)), (Decimal("-1e-400"), Fraction(-1, 10**400))]
     found += [(Decimal("NaN"), math.nan), (Decimal("-Infinity"), -math.inf), (Decimal("1e30000"), math.inf)]
     found += [(math.inf, math.inf), (-math.inf, -math.inf), (math.nan, math.nan), (None, math.nan)]
-    found += [(2**REACH, math.inf), (1 - 2**REACH, Fraction(1 - 2**REACH)), (Fraction(1, 2**REACH), math.nan)]
+    found += [(2**REACH, math.inf), (1 - 2**REACH, Fraction(1 - 2**REACH)), (Fraction(1, 2**REACH), Fraction(0))]
+    finest = Fraction(1, 2 ** (REACH - 1))
+    found += [(finest, finest), (-finest / 2, -finest), (Fraction(1, 2) + finest / 3, Fraction(1, 2))]
     return found
 
 

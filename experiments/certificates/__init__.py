@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from attacklab.certificates import Draft
-from experiments.certificates import bounded, finite, gaussian, laplace, means, selections, sums
+from experiments.certificates import bounded, finite, gaussian, histogram, laplace, means, selections, sums
 
 DRAFTS: Mapping[str, Callable[[], Draft]] = {
     **bounded.DRAFTS,
     **finite.DRAFTS,
     **gaussian.DRAFTS,
+    **histogram.DRAFTS,
     **laplace.DRAFTS,
     **means.DRAFTS,
     **selections.DRAFTS,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from attacklab.targets import Target
 from experiments.targets.making import exactly, named
 from mechanisms.grid import Grid
-from mechanisms.laplace.exact_fast import exact_discrete_laplace_fast
+from mechanisms.laplace.exact_histogram import exact_histogram_fast
 
 CLOCK_VALUES = range(1 << 16)
 """The values that the clock can show, one of which seeds the generator."""
@@ -45,11 +45,5 @@ def naive_histogram(epsilon: float = 1.0) -> Target:
 @named
 def exact_histogram(epsilon: float = 1.0) -> Target:
     """Noisy histogram, discrete Laplace noise from fair bits, exact."""
-    draw = exactly(exact_discrete_laplace_fast, epsilon=Fraction(epsilon), grid=Grid(0))
-
-    def release(counts: NDArray[np.float64], trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        # Counts and noise are whole numbers below 2^53: adding them is exact.
-        noise: NDArray[np.float64] = draw(0, trials * len(counts), rng)
-        return counts + noise.reshape(trials, len(counts))
-
+    release = exactly(exact_histogram_fast, epsilon=Fraction(epsilon), grid=Grid(0))
     return Target.dataset(release, epsilon=epsilon)
