@@ -166,7 +166,7 @@ LEMMAS: dict[str, str] = {
         "a mechanism whose privacy losses on a pair lie in an interval of length η is η²/8-zCDP "
         "(mechanisms/noisy_max/README.md)"
     ),
-    "clamping": (
+    "clamping-utilities": (
         "the nearest number of an interval is a 1-Lipschitz and monotone map, so that clamped utilities are no further "
         "apart, and utilities that move the same way still do (mechanisms/exponential/README.md)"
     ),

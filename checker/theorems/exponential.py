@@ -63,7 +63,7 @@ def exponential_base_e(certificate: Certificate) -> Conclusion:
         words += require_words(partial(fast, **parameters), vector, _words(vector, scale, known), error)
     return Conclusion(
         f"{statement} for any number of outcomes and every pair of {certificate.neighbours}",
-        ("rejection-from-levels", "scaled-coin", "levels", "words", "reading", "clamping", "outcomes", "loops"),
+        ("rejection-from-levels", "scaled-coin", "levels", "words", "reading", "clamping-utilities", "outcomes", "loops"),
         {
             "runs": dialogues.runs,
             "runs cut off": dialogues.cut,

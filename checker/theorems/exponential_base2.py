@@ -19,7 +19,7 @@ from checker.models import exponential, selection
 from checker.theorems.selection import APART, TOGETHER, many, reading_unknowns, scale_of
 
 DEPTH = 400
-LEMMAS = ("integer-weights", "coupled-rounding", "weighted", "reading", "clamping", "outcomes", "loops")
+LEMMAS = ("integer-weights", "coupled-rounding", "weighted", "reading", "clamping-utilities", "outcomes", "loops")
 
 
 class AnySampler:

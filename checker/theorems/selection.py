@@ -95,7 +95,7 @@ def _noisy_max(
         raise Refused(f"the mechanism loses {moves / scale}, more than {claimed}")
     return Conclusion(
         f"{moves / scale}-DP for any number of outcomes and every pair of {certificate.neighbours}",
-        (*lemmas, "reading", "clamping", "outcomes", "loops"),
+        (*lemmas, "reading", "clamping-utilities", "outcomes", "loops"),
         {"runs": dialogues.runs, "runs cut off": dialogues.cut, "vectors read": vectors},
     )
 

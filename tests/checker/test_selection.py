@@ -86,7 +86,7 @@ FALSE = [
     ("exact_laplace_on_grid", {"claim": {"kind": "pure", "epsilon": "1/2"}}, "may lose"),
     ("exact_exponential_noisy_max", {"neighbours": TOGETHER}, "neighbours"),
     ("exact_laplace_on_grid", {"neighbours": "utilities at most the sensitivity apart"}, "neighbours"),
-    ("exact_exponential", {"theorem": "permute_and_flip"}, ""),
+    ("exact_exponential", {"theorem": "permute_and_flip"}, "not Linear"),
     ("exact_exponential_noisy_max", {"theorem": "laplace_noisy_max"}, "asks"),
 ]
 
@@ -195,7 +195,7 @@ BROKEN = [
         "gmpy2.const_log2()) ** power",
         "gmpy2.const_log2() * 1.0001) ** power",
     ),
-    ("exact_exponential", "exponential.exact_fast", "(value << (count - drawn)) |", "value |"),
+    ("exact_exponential", "exponential.exact_fast", "self._left -= drawn", "self._left -= 2 * drawn"),
     ("exact_exponential", "exponential.exact_fast", "_BeginningWith(offset, size, bits)", "bits"),
     (
         "exact_exponential",
@@ -205,7 +205,7 @@ BROKEN = [
     ),
     ("exact_exponential", "exponential.exact_fast", "        self.accepted_below[before[-1] : -1] = 0", "        pass"),
     ("exact_exponential", "exponential.exact_fast", "accepted = words < tables", "accepted = words > tables"),
-    ("exact_exponential", "exponential.exact_fast", 'side="right")', 'side="left")'),
+    ("exact_exponential", "exponential.exact_fast", "last - rejected, np", "last - 2 * rejected, np"),
     ("exact_exponential", "exponential.exact_fast", "probability + FILTER_ERROR:", "probability - FILTER_ERROR:"),
     (
         "exact_exponential",
