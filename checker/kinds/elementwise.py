@@ -17,7 +17,7 @@ from itertools import islice, product
 from typing import Any
 
 from checker.core.certificate import Refused
-from checker.core.trace import OPERATIONS
+from checker.kinds.trace import OPERATIONS
 
 
 def _rint(x: float) -> float:

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from checker.core.certificate import Refused
-from checker.core.trace import Traced, apply, number
 from checker.kinds.logarithm import UNIT, ln_error, ln_of_doubles
+from checker.kinds.trace import Traced, apply, number
 
 FIRST_BITS = 63
 """The bits of U that the filter sees."""

@@ -11,9 +11,9 @@ from fractions import Fraction
 from typing import Any
 
 from checker.core.certificate import Refused
-from checker.core.enclosures import ln
-from checker.core.lending import Recorder, lent, used
 from checker.core.tape import Cut, Way, explore, plain
+from checker.enclosures.elementary import ln
+from checker.kinds.lending import Recorder, lent, used
 from checker.kinds.opaque import OpaqueReal
 
 _CHOICES = 12

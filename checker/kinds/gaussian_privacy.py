@@ -11,10 +11,10 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from checker.core import normal
 from checker.core.certificate import Refused
-from checker.core.discrete_gaussian import DiscreteGaussian
-from checker.core.enclosures import Enclosure, up
+from checker.enclosures import normal
+from checker.enclosures.discrete_gaussian import DiscreteGaussian
+from checker.enclosures.elementary import Enclosure, up
 from checker.kinds.claims import Claim, Concentrated, Gaussian, Points, Renyi, shown
 
 _BITS = (96, 192, 384)

@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 from checker.core.certificate import Refused
-from checker.core.trace import Traced, apply, require_same, require_unwritten
+from checker.kinds.trace import Traced, apply, require_same, require_unwritten
 
 LIMIT = 1 << 53
 """The steps from 0 to an end of a grid."""

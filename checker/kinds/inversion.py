@@ -13,8 +13,8 @@ from fractions import Fraction
 from typing import Any
 
 from checker.core.certificate import Refused
-from checker.core.enclosures import Enclosure
 from checker.core.tape import Cut, Way, explore, plain
+from checker.enclosures.elementary import Enclosure
 
 _DEPTH = 9
 _GUESSES = (0, 2)

@@ -12,16 +12,16 @@ from fractions import Fraction
 from typing import Any
 
 from checker.core.certificate import Refused
-from checker.core.lending import Recorder, lent, used
-from checker.core.trace import Traced, apply, matched, number, require_same, require_unwritten, where
 from checker.kinds.chunks import GREATEST_NOISE, require_chunks
 from checker.kinds.elementwise import require_numpy
 from checker.kinds.exponential_filter import FIRST_BITS, floors_by_filter, require_bounds
 from checker.kinds.exponential_floors import require_floor
 from checker.kinds.grids import LIMIT
+from checker.kinds.lending import Recorder, lent, used
 from checker.kinds.logistic_coin import logistic, require_coin
 from checker.kinds.opaque import Opaque, OpaqueGrid, Seen
 from checker.kinds.open_words import WORD
+from checker.kinds.trace import Traced, apply, matched, number, require_same, require_unwritten, where
 from checker.kinds.word_runs import GivenWords, require_runs, words_near
 from checker.models import inversion
 

@@ -15,8 +15,8 @@ from functools import cached_property
 from typing import Any
 
 from checker.core.certificate import Refused
-from checker.core.enclosures import down
 from checker.core.tape import LISTED_BITS, Cut, Uniform, Way, explore
+from checker.enclosures.elementary import down
 
 CUT = Fraction(1, 1 << 80)
 BITS = 160

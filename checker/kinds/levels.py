@@ -9,10 +9,10 @@ from fractions import Fraction
 from importlib import import_module
 from typing import Any
 
-from checker.core import enclosures
 from checker.core.certificate import PACKAGE, Refused
-from checker.core.trace import Traced, apply, number, require_same, require_unwritten
+from checker.enclosures import elementary as enclosures
 from checker.kinds.polynomials import UNIT
+from checker.kinds.trace import Traced, apply, number, require_same, require_unwritten
 from checker.models.selection import Scale
 
 BITS = 160

@@ -7,8 +7,8 @@ from itertools import combinations_with_replacement
 from typing import Any
 
 from checker.core.certificate import Certificate, Refused, rational
-from checker.core.enclosures import exp
-from checker.core.lending import lent, used
+from checker.enclosures.elementary import exp
+from checker.kinds.lending import lent, used
 from checker.kinds.symbols import Cases, for_all, require_equal
 
 BITS = 128

@@ -12,8 +12,8 @@ from fractions import Fraction
 from functools import lru_cache
 from math import isqrt
 
-from checker.core.enclosures import ln, up
-from checker.core.trace import Traced
+from checker.enclosures.elementary import ln, up
+from checker.kinds.trace import Traced
 
 UNIT = Fraction(1, 1 << 53)
 """The relative error u of one operation on doubles, rounded to nearest."""

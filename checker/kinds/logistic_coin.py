@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import Any
 
 from checker.core.certificate import Refused
-from checker.core.enclosures import Enclosure, exp
-from checker.core.lending import used
 from checker.core.tape import Way, explore, plain
+from checker.enclosures.elementary import Enclosure, exp
+from checker.kinds.lending import used
 from checker.kinds.open_words import WORD, Further, NoBits, OpenWord
 
 _FURTHER_BITS = 24

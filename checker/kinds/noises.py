@@ -8,9 +8,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from checker.core.certificate import Refused
-from checker.core.lending import lent, used
 from checker.core.tape import Dialogues
 from checker.kinds import laplace_words
+from checker.kinds.lending import lent, used
 from checker.kinds.released import Noise
 from checker.kinds.symbols import Cases, for_all, require_equal
 from checker.models import discrete_noise

@@ -23,10 +23,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from checker.core import normal
 from checker.core.certificate import Refused
-from checker.core.trace import Step, Traced, entries
+from checker.enclosures import normal
 from checker.kinds.steps import integer, number, operands, require_step, step_of_result
+from checker.kinds.trace import Step, Traced, entries
 
 UNIT = Fraction(1, 1 << 53)
 WORD = 1 << 64

@@ -7,9 +7,9 @@ from fractions import Fraction
 from itertools import zip_longest
 from math import factorial
 
-from checker.core import enclosures
 from checker.core.certificate import Refused
-from checker.core.trace import Step, value_of
+from checker.enclosures import elementary as enclosures
+from checker.kinds.trace import Step, value_of
 
 UNIT = Fraction(1, 2**53)
 """A correctly rounded operation multiplies by 1 ± UNIT, or is off by at most TINY where its result is subnormal."""

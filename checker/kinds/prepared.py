@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from checker.core.certificate import Certificate, Refused
-from checker.core.lending import lent
+from checker.kinds.lending import lent
 from checker.kinds.opaque import Opaque
 from checker.kinds.released import ROWS, Released, Run, runs
 from checker.kinds.symbols import Cases, Symbol, for_all, require_equal

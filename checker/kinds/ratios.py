@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from checker.core.certificate import Refused
-from checker.core.enclosures import exp, ln
+from checker.enclosures.elementary import exp, ln
 
 BITS = 128
 """To how many bits e^ε is enclosed."""

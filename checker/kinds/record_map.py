@@ -16,9 +16,9 @@ from itertools import islice, product
 from typing import Any
 
 from checker.core.certificate import Refused
-from checker.core.lending import lent, used
-from checker.core.trace import Step, Traced, require_same, require_unwritten
+from checker.kinds.lending import lent, used
 from checker.kinds.symbols import Cases, Symbol, for_all, require_equal
+from checker.kinds.trace import Step, Traced, require_same, require_unwritten
 
 LEMMAS = ("records-one-by-one", "chunks-of-records", "readings")
 

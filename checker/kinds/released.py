@@ -17,8 +17,8 @@ from typing import Any
 
 from checker.core.certificate import Refused
 from checker.core.tape import Cut, Way, explore
-from checker.core.trace import kind_of
 from checker.kinds.opaque import Opaque
+from checker.kinds.trace import kind_of
 
 DEPTH = 14
 """How many comparisons with released numbers there may be in a run."""

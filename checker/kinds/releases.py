@@ -12,8 +12,8 @@ from fractions import Fraction
 from typing import Any
 
 from checker.core.certificate import Refused
-from checker.core.trace import Step, Traced, reading, step_of
 from checker.kinds.opaque import Opaque
+from checker.kinds.trace import Step, Traced, reading, step_of
 
 _WORDS = (0, 1, (1 << 63) - 1, 1 << 63, (1 << 64) - 1, 0x0123456789ABCDEF, 0xFEDCBA9876543210)
 """What undecided words are made to be."""

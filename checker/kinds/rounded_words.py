@@ -8,15 +8,15 @@ from types import SimpleNamespace
 from typing import Any
 
 from checker.core.certificate import Refused
-from checker.core.lending import Recorder, lent, used
 from checker.core.tape import Way, explore
-from checker.core.trace import Traced, matched, number, require_unwritten
 from checker.kinds.chunks import require_chunks
 from checker.kinds.elementwise import require_numpy
 from checker.kinds.exponential_filter import FIRST_BITS, floors_by_filter, require_bounds
 from checker.kinds.exponential_floors import require_floor
+from checker.kinds.lending import Recorder, lent, used
 from checker.kinds.opaque import OpaqueReal
 from checker.kinds.open_words import WORD, OpenWord
+from checker.kinds.trace import Traced, matched, number, require_unwritten
 
 _FIRST = (1 << FIRST_BITS) - 1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from checker.core.certificate import Refused
-from checker.core.trace import Step, Traced
+from checker.kinds.trace import Step, Traced
 
 
 def operands(step: Step, *operations: str) -> tuple[Step, ...]:

@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from checker.core.certificate import Refused
-from checker.core.discrete_gaussian import DiscreteGaussian
-from checker.core.trace import Step, Traced, entries, flatnonzero, isnan, look_up, searchsorted
+from checker.enclosures.discrete_gaussian import DiscreteGaussian
 from checker.kinds.steps import integer, operands, require_step, step_of_result
+from checker.kinds.trace import Step, Traced, entries, flatnonzero, isnan, look_up, searchsorted
 
 WORD = 1 << 64
 _BITS = 160

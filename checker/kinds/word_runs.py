@@ -13,7 +13,7 @@ from itertools import cycle
 from typing import Any
 
 from checker.core.certificate import PACKAGE, Refused
-from checker.core.enclosures import exp
+from checker.enclosures.elementary import exp
 from checker.kinds.open_words import WORD, Further, NoBits
 
 _TOP = (1 << WORD) - 1

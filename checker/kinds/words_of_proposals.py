@@ -9,8 +9,8 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any
 
-from checker.core import enclosures
 from checker.core.certificate import Refused
+from checker.enclosures import elementary as enclosures
 from checker.models.exponential import code
 
 WORD = 64

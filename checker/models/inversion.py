@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from checker.core.enclosures import ln
+from checker.enclosures.elementary import ln
 from checker.kinds.logistic_coin import logistic
 
 Take = Callable[[int], int]

@@ -10,14 +10,14 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-from checker.core import enclosures
 from checker.core.certificate import Certificate, Conclusion, Refused, rational
 from checker.core.tape import Recorder, explore, law
-from checker.core.trace import Traced, apply, number, require_same, require_unwritten
+from checker.enclosures import elementary as enclosures
 from checker.kinds.claims import pure_epsilon
 from checker.kinds.levels import Levels, levels, require_levels
 from checker.kinds.polynomials import UNIT, distance_from_half_power, polynomial
 from checker.kinds.private_vectors import require_reading
+from checker.kinds.trace import Traced, apply, number, require_same, require_unwritten
 from checker.kinds.unknowns import UnknownDialogues, unknown
 from checker.kinds.words_of_proposals import Words, require_words
 from checker.models import exponential
@@ -28,6 +28,18 @@ SMALL_CODES = [counts for size in (1, 2, 3, 4) for counts in product(range(3), r
 """How many members each level has: all of a small scope, whose first and last levels have some."""
 
 DEEP_CODES = [(1, *[0] * 60, 1), (2, *[0] * 59, 3), (5, *[1] * 40), (1, *[0] * 20, 7, *[0] * 20, 9), (64,), (65, 0, 1)]
+
+
+LEMMAS = (
+    "rejection-from-levels",
+    "scaled-coin",
+    "levels",
+    "words",
+    "reading",
+    "clamping-utilities",
+    "outcomes",
+    "loops",
+)
 
 
 def exponential_base_e(certificate: Certificate) -> Conclusion:
@@ -63,7 +75,16 @@ def exponential_base_e(certificate: Certificate) -> Conclusion:
         words += require_words(partial(fast, **parameters), vector, _words(vector, scale, known), error)
     return Conclusion(
         f"{statement} for any number of outcomes and every pair of {certificate.neighbours}",
-        ("rejection-from-levels", "scaled-coin", "levels", "words", "reading", "clamping-utilities", "outcomes", "loops"),
+        (
+            "rejection-from-levels",
+            "scaled-coin",
+            "levels",
+            "words",
+            "reading",
+            "clamping-utilities",
+            "outcomes",
+            "loops",
+        ),
         {
             "runs": dialogues.runs,
             "runs cut off": dialogues.cut,

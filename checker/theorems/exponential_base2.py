@@ -9,9 +9,9 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-from checker.core import enclosures
 from checker.core.certificate import Certificate, Conclusion, Refused
 from checker.core.tape import Recorder, Way, explore, law, same
+from checker.enclosures import elementary as enclosures
 from checker.kinds.claims import pure_epsilon, require_neighbours
 from checker.kinds.private_vectors import require_reading, unknown_vectors
 from checker.kinds.unknowns import NOW, Facts, Interval, UnknownDialogues, instead, unknown

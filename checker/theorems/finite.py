@@ -10,7 +10,7 @@ from itertools import product
 from typing import Any
 
 from checker.core.certificate import Certificate, Conclusion, Refused, decoded, rational, require
-from checker.core.enclosures import exp
+from checker.enclosures.elementary import exp
 from checker.kinds.claims import require_neighbours
 from checker.kinds.law_tree import Law, Laws, tag
 from checker.kinds.ratios import BITS, greatest_ratio, shown, within

@@ -10,11 +10,11 @@ from functools import partial
 from math import isqrt
 from typing import Any
 
-from checker.core import normal
 from checker.core.certificate import Certificate, Conclusion, Refused, rational
-from checker.core.discrete_gaussian import DiscreteGaussian
-from checker.core.enclosures import Enclosure
 from checker.core.tape import Dialogues, Published
+from checker.enclosures import normal
+from checker.enclosures.discrete_gaussian import DiscreteGaussian
+from checker.enclosures.elementary import Enclosure
 from checker.kinds.claims import Claim, statistical_claim
 from checker.kinds.elementwise import require_numpy
 from checker.kinds.gaussian_privacy import require_discrete, require_normal

@@ -9,11 +9,11 @@ from random import Random
 from typing import Any
 
 from checker.core.certificate import Certificate, Conclusion, Refused
-from checker.core.lending import Recorder, lent, used
 from checker.core.tape import Dialogues, Published
 from checker.kinds.claims import pure_epsilon, require_neighbours
 from checker.kinds.grids import require_rounding, steps_apart
 from checker.kinds.laplace_words import FAST_LEMMAS, require_fast_noise, require_values
+from checker.kinds.lending import Recorder, lent, used
 from checker.kinds.opaque import Opaque, Seen
 from checker.kinds.word_runs import GivenWords
 from checker.models import discrete_noise

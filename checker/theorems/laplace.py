@@ -9,11 +9,11 @@ from types import SimpleNamespace
 from typing import Any
 
 from checker.core.certificate import Certificate, Conclusion, Refused
-from checker.core.lending import Recorder, lent, used
 from checker.core.tape import Dialogues, Published
 from checker.kinds.claims import pure_epsilon, require_neighbours
 from checker.kinds.grids import LIMIT, require_rounding, require_steps, steps_apart
 from checker.kinds.laplace_words import FAST_LEMMAS, require_fast_release, require_values
+from checker.kinds.lending import Recorder, lent, used
 from checker.kinds.opaque import Opaque, OpaqueGrid, OpaqueReal, Seen
 from checker.kinds.rounded_words import require_rounded_noise, require_rounded_reference
 from checker.kinds.word_runs import require_runs, words_near

@@ -7,10 +7,10 @@ from fractions import Fraction
 from typing import Any
 
 from checker.core.certificate import Certificate, Conclusion, Refused
-from checker.core.enclosures import exp
-from checker.core.lending import lent, used
+from checker.enclosures.elementary import exp
 from checker.kinds import noises, people, record_map
 from checker.kinds.claims import pure_epsilon, require_neighbours
+from checker.kinds.lending import lent, used
 from checker.kinds.local_sensitivity import (
     BITS,
     GREATEST_EXPONENT,

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 from checker.core.certificate import Certificate, Conclusion, Refused
-from checker.core.enclosures import exp
 from checker.core.tape import Cut, Recorder, explore
+from checker.enclosures.elementary import exp
 from checker.kinds.claims import pure_epsilon, require_neighbours
 
 DEPTH = 200

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from checker.core.certificate import Certificate, Conclusion, Refused, require
-from checker.core.enclosures import exp, ln
+from checker.enclosures.elementary import exp, ln
 from checker.kinds.claims import pure_epsilon, require_neighbours
 from checker.kinds.opaque_doubles import Cell, Expression, OpaqueDouble, Reading, cells, constant, operation
 

@@ -8,10 +8,10 @@ from fractions import Fraction
 from typing import Any
 
 from checker.core.certificate import Certificate, Conclusion, Refused
-from checker.core.lending import lent, used
 from checker.kinds import noises, record_map
 from checker.kinds.claims import pure_epsilon, require_neighbours
 from checker.kinds.grids import steps_apart
+from checker.kinds.lending import lent, used
 from checker.kinds.opaque import Opaque
 from checker.kinds.record_map import COUNTS, require_record_map
 from checker.kinds.released import ROWS, Noise, Run, runs

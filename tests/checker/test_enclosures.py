@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.core import enclosures
+from checker.enclosures import elementary as enclosures
 
 BITS = st.integers(4, 300)
 MODERATE = st.fractions(-150, 150, max_denominator=10**9)

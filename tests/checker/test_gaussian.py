@@ -14,13 +14,13 @@ import gmpy2
 import numpy as np
 import pytest
 
-from checker.core import normal
 from checker.core.certificate import Refused
-from checker.core.discrete_gaussian import DiscreteGaussian
-from checker.core.trace import Traced, entries
+from checker.enclosures import normal
+from checker.enclosures.discrete_gaussian import DiscreteGaussian
 from checker.kinds.claims import shown
 from checker.kinds.look_ups import require_look_ups
 from checker.kinds.normal_filter import traced_filter
+from checker.kinds.trace import Traced, entries
 from experiments.certificates import DRAFTS
 from mechanisms import grid as grids
 from mechanisms.gaussian import exact, exact_fast, exact_rounded, inversion, law, quantile

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from checker.core.certificate import Refused
-from checker.core.lending import Recorder, lent, used
-from checker.core.trace import Table, Traced, apply, constant, matched, number, require_same, require_unwritten, where
 from checker.kinds import elementwise
+from checker.kinds.lending import Recorder, lent, used
 from checker.kinds.logarithm import UNIT, ln_error, ln_of_doubles
+from checker.kinds.trace import Table, Traced, apply, constant, matched, number, require_same, require_unwritten, where
 from mechanisms import certified
 
 

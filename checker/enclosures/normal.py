@@ -10,7 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 
-from checker.core.enclosures import Enclosure, ln, pi, sqrt
+from checker.enclosures.elementary import Enclosure, ln, pi, sqrt
 
 _HALVINGS = 8
 _SERIES_UP_TO = 3

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from math import isqrt
 
-from checker.core.enclosures import Enclosure
-from checker.core.normal import decay
+from checker.enclosures.elementary import Enclosure
+from checker.enclosures.normal import decay
 
 
 class DiscreteGaussian:

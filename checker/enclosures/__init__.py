@@ -1,0 +1,1 @@
+"""Enclosures by integers alone: two rationals with the truth between them."""
