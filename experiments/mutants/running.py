@@ -162,17 +162,17 @@ def test_mutants(mutants: Sequence[Mutant], journal: Journal) -> dict[str, Outco
         By mutant's key, whether it was killed, by which test, and how long that took.
     """
     sources = _digest_of("mechanisms")
-    seconds: dict[tuple[str, ...], float] = {}
-    for paths in sorted({tests_of(mutant.module) for mutant in mutants}):
-        run = partial(_tested, None, paths, LONGEST_TESTS)
-        kept = journal.recalled(f"tests in {' '.join(paths)}", _digest(sources, _digest_of(*paths)), run)
+    seconds: dict[str, float] = {}
+    for path in sorted({path for mutant in mutants for path in tests_of(mutant.module)}):
+        run = partial(_tested, None, (path,), LONGEST_TESTS)
+        kept = journal.recalled(f"tests in {path}", _digest(sources, _digest_of(path)), run)
         if kept["outcome"] != SURVIVED:
-            raise RuntimeError(f"the tests in {paths} fail on the whole mechanisms: {kept['by']}; repair these first")
-        seconds[paths] = kept["seconds"]
+            raise RuntimeError(f"the tests in {path} fail on the whole mechanisms: {kept['by']}; repair these first")
+        seconds[path] = kept["seconds"]
 
     def one(mutant: Mutant) -> Outcome:
         paths = tests_of(mutant.module)
-        limit = max(LEAST_SECONDS, 3 * seconds[paths])
+        limit = max(LEAST_SECONDS, 3 * sum(seconds[path] for path in paths))
         run = partial(_tested, mutant, paths, limit)
         return journal.recalled(f"tests of {mutant.key}", _digest_of(*paths), run)
 

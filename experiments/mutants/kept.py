@@ -1,0 +1,65 @@
+"""Which of the operators' mutants keep law or claim all the same, and why: no checker need refuse these.
+
+"law: …" says that every target has the same law at its parameters, "claim: …" that the law changes and no claim fails.
+Everything else must be refused. `written` says the same of its own mutants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_FAIR = "law: the complement of a fair bit is fair"
+_PARAMETERS = "law: the targets' public parameters never lead there"
+_AFTERWARDS = "claim: it is postprocessing of the noisy sum and the noisy count"
+
+KEPT: Mapping[str, str] = {
+    "0545186955": "law: more is rejected, and what is kept is as uniform",  # coins:_drawn_below
+    "12c8d54fb4": "law: the range is twice as long, and what lies beyond the total is rejected",  # _bisected
+    "166171da06": "claim: the difference of any two utilities is still finite",  # levels: WIDEST_RANGE
+    "164abf8018": "law: levels may be lower than need be, and the filter's error covers it",  # levels:_factor
+    "01f100e2ab": _PARAMETERS,  # gaussian/exact_fast:_filter, above 32 steps
+    "206c666d08": "law: a wrong guess costs time and nothing else",  # exact_rounded:rounded_normal.guess
+    "0812c6b2ad": "law: the filter decides nothing, and leaves every word to the reference",  # RoundedNormalFilter
+    "028ec44f60": "law: fewer sums are kept, and the others found when they are asked for",  # law:_kept_sums
+    "045585d2a6": "law: no δ that is claimed is near 1",  # privacy:_delta
+    "05cd003ec6": "law: only the lower bound is wrong, which says when to stop",  # privacy:_delta
+    "055232dd97": "law: no target takes its σ from there",  # privacy:classical_sigma
+    "047b4d1198": "law: the bound grows with the coefficients, so that nothing is decided",  # quantile
+    "011a90274a": "law: Newton's method takes more steps, and what it finds is checked",  # trade_off:_quantile
+    "084d2d410c": _FAIR,  # laplace/exact:_signed
+    "054f29b29f": "law: the noise is symmetric",  # laplace/exact:exact_discrete_laplace
+    "00c1aa45a2": "law: no target runs it",  # laplace/exact_fast:discrete_laplace_by_inversion
+    "0e66d27231": "claim: utilities are clamped to a narrower public range",  # exact_on_grid: farthest
+    "2116a5b712": "claim: the answer is clamped to a narrower public range",  # exact_on_grid: lowest
+    "06502d0f48": "law: an enclosure is narrowed a bit later",  # exact_randomized_response:decide_logistic
+    "0d090b8908": _PARAMETERS,  # exact_randomized_response:enclose_logistic, at an ε above 128
+    "04c1c56702": _FAIR,  # exact_rounded:rounded_laplace
+    "06e21dc7cf": "claim: the scale is a hair greater",  # exact_snapping: _LOSS_PER_RATIO
+    "0a5c29ce40": _FAIR,  # exact_snapping:Snapping.release
+    "08311039af": "law: the filter's bound is greater, and more is left to the reference",  # FloorFilter
+    "16361bb4b0": "law: the constants come out the same",  # constants: _PRECISION
+    "0165639cd2": "claim: the threshold is higher",  # constants:tail_threshold
+    "0b32353351": _PARAMETERS,  # domain:Domain.middle, of an odd width
+    "0bb1b6e036": "claim: records are clipped to a narrower public range",  # domain:Domain.positions
+    "15fbeb3419": "claim: the mean is 1 or 2, and so moves by less than the sensitivity",  # domain:nearest_integer
+    "2ffe9da2b0": "claim: the distance is 0 at most and still moves by at most 1",  # ptr: distance
+    "01d19db8ac": "law: a mean of zeros of either sign is at the same position",  # sample_aggregate:_answer
+    "21ad78fe44": "claim: there are two chunks, and a person is in one of them",  # prepare_sample_aggregate
+    "3647dc6ede": "claim: the bound is that of two records fewer, which is greater and as smooth",  # smooth_sensitivity
+    "1bedb10428": "law: ε is 1",  # SumOverCount._count_scale
+    "4b54b146c7": _AFTERWARDS,  # SumOverCount.many
+    "45266d1fed": _AFTERWARDS,  # SumOverCount.one
+    "0349db23ec": "law: the integers are read exactly in either way",  # private_numbers:_are_doubles
+    "0b950a372c": "law: the numbers are read exactly in either way",  # private_numbers:_of_elements
+    "052a2749b8": "claim: numbers so long count as NaN by convention, here from a bit less on",  # _within_reach
+    "19148be0ef": _PARAMETERS,  # summation/bounds: chunks are shorter
+    "13371705f0": "claim: the first record is left out, and one person moves what is left by one record",  # total
+    "03767aaf9a": "claim: the count is rounded to a coarser grid, and its noise is greater",  # summation/exact: COUNTS
+    "0231b60f4c": _AFTERWARDS,  # summation/exact:exact_bounded_mean
+    "2dda799df9": _AFTERWARDS,  # summation/exact_fast:exact_bounded_mean_fast
+    "3b6a7554d1": "law: the lower bounds are 0, and both sensitivities the same",  # relations:sum_sensitivity
+}
+"""By the key of a mutant, what it keeps."""
+
+KEPT_OF_TARGET: Mapping[tuple[str, str], str] = {}
+"""By the key of a mutant and a target, what that target keeps where others do not."""
