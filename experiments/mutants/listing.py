@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 QUOTAS: Mapping[str, int] = {
     "certified": 3,
+    "chunks": 2,
     "coins": 3,
     "exponential/base2/eta": 2,
     "exponential/base2/precision": 1,
@@ -34,6 +35,7 @@ QUOTAS: Mapping[str, int] = {
     "gaussian/quantile": 3,
     "gaussian/trade_off": 2,
     "grid": 3,
+    "integer_sums": 2,
     "laplace/exact": 3,
     "laplace/exact_fast": 3,
     "laplace/exact_geometric": 3,
@@ -46,6 +48,7 @@ QUOTAS: Mapping[str, int] = {
     "local_sensitivity/domain": 3,
     "local_sensitivity/mean/exact": 1,
     "local_sensitivity/ptr/exact": 3,
+    "local_sensitivity/sample_aggregate/anonymous": 1,
     "local_sensitivity/sample_aggregate/exact": 3,
     "local_sensitivity/smooth/exact": 3,
     "local_sensitivity/sum_over_count/exact": 3,
