@@ -49,6 +49,7 @@ KEPT: Mapping[str, str] = {
     "1bedb10428": "law: ε is 1",  # SumOverCount._count_scale
     "4b54b146c7": _AFTERWARDS,  # SumOverCount.many
     "45266d1fed": _AFTERWARDS,  # SumOverCount.one
+    "01c0a381f7": "claim: numbers so long are rounded down to a power of two still finer than any grid",  # _FINEST
     "0349db23ec": "law: the integers are read exactly in either way",  # private_numbers:_are_doubles
     "0b950a372c": "law: the numbers are read exactly in either way",  # private_numbers:_of_elements
     "052a2749b8": "claim: numbers so long count as NaN by convention, here from a bit less on",  # _within_reach
@@ -61,5 +62,14 @@ KEPT: Mapping[str, str] = {
 }
 """By the key of a mutant, what it keeps."""
 
-KEPT_OF_TARGET: Mapping[tuple[str, str], str] = {}
-"""By the key of a mutant and a target, what that target keeps where others do not."""
+_SMALL = ("discrete_laplace_on_grid",)
+"""Theorems whose mechanisms throw coins of small denominators and of exponents of at most 1 alone."""
+
+KEPT_IN: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "b5e95a1d18": (_SMALL, "law: no bound is above 2^40"),  # coins:_drawn_below
+    "23e880872e": (_SMALL, "law: no exponent is above 1"),  # coins:bernoulli_exp
+    "2166aac646": (_SMALL, "law: no exponent is above 1"),  # coins:bernoulli_exp
+    "086411c141": (("discrete_laplace_on_grid",), "law: ε is 1"),  # laplace/exact:discrete_scale
+    "613f1089ab": (("discrete_laplace_on_grid",), "law: the sensitivity is a whole number of steps"),  # Grid
+}
+"""By the key of a mutant, the theorems whose mechanisms keep their law at their parameters, and why."""

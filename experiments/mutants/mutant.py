@@ -18,6 +18,7 @@ class Mutant:
         after: what it becomes.
         text: the whole text of the module's mutant.
         thought_up: whether somebody wrote it rather than an operator.
+        effect: what it changes, if somebody said so.
         keeps: what holds all the same, and why; see `Written`.
     """
 
@@ -27,6 +28,7 @@ class Mutant:
     after: str
     text: str
     thought_up: bool = False
+    effect: str = ""
     keeps: str = ""
 
     @property
@@ -74,7 +76,7 @@ class Written:
             raise ValueError(f"{self.module}:{self.function} has {self.before!r} {within.count(self.before)} times")
         changed = source[:start] + within.replace(self.before, self.after) + source[end:]
         ast.parse(changed)
-        return Mutant(self.module, self.function, self.before, self.after, changed, thought_up=True, keeps=self.keeps)
+        return Mutant(self.module, self.function, self.before, self.after, changed, True, self.effect, self.keeps)
 
 
 def _extent(source: str, function: str) -> tuple[int, int]:

@@ -25,6 +25,7 @@ from experiments.mutants.reach import Place, reached, touched
 from experiments.mutants.trees import environment_of, planted
 from experiments.mutants.trial import ACCEPTED, STARTED, UNWRITTEN
 
+JOURNAL = ROOT / "experiments/data/mutants.jsonl"
 PROCESSES = 2
 TIMED_OUT, KILLED, SURVIVED = "timed out", "killed", "survived"
 LEAST_SECONDS = 60.0
@@ -85,6 +86,10 @@ class Journal:
             except ValueError:  # the last line of a process that was killed
                 continue
             self._kept[entry["of"]] = entry
+
+    def kept(self, of: str) -> Outcome | None:
+        """Return the outcome that is kept, however old it is."""
+        return self._kept.get(of)
 
     def recalled(self, of: str, digest: str, make: Callable[[], Outcome]) -> Outcome:
         """Return the outcome that is kept, or make it and keep it."""

@@ -31,3 +31,10 @@ def planted(mutant: Mutant | None, root: Path = ROOT) -> Iterator[Path]:
 def environment_of(tree: Path) -> dict[str, str]:
     """Return the environment of a process that imports from a tree, and leaves nothing in the checkout."""
     return {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+@contextmanager
+def folder_for_certificates() -> Iterator[Path]:
+    """Make a temporary folder for the certificates of the whole mechanisms."""
+    with tempfile.TemporaryDirectory(prefix="whole-") as name:
+        yield Path(name)

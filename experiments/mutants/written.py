@@ -167,7 +167,7 @@ WRITTEN: tuple[Written, ...] = (
     # The exponential variates.
     Written(
         "laplace/exponential_variates",
-        "_minus_log",
+        "minus_log",
         "context = down if upward else up",
         "context = up if upward else down",
         "the enclosure's ends are rounded inwards",
