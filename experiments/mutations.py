@@ -23,7 +23,7 @@ from experiments.mutants.trial import REFUSED
 
 QUESTION = "Does the checker refuse certificates of mechanisms that are broken in one place?"
 
-QUICK_TARGETS = ("exact_discrete_laplace",)
+QUICK_TARGETS = ("exact_randomized_response",)
 QUICK_MUTANTS = 6
 PARAGRAPH = """\
 {total} mutants, each with one edit: {sampled} made by operators and chosen by digest, {thought_up} thought up to get

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from experiments.mutants.listing import ROOT
 from experiments.mutants.mutant import Mutant
 
 Place = tuple[str, str]
@@ -50,9 +51,17 @@ def touched(mutant: Mutant, places: set[Place]) -> bool:
         parts = mutant.function.split(".")
         first = 2 if parts[0].strip("_")[0].isupper() else 1  # of a class, a method counts and the class does not
         return any((mutant.module, ".".join(parts[:length])) in places for length in range(first, len(parts) + 1))
-    edited = [node for node in ast.walk(ast.parse(mutant.before)) if isinstance(node, ast.Name)]
-    assigned = {node.id for node in edited if isinstance(node.ctx, ast.Store)}
-    return any((mutant.module, name) in places for name in assigned)
+    edited = _edited(ast.parse((ROOT / mutant.path).read_bytes()).body, ast.parse(mutant.text).body)
+    return any(module == mutant.module and (edited is None or name in edited) for module, name in places)
+
+
+def _edited(before: list[ast.stmt], after: list[ast.stmt]) -> set[str] | None:
+    """Find the constants of a module that an edit changes; None if it changes something else, and so everything."""
+    changed = [one for one, other in zip(before, after, strict=False) if ast.dump(one) != ast.dump(other)]
+    if len(before) != len(after) or not all(isinstance(one, ast.Assign | ast.AnnAssign | ast.With) for one in changed):
+        return None
+    nodes = [node for one in changed for node in ast.walk(one) if isinstance(node, ast.Name)]
+    return {node.id for node in nodes if isinstance(node.ctx, ast.Store)}
 
 
 def _read(path: Path) -> _Module:

@@ -262,6 +262,8 @@ def _watched(tree: Path, arguments: list[str], limit: Callable[[str], float], fo
             process.kill()
             reason = TIMED_OUT
         reader.join()
+        if process.stdout:
+            process.stdout.close()
         if process.wait() and not reason:
             errors.seek(0)
             reason = errors.read()[-300:] or f"the process ended with status {process.returncode}"
