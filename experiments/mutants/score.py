@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from experiments.mutants.kept import KEPT, KEPT_IN
+from experiments.mutants.kept import KEPT
 from experiments.mutants.mutant import Mutant
 from experiments.mutants.running import Outcome
 from experiments.mutants.trial import ACCEPTED
@@ -39,15 +39,10 @@ def row_of(mutant: Mutant, checked: Sequence[Outcome], tested: Outcome | None) -
         "certificates": [
             {name: one.get(name, "") for name in ("target", "theorem", "outcome", "reason")} for one in checked
         ],
-        "escapes": [] if keeps else [one["target"] for one in accepted if not _kept_in(mutant, one["theorem"])],
+        "escapes": [] if keeps else [one["target"] for one in accepted],
         "tests": tested["outcome"] if tested else "",
         "test": tested["by"] if tested else "",
     }
-
-
-def _kept_in(mutant: Mutant, theorem: str) -> str:
-    theorems, reason = KEPT_IN.get(mutant.key, ((), ""))
-    return reason if theorem in theorems else ""
 
 
 def must_be_refused(rows: Iterable[Row]) -> list[Row]:
