@@ -18,7 +18,6 @@ KEPT: Mapping[str, str] = {
     "166171da06": "claim: the difference of any two utilities is still finite",  # levels: WIDEST_RANGE
     "164abf8018": "law: levels may be lower than need be, and the filter's error covers it",  # levels:_factor
     "01f100e2ab": _PARAMETERS,  # gaussian/exact_fast:_filter, above 32 steps
-    "206c666d08": "law: a wrong guess costs time and nothing else",  # exact_rounded:rounded_normal.guess
     "0812c6b2ad": "law: the filter decides nothing, and leaves every word to the reference",  # RoundedNormalFilter
     "028ec44f60": "law: fewer sums are kept, and the others found when they are asked for",  # law:_kept_sums
     "045585d2a6": "law: no δ that is claimed is near 1",  # privacy:_delta
@@ -40,25 +39,25 @@ KEPT: Mapping[str, str] = {
     "16361bb4b0": "law: the constants come out the same",  # constants: _PRECISION
     "0165639cd2": "claim: the threshold is higher",  # constants:tail_threshold
     "0b32353351": _PARAMETERS,  # domain:Domain.middle, of an odd width
-    "0bb1b6e036": "claim: records are clipped to a narrower public range",  # domain:Domain.positions
     "15fbeb3419": "claim: the mean is 1 or 2, and so moves by less than the sensitivity",  # domain:nearest_integer
-    "2ffe9da2b0": "claim: the distance is 0 at most and still moves by at most 1",  # ptr: distance
     "01d19db8ac": "law: a mean of zeros of either sign is at the same position",  # sample_aggregate:_answer
-    "21ad78fe44": "claim: there are two chunks, and a person is in one of them",  # prepare_sample_aggregate
-    "3647dc6ede": "claim: the bound is that of two records fewer, which is greater and as smooth",  # smooth_sensitivity
     "1bedb10428": "law: ε is 1",  # SumOverCount._count_scale
     "4b54b146c7": _AFTERWARDS,  # SumOverCount.many
     "45266d1fed": _AFTERWARDS,  # SumOverCount.one
     "01c0a381f7": "claim: numbers so long are rounded down to a power of two still finer than any grid",  # _FINEST
     "0349db23ec": "law: the integers are read exactly in either way",  # private_numbers:_are_doubles
-    "0b950a372c": "law: the numbers are read exactly in either way",  # private_numbers:_of_elements
     "052a2749b8": "claim: numbers so long count as NaN by convention, here from a bit less on",  # _within_reach
-    "19148be0ef": _PARAMETERS,  # summation/bounds: chunks are shorter
-    "13371705f0": "claim: the first record is left out, and one person moves what is left by one record",  # total
     "03767aaf9a": "claim: the count is rounded to a coarser grid, and its noise is greater",  # summation/exact: COUNTS
-    "0231b60f4c": _AFTERWARDS,  # summation/exact:exact_bounded_mean
-    "2dda799df9": _AFTERWARDS,  # summation/exact_fast:exact_bounded_mean_fast
     "3b6a7554d1": "law: the lower bounds are 0, and both sensitivities the same",  # relations:sum_sensitivity
+    "07c84a6f4b": "law: a cache holds one entry fewer",  # exponential/exact_base2
+    "0807e034c5": "law: it says when the tails are asked for, and not what they are",  # inversion:_same_guess
+    "192e8bed5a": "claim: every total is one step higher",  # integer_sums
+    "01b3a422e7": "law: no bit of the word is seen, so that every draw is left to the reference",  # _Inversion.decide
+    "008b854501": "claim: the distance is 0 at most and still moves by at most 1",  # ptr: distance
+    "09a41e5333": "claim: people are numbered otherwise, and as much by their values alone",  # anonymous:numbered
+    "30d6a230b2": "law: ε is 1",  # prepare_smooth_mean
+    "140a62feb5": "claim: it is postprocessing of the noisy sum",  # summation/exact:exact_narrow_sum
+    "324a52bdd6": "law: the lower bound is 1",  # summation/exact_fast:exact_narrow_sum_fast
 }
 """By the key of a mutant, what it keeps."""
 
