@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -46,13 +47,18 @@ def outcome_of(target: str, whole: Path) -> dict[str, Any]:
             require_sources(read, TREE)
             conclusion = check(read, sources=False)
         except Refused as error:
-            found |= {"outcome": REFUSED, "reason": found.get("reason", str(error)[:500])}
+            found |= {"outcome": REFUSED, "reason": found.get("reason", _told(str(error)))}
         except Exception as error:  # what the checker did not foresee is no acceptance, and is shown
-            found |= {"outcome": REFUSED, "reason": f"the checker fails: {type(error).__name__}: {error}"[:500]}
+            found |= {"outcome": REFUSED, "reason": _told(f"the checker fails: {type(error).__name__}: {error}")}
         else:
             found |= {"outcome": ACCEPTED, "reason": conclusion.statement}
             break
     return found | {"seconds": round(time.perf_counter() - started, 2)}
+
+
+def _told(message: str) -> str:
+    """Return the beginning of a message, without addresses in memory, which differ from run to run."""
+    return re.sub(r" at 0x[0-9a-f]+", "", message)[:500]
 
 
 def _certificates(target: str, whole: Path, found: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -61,7 +67,7 @@ def _certificates(target: str, whole: Path, found: dict[str, Any]) -> Iterator[d
         written: dict[str, Any] | None = certificate(target, DRAFTS[target]())
     except Exception as error:  # a mutant may fail in any way
         written = None
-        found["reason"] = f"{type(error).__name__}: {error}"[:500]
+        found["reason"] = _told(f"{type(error).__name__}: {error}")
     if written is not None:
         yield written
     if kept is not None:
@@ -97,7 +103,7 @@ def write_whole(target: str, folder: Path) -> dict[str, Any]:
     try:
         reason, outcome = check(read, sources=False).statement, ACCEPTED
     except Refused as error:
-        reason, outcome = str(error)[:500], REFUSED
+        reason, outcome = _told(str(error)), REFUSED
     found = {"target": target, "theorem": content["theorem"], "outcome": outcome, "reason": reason}
     return found | {"called": sorted(called), "seconds": round(time.perf_counter() - started, 2)}
 
