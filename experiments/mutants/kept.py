@@ -69,6 +69,7 @@ KEPT_IN: Mapping[str, tuple[tuple[str, ...], str]] = {
     "23e880872e": (_SMALL, "law: no exponent is above 1"),  # coins:bernoulli_exp
     "2166aac646": (_SMALL, "law: no exponent is above 1"),  # coins:bernoulli_exp
     "086411c141": (("discrete_laplace_on_grid",), "law: ε is 1"),  # laplace/exact:discrete_scale
+    "28d1657cd9": (("discrete_gaussian_on_grid",), "law: σ is at most 32 steps, where a table decides"),  # inversion
     "613f1089ab": (("discrete_laplace_on_grid",), "law: the sensitivity is a whole number of steps"),  # Grid
 }
 """By the key of a mutant, the theorems whose mechanisms keep their law at their parameters, and why."""
