@@ -64,12 +64,16 @@ KEPT: Mapping[str, str] = {
 _SMALL = ("discrete_laplace_on_grid",)
 """Theorems whose mechanisms throw coins of small denominators and of exponents of at most 1 alone."""
 
+_TABLED = ("discrete_gaussian_on_grid",)
+"""Theorems whose mechanisms have so small a σ that nothing asks for the normal quantile."""
+
 KEPT_IN: Mapping[str, tuple[tuple[str, ...], str]] = {
     "b5e95a1d18": (_SMALL, "law: no bound is above 2^40"),  # coins:_drawn_below
     "23e880872e": (_SMALL, "law: no exponent is above 1"),  # coins:bernoulli_exp
     "2166aac646": (_SMALL, "law: no exponent is above 1"),  # coins:bernoulli_exp
     "086411c141": (("discrete_laplace_on_grid",), "law: ε is 1"),  # laplace/exact:discrete_scale
-    "28d1657cd9": (("discrete_gaussian_on_grid",), "law: σ is at most 32 steps, where a table decides"),  # inversion
+    "28d1657cd9": (_TABLED, "law: a table decides"),  # inversion:RoundedNormalFilter
+    "8d5fa3e2ff": (_TABLED, "law: a table decides"),  # quantile:quantile_bound
     "613f1089ab": (("discrete_laplace_on_grid",), "law: the sensitivity is a whole number of steps"),  # Grid
 }
 """By the key of a mutant, the theorems whose mechanisms keep their law at their parameters, and why."""

@@ -338,8 +338,8 @@ WRITTEN: tuple[Written, ...] = (
         "gaussian/quantile",
         "_taylor_series",
         "return centre, [value, *series]",
-        "return centre, [value, *series[:-1], series[-1] * (1 + 2.0**-20)]",
-        "the last coefficient of each cell is a part in 2^20 too great",
+        "return centre, [value, series[0] * (1 + 2.0**-38), *series[1:]]",
+        "the slope of each cell is a part in 2^38 too great, more than the bound leaves room for",
     ),
     Written(
         "gaussian/law",
@@ -363,6 +363,7 @@ WRITTEN: tuple[Written, ...] = (
         "mpq(self._move**2, 2)",
         "mpq(self._move**2, 4)",
         "far thresholds are taken for harmless too soon",
+        "law: the μ that is claimed comes out the same",
     ),
     # Sums.
     Written(
