@@ -61,8 +61,15 @@ KEPT: Mapping[str, str] = {
 }
 """By the key of a mutant, what it keeps."""
 
-_SMALL = ("discrete_laplace_on_grid",)
-"""Theorems whose mechanisms throw coins of small denominators and of exponents of at most 1 alone."""
+_SMALL = (
+    "discrete_laplace_on_grid",
+    "noisy_sums",
+    "propose_test_release",
+    "sample_and_aggregate",
+    "smooth_mean",
+    "sum_over_count",
+)
+"""Theorems on discrete Laplace noise, whose coins have small denominators and exponents of at most 1."""
 
 _TABLED = ("discrete_gaussian_on_grid",)
 """Theorems whose mechanisms have so small a σ that nothing asks for the normal quantile."""
@@ -71,6 +78,7 @@ KEPT_IN: Mapping[str, tuple[tuple[str, ...], str]] = {
     "b5e95a1d18": (_SMALL, "law: no bound is above 2^40"),  # coins:_drawn_below
     "23e880872e": (_SMALL, "law: no exponent is above 1"),  # coins:bernoulli_exp
     "2166aac646": (_SMALL, "law: no exponent is above 1"),  # coins:bernoulli_exp
+    "874d241303": (_SMALL, "law: a coin that is not decided goes on from 64 bits"),  # decide_logistic
     "086411c141": (("discrete_laplace_on_grid",), "law: ε is 1"),  # laplace/exact:discrete_scale
     "28d1657cd9": (_TABLED, "law: a table decides"),  # inversion:RoundedNormalFilter
     "8d5fa3e2ff": (_TABLED, "law: a table decides"),  # quantile:quantile_bound
