@@ -13,6 +13,7 @@ _PARAMETERS = "law: the targets' public parameters never lead there"
 _AFTERWARDS = "claim: it is postprocessing of the noisy sum and the noisy count"
 
 KEPT: Mapping[str, str] = {
+    "01ea65e02d": "law: the bound is still above the error that is possible",  # certified:_log_error
     "0545186955": "law: more is rejected, and what is kept is as uniform",  # coins:_drawn_below
     "12c8d54fb4": "law: the range is twice as long, and what lies beyond the total is rejected",  # _bisected
     "166171da06": "claim: the difference of any two utilities is still finite",  # levels: WIDEST_RANGE
@@ -71,14 +72,21 @@ _SMALL = (
 )
 """Theorems on discrete Laplace noise, whose coins have small denominators and exponents of at most 1."""
 
+_LAPLACE = (*_SMALL, "laplace_noisy_max")
+"""All theorems on discrete Laplace noise."""
+
+_ROUNDED = ("noisy_sums", "propose_test_release", "sample_and_aggregate", "smooth_mean", "sum_over_count")
+"""Theorems whose mechanisms round each number to a double."""
+
 _TABLED = ("discrete_gaussian_on_grid",)
 """Theorems whose mechanisms have so small a σ that nothing asks for the normal quantile."""
 
 KEPT_IN: Mapping[str, tuple[tuple[str, ...], str]] = {
     "b5e95a1d18": (_SMALL, "law: no bound is above 2^40"),  # coins:_drawn_below
-    "23e880872e": (_SMALL, "law: no exponent is above 1"),  # coins:bernoulli_exp
-    "2166aac646": (_SMALL, "law: no exponent is above 1"),  # coins:bernoulli_exp
+    "23e880872e": (_LAPLACE, "law: no exponent is above 1"),  # coins:bernoulli_exp
+    "2166aac646": (_LAPLACE, "law: no exponent is above 1"),  # coins:bernoulli_exp
     "874d241303": (_SMALL, "law: a coin that is not decided goes on from 64 bits"),  # decide_logistic
+    "2b08694a4e": (_ROUNDED, "law: each number is rounded to the nearest double in either way"),  # _EXACT_INTEGERS
     "086411c141": (("discrete_laplace_on_grid",), "law: ε is 1"),  # laplace/exact:discrete_scale
     "28d1657cd9": (_TABLED, "law: a table decides"),  # inversion:RoundedNormalFilter
     "8d5fa3e2ff": (_TABLED, "law: a table decides"),  # quantile:quantile_bound
