@@ -39,6 +39,7 @@ KEPT: Mapping[str, str] = {
     "08311039af": "law: the filter's bound is greater, and more is left to the reference",  # FloorFilter
     "16361bb4b0": "law: the constants come out the same",  # constants: _PRECISION
     "0165639cd2": "claim: the threshold is higher",  # constants:tail_threshold
+    "1cffab1759": _PARAMETERS,  # domain: GREATEST_WIDTH
     "0b32353351": _PARAMETERS,  # domain:Domain.middle, of an odd width
     "15fbeb3419": "claim: the mean is 1 or 2, and so moves by less than the sensitivity",  # domain:nearest_integer
     "01d19db8ac": "law: a mean of zeros of either sign is at the same position",  # sample_aggregate:_answer
@@ -87,6 +88,7 @@ KEPT_IN: Mapping[str, tuple[tuple[str, ...], str]] = {
     "2166aac646": (_LAPLACE, "law: no exponent is above 1"),  # coins:bernoulli_exp
     "874d241303": (_SMALL, "law: a coin that is not decided goes on from 64 bits"),  # decide_logistic
     "2b08694a4e": (_ROUNDED, "law: each number is rounded to the nearest double in either way"),  # _EXACT_INTEGERS
+    "51e1ffe3a0": (("laplace_on_finite_grid",), "law: there are at most 33 levels"),  # exact_base2:LevelWeights
     "086411c141": (("discrete_laplace_on_grid",), "law: ε is 1"),  # laplace/exact:discrete_scale
     "28d1657cd9": (_TABLED, "law: a table decides"),  # inversion:RoundedNormalFilter
     "8d5fa3e2ff": (_TABLED, "law: a table decides"),  # quantile:quantile_bound
