@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from attacklab.targets import Target
-from experiments.targets.making import GRID, Taking, exact_by_both_paths, exact_by_reference, named, noise
+from experiments.targets.making import GRID, Giving, Taking, exact_by_both_paths, exact_by_reference, named, noise
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.grid import Grid
 from mechanisms.laplace import (
@@ -23,7 +23,6 @@ from mechanisms.laplace import (
 from mechanisms.laplace import exact_randomized_response as exact_response
 from mechanisms.laplace import exact_snapping as snapping
 from mechanisms.laplace import naive_randomized_response as naive_response
-from mechanisms.randomness import RandomBits
 
 ANSWERS = (-16, 16)
 """The public range of answers of the mechanisms that need one."""
@@ -86,13 +85,8 @@ def exact_laplace_on_grid(epsilon: float = 1.0) -> Target:
     eta = BaseTwoEta.from_epsilon(epsilon, y=16)
     lower, upper = ANSWERS
 
-    def sampler(answer: float, bits: RandomBits) -> int:
-        released = exact_on_grid.exact_laplace_on_grid(
-            answer, bits, eta=eta, lower=lower, spacing=1, points=upper - lower + 1
-        )
-        return int(released)
-
-    return exact_by_reference(Target.noise, sampler, epsilon=epsilon)
+    sampler = partial(exact_on_grid.exact_laplace_on_grid, eta=eta, lower=lower, spacing=1, points=upper - lower + 1)
+    return exact_by_reference(Target.noise, Giving(int, sampler), epsilon=epsilon)
 
 
 @named

@@ -144,6 +144,23 @@ class Taking:
 
 
 @dataclass(frozen=True)
+class Giving:
+    """A sampler whose outputs are turned into another type, which is post-processing.
+
+    Attributes:
+        kind: the type.
+        sampler: `sampler(input, bits)`.
+    """
+
+    kind: type
+    sampler: Callable[..., Any]
+
+    def __call__(self, input_: Any, bits: RandomBits) -> Any:
+        """Draw one output."""
+        return self.kind(self.sampler(input_, bits))
+
+
+@dataclass(frozen=True)
 class Prepared:
     """An exact mechanism that looks at its input once, and then draws outputs.
 
@@ -168,7 +185,8 @@ class Prepared:
 def what_runs(release: Callable[..., Any]) -> tuple[Callable[..., Any], dict[str, Any]]:
     """Return the function behind a release or a sampler, and the parameters that it is called with.
 
-    Whatever wraps a function in code of its own is itself what runs, but for what only changes an input's type.
+    Whatever wraps a function in code of its own is itself what runs, but for what only changes the type of
+    an input or of an output.
     """
     found: Any = release
     parameters: dict[str, Any] = {}
@@ -176,7 +194,7 @@ def what_runs(release: Callable[..., Any]) -> tuple[Callable[..., Any], dict[str
         prepared = getattr(found, "__self__", None)
         if isinstance(prepared, Prepared):
             found, parameters = prepared.prepare, {**prepared.parameters, **parameters}
-        elif isinstance(found, OneByOne | Taking):
+        elif isinstance(found, OneByOne | Taking | Giving):
             found = found.sampler
         elif isinstance(found, Exactly):
             found, parameters = found.mechanism, {**found.parameters, **parameters}
