@@ -19,7 +19,7 @@ from checker.kinds.claims import Claim, statistical_claim
 from checker.kinds.elementwise import require_numpy
 from checker.kinds.gaussian_privacy import require_discrete, require_normal
 from checker.kinds.grids import HALF, TINY, require_rounding, require_steps, require_values, steps_apart
-from checker.kinds.inversion import require_inversion, require_tails
+from checker.kinds.inversion import require_endless_draws, require_inversion, require_tails
 from checker.kinds.look_ups import require_look_ups
 from checker.kinds.normal_filter import require_decisions, traced_filter
 from checker.kinds.opaque import Opaque, OpaqueGrid
@@ -92,7 +92,7 @@ def discrete_gaussian_on_grid(certificate: Certificate) -> Conclusion:
     else:
         checked |= _require_rounded_thresholds(fast, given.sigma)
         lemmas += ("midpoint-thresholds",)
-    checked |= _require_discrete_law(fast, variance) | _require_paths(fast.sampler)
+    checked |= _require_paths(fast.sampler) | _require_discrete_law(fast, variance)
     answer = Opaque("answer")
     watched = given.parameters | {"grid": OpaqueGrid(given.grid, answer)}
     noise = Published(discrete_noise.discrete_gaussian.function, lambda variance: [Opaque("noise")])  # noqa: ARG005
@@ -143,6 +143,7 @@ def rounded_gaussian_on_grid(certificate: Certificate) -> Conclusion:
     checked |= _require_grid(given) | {"steps": require_steps(given.grid, given.step)}
     checked |= {"tails": _require_normal_tails(reference, kinds.pop(), given)}
     checked |= _require_paths(*samplers)
+    checked |= {"bits of thresholds": _require_endless_normal(samplers, reference, given)}
     return Conclusion(
         f"{given.claim} for every pair of answers at most {given.sensitivity} apart, on both paths",
         (*lemmas, "clamping", *_LEMMAS),
@@ -193,7 +194,8 @@ def _require_discrete_law(released: Released, variance: Fraction) -> dict[str, i
     tails = _Tails(variance)
     known = range(1 - tails.last, tails.last + 1)
     outcomes = {*known[:: max(1, tails.last // 100)], *known[-3:], *range(-3, 5)} & {*known}
-    return {"tails": require_tails(released.law, tails, sorted(outcomes))}
+    followed = require_endless_draws(released.sampler, released.law, tails, (1, -isqrt(variance.__floor__())))
+    return {"tails": require_tails(released.law, tails, sorted(outcomes)), "bits of thresholds": followed}
 
 
 def _require_rounded_thresholds(released: Released, sigma: Fraction) -> dict[str, int]:
@@ -231,3 +233,15 @@ def _require_normal_tails(reference: Callable[..., Any], kind: type, given: _Set
 
         tried += require_tails(law, truth, outcomes)
     return tried
+
+
+def _require_endless_normal(samplers: list[Callable[..., Any]], reference: Callable[..., Any], given: _Setting) -> int:
+    """Follow thresholds of the rounded law by many bits."""
+    shift = Fraction(1, 3)
+    law = concrete_law(reference, shift * given.step, given.parameters)
+
+    def truth(outcome: int, bits: int) -> Enclosure:
+        return normal.tail((outcome - HALF - shift) / given.sigma, bits)
+
+    outcomes = (1, -round(given.sigma))
+    return sum(require_endless_draws(one, law, truth, outcomes) for one in {id(one): one for one in samplers}.values())
