@@ -13,7 +13,7 @@ from typing import Any
 from checker.core.certificate import Refused
 from checker.core.tape import Cut, Way, explore, plain
 from checker.enclosures.elementary import Enclosure, exp, ln
-from checker.kinds.lending import Recorder, lent, used
+from checker.kinds.lending import Recorder, Token, lent, used
 from checker.kinds.near_thresholds import require_endless
 from checker.kinds.opaque import OpaqueReal
 
@@ -178,7 +178,7 @@ def require_floor(decide_floor: Callable[..., Any], slopes: tuple[Fraction, ...]
         The number of runs of the decision.
     """
     offset, exponential = OpaqueReal.unknown("offset"), OpaqueReal.unknown("E")
-    leading, length, bits, floor = object(), object(), object(), 12345
+    leading, length, bits, floor = Token(), Token(), Token(), 12345
     for slope in slopes:
         decision = Recorder(floor)
         with lent(decide_floor, decide_monotone=decision):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -11,7 +11,7 @@ from math import isqrt
 from typing import Any
 
 from checker.core.certificate import Certificate, Conclusion, Refused, rational
-from checker.core.tape import Dialogues, Published
+from checker.core.tape import Dialogues, Published, same
 from checker.enclosures import normal
 from checker.enclosures.discrete_gaussian import DiscreteGaussian
 from checker.enclosures.elementary import Enclosure
@@ -23,6 +23,7 @@ from checker.kinds.inversion import require_endless_draws, require_inversion, re
 from checker.kinds.look_ups import require_look_ups
 from checker.kinds.normal_filter import require_decisions, traced_filter
 from checker.kinds.opaque import Opaque, OpaqueGrid
+from checker.kinds.plain_answers import require_plain_releases, require_plain_trials
 from checker.kinds.releases import SHIFTS, Released, concrete_law, fields_of, released_many, released_once
 from checker.kinds.tabled_filter import require_tabled_filter
 from checker.models import discrete_noise
@@ -102,6 +103,22 @@ def discrete_gaussian_on_grid(certificate: Certificate) -> Conclusion:
 
     dialogues = Dialogues()
     dialogues.same(partial(certificate.function("reference"), **watched), model, answer)
+    sampler, released = require_plain_releases(
+        partial(certificate.function("reference"), **given.parameters),
+        given.step,
+        lambda _, found: len(found) == 1 and same(found[0], variance),
+    )
+    dialogues.same(sampler, discrete_noise.discrete_gaussian, variance)
+    tails = _Tails(variance)
+    released += require_plain_trials(
+        partial(certificate.function("fast"), **given.parameters),
+        given.step,
+        1,
+        lambda _, words, noise: (
+            -tails.last < noise < tails.last and _between(words[0], lambda outcome: tails(outcome, 128), noise)
+        ),
+    )
+    checked |= {"releases of plain answers": released}
     checked |= {"runs": dialogues.runs, "runs cut off": dialogues.cut}
     return Conclusion(
         f"{given.claim} for every pair of answers at most {given.sensitivity} apart, on both paths",
@@ -142,6 +159,7 @@ def rounded_gaussian_on_grid(certificate: Certificate) -> Conclusion:
         raise Refused(f"the two paths draw from laws of different classes: {kinds}")
     checked |= _require_grid(given) | {"steps": require_steps(given.grid, given.step)}
     checked |= {"tails": _require_normal_tails(reference, kinds.pop(), given)}
+    checked |= {"releases of plain answers": _require_plain_rounded(certificate, given, samplers[0])}
     checked |= _require_paths(*samplers)
     checked |= {"bits of thresholds": _require_endless_normal(samplers, reference, given)}
     return Conclusion(
@@ -233,6 +251,28 @@ def _require_normal_tails(reference: Callable[..., Any], kind: type, given: _Set
 
         tried += require_tails(law, truth, outcomes)
     return tried
+
+
+def _between(word: int, tail: Callable[[int], Enclosure], outcome: int) -> bool:
+    """Say whether all uniforms that begin with a word lie between T(outcome + 1) and T(outcome)."""
+    return tail(outcome + 1)[1] * 2**64 <= word and word + 1 <= tail(outcome)[0] * 2**64
+
+
+def _require_plain_rounded(certificate: Certificate, given: _Setting, sampler: Callable[..., Any]) -> int:
+    """Check the releases of plain answers, from laws of their own."""
+
+    def drawn_with(shift: Fraction, found: tuple[Any, ...]) -> bool:
+        law, *start = found
+        return start == [0, 0] and same([*fields_of(law).values()], [shift, given.sigma])
+
+    def draws(shift: Fraction, words: Sequence[int], noise: int) -> bool:
+        return _between(words[0], lambda outcome: normal.tail((outcome - HALF - shift) / given.sigma, 100), noise)
+
+    reference, fast = (partial(certificate.function(role), **given.parameters) for role in ("reference", "fast"))
+    plain_sampler, released = require_plain_releases(reference, given.step, drawn_with)
+    if plain_sampler is not sampler:
+        raise Refused("plain answers are released with noise of another sampler")
+    return released + require_plain_trials(fast, given.step, 1, draws)
 
 
 def _require_endless_normal(samplers: list[Callable[..., Any]], reference: Callable[..., Any], given: _Setting) -> int:
