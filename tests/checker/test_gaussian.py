@@ -150,6 +150,9 @@ def break_source(patch: pytest.MonkeyPatch, module: ModuleType, old: str, new: s
 BROKEN = [
     (inversion, "outcome + 1, precision).upper <= low and", "outcome + 1, precision).lower <= low and", ROUNDED),
     (inversion, "high <= tail(outcome, precision).lower:", "low <= tail(outcome, precision).lower:", DISCRETE),
+    (inversion, "            if tail(outcome + 1", "            if width > 128 or tail(outcome + 1", ROUNDED),
+    (inversion, "            if tail(outcome + 1", "            if width > 300 or tail(outcome + 1", DISCRETE),
+    (inversion, "(2 + width // _PRECISION_STEP)", "min(7, 2 + width // _PRECISION_STEP)", ROUNDED),
     (inversion, "+ bits.take(1), width", "+ bits.take(1) * bits.take(1), width", DISCRETE),
     (inversion, "int(words[i]), 64", "int(words[0]), 64", ROUNDED),
     (inversion, "int(words[i]), 64", "int(words[i]), 63", DISCRETE),
