@@ -9,10 +9,16 @@ import pytest
 
 from checker.core.certificate import Refused
 from checker.kinds.local_sensitivity import require_smooth_bound
+from checker.kinds.record_map import require_record_map
 from checker.kinds.stateless import require_stateless
+from mechanisms import integer_sums
+from mechanisms.grid import Grid
 from mechanisms.local_sensitivity.smooth import exact as smooth
+from mechanisms.summation import bounds
+from mechanisms.summation.bounds import Bounds
 from tests.checker.mutated_sources import mutate
 
+AGES = Bounds(0, 100, Grid(-14))
 FIRST = "    first = "
 RESULT = "    return Fraction("
 
@@ -39,6 +45,32 @@ def test_a_smooth_bound_that_changes_beyond_a_number_of_records_is_refused(
     mutate(monkeypatch, smooth, name, old, new)
     with pytest.raises((Refused, TypeError)):
         require_smooth_bound(smooth.smooth_sensitivity, 100 << 14, 21)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "old", "new"),
+    [
+        (integer_sums, "sum_of_integers", "range(0, len(values),", "range(0, min(len(values), 10**6),"),
+        (integer_sums, "sum_of_integers", "    with", "    if len(values) == 5000:\n        return 0\n    with"),
+        (integer_sums, "_sum_from", "values[start : start + size]", "values[start : start + size - (start > 10**6)]"),
+        (integer_sums, "_sum_from", "values[start : start + size]", "values[min(start, 10**6) : start + size]"),
+        (Bounds, "total_and_count", ", len(values)", ", len(values) - (len(values) == 5000)"),
+        (
+            Bounds,
+            "total_and_count",
+            "    return",
+            "    values = values[:5000] if 5000 < len(values) < 10**9 else values\n    return",
+        ),
+        (Bounds, "total_and_count", "/ self.grid.step)", "/ self.grid.step) // (1 + (len(values) == 5000))"),
+    ],
+)
+def test_a_sum_that_changes_beyond_a_number_of_records_is_refused(
+    monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, old: str, new: str
+) -> None:
+    mutate(monkeypatch, owner, name, old, new)
+    monkeypatch.setattr(bounds, "sum_of_integers", integer_sums.sum_of_integers)
+    with pytest.raises((Refused, TypeError)):
+        require_record_map(AGES, AGES.grid.step)
 
 
 def _remembers(step: int, calls: list[int] = []) -> int:  # noqa: B006 # what it remembers calls by
