@@ -10,6 +10,7 @@ from typing import Any
 from checker.core.certificate import Refused
 from checker.core.tape import Published, Recorder, Replayer, same
 from checker.kinds.unknowns import NOW, ChanceWay, Facts
+from checker.kinds.words_of_proposals import Words, WordSource
 from checker.models.selection import Scale
 
 MANY = 10_000
@@ -23,6 +24,12 @@ SEED = 3
 class _ChanceRecorder(Recorder):
     """Chooses every reply by chance, a coin's first outcome far more often than its second."""
 
+    def take(self, count: int) -> Any:
+        """Reply with uniform bits."""
+        reply = self.way.choose(1 << count)
+        self.said.append((("take", count), reply))
+        return reply
+
     def _asked(self, verb: str, sampler: Published, arguments: tuple[Any, ...]) -> Any:
         outcomes = sampler.outcomes(*arguments)
         if len(outcomes) == 2:
@@ -33,8 +40,16 @@ class _ChanceRecorder(Recorder):
         return reply
 
 
-def require_same_on_many(sampler: Callable[..., Any], model: Callable[..., Any], *arguments: Any) -> int:
+def require_same_on_many(
+    sampler: Callable[..., Any], model: Callable[..., Any], *arguments: Any, seed: int = SEED
+) -> int:
     """Check that a sampler asks and returns what an algorithm does, on one way; what they call is not compared.
+
+    Args:
+        sampler: the mechanism's.
+        model: the checker's own.
+        *arguments: of both.
+        seed: chooses the way.
 
     Returns:
         How many requests were compared.
@@ -42,7 +57,7 @@ def require_same_on_many(sampler: Callable[..., Any], model: Callable[..., Any],
     Raises:
         Refused: they differ.
     """
-    way = ChanceWay(SEED)
+    way = ChanceWay(seed)
     NOW[0] = Facts(way)
     recorder = _ChanceRecorder(way)
     expected = model(*arguments, recorder)
@@ -63,3 +78,31 @@ def many_utilities(scale: Scale) -> tuple[Fraction, ...]:
     units = [1 + Fraction(7 * index % 499, 2) for index in range(MANY)]
     units[MANY // 3] = Fraction(1, 2)
     return tuple(max(scale.high - one * scale.sensitivity, scale.low) for one in units)
+
+
+def require_some_words(fast: Callable[..., Any], utilities: Any, words: Words, error: Fraction) -> int:
+    """Check what a fast path selects from many outcomes at edges of a part of them, at once and one by one.
+
+    Args:
+        fast: `fast(utilities, trials, bits)`.
+        utilities: the utilities.
+        words: what each word does.
+        error: how far the fast path's filter reaches.
+
+    Returns:
+        How many words were tried.
+
+    Raises:
+        Refused: a word selects something else.
+    """
+    some = Words(words.levels, words.gaps)
+    some.rounds[:] = words.rounds[:: len(words.rounds) // 150]
+    edges = some.edges(error)
+    for tried, at_once in ((edges, True), (edges[:100], False)):
+        expected, source = words.meant(tried, 0), WordSource(list(tried), 0)
+        found = [] if not at_once else fast(utilities, len(expected), source).tolist()
+        while len(found) < len(expected):
+            found += fast(utilities, 1, source).tolist()
+        if found != expected:
+            raise Refused(f"of {len(words.levels)} outcomes words select {found!r:.100}, not {expected!r:.100}")
+    return len(edges)

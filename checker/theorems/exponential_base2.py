@@ -133,7 +133,7 @@ def _require_selectors(
     ends = [(0, spread), (spread,), (spread // 2, spread, 1, 0, 1), (0, 0)]
     profiles += [(spread, one) for one in ends if max(one) <= spread]
     large = [(320, tuple(range(most + 1))) for most in (63, 64, 65, 127, 128, 200, 320)]
-    large += [(512, tuple(7 * index % 499 for index in range(MANY)))]
+    large += [(512, tuple(7 * index % 499 for index in range(MANY))), (1, tuple(int(i % 8 > 0) for i in range(MANY)))]
     tried: list[Any] = []
     weighted = (exponential.weighted,)
     drawn = UnknownDialogues(depth=DEPTH, arguments=10**6)

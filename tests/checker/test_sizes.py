@@ -16,8 +16,11 @@ from mechanisms.grid import Grid
 from mechanisms.local_sensitivity.smooth import exact as smooth
 from mechanisms.summation import bounds
 from mechanisms.summation.bounds import Bounds
-from tests.checker.mutated_sources import mutate
+from tests.checker.mutants import mutate as replace_source
+from tests.checker.mutated_sources import mutate, rechecked
 
+FLIP, NOISY = "exact_exponential_noisy_max", "exact_laplace_noisy_max"
+BASE2, BASE_E = "exact_exponential_base2", "exact_exponential"
 AGES = Bounds(0, 100, Grid(-14))
 FIRST = "    first = "
 RESULT = "    return Fraction("
@@ -98,3 +101,66 @@ def test_a_function_that_can_remember_its_calls_is_refused(function: Any) -> Non
 def test_a_function_of_its_arguments_is_not_refused() -> None:
     require_stateless(smooth.smoothed)
     assert require_smooth_bound(smooth.smooth_sensitivity, 100 << 14, 21)[0] == Fraction(100 << 14)
+
+
+MODULES = ("exponential.utilities", "exponential.levels", "exponential.exact", "exponential.exact_fast")
+MODULES += ("exponential.base2.weighted_sampling", "exponential.exact_base2", "noisy_max.exact")
+
+
+@pytest.mark.parametrize(
+    ("target", "module", "old", "new"),
+    [
+        (
+            FLIP,
+            "noisy_max.exact",
+            "bits.call(uniform_below, len(waiting))",
+            "min(5000, bits.call(uniform_below, len(waiting)))",
+        ),
+        (
+            FLIP,
+            "noisy_max.exact",
+            "waiting = list(range(len(shortfalls)))",
+            "waiting = list(range(len(shortfalls)))[:5000]",
+        ),
+        (FLIP, "noisy_max.exact", "waiting.pop()", "waiting.pop() if len(waiting) <= 5000 else waiting.pop(0)"),
+        (FLIP, "noisy_max.exact", "best = min(shortfalls)", "best = min(shortfalls[:3000])"),
+        (FLIP, "exponential.utilities", "for number in numbers]", "for number in list(numbers)[:5000]]"),
+        (NOISY, "noisy_max.exact", "for shortfall in shortfalls]", "for shortfall in shortfalls[:5000]]"),
+        (NOISY, "noisy_max.exact", "enumerate(noisy) if value", "enumerate(noisy) if index < 3000 and value"),
+        (
+            BASE2,
+            "exponential.exact_base2",
+            "(self.spread - self.levels[-1])",
+            "(self.spread - self.levels[-1]) + (len(self.levels) > 64)",
+        ),
+        (BASE2, "exponential.exact_base2", "yield weight * count", "yield weight * min(count, 5000)"),
+        (
+            BASE2,
+            "exponential.exact_base2",
+            "for index, level in enumerate(levels):",
+            "for index, level in enumerate(levels[:5000]):",
+        ),
+        (BASE2, "exponential.exact_base2", "for shortfall in shortfalls)", "for shortfall in shortfalls[:5000])"),
+        (
+            BASE_E,
+            "exponential.levels",
+            "return np.bincount(self.levels)",
+            "return np.minimum(np.bincount(self.levels), 300)",
+        ),
+        (BASE_E, "exponential.exact", "members[level][rank]", "members[level][min(rank, 200)]"),
+        (BASE_E, "exponential.exact", "word - first < count", "word - first < min(count, 200)"),
+        (
+            BASE_E,
+            "exponential.exact_fast",
+            "fraction = levelled.exponents[self.outcomes]",
+            "fraction = levelled.exponents[np.minimum(self.outcomes, 5000)]",
+        ),
+    ],
+)
+def test_a_selection_that_changes_beyond_a_number_of_outcomes_is_refused(
+    monkeypatch: pytest.MonkeyPatch, target: str, module: str, old: str, new: str
+) -> None:
+    first = next(index for index, name in enumerate(MODULES) if name == module)
+    replace_source(monkeypatch, [f"mechanisms.{name}" for name in MODULES[first:]], f"mechanisms.{module}", old, new)
+    with pytest.raises(Refused):
+        rechecked(target)
