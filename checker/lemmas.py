@@ -16,8 +16,8 @@ LEMMAS: dict[str, str] = {
         "chunks (by reading, mechanisms/chunks.py; tried about the ends of chunks)"
     ),
     "chunks-of-records": (
-        "a sum in chunks, each followed by the next, has every record in it once for every number of records: its "
-        "loop only counts (by reading; followed at the borders of chunks, mechanisms/summation/README.md)"
+        "the chunks [s, s + c), cut off at n, for s in range(0, n, c) have each of n records in them once "
+        "(mechanisms/summation/README.md)"
     ),
     "clamping": (
         "x ↦ min(max(x, −L), L)/g is monotone and moves numbers at most Δ apart to at most Δ/g; that `Grid.steps_to` "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +28,14 @@ def sum_of_integers(
         The sum.
     """
     chunk_size = min(CHUNK, (2**63 - 1) // greatest)
-    total = 0
     with np.errstate(all="ignore"):
-        for start in range(0, len(values), chunk_size):
-            total += integers(values[start : start + chunk_size]).sum().item()
+        starts = range(0, len(values), chunk_size)
+        return sum(map(partial(_sum_from, values, integers, chunk_size), starts))
+
+
+def _sum_from(
+    values: NDArray[np.float64], integers: Callable[[NDArray[np.float64]], NDArray[np.int64]], size: int, start: int
+) -> int:
+    """Add up the integers of `size` values from one on, or of as many as there are."""
+    total: int = integers(values[start : start + size]).sum().item()
     return total

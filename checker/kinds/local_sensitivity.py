@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import reduce
 from itertools import combinations_with_replacement
 from typing import Any
 
 from checker.core.certificate import Certificate, Refused, rational
 from checker.enclosures.elementary import exp
-from checker.kinds.lending import lent, used
-from checker.kinds.symbols import Cases, for_all, require_equal
+from checker.kinds.lending import lent
+from checker.kinds.stateless import require_meanings, require_stateless
+from checker.kinds.symbols import Cases, Symbol, for_all, require_equal
 
 BITS = 128
 """The precision of enclosures."""
@@ -68,9 +70,6 @@ def smoothed(bound: Any, size: Any, width: Any, smoothing: Any) -> Any:
     return max(smoothing * local_sensitivity(size, width), bound - bound // (smoothing + 1))
 
 
-LOOPS = (0, 1, 2, 3, 10, 1000)
-"""The numbers of records for which the recursion is followed."""
-
 SIZES = 20_000
 """Up to how many records the lemma on smooth bounds is tried."""
 
@@ -78,8 +77,8 @@ SIZES = 20_000
 def require_smooth_bound(function: Any, width: int, smoothing: int) -> list[Fraction]:
     """Check that `function(n, W, J)` is s(n)/J, s(0) = J·L(0), for every n.
 
-    One step of the recursion, the function `smoothed` of the same module, is shown for all integers; that the steps are
-    taken for 1, …, n is followed for some n.
+    It is `reduce` of one step, shown for all integers, over 1, …, n: shown for an n of which nothing is known, so that
+    nothing depends on how large n is.
 
     Returns:
         S(0), S(1), … up to `SIZES`, on which the lemma `smooth-bound` was tried.
@@ -87,38 +86,42 @@ def require_smooth_bound(function: Any, width: int, smoothing: int) -> list[Frac
     Raises:
         Refused: it is something else.
     """
-    step = used(function, "smoothed")
+    require_meanings(function, range=range, reduce=reduce, Fraction=Fraction)
+    first = smoothing * local_sensitivity(0, width)
 
-    def one_step(cases: Cases) -> None:
-        given = [cases.unknown(name) for name in ("bound", "size", "width", "smoothing")]
-        require_equal(step(*given), smoothed(*given), "one step of the recursion")
+    def recursion(cases: Cases) -> None:
+        count, last, sizes = cases.unknown("count"), cases.unknown("last"), object()
 
-    def recursion(count: int) -> None:
-        first = smoothing * local_sensitivity(0, width)
-        following: list[int] = [first, *(7 * first + index for index in range(1, count + 1))]
-        asked: list[tuple[Any, ...]] = []
+        def counted(*ends: Any) -> object:
+            if len(ends) != 2 or ends[0] != 1:
+                raise Refused(f"sizes are {ends}")
+            require_equal(ends[1], count + 1, "the end of the sizes")
+            return sizes
 
-        def noted(*given: Any) -> int:
-            asked.append(given)
-            return following[min(len(asked), count)]
+        def reduced(step: Any, over: Any, start: Any) -> Symbol:
+            if over is not sizes:
+                raise Refused("the recursion goes through something other than the sizes")
+            require_equal(start, first, "the start of the recursion")
+            require_stateless(step)
+            given = cases.unknown("bound"), cases.unknown("size")
+            require_equal(step(*given), smoothed(*given, width, smoothing), "one step of the recursion")
+            return last
 
-        with lent(function, smoothed=noted):
+        def divided(whole: Any, by: Any) -> Any:
+            return whole / by
+
+        with lent(function, range=counted, reduce=reduced, Fraction=divided):
             found = function(count, width, smoothing)
-        if asked != [(following[size - 1], size, width, smoothing) for size in range(1, count + 1)]:
-            raise Refused(f"the recursion for {count} records is {asked!r:.200}")
-        if found != Fraction(following[-1], smoothing):
-            raise Refused(f"the bound for {count} records is {found}, not the last of the recursion")
+        require_equal(found, last / smoothing, "the smooth bound")
 
-    for_all(one_step)
-    for count in LOOPS:
-        recursion(count)
+    for_all(recursion)
     bounds = [smoothing * local_sensitivity(0, width)]
     for size in range(1, SIZES):
         bounds.append(smoothed(bounds[-1], size, width, smoothing))
         smooth = bounds[-1] <= bounds[-2] and bounds[-2] * smoothing <= (smoothing + 1) * bounds[-1]
         if not smooth or bounds[-1] < smoothing * local_sensitivity(size, width):
             raise RuntimeError(f"the lemma fails at {size} records")
-    direct = [*range(40), 1000]
+    direct = [*range(40), 1000, SIZES - 1]
     if any(function(count, width, smoothing) != Fraction(bounds[count], smoothing) for count in direct):
         raise Refused("a smooth bound is not that of the recursion")
     return [Fraction(bound, smoothing) for bound in bounds]

@@ -16,7 +16,9 @@ from itertools import islice, product
 from typing import Any
 
 from checker.core.certificate import Refused
+from checker.kinds.cuts import require_cut
 from checker.kinds.lending import lent, used
+from checker.kinds.stateless import require_meanings
 from checker.kinds.symbols import Cases, Symbol, for_all, require_equal
 from checker.kinds.trace import Step, Traced, require_same, require_unwritten
 
@@ -76,12 +78,14 @@ def require_record_map(owner: Any, unit: Fraction) -> RecordMap:
 
 
 class _Read:
-    """Doubles that were read, of which only the number is known."""
+    """Doubles that were read, of which only the number can be asked."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: Any) -> None:
         self._count = count
 
     def __len__(self) -> int:
+        if type(self._count) is not int:
+            raise Refused("an unknown number of records is looked at")
         return self._count
 
 
@@ -93,7 +97,8 @@ def _require_wiring(owner: Any, unit: Fraction) -> tuple[Callable[[Any], Any], i
     """
     asked: list[tuple[Any, int]] = []
 
-    def check(count: int, cases: Cases) -> None:
+    def check(known: int | None, cases: Cases) -> None:
+        count: Any = cases.unknown("count") if known is None else known
         records, values, total = object(), _Read(count), cases.unknown("total")
 
         def read(_: str, given: Any) -> _Read:
@@ -107,14 +112,21 @@ def _require_wiring(owner: Any, unit: Fraction) -> tuple[Callable[[Any], Any], i
             asked.append((mapping, greatest))
             return total
 
-        with lent(type(owner).total_and_count, doubles=read, sum_of_integers=added):
+        def number(given: Any) -> Any:
+            if given is not values:
+                raise Refused("something other than what was read is counted")
+            return count
+
+        with lent(type(owner).total_and_count, doubles=read, sum_of_integers=added, len=number):
             found = owner.total_and_count(records)
-        if type(found) is not tuple or len(found) != 2 or type(found[1]) is not int or found[1] != count:
+        if type(found) is not tuple or len(found) != 2 or type(found[1]) is not type(count):
             raise Refused(f"total and count of {count} records are {found!r}")
+        require_equal(found[1], count, "the number of records")
         require_equal(found[0], total * unit, "the total")
 
-    for count in COUNTS:
-        for_all(partial(check, count))
+    require_meanings(type(owner).total_and_count, len=len)
+    for known in (None, *COUNTS):
+        for_all(partial(check, known))
     mapping, greatest = asked[0]
     if any(bound != greatest for _, bound in asked) or type(greatest) is not int:
         raise Refused("the bound on one record depends on the records")
@@ -183,11 +195,12 @@ def _require_chunks(adding: Any, greatest: int) -> int:
         require_equal(total if isinstance(total, Symbol) else expected * 0 + total, expected, "the sum of the chunks")
 
     sizes: set[int] = set()
-    for_all(partial(check, 1 << 20))
-    chunk = max(sizes)
+    chunk = require_cut(adding, greatest)
     for count in _lengths(chunk):
         for_all(partial(check, count))
-    return max(sizes)
+    if max(sizes) > chunk:
+        raise Refused(f"a chunk has {max(sizes)} records, not {chunk}")
+    return chunk
 
 
 def _lengths(chunk: int) -> Sequence[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib import import_module
 from typing import Any
 
@@ -112,6 +112,7 @@ class Words:
             yield from (prefix * step, prefix * step + step - 1)
 
 
+@lru_cache(maxsize=1 << 10)
 def _scaled(gap: Fraction, level: int) -> tuple[Fraction, Fraction]:
     if gap == 0 == level:
         return Fraction(1), Fraction(1)

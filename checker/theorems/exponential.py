@@ -15,6 +15,7 @@ from checker.core.tape import law
 from checker.kinds.claims import pure_epsilon
 from checker.kinds.elementwise import require_numpy
 from checker.kinds.levelled import require_levelled
+from checker.kinds.large_runs import MANY, require_same_on_many, require_some_words
 from checker.kinds.levels import Levels, levels, require_levels
 from checker.kinds.polynomials import UNIT, distance_from_half_power, polynomial
 from checker.kinds.private_vectors import require_reading
@@ -75,7 +76,10 @@ def exponential_base_e(certificate: Certificate) -> Conclusion:
     decided = sum(map(require_coin, coins))
     codes = _require_codes(_part(reference, "propose"))
     error = _require_filter(fast, known)
-    words = 0
+    large = _large(scale, rate)
+    tried += require_levels(of, scale, known, [large], given)
+    many = _require_many(partial(reference, **parameters), _part(reference, "propose"), scale, known, large)
+    words = require_some_words(partial(fast, **parameters), large, _words(large, scale, known), error)
     for vector in vectors:
         words += require_words(partial(fast, **parameters), vector, _words(vector, scale, known), error)
     return Conclusion(
@@ -91,6 +95,7 @@ def exponential_base_e(certificate: Certificate) -> Conclusion:
             "runs of the last coin": decided,
             "words": words,
             "operations": require_numpy(),
+            "large": many,
         },
     )
 
@@ -148,13 +153,7 @@ def _rounds(
     dialogues = UnknownDialogues(depth=60, arguments=200, apart=(exponential.scaled_exp,), watched=watched)
 
     def expected(vector: Sequence[Any], bits: Any) -> Any:
-        words = _words(vector, scale, known)
-        members = [
-            tuple(one for one, level in enumerate(words.levels) if level == wanted)
-            for wanted in range(max(words.levels) + 1)
-        ]
-        own = tuple(map(exponential.Exact, _clamped(vector, scale)))
-        return bits.repeat(exponential.kept, tuple(members), known.rate, max(own), own)
+        return bits.repeat(exponential.kept, *_round_of(vector, scale, known))
 
     for vector in vectors:
         dialogues.same(reference, expected, vector)
@@ -165,6 +164,53 @@ def _rounds(
             utilities = tuple(unknown(f"u{index}") for index in range(outcomes))
             dialogues.same(sampler, exponential.kept, members, known.rate, unknown("best"), utilities)
     return dialogues, sorted({by for by, _ in dialogues.asked[id(exponential.scaled_exp)]}, key=repr)
+
+
+def _large(scale: Scale, rate: Fraction) -> list[float]:
+    """Return many utilities about the middle of the range, half of them equally far below the best."""
+    middle, quarter = (scale.low + scale.high) / 2, (scale.high - scale.low) / 4
+    units = [Fraction(7 * i % 101, 3) if i % 2 else Fraction(3) for i in range(MANY)]
+    return [float(middle - min(one / rate, quarter)) for one in units]
+
+
+def _require_many(
+    reference: Callable[..., Any], propose: Callable[..., Any], scale: Scale, known: Levels, vector: Sequence[float]
+) -> int:
+    """Compare the reference, its round and its proposals with the checker's own on many outcomes."""
+    asked: list[tuple[Any, tuple[Any, ...]]] = []
+
+    arguments = _round_of(vector, scale, known)
+
+    def expected(_: Sequence[Any], bits: Any) -> Any:
+        return bits.repeat(exponential.kept, *arguments)
+
+    class Asked:
+        def repeat(self, sampler: Any, *arguments: Any) -> int:
+            asked.append((sampler, arguments))
+            return 0
+
+    requests = require_same_on_many(reference, expected, vector)
+    reference(vector, Asked())
+    ((kept, _),) = asked
+    counts = tuple(map(len, arguments[0]))
+    code = exponential.code(counts)
+    asked.clear()
+    propose(counts, Asked())
+    ((codeword, _),) = asked
+    for seed in range(200):
+        requests += require_same_on_many(kept, exponential.kept, *arguments, seed=seed)
+        requests += require_same_on_many(codeword, exponential.codeword, counts, *code, seed=seed)
+    return requests + require_same_on_many(propose, exponential.propose, counts)
+
+
+def _round_of(vector: Sequence[Any], scale: Scale, known: Levels) -> tuple[Any, ...]:
+    """Return what a round is given: the outcomes of each level, the rate, the best utility and all of them."""
+    members: list[list[int]] = []
+    for outcome, level in enumerate(_words(vector, scale, known).levels):
+        members += [[] for _ in range(level + 1 - len(members))]
+        members[level].append(outcome)
+    own = tuple(map(exponential.Exact, _clamped(vector, scale)))
+    return tuple(map(tuple, members)), known.rate, max(own), own
 
 
 def _clamped(vector: Sequence[Any], scale: Scale) -> list[Fraction]:

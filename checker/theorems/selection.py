@@ -11,6 +11,7 @@ from typing import Any
 from checker.core.certificate import Certificate, Conclusion, Refused
 from checker.core.tape import Published
 from checker.kinds.claims import pure_epsilon, require_neighbours
+from checker.kinds.large_runs import many_utilities, require_same_on_many
 from checker.kinds.private_vectors import require_reading, unknown_vectors
 from checker.kinds.unknowns import Interval, Linear, UnknownDialogues, instead, unknown
 from checker.models import discrete_noise, selection
@@ -43,7 +44,7 @@ def laplace_noisy_max(certificate: Certificate) -> Conclusion:
     """
 
     def model(shortfalls: list[Any], scale: Fraction, bits: Any) -> Any:
-        return selection.laplace_noisy_max(shortfalls, scale, NOISES.__getitem__, bits)
+        return selection.laplace_noisy_max(shortfalls, scale, _noise, bits)
 
     of = scale_of(certificate.arguments())
     three = [
@@ -53,13 +54,16 @@ def laplace_noisy_max(certificate: Certificate) -> Conclusion:
 
 
 NOISES = [
-    Published(
-        discrete_noise.discrete_laplace.function,
-        lambda scale, index=index: [unknown(f"noise {index}")] if index < 3 else discrete_noise.TRIED,  # noqa: ARG005
-    )
-    for index in range(40)
+    Published(discrete_noise.discrete_laplace.function, lambda scale, index=index: [unknown(f"noise {index}")])  # noqa: ARG005
+    for index in range(3)
 ]
-"""Discrete Laplace noise of each outcome: an unknown number, for the first three of them."""
+"""Discrete Laplace noise of the first three outcomes: an unknown number each."""
+
+_OTHERS = Published(discrete_noise.discrete_laplace.function, lambda scale: discrete_noise.TRIED)  # noqa: ARG005
+
+
+def _noise(index: int) -> Published:
+    return NOISES[index] if index < len(NOISES) else _OTHERS
 
 
 def _noisy_max(
@@ -90,13 +94,14 @@ def _noisy_max(
             dialogues.same(sampler, expected, utilities)
         for utilities in many(of):
             dialogues.same_by_chance(sampler, expected, utilities)
+        large = require_same_on_many(sampler, expected, many_utilities(of))
     vectors = require_reading()
     if moves / scale > claimed:
         raise Refused(f"the mechanism loses {moves / scale}, more than {claimed}")
     return Conclusion(
         f"{moves / scale}-DP for any number of outcomes and every pair of {certificate.neighbours}",
         (*lemmas, "reading", "clamping-utilities", "outcomes", "loops"),
-        {"runs": dialogues.runs, "runs cut off": dialogues.cut, "vectors read": vectors},
+        {"runs": dialogues.runs, "runs cut off": dialogues.cut, "large": large, "vectors read": vectors},
     )
 
 

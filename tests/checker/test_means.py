@@ -154,7 +154,7 @@ MUTANTS: list[tuple[str, Any, str, str, str]] = [
     (SMOOTH, smooth, "smooth_sensitivity", "range(1, count + 1)", "range(1, count)"),
     (SMOOTH, smooth, "smooth_sensitivity", "range(1, count + 1)", "range(2, count + 1)"),
     (SMOOTH, smooth, "smooth_sensitivity", "local_sensitivity(0, width)", "local_sensitivity(2, width)"),
-    (SMOOTH, smooth, "smooth_sensitivity", "Fraction(bound, smoothing)", "Fraction(bound - 1, smoothing)"),
+    (SMOOTH, smooth, "smooth_sensitivity", "first), smoothing)", "first) - 1, smoothing)"),
     (SMOOTH, smooth, "local_sensitivity", "-(-width // max(count, 1))", "width // max(count, 1)"),
     (
         SMOOTH,

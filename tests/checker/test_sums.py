@@ -157,7 +157,7 @@ def test_the_range_of_a_record_is_found(owner: Any, unit: Fraction, range_: tupl
 
 NO_CLIP = ("np.fmin(np.fmax(values, float(self.lower)), float(self.upper))", "np.fmax(values, float(self.lower))")
 READ = 'doubles("records", records)'
-CHUNK = "values[start : start + chunk_size]"
+CHUNK = "values[start : start + size]"
 
 
 @pytest.mark.parametrize(
@@ -179,13 +179,13 @@ CHUNK = "values[start : start + chunk_size]"
         (Domain, "positions_of_doubles", "np.clip(steps, 0, self.width)", "np.fmax(steps, 0)"),
         (Domain, "positions_of_doubles", "np.isnan(steps), self.middle", "steps < 0, self.middle"),
         (Domain, "positions_of_doubles", "self.middle", "np.nan"),
-        (integer_sums, "sum_of_integers", ".sum()", ".sum(dtype=np.int32)"),
-        (integer_sums, "sum_of_integers", CHUNK, "values[start : start + chunk_size + 1]"),
-        (integer_sums, "sum_of_integers", CHUNK, "values[start : start + chunk_size - 1]"),
-        (integer_sums, "sum_of_integers", CHUNK, "values[start : start + chunk_size][:8000]"),
+        (integer_sums, "_sum_from", ".sum()", ".sum(dtype=np.int32)"),
+        (integer_sums, "_sum_from", CHUNK, "values[start : start + size + 1]"),
+        (integer_sums, "_sum_from", CHUNK, "values[start : start + size - 1]"),
+        (integer_sums, "_sum_from", CHUNK, "values[start : start + size][:8000]"),
         (integer_sums, "sum_of_integers", "range(0, len", "range(1, len"),
         (integer_sums, "sum_of_integers", "len(values), chunk_size", "len(values) - 1, chunk_size"),
-        (integer_sums, "sum_of_integers", "total += ", "total = "),
+        (integer_sums, "sum_of_integers", "sum(map", "max(map"),
         (integer_sums, "sum_of_integers", "min(CHUNK, (2**63 - 1) // greatest)", "CHUNK"),
         (private_numbers, "doubles", "return exact if", "return np.sort(exact) if"),
         (private_numbers, "nearest_doubles", "map(_nearest_double, numbers)", "sorted(map(_nearest_double, numbers))"),

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial, reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,10 +36,9 @@ def smooth_sensitivity(count: int, width: int, smoothing: int) -> Fraction:
     Returns:
         The bound, in grid steps.
     """
-    bound = smoothing * local_sensitivity(0, width)
-    for size in range(1, count + 1):
-        bound = smoothed(bound, size, width, smoothing)
-    return Fraction(bound, smoothing)
+    first = smoothing * local_sensitivity(0, width)
+    following = partial(smoothed, width=width, smoothing=smoothing)
+    return Fraction(reduce(following, range(1, count + 1), first), smoothing)
 
 
 def smoothed(bound: int, size: int, width: int, smoothing: int) -> int:

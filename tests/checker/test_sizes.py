@@ -1,0 +1,166 @@
+"""Mechanisms that behave otherwise beyond a size that few runs reach are refused."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from checker.core.certificate import Refused
+from checker.kinds.local_sensitivity import require_smooth_bound
+from checker.kinds.record_map import require_record_map
+from checker.kinds.stateless import require_stateless
+from mechanisms import integer_sums
+from mechanisms.grid import Grid
+from mechanisms.local_sensitivity.smooth import exact as smooth
+from mechanisms.summation import bounds
+from mechanisms.summation.bounds import Bounds
+from tests.checker.mutants import mutate as replace_source
+from tests.checker.mutated_sources import mutate, rechecked
+
+FLIP, NOISY = "exact_exponential_noisy_max", "exact_laplace_noisy_max"
+BASE2, BASE_E = "exact_exponential_base2", "exact_exponential"
+AGES = Bounds(0, 100, Grid(-14))
+FIRST = "    first = "
+RESULT = "    return Fraction("
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        (
+            "smooth_sensitivity",
+            RESULT,
+            "    if count > 5000:\n        return Fraction(local_sensitivity(count, width))\n" + RESULT,
+        ),
+        ("smooth_sensitivity", "range(1, count + 1)", "range(1, min(count, 10**9) + 1)"),
+        ("smooth_sensitivity", "range(1, count + 1)", "range(1, count + 1 + (count >= 2**40))"),
+        ("smooth_sensitivity", FIRST, "    width += count == 5000\n" + FIRST),
+        ("smooth_sensitivity", "partial(smoothed,", "partial(smoothed if count < 10**6 else max,"),
+        ("smoothed", "bound - bound //", "bound - (size > 10**6) - bound //"),
+        ("smoothed", "    return", "    smoothed.calls = vars(smoothed).get('calls', 0) + 1\n    return"),
+    ],
+)
+def test_a_smooth_bound_that_changes_beyond_a_number_of_records_is_refused(
+    monkeypatch: pytest.MonkeyPatch, name: str, old: str, new: str
+) -> None:
+    mutate(monkeypatch, smooth, name, old, new)
+    with pytest.raises((Refused, TypeError)):
+        require_smooth_bound(smooth.smooth_sensitivity, 100 << 14, 21)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "old", "new"),
+    [
+        (integer_sums, "sum_of_integers", "range(0, len(values),", "range(0, min(len(values), 10**6),"),
+        (integer_sums, "sum_of_integers", "    with", "    if len(values) == 5000:\n        return 0\n    with"),
+        (integer_sums, "_sum_from", "values[start : start + size]", "values[start : start + size - (start > 10**6)]"),
+        (integer_sums, "_sum_from", "values[start : start + size]", "values[min(start, 10**6) : start + size]"),
+        (Bounds, "total_and_count", ", len(values)", ", len(values) - (len(values) == 5000)"),
+        (
+            Bounds,
+            "total_and_count",
+            "    return",
+            "    values = values[:5000] if 5000 < len(values) < 10**9 else values\n    return",
+        ),
+        (Bounds, "total_and_count", "/ self.grid.step)", "/ self.grid.step) // (1 + (len(values) == 5000))"),
+    ],
+)
+def test_a_sum_that_changes_beyond_a_number_of_records_is_refused(
+    monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, old: str, new: str
+) -> None:
+    mutate(monkeypatch, owner, name, old, new)
+    monkeypatch.setattr(bounds, "sum_of_integers", integer_sums.sum_of_integers)
+    with pytest.raises((Refused, TypeError)):
+        require_record_map(AGES, AGES.grid.step)
+
+
+def _remembers(step: int, calls: list[int] = []) -> int:  # noqa: B006 # what it remembers calls by
+    calls.append(step)
+    return len(calls)
+
+
+def _counts() -> Any:
+    calls = 0
+
+    def count(step: int) -> int:
+        nonlocal calls
+        calls += 1
+        return step + calls
+
+    return count
+
+
+@pytest.mark.parametrize("function", [_remembers, _counts(), [].append, iter([1, 2]).__next__, print])
+def test_a_function_that_can_remember_its_calls_is_refused(function: Any) -> None:
+    with pytest.raises(Refused):
+        require_stateless(function)
+
+
+def test_a_function_of_its_arguments_is_not_refused() -> None:
+    require_stateless(smooth.smoothed)
+    assert require_smooth_bound(smooth.smooth_sensitivity, 100 << 14, 21)[0] == Fraction(100 << 14)
+
+
+MODULES = ("exponential.utilities", "exponential.levels", "exponential.exact", "exponential.exact_fast")
+MODULES += ("exponential.base2.weighted_sampling", "exponential.exact_base2", "noisy_max.exact")
+
+
+@pytest.mark.parametrize(
+    ("target", "module", "old", "new"),
+    [
+        (
+            FLIP,
+            "noisy_max.exact",
+            "bits.call(uniform_below, len(waiting))",
+            "min(5000, bits.call(uniform_below, len(waiting)))",
+        ),
+        (
+            FLIP,
+            "noisy_max.exact",
+            "waiting = list(range(len(shortfalls)))",
+            "waiting = list(range(len(shortfalls)))[:5000]",
+        ),
+        (FLIP, "noisy_max.exact", "waiting.pop()", "waiting.pop() if len(waiting) <= 5000 else waiting.pop(0)"),
+        (FLIP, "noisy_max.exact", "best = min(shortfalls)", "best = min(shortfalls[:3000])"),
+        (FLIP, "exponential.utilities", "for number in numbers]", "for number in list(numbers)[:5000]]"),
+        (NOISY, "noisy_max.exact", "for shortfall in shortfalls]", "for shortfall in shortfalls[:5000]]"),
+        (NOISY, "noisy_max.exact", "enumerate(noisy) if value", "enumerate(noisy) if index < 3000 and value"),
+        (
+            BASE2,
+            "exponential.exact_base2",
+            "(self.spread - self.levels[-1])",
+            "(self.spread - self.levels[-1]) + (len(self.levels) > 64)",
+        ),
+        (BASE2, "exponential.exact_base2", "yield weight * count", "yield weight * min(count, 5000)"),
+        (
+            BASE2,
+            "exponential.exact_base2",
+            "for index, level in enumerate(levels):",
+            "for index, level in enumerate(levels[:5000]):",
+        ),
+        (BASE2, "exponential.exact_base2", "for shortfall in shortfalls)", "for shortfall in shortfalls[:5000])"),
+        (
+            BASE_E,
+            "exponential.levels",
+            "return np.bincount(self.levels)",
+            "return np.minimum(np.bincount(self.levels), 300)",
+        ),
+        (BASE_E, "exponential.exact", "members[level][rank]", "members[level][min(rank, 200)]"),
+        (BASE_E, "exponential.exact", "word - first < count", "word - first < min(count, 200)"),
+        (
+            BASE_E,
+            "exponential.exact_fast",
+            "fraction = levelled.exponents[self.outcomes]",
+            "fraction = levelled.exponents[np.minimum(self.outcomes, 5000)]",
+        ),
+    ],
+)
+def test_a_selection_that_changes_beyond_a_number_of_outcomes_is_refused(
+    monkeypatch: pytest.MonkeyPatch, target: str, module: str, old: str, new: str
+) -> None:
+    first = next(index for index, name in enumerate(MODULES) if name == module)
+    replace_source(monkeypatch, [f"mechanisms.{name}" for name in MODULES[first:]], f"mechanisms.{module}", old, new)
+    with pytest.raises(Refused):
+        rechecked(target)
