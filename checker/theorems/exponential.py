@@ -14,8 +14,8 @@ from checker.core.certificate import Certificate, Conclusion, Refused, rational
 from checker.core.tape import law
 from checker.kinds.claims import pure_epsilon
 from checker.kinds.elementwise import require_numpy
-from checker.kinds.levelled import require_levelled
 from checker.kinds.large_runs import MANY, require_same_on_many, require_some_words
+from checker.kinds.levelled import require_levelled
 from checker.kinds.levels import Levels, levels, require_levels
 from checker.kinds.polynomials import UNIT, distance_from_half_power, polynomial
 from checker.kinds.private_vectors import require_reading
