@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from attacklab.certificates import Draft
-from experiments.certificates import bounded, finite, gaussian, histogram, laplace, means, selections, sums
+from experiments.certificates import bounded, finite, gaussian, histogram, laplace, means, selections, sums, unlike
 
 DRAFTS: Mapping[str, Callable[[], Draft]] = {
     **bounded.DRAFTS,
@@ -16,5 +16,6 @@ DRAFTS: Mapping[str, Callable[[], Draft]] = {
     **means.DRAFTS,
     **selections.DRAFTS,
     **sums.DRAFTS,
+    **unlike.DRAFTS,
 }
-"""The drafts by the name of the target."""
+"""The drafts by the name of the target; names with `small_` or `unlike_` first are of no target."""

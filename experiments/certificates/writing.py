@@ -56,7 +56,7 @@ def write_one(folder: Path, name: str) -> Written:
     path = folder / f"{name}.json"
     began = time.perf_counter()
     draft = DRAFTS[name]()
-    target = getattr(targets, name)() if name in targets.__all__ else _of_small_scope(name, draft)
+    target = getattr(targets, name)() if name in targets.__all__ else _of_no_target(name, draft)
     if target.draft is not None:
         require_draft(target, draft)
     write_certificate(name, draft, path)
@@ -67,13 +67,13 @@ def write_one(folder: Path, name: str) -> Written:
     finding = finding_of(target, draft.neighbours, path, answer, 0.0, spec)
     if finding.certificate is not None:
         finding = replace(finding, certificate=replace(finding.certificate, file=path.name))
-    if target.draft is None:
+    if name.startswith("small_"):
         finding = replace(finding, scope=Scope(Reach.INPUTS, neighbours=draft.neighbours))
     return Written(finding, written - began, checked - written)
 
 
-def _of_small_scope(name: str, draft: Draft) -> Target:
-    """Return what a certificate of a finite domain speaks of, which is not one of the lab's targets."""
+def _of_no_target(name: str, draft: Draft) -> Target:
+    """Return what a certificate speaks of that is not of one of the lab's targets."""
     claim = PrivacyClaim(float(Fraction(draft.claim["epsilon"])), float(Fraction(draft.claim.get("delta", 0))))
     return Target.dataset(next(iter(draft.functions.values())), claim=claim, name=name)
 

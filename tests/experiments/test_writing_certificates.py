@@ -75,6 +75,12 @@ def test_a_certificate_that_is_of_no_target_has_the_scope_of_its_inputs(
     assert str(found.scope) == "every pair among given inputs (answers at most the sensitivity apart)"
 
 
+def test_a_certificate_at_other_parameters_than_the_targets_is_of_every_pair(tmp_path: Path) -> None:
+    found = writing.write_one(tmp_path, "unlike_randomized_response").finding
+    assert (found.verdict, found.claim) == (Verdict.PROVED, PrivacyClaim(3 / 7))
+    assert str(found.scope) == "every pair of neighbours (either answer)"
+
+
 def test_a_draft_that_claims_less_than_its_target_is_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
