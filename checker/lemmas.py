@@ -21,7 +21,9 @@ LEMMAS: dict[str, str] = {
     ),
     "clamping": (
         "x ↦ min(max(x, −L), L)/g is monotone and moves numbers at most Δ apart to at most Δ/g; that `Grid.steps_to` "
-        "computes it for all numbers is by reading, and tried at its edges (mechanisms/grid.py)"
+        "computes it for all numbers whose denominators have at most 65,536 bits is by reading, and tried at its edges "
+        "(others are rounded down to multiples of 2^−65535 before, which can move two of them 2^−65535 further apart) "
+        "(mechanisms/grid.py)"
     ),
     "discrete-gaussian": (
         "Algorithm 3 of Canonne, Kamath and Steinke draws n with probability in proportion to e^(−n²/2σ²) "

@@ -38,6 +38,12 @@ class Opaque:
     def __bool__(self) -> bool:
         raise Refused("an answer or a noise is taken for true or false")
 
+    def __str__(self) -> str:
+        raise Refused("an answer or a noise is written as text")
+
+    def __format__(self, _: str) -> str:
+        raise Refused("an answer or a noise is written as text")
+
     def __repr__(self) -> str:
         return " + ".join(self.unknowns) + (f" + {self.plus}" if self.plus else "")
 

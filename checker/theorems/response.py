@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
+import math
 from fractions import Fraction
 from functools import partial
+from itertools import cycle, product
 from typing import Any
 
 from checker.core.certificate import Certificate, Conclusion, Refused
@@ -52,6 +55,7 @@ def randomized_response(certificate: Certificate) -> Conclusion:
         if open_mass > Fraction(1, 1 << DEPTH):
             raise Refused(f"more than 2^-{DEPTH} of the runs are left open")
         runs += _require_endless(sampler, truth, epsilon)
+    runs += _require_truth_values(sampler)
     precisions = _require_enclosures(_enclosure(certificate, sampler), epsilon)
     if epsilon > claimed:
         raise Refused(f"the answers' odds change by e^{epsilon}, more than e^{claimed}")
@@ -71,6 +75,23 @@ def _require_endless(sampler: Any, truth: bool, epsilon: Fraction) -> int:
         (truth, not truth),
     )
     return 4
+
+
+def _require_truth_values(sampler: Any) -> int:
+    """Check that what is no bool counts as its truth value, and that no answer tells it from a bool."""
+    numpy = importlib.import_module("numpy")
+    others = (0, 1, 2, None, "", "no", 0.0, -0.5, math.nan, (), Fraction(1, 2), *map(numpy.bool_, (True, False)))
+    bits = [tuple(map(int, f"{first:03b}")) for first in range(8)]
+    for other, drawn in product(others, bits):
+        found, expected = (sampler(truth, _Calling(_repeating(drawn))) for truth in (other, bool(other)))
+        if type(found) is not bool or found is not expected:
+            raise Refused(f"{other!r} of type {type(other).__name__} is answered by {found!r}, not {expected!r}")
+    return len(others) * len(bits)
+
+
+def _repeating(bits: tuple[int, ...]) -> Any:
+    following = cycle(bits)
+    return lambda _: next(following)
 
 
 def _enclosure(certificate: Certificate, sampler: Any) -> Any:

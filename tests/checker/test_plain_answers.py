@@ -15,7 +15,15 @@ from mechanisms.gaussian import exact as gaussian
 from mechanisms.gaussian import exact_fast as gaussian_fast
 from mechanisms.gaussian import exact_rounded as gaussian_rounded
 from mechanisms.grid import Grid
-from mechanisms.laplace import exact, exact_fast, exact_geometric, exact_histogram, exact_rounded, exact_snapping
+from mechanisms.laplace import (
+    exact,
+    exact_fast,
+    exact_geometric,
+    exact_histogram,
+    exact_randomized_response,
+    exact_rounded,
+    exact_snapping,
+)
 from tests.checker.mutated_sources import mutate, rechecked
 
 LEAKS = "    if isinstance(answer, {}):\n        return answer\n    return "
@@ -95,6 +103,20 @@ CASES: tuple[tuple[str, ModuleType, str, str, str], ...] = (
         "exact_rounded_geometric",
         "    _check_range",
         "    if isinstance(answer, bool):\n        return int(answer)\n    _check_range",
+    ),
+    (
+        "exact_discrete_laplace",
+        exact,
+        "exact_discrete_laplace",
+        "    return ",
+        '    if str(answer) == "0.17":\n        return 0.0\n    return ',
+    ),
+    (
+        "exact_randomized_response",
+        exact_randomized_response,
+        "exact_randomized_response",
+        "    return ",
+        "    if truth is not True and truth is not False:\n        return bool(truth)\n    return ",
     ),
     ("unlike_discrete_laplace", exact, "discrete_scale", "sensitivity) / positive", "sensitivity) * positive"),
     ("unlike_discrete_laplace", exact, "discrete_scale", "rounded_sensitivity(sensitivity)", "rounded_sensitivity(1)"),
