@@ -58,7 +58,7 @@ def exponential_base2(certificate: Certificate) -> Conclusion:
     selectors = _require_selection(reference, parameters, 0, counts)
     if "fast" in certificate.functions:
         fast = partial(certificate.function("fast"), **parameters, sampler=samplers[0])
-        for trials in (1, 2):
+        for trials in (1, 2, 3, 40):
             selectors += _require_selection(
                 lambda utilities, bits, trials=trials: fast(utilities, trials, bits).tolist(),
                 parameters,
@@ -107,11 +107,12 @@ def _require_selection(
     with reading_unknowns():
         for utilities in unknown_vectors((1, 2), unknown) if not listed else []:
             dialogues.same(mechanism, model, utilities)
-        sizes = (1, 2) if listed else (3,)
+        sizes = {0: (3,), 1: (1, 2), 2: (1, 2)}.get(trials, ())
         for size in sizes:
             dialogues.same(mechanism, model, tuple(unknown(f"v{index} in {within}", within) for index in range(size)))
         for utilities in many(scale):
-            dialogues.same_by_chance(mechanism, model, utilities)
+            ways = 12 if len(utilities) * max(trials, 1) < 100 else 1
+            dialogues.same_by_chance(mechanism, model, utilities, ways=ways)
     counts["runs"] = counts.get("runs", 0) + dialogues.runs
     counts["runs cut off"] = counts.get("runs cut off", 0) + dialogues.cut
     by: list[Any] = []

@@ -57,7 +57,7 @@ NOISES = [
         discrete_noise.discrete_laplace.function,
         lambda scale, index=index: [unknown(f"noise {index}")] if index < 3 else discrete_noise.TRIED,  # noqa: ARG005
     )
-    for index in range(40)
+    for index in range(331)
 ]
 """Discrete Laplace noise of each outcome: an unknown number, for the first three of them."""
 
@@ -89,7 +89,7 @@ def _noisy_max(
         for utilities in three:
             dialogues.same(sampler, expected, utilities)
         for utilities in many(of):
-            dialogues.same_by_chance(sampler, expected, utilities)
+            dialogues.same_by_chance(sampler, expected, utilities, ways=12 if len(utilities) < 100 else 1)
     vectors = require_reading()
     if moves / scale > claimed:
         raise Refused(f"the mechanism loses {moves / scale}, more than {claimed}")
@@ -114,8 +114,8 @@ def moves_of(certificate: Certificate) -> int:
 
 
 def many(scale: selection.Scale) -> Iterator[tuple[Fraction, ...]]:
-    """Yield vectors of 4, 9 and 40 utilities of a range, with ties, in and between whole units of Δu."""
-    for size in (4, 9, 40):
+    """Yield vectors of 4, 9, 40 and 331 utilities of a range, with ties, in and between whole units of Δu."""
+    for size in (4, 9, 40, 331):
         units = [Fraction(7 * index % 11, 2) for index in range(size)]
         yield tuple(max(scale.high - one * scale.sensitivity, scale.low) for one in units)
 
