@@ -241,6 +241,7 @@ def laplace_on_finite_grid(certificate: Certificate) -> Conclusion:
     if certificate.neighbours != "answers at most the sensitivity apart":
         raise Refused(f"neighbours are {certificate.neighbours!r}")
     eta, points = parameters["eta"], parameters["points"]
+    lost = _loss(certificate, eta, 2)
     lower, spacing = Fraction(parameters["lower"]), Fraction(parameters["spacing"])
     grid = [lower + index * spacing for index in range(points)]
     of = {
@@ -280,7 +281,6 @@ def laplace_on_finite_grid(certificate: Certificate) -> Conclusion:
                 if len(said) != 1 or released != grid[said[0][1] * (points - 1) // 3]:
                     raise Refused(f"{released} is released")
                 counts["ways of an answer"] = counts.get("ways of an answer", 0) + 1
-    lost = _loss(certificate, eta, 2)
     _require_selectors(_require_selection(partial(chosen, **of), of, 0, counts), of, counts)
     return Conclusion(
         f"{lost}-DP for every pair of {certificate.neighbours}",
