@@ -18,6 +18,7 @@ if __name__ == "__main__":
 
 from checker.core.certificate import PACKAGE, Certificate, Conclusion, Refused, load, require_sources
 from checker.core.probe import require_arithmetic
+from checker.kinds.state import left_as_it_was
 from checker.lemmas import LEMMAS
 from checker.theorems import THEOREMS
 
@@ -46,7 +47,10 @@ def check(certificate: Certificate, *, sources: bool = True, packages: Collectio
     if certificate.theorem not in THEOREMS:
         raise Refused(f"no theorem is called {certificate.theorem!r}")
     try:
-        found = THEOREMS[certificate.theorem](certificate)
+        for role in certificate.functions:
+            certificate.function(role)
+        with left_as_it_was(certificate.package):
+            found = THEOREMS[certificate.theorem](certificate)
     except Refused:
         raise
     except Exception as error:  # whatever a mechanism or odd evidence raises, nothing is shown

@@ -18,6 +18,8 @@ NAN = float("nan")
 PEOPLE = ("", "Ada", "Bo", "ä", "\ud800", "x" * 300, "0.0, number 0", *map(str, range(40)))
 VALUES = (0.0, -0.0, 1.5, 2.0**54, -(2.0**54), 3.0, NAN, float("inf"), 1e-300)
 CHUNKS = (1, 2, 3, 7)
+MANY = 6000
+"""The most records of people that are tried."""
 
 Record = tuple[str, float]
 
@@ -111,7 +113,8 @@ def require_chunks(prepare: Callable[..., Any], domain: Any, chunks: int, key: b
             if public != (number, epsilon):
                 raise Refused(f"what is prepared of {records!r:.100} holds {public}, not {number} chunks")
             tried += 1
-    return tried
+    _require_answers_of(prepare, _database(chosen, MANY), chunks, key, domain, epsilon)
+    return tried + 1
 
 
 def _database(chosen: random.Random, size: int) -> list[Record]:

@@ -27,7 +27,7 @@ LEMMAS = ("records-one-by-one", "chunks-of-records", "readings")
 INT64 = 1 << 63
 INFINITY, NAN = float("inf"), float("nan")
 
-COUNTS = (0, 1, 2, 7, 1000, 10**12)
+COUNTS = (0, 1, 2, 7, 1000, 10**6 + 1, 10**12, 2**53 + 1, 2**62)
 """The numbers of records that `total_and_count` is tried with."""
 
 

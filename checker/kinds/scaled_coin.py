@@ -29,8 +29,8 @@ _BORDERS = (64, 128, 192, 256, 320, 384, 446)
 FLIPPED = (*range(1, 10), *(border + near for border in _BORDERS for near in (-2, -1, 0, 1, 2)))
 """The bits that are flipped, the first being number 1: about the places where enclosures are narrowed."""
 
-APART = 4
-"""For each number every fourth of them is flipped, for the next number the ones after those."""
+APART = 8
+"""For each number every eighth of them is flipped, for the next number the ones after those."""
 
 PRECISIONS = (64, 128, 192, 256, 1000)
 """The precisions at which enclosures are compared with the checker's own."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from importlib import import_module
+from types import SimpleNamespace
 from typing import Any
 
 from checker.core.certificate import Refused
@@ -18,6 +19,9 @@ PREFIX = 12
 """Words are tried at both ends of each share of 2^−PREFIX of all of them."""
 
 WIDTH = 160
+MANY = 200
+"""Of more outcomes than that some have words of their own tried."""
+
 FEW = 7
 """So many draws at once are made one by one."""
 
@@ -98,7 +102,7 @@ class Words:
         return [word for word in self._edges(error) if word not in endless]
 
     def _edges(self, error: Fraction) -> Iterator[int]:
-        for one in self.rounds:
+        for one in self.rounds[:: 1 + len(self.rounds) // MANY]:
             count = 1 << one.size
             places = [0, count, count // 2]
             around = (one.low + times * error for times in (-2, -1, 0, 1, 2))
@@ -149,6 +153,38 @@ class WordSource:
         while (found := sampler(*arguments, self)) is None:
             pass
         return found
+
+
+def require_beginning(beginning: Callable[..., Any]) -> int:
+    """Check that bits that were drawn already are given out again, the first first, and then those of the source.
+
+    Returns:
+        How many beginnings were tried.
+    """
+    tried = 0
+    further = 0x6C8E9CF570932BD5
+    for size in (0, 1, 2, 7, 20, 63, 64):
+        for value in {0, (1 << size) - 1, 0x9E3779B97F4A7C15 % (1 << size), (1 << size) // 3}:
+            whole, left = value << WORD | further, size + WORD
+            for count in (1, 2, size + 3):
+                read, taken, bits = 0, 0, beginning(value, size, SimpleNamespace(take=_taking(further)))
+                while taken + count <= left:
+                    read, taken = read << count | bits.take(count), taken + count
+                if read != whole >> (left - taken):
+                    raise Refused(f"{size} bits that were drawn already, {value}, are not given out as they were")
+                tried += 1
+    return tried
+
+
+def _taking(word: int) -> Callable[[int], int]:
+    """Return what gives out the bits of a word, the first first."""
+    left = [WORD]
+
+    def take(count: int) -> int:
+        left[0] -= count
+        return word >> left[0] & ((1 << count) - 1)
+
+    return take
 
 
 def require_words(fast: Callable[..., Any], utilities: Any, words: Words, error: Fraction) -> int:

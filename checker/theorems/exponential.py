@@ -22,13 +22,19 @@ from checker.kinds.private_vectors import require_reading
 from checker.kinds.scaled_coin import require_coin
 from checker.kinds.trace import Traced, apply, number, require_same, require_unwritten
 from checker.kinds.unknowns import UnknownDialogues, unknown
-from checker.kinds.words_of_proposals import Words, require_words
+from checker.kinds.words_of_proposals import Words, require_beginning, require_words
 from checker.models import exponential
 from checker.models.selection import Scale
 from checker.theorems.selection import WIDEST, moves_of, scale_of
 
 SMALL_CODES = [counts for size in (1, 2, 3, 4) for counts in product(range(3), repeat=size) if counts[-1] and counts[0]]
 """How many members each level has: all of a small scope, whose first and last levels have some."""
+
+MANY = 331
+"""The most outcomes that are tried."""
+
+FEWER = 100
+"""The most of which all rounds are compared, and words are tried."""
 
 DEEP_CODES = [(1, *[0] * 60, 1), (2, *[0] * 59, 3), (5, *[1] * 40), (1, *[0] * 20, 7, *[0] * 20, 9), (64,), (65, 0, 1)]
 
@@ -73,14 +79,16 @@ def exponential_base_e(certificate: Certificate) -> Conclusion:
     ways = require_levelled(of, scale, rate, given)
     tried = require_levels(of, scale, known, vectors, given)
     dialogues, coins = _rounds(partial(reference, **parameters), scale, known, vectors)
-    decided = sum(map(require_coin, coins))
+    if _part(fast, "bernoulli_scaled_exp") not in coins:
+        raise Refused("the fast path goes on with another coin")
+    decided = sum(map(require_coin, coins)) + require_beginning(_part(fast, "_BeginningWith"))
     codes = _require_codes(_part(reference, "propose"))
     error = _require_filter(fast, known)
     large = _large(scale, rate)
     tried += require_levels(of, scale, known, [large], given)
     many = _require_many(partial(reference, **parameters), _part(reference, "propose"), scale, known, large)
     words = require_some_words(partial(fast, **parameters), large, _words(large, scale, known), error)
-    for vector in vectors:
+    for vector in (one for one in vectors if len(one) <= FEWER):
         words += require_words(partial(fast, **parameters), vector, _words(vector, scale, known), error)
     return Conclusion(
         f"{statement} for any number of outcomes and every pair of {certificate.neighbours}",
@@ -143,6 +151,8 @@ def _vectors(scale: Scale, rate: Fraction) -> Iterator[Sequence[Any]]:
     yield [Fraction(1, 3), -math.inf, math.nan, base]
     yield [Fraction(1, 3), math.inf, base]
     yield [2**53 + 1, 2**53, 2**53 + 3]
+    yield [base, *[base - float(min(1000 * unit, wide / 4))] * 79]
+    yield [base - float(min(one % 7 * unit, wide / 4)) for one in range(MANY)]
 
 
 def _rounds(
@@ -156,7 +166,10 @@ def _rounds(
         return bits.repeat(exponential.kept, *_round_of(vector, scale, known))
 
     for vector in vectors:
-        dialogues.same(reference, expected, vector)
+        if len(vector) > FEWER:
+            dialogues.same_by_chance(reference, expected, vector, ways=1)
+        else:
+            dialogues.same(reference, expected, vector)
     rounds = {by for by, _ in dialogues.asked[id(exponential.kept)]}
     for sampler in rounds:
         for members in (((0,),), ((1, 0),), ((0,), (), (1,)), ((2, 0), (1,)), ((1,), (0, 3), (2,))):

@@ -59,7 +59,7 @@ def exponential_base2(certificate: Certificate) -> Conclusion:
     selectors = _require_selection(reference, parameters, 0, counts)
     if "fast" in certificate.functions:
         fast = partial(certificate.function("fast"), **parameters, sampler=samplers[0])
-        for trials in (1, 2):
+        for trials in (1, 2, 3, 40):
             selectors += _require_selection(
                 lambda utilities, bits, trials=trials: fast(utilities, trials, bits).tolist(),
                 parameters,
@@ -108,11 +108,12 @@ def _require_selection(
     with reading_unknowns():
         for utilities in unknown_vectors((1, 2), unknown) if not listed else []:
             dialogues.same(mechanism, model, utilities)
-        sizes = (1, 2) if listed else (3,)
+        sizes = {0: (3,), 1: (1, 2), 2: (1, 2)}.get(trials, ())
         for size in sizes:
             dialogues.same(mechanism, model, tuple(unknown(f"v{index} in {within}", within) for index in range(size)))
         for utilities in many(scale):
-            dialogues.same_by_chance(mechanism, model, utilities)
+            ways = 12 if len(utilities) * max(trials, 1) < 100 else 1
+            dialogues.same_by_chance(mechanism, model, utilities, ways=ways)
         if trials < 2:
             counts["large"] = counts.get("large", 0) + require_same_on_many(mechanism, model, many_utilities(scale))
     counts["runs"] = counts.get("runs", 0) + dialogues.runs
@@ -248,6 +249,7 @@ def laplace_on_finite_grid(certificate: Certificate) -> Conclusion:
     if certificate.neighbours != "answers at most the sensitivity apart":
         raise Refused(f"neighbours are {certificate.neighbours!r}")
     eta, points = parameters["eta"], parameters["points"]
+    lost = _loss(certificate, eta, 2)
     lower, spacing = Fraction(parameters["lower"]), Fraction(parameters["spacing"])
     grid = [lower + index * spacing for index in range(points)]
     of = {
@@ -287,7 +289,6 @@ def laplace_on_finite_grid(certificate: Certificate) -> Conclusion:
                 if len(said) != 1 or released != grid[said[0][1] * (points - 1) // 3]:
                     raise Refused(f"{released} is released")
                 counts["ways of an answer"] = counts.get("ways of an answer", 0) + 1
-    lost = _loss(certificate, eta, 2)
     _require_selectors(_require_selection(partial(chosen, **of), of, 0, counts), of, counts)
     return Conclusion(
         f"{lost}-DP for every pair of {certificate.neighbours}",
