@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 
 from checker.core.certificate import Refused
+from checker.kinds.flips import require_flips
 from checker.kinds.local_sensitivity import require_smooth_bound
 from checker.kinds.record_map import require_record_map
 from checker.kinds.stateless import require_stateless
 from mechanisms import integer_sums
 from mechanisms.grid import Grid
 from mechanisms.local_sensitivity.smooth import exact as smooth
+from mechanisms.noisy_max import exact as noisy_max
 from mechanisms.summation import bounds
 from mechanisms.summation.bounds import Bounds
 from tests.checker.mutants import mutate as replace_source
@@ -103,10 +105,42 @@ def test_a_function_of_its_arguments_is_not_refused() -> None:
     assert require_smooth_bound(smooth.smooth_sensitivity, 100 << 14, 21)[0] == Fraction(100 << 14)
 
 
+DRAW = "position = bits.call(uniform_below, len(waiting))"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (DRAW, f"{DRAW} if len(waiting) <= 10**6 else 0"),
+        (DRAW, "position = bits.call(uniform_below, min(len(waiting), 10**6))"),
+        ("waiting.pop()", "waiting.pop(-1 if len(waiting) < 10**6 else 0)"),
+        ("list(range(len(shortfalls)))", "list(range(min(len(shortfalls), 10**6)))"),
+        ("best = min(shortfalls)", "best = min(shortfalls[: 10**6])"),
+        ("/ scale):", "/ scale) or len(waiting) == 10**6:"),
+        ("while True:", "flips = 0\n    while True:\n        flips += 1"),
+        ("while True:", "log = []\n    while True:\n        log.append(1)"),
+        ("while True:", "while True:\n        exact_exponential_noisy_max.calls = 1"),
+        ("while True:", "while len(waiting) > 10:"),
+        ("return candidate", "return candidate if len(waiting) < 10**6 else 0"),
+    ],
+)
+def test_permute_and_flip_that_can_tell_numbers_of_outcomes_or_rounds_apart_is_refused(
+    monkeypatch: pytest.MonkeyPatch, old: str, new: str
+) -> None:
+    mutate(monkeypatch, noisy_max, "exact_exponential_noisy_max", old, new)
+    with pytest.raises((Refused, TypeError, AttributeError)):
+        require_flips(noisy_max.exact_exponential_noisy_max, Fraction(2), {"epsilon": Fraction(1)})
+
+
+def test_permute_and_flip_is_not_refused() -> None:
+    assert require_flips(noisy_max.exact_exponential_noisy_max, Fraction(2), {"epsilon": Fraction(1)}) > 4
+
+
 MODULES = ("exponential.utilities", "exponential.levels", "exponential.exact", "exponential.exact_fast")
 MODULES += ("exponential.base2.weighted_sampling", "exponential.exact_base2", "noisy_max.exact")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("target", "module", "old", "new"),
     [
