@@ -9,10 +9,14 @@ import pytest
 
 from checker.core.certificate import Refused
 from checker.kinds.flips import require_flips
+from checker.kinds.halves import require_total
 from checker.kinds.local_sensitivity import require_smooth_bound
 from checker.kinds.record_map import require_record_map
 from checker.kinds.stateless import require_stateless
 from mechanisms import integer_sums
+from mechanisms.exponential import exact_base2
+from mechanisms.exponential.base2.eta import BaseTwoEta
+from mechanisms.exponential.exact_base2 import LevelWeights
 from mechanisms.grid import Grid
 from mechanisms.local_sensitivity.smooth import exact as smooth
 from mechanisms.noisy_max import exact as noisy_max
@@ -136,6 +140,36 @@ def test_permute_and_flip_is_not_refused() -> None:
     assert require_flips(noisy_max.exact_exponential_noisy_max, Fraction(2), {"epsilon": Fraction(1)}) > 4
 
 
+ETA = BaseTwoEta.from_epsilon(1, y=16)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "old", "new"),
+    [
+        (LevelWeights, "_total", "(self.spread - last)", "(self.spread - last) + (len(self.levels) > 64)"),
+        (LevelWeights, "_total", "(self.spread - last)", "(self.spread - last) + (self.spread > 10**6)"),
+        (LevelWeights, "_total", "0, len(singles)", "0, min(len(singles), 10**6)"),
+        (LevelWeights, "_total", "map(_single, self.levels", "map(_single, self.levels[: 10**6]"),
+        (exact_base2, "by_halves", "stop - start == 1", "stop - start in (1, 65)"),
+        (exact_base2, "by_halves", "// 2", "// 2 + (start > 10**6)"),
+        (exact_base2, "by_halves", "items, middle, stop", "items, middle + (stop == 1000), stop"),
+        (exact_base2, "_joined", "(second - first)", "(second - first + (first > 10**6))"),
+        (exact_base2, "_joined", "(last - before)", "(min(last, 10**6) - before)"),
+        (exact_base2, "_single", "mpz(count)", "min(mpz(count), 10**6)"),
+    ],
+)
+def test_a_total_of_weights_that_changes_beyond_a_number_of_levels_is_refused(
+    monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, old: str, new: str
+) -> None:
+    mutate(monkeypatch, owner, name, old, new)
+    with pytest.raises((Refused, TypeError)):
+        require_total(LevelWeights, ETA)
+
+
+def test_a_total_of_weights_is_not_refused() -> None:
+    assert require_total(LevelWeights, ETA) > 2
+
+
 MODULES = ("exponential.utilities", "exponential.levels", "exponential.exact", "exponential.exact_fast")
 MODULES += ("exponential.base2.weighted_sampling", "exponential.exact_base2", "noisy_max.exact")
 
@@ -161,12 +195,7 @@ MODULES += ("exponential.base2.weighted_sampling", "exponential.exact_base2", "n
         (FLIP, "exponential.utilities", "for number in numbers]", "for number in list(numbers)[:5000]]"),
         (NOISY, "noisy_max.exact", "for shortfall in shortfalls]", "for shortfall in shortfalls[:5000]]"),
         (NOISY, "noisy_max.exact", "enumerate(noisy) if value", "enumerate(noisy) if index < 3000 and value"),
-        (
-            BASE2,
-            "exponential.exact_base2",
-            "(self.spread - self.levels[-1])",
-            "(self.spread - self.levels[-1]) + (len(self.levels) > 64)",
-        ),
+        (BASE2, "exponential.exact_base2", "(self.spread - last)", "(self.spread - last) + (len(self.levels) > 64)"),
         (BASE2, "exponential.exact_base2", "yield weight * count", "yield weight * min(count, 5000)"),
         (
             BASE2,
