@@ -190,8 +190,9 @@ LEMMAS: dict[str, str] = {
         "of both kinds were compared in rationals) (mechanisms/exponential/README.md)"
     ),
     "outcomes": (
-        "what a selection does with one, two and three outcomes, whatever their utilities are, it does with any "
-        "number of them: outcomes are only gone through, by lists and minima of any length (by reading)"
+        "what a selection does with one, two and three outcomes, whatever their utilities are, and with 10,000 known "
+        "ones, it does with any number of them: outcomes are only gone through, by lists and minima of any length (by "
+        "reading; the rounds of permute-and-flip and the total of weights in base 2 are shown for every number)"
     ),
     "permute-and-flip": (
         "with gaps of a best outcome divided by b, permute-and-flip reports the largest of utilities with exponential "

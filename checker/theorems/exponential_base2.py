@@ -169,7 +169,7 @@ def _require_selectors(
         for weights in [*listed, *listed[-3:]]:
             counts["laws of weights"] = counts.get("laws of weights", 0) + 1
             _require_law(drawn, sampler, weights)
-        _require_law(drawn, sampler, _Listed(tuple(1 + 7 * index % 13 for index in range(300))))
+        _require_law(drawn, sampler, _Listed(tuple(1 + 7 * index % 13 for index in range(100))))
 
 
 class _Listed:
