@@ -3,7 +3,7 @@ VENV := .venv
 READY := $(VENV)/.ready
 BIN := $(VENV)/bin
 
-.PHONY: lab quick test test-all check prove libraries clean help
+.PHONY: lab quick test test-all check prove mutants libraries clean help
 
 lab: $(READY)  ## run every experiment; figures and data go to reports/
 	$(BIN)/attacklab run
@@ -16,6 +16,10 @@ test: $(READY)  ## run the default tests, in ten to twenty minutes
 
 test-all: $(READY)  ## run every test, the slow ones included
 	$(BIN)/pytest -m ""
+
+mutants: $(READY)  ## run the certificates and the tests of mutated mechanisms, in some hours; what is interrupted continues
+	$(BIN)/python -m experiments.mutants
+	$(BIN)/attacklab run mutations
 
 check: $(READY)  ## lint, formatting, types and layers: what CI checks besides the tests
 	$(BIN)/ruff check .

@@ -186,8 +186,9 @@ LEMMAS: dict[str, str] = {
     ),
     "levels": (
         "utilities, clamped, become doubles nearest to their exact distances from the best one, and these become "
-        "levels by `levels_at`; one by one, by elementwise operations of numpy or one at a time (by reading; vectors "
-        "of both kinds were compared in rationals) (mechanisms/exponential/README.md)"
+        "levels by `levels_at`: shown for unknown numbers and for arrays of any length; that numpy's min, max, fmin, "
+        "fmax, bincount and stable argsort do what they are called is by reading, and vectors of both kinds were "
+        "compared in rationals (mechanisms/exponential/README.md)"
     ),
     "outcomes": (
         "what a selection does with one, two and three outcomes, whatever their utilities are, and with 10,000 known "
@@ -208,8 +209,9 @@ LEMMAS: dict[str, str] = {
         "types and sizes, alone and in pairs (mechanisms/private_numbers.py)"
     ),
     "scaled-coin": (
-        "the coin 2^k·e^−x decides by MPFR's directed rounding for every rational x as it does for those tried, on all "
-        "beginnings of 136 bits, against rational enclosures (mechanisms/exponential/README.md)"
+        "the coin 2^k·e^−x compares a uniform number bit by bit with ends that are bounds for every rational x, k and "
+        "precision; it is followed on all beginnings of 136 bits and along 448 bits of 2^k·e^−x, each of some of "
+        "them flipped, and its loop goes on so beyond (by reading; mechanisms/exponential/README.md)"
     ),
     "weighted": (
         "a sampler that draws an index in proportion to the integer weights that were tried, by dialogue or by its "

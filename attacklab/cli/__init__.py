@@ -48,7 +48,7 @@ COMMANDS = (
     Command(
         "prove",
         "prove",
-        "Decide a claim on pairs by exact output laws, or on all of them by a certificate.",
+        "Decide a claim by exact laws or by a certificate.",
     ),
     Command("calibrate", "calibrate", "Hold a formula for noise to certified bounds."),
 )

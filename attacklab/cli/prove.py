@@ -53,7 +53,7 @@ def command(
     json: options.Json = None,
     sarif: options.Sarif = None,
 ) -> None:
-    """Decide a claim on pairs by exact output laws, or on all of them by a certificate."""
+    """Decide a claim by exact laws or by a certificate."""
     of_pair = {"--first": first, "--second": second}
     of_laws = {**of_pair, "--runs": runs, "--pairs": pairs}
     _exclude("--all", all_ or None, {**of_laws, "--inputs": inputs, "--exec": program})

@@ -134,10 +134,12 @@ def _positive(value: Any, what: str) -> Fraction:
 
 
 def shown(value: Fraction) -> str:
-    """Write a number of at least 0: short ones as they are, others rounded up to seven digits."""
+    """Write a number of at least 0: short ones and doubles as they are, others rounded up to seven digits."""
     text = str(value)
     if len(text) <= 8:
         return text
+    if Fraction(float(value)) == value:
+        return repr(float(value))
     exponent = 0
     while value >= 10:
         value, exponent = value / 10, exponent + 1

@@ -12,11 +12,15 @@ from typing import Any
 
 from checker.core.certificate import Refused
 from checker.core.tape import Cut, Way, explore, plain
-from checker.enclosures.elementary import ln
-from checker.kinds.lending import Recorder, lent, used
+from checker.enclosures.elementary import Enclosure, exp, ln
+from checker.kinds.lending import Recorder, Token, lent, used
+from checker.kinds.near_thresholds import require_endless
 from checker.kinds.opaque import OpaqueReal
 
 _CHOICES = 12
+
+_PLACE = Fraction(7, 11)
+"""Where E is compared with a threshold by many bits."""
 
 
 class _Prefix:
@@ -48,6 +52,24 @@ class _Prefix:
         if other not in (0, 1) or self.plus or not self.bits or self.bits[-1]:
             raise Refused("a bit is put where one was")
         return _Prefix(self.run, (*self.bits[:-1], int(other)))
+
+
+class _Length:
+    """How many bits are known; it can be counted on and handed on, and nothing else."""
+
+    __hash__ = None  # type: ignore[assignment] # a look-up would be a look
+
+    def __init__(self, start: int, plus: int = 0) -> None:
+        self.start, self.plus = start, plus
+
+    def __add__(self, other: Any) -> _Length:
+        return _Length(self.start, self.plus + int(other))
+
+    def __eq__(self, other: object) -> bool:
+        raise Refused("the number of known bits is compared")
+
+    def __bool__(self) -> bool:
+        raise Refused("the number of known bits is compared")
 
 
 class _Value:
@@ -97,7 +119,9 @@ class _Run:
 
     def minus_log(self, numerator: Any, length: Any, *, upward: bool) -> tuple[Any, ...]:
         """Name an end of E's interval: −ln(numerator/2^length), rounded up or down."""
-        return (numerator.bits, numerator.plus, length, upward)
+        if type(length) is not _Length:
+            raise Refused(f"E's interval is enclosed for {length!r} known bits")
+        return (numerator.bits, numerator.plus, length.start + length.plus, upward)
 
 
 def require_decision(decide_monotone: Callable[..., Any]) -> int:
@@ -116,7 +140,7 @@ def require_decision(decide_monotone: Callable[..., Any]) -> int:
         nonlocal runs
         state = _Run(way, least, length)
         with lent(decide_monotone, minus_log=state.minus_log):
-            found = decide_monotone(lambda end: _Value(state, end), least, _Prefix(state, ()), length, state)
+            found = decide_monotone(lambda end: _Value(state, end), least, _Prefix(state, ()), _Length(length), state)
         if state.next != "returns" or not isinstance(found, _Value) or len(found.end) != 4:
             raise Refused("the decision returns what it has not found")
         if found.end[2] != length + len(state.taken):
@@ -154,7 +178,7 @@ def require_floor(decide_floor: Callable[..., Any], slopes: tuple[Fraction, ...]
         The number of runs of the decision.
     """
     offset, exponential = OpaqueReal.unknown("offset"), OpaqueReal.unknown("E")
-    leading, length, bits, floor = object(), object(), object(), 12345
+    leading, length, bits, floor = Token(), Token(), Token(), 12345
     for slope in slopes:
         decision = Recorder(floor)
         with lent(decide_floor, decide_monotone=decision):
@@ -166,4 +190,22 @@ def require_floor(decide_floor: Callable[..., Any], slopes: tuple[Fraction, ...]
             raise Refused(f"decide_floor waits until the known bits make {least}")
         if not value_at(exponential).same((offset + slope * exponential).__floor__()):
             raise Refused(f"decide_floor decides {value_at(exponential)}")
-    return require_decision(used(decide_floor, "decide_monotone"))
+    runs = require_decision(used(decide_floor, "decide_monotone"))
+    for slope in slopes:
+        _require_endless(decide_floor, slope)
+    return runs
+
+
+def _require_endless(decide_floor: Callable[..., Any], slope: Fraction) -> None:
+    """Check that U is compared with the threshold between two floors, bit by bit and as far as need be."""
+    edge = (slope * _PLACE).__floor__() + 1
+    offset = edge - slope * _PLACE
+
+    def threshold(bits: int) -> Enclosure:
+        return exp(-_PLACE, bits)
+
+    outcomes = (edge, edge - 1) if slope > 0 else (edge - 1, edge)  # E is greater where U is less
+    for known in (0, 63, 64):
+        require_endless(
+            lambda leading, length, bits: decide_floor(offset, slope, leading, length, bits), threshold, known, outcomes
+        )

@@ -10,16 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from checker.core.certificate import Refused
 from checker.core.tape import Cut, Way, explore, plain
 from checker.enclosures.elementary import Enclosure
+from checker.kinds.near_thresholds import require_endless
 
-_DEPTH = 9
+_DEPTH, _SHALLOW = 9, 6
 _GUESSES = (0, 2)
 _STARTS = ((0, 0), (0, 3), (1, 2), (0x123456789ABCDEF0, 64), (3, 64), ((1 << 64) - 1, 64), (1 << 69, 70))
 """Bits that are known before: their value and how many they are."""
+
+_WIDE = (48, 49, 65, 127, 128, 129, 192, 193, 255, 256, 257, 400, 513, 1025, 4097, 20_000)
+"""How many bits are known before, of which only that many are looked at."""
 
 
 class _End:
@@ -107,18 +112,42 @@ def require_inversion(sampler: Callable[..., Any]) -> tuple[int, int]:
         Refused: it returns an outcome that need not be the right one.
     """
     ended = cut = 0
-    for known, width in _STARTS:
+    for known, width in (*_STARTS, *(((1 << width) // 3, width) for width in _WIDE)):
 
         def run(way: Way, known: int = known, width: int = width) -> bool:
             told = _Told(way, known, width)
             told.require(sampler(told, known, width, told))
             return True
 
-        for _, result in explore(run, _DEPTH):
+        for _, result in explore(run, _DEPTH if width < _WIDE[0] or width in (64, 70) else _SHALLOW):
             ended, cut = ended + (result is not Cut), cut + (result is Cut)
     if ended < 100:
         raise Refused(f"only {ended} runs of the inversion ended")
     return ended, cut
+
+
+def require_endless_draws(
+    sampler: Callable[..., Any], law: Any, truth: Callable[[int, int], Enclosure], outcomes: tuple[int, int]
+) -> int:
+    """Check that a sampler compares U with thresholds T(k) of a law as far as their bits agree.
+
+    Args:
+        sampler: `sampler(law, known, width, bits)`.
+        law: what it draws from.
+        truth: `truth(outcome, bits)` encloses T(outcome).
+        outcomes: whose thresholds are followed, the first from no bits on, the second from 64.
+
+    Returns:
+        How many bits were followed.
+    """
+    followed = 0
+    for outcome, known in zip(outcomes, (0, 64), strict=True):
+
+        def threshold(bits: int, outcome: int = outcome) -> Enclosure:
+            return truth(outcome, bits)
+
+        followed += require_endless(partial(sampler, law), threshold, known, (outcome, outcome - 1))
+    return followed
 
 
 def require_tails(law: Any, truth: Callable[[int, int], Enclosure], outcomes: list[int]) -> int:

@@ -17,7 +17,7 @@ from checker.kinds.elementwise import require_numpy
 from checker.kinds.exponential_filter import FIRST_BITS, floors_by_filter, require_bounds
 from checker.kinds.exponential_floors import require_floor
 from checker.kinds.grids import LIMIT
-from checker.kinds.lending import Recorder, lent, used
+from checker.kinds.lending import Recorder, Token, lent, used
 from checker.kinds.logistic_coin import logistic, require_coin
 from checker.kinds.opaque import Opaque, OpaqueGrid, Seen
 from checker.kinds.open_words import WORD
@@ -47,7 +47,7 @@ def require_fast_noise(draw_many: Callable[..., Any], scale: Fraction) -> int:
     Raises:
         Refused: it may draw something else.
     """
-    trials, bits, drawn = object(), object(), object()
+    trials, bits, drawn = Token(), Token(), Token()
     drawing = Recorder(drawn)
     with lent(draw_many, draw_in_chunks=drawing):
         found = draw_many(scale, trials, bits)
@@ -81,7 +81,7 @@ def _noise_of_words(coins: Traced, words: Traced) -> tuple[Traced, Traced]:
 
 def _require_resolved(resolve: Callable[..., Any], scale: Fraction) -> None:
     """Check that an undecided draw goes on with the same coin and the same uniform."""
-    coin, word, bits = object(), object(), object()
+    coin, word, bits = Token(), Token(), Token()
     magnitude = Traced.unknown("magnitude", "int64")
     for not_negative, expected in ((True, magnitude), (False, -1 - magnitude)):
         deciding, flooring = Recorder(not_negative), Recorder(magnitude)
@@ -120,7 +120,7 @@ def require_fast_release(fast: Callable[..., Any], parameters: Mapping[str, Any]
     Returns:
         How many runs, draws and operations were compared.
     """
-    answer, noise, trials, bits = Opaque("answer"), Opaque("noise"), object(), object()
+    answer, noise, trials, bits = Opaque("answer"), Opaque("noise"), Token(), Token()
     drawing, grid = Recorder(noise), OpaqueGrid(parameters["grid"], answer)
     with lent(fast, discrete_laplace_many=drawing):
         found = fast(answer, trials, bits, **{**parameters, "grid": grid})
@@ -164,7 +164,7 @@ def require_noisy_integers(noisy_integers: Callable[..., Any]) -> int:
     Returns:
         How many answers `clamp_integer` was tried with.
     """
-    answer, scale, trials, bits = object(), object(), object(), object()
+    answer, scale, trials, bits = Token(), Token(), Token(), Token()
     noise, clamped = Traced.unknown("noise", "int64"), Traced.unknown("clamped", "int64")
     drawing, clamping = Recorder(noise.copy()), Recorder(clamped)
     with lent(noisy_integers, discrete_laplace_many=drawing, clamp_integer=clamping):

@@ -41,6 +41,18 @@ def used(function: Callable[..., Any], name: str) -> Any:
     return function.__globals__[name]
 
 
+class Token:
+    """What can be handed on, and nothing else: a number of trials or a source of bits that nobody looks at."""
+
+    __hash__ = None  # type: ignore[assignment] # a look-up would be a look
+
+    def __eq__(self, other: object) -> bool:
+        raise Refused("what should only be handed on is compared")
+
+    def __bool__(self) -> bool:
+        raise Refused("what should only be handed on is taken for true or false")
+
+
 class Recorder:
     """Stands for a function: writes down what it is called with, and returns a given result.
 

@@ -10,6 +10,7 @@ from checker.core.certificate import Refused
 from checker.core.tape import Way, explore, plain
 from checker.enclosures.elementary import Enclosure, exp
 from checker.kinds.lending import used
+from checker.kinds.near_thresholds import require_endless
 from checker.kinds.open_words import WORD, Further, NoBits, OpenWord
 
 _FURTHER_BITS = 24
@@ -44,6 +45,13 @@ def require_coin(decide_logistic: Callable[..., Any], gamma: Fraction) -> int:
     for leading in (word for words in left_open for word in words):
         for _ in explore(lambda way, leading=leading: _run_coin(way, decide_logistic, gamma, leading), _FURTHER_BITS):  # type: ignore[misc]
             runs += 1
+    for known in (0, WORD):
+        require_endless(
+            lambda leading, length, bits: decide_logistic(gamma, leading, length, bits),
+            lambda precision: logistic(gamma, precision),
+            known,
+            (True, False),
+        )
     return runs
 
 

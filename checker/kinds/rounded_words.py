@@ -13,7 +13,7 @@ from checker.kinds.chunks import require_chunks
 from checker.kinds.elementwise import require_numpy
 from checker.kinds.exponential_filter import FIRST_BITS, floors_by_filter, require_bounds
 from checker.kinds.exponential_floors import require_floor
-from checker.kinds.lending import Recorder, lent, used
+from checker.kinds.lending import Recorder, Token, lent, used
 from checker.kinds.opaque import OpaqueReal
 from checker.kinds.open_words import WORD, OpenWord
 from checker.kinds.trace import Traced, matched, number, require_unwritten
@@ -27,7 +27,7 @@ def require_rounded_noise(draw_many: Callable[..., Any], scale: Fraction) -> int
     The first bit of a word is the sign, the others are the first of U's; draws are brought into ±2^62. See also
     `require_fast_noise`.
     """
-    trials, bits, drawn = object(), object(), object()
+    trials, bits, drawn = Token(), Token(), Token()
     offset, nearest = OpaqueReal.unknown("offset"), Traced.unknown("offset", "float64")
     drawing = Recorder(drawn)
     with lent(draw_many, draw_in_chunks=drawing, float=lambda value: nearest if value is offset else float(value)):
@@ -48,7 +48,7 @@ def require_rounded_noise(draw_many: Callable[..., Any], scale: Fraction) -> int
 
 def _run_rounded(way: Way, resolve: Callable[..., Any], offset: OpaqueReal, scale: Fraction) -> None:
     """Check that an undecided word goes on with its own sign and its other bits."""
-    word, bits, floor = OpenWord(way, 1 << WORD), object(), object()
+    word, bits, floor = OpenWord(way, 1 << WORD), Token(), Token()
     flooring = Recorder(floor)
     with lent(resolve, decide_floor=flooring):
         found = resolve(word, bits)
@@ -66,7 +66,7 @@ def require_rounded_reference(rounded_laplace: Callable[..., Any], scale: Fracti
     Returns:
         The number of runs.
     """
-    offset, floor = OpaqueReal.unknown("offset"), object()
+    offset, floor = OpaqueReal.unknown("offset"), Token()
     flooring = used(rounded_laplace, "floor_of_exponential")
     for sign, slope in ((0, scale), (1, -scale)):
         bits, drawing, deciding = Recorder(sign), Recorder(floor), Recorder(floor)

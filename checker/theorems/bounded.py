@@ -10,6 +10,7 @@ from typing import Any
 from checker.core.certificate import Certificate, Conclusion, Refused, require
 from checker.core.tape import law
 from checker.kinds.claims import pure_epsilon, require_neighbours
+from checker.kinds.plain_answers import missing, numbers
 from checker.kinds.ratios import greatest_ratio, shown, within
 from checker.models.geometric import beyond_one, clamped_law
 
@@ -68,10 +69,13 @@ def _require_rounding(sampler: Any, decay: Fraction, lower: int, upper: int) -> 
     places = [whole + share for whole, share in product(wholes, shares)]
     answers: list[tuple[Any, Fraction]] = [(place, place) for place in places]
     answers += [(float(place), Fraction(float(place))) for place in places]
+    answers += numbers()
+    answers += [(one, Fraction(lower)) for one in missing()]
     answers += [(float("inf"), Fraction(upper)), (-float("inf"), Fraction(lower)), (float("nan"), Fraction(lower))]
     for answer, place in answers:
         expected = (min(max(place, Fraction(lower)), Fraction(upper)) + HALF).__floor__()
         for noise, source in sources:
-            if sampler(answer, source) != min(max(expected + noise, lower), upper):
-                raise Refused(f"{answer!r} is not rounded to {expected}")
+            found = sampler(answer, source)
+            if type(found) is not int or found != min(max(expected + noise, lower), upper):
+                raise Refused(f"{answer!r} of type {type(answer).__name__} is not rounded to {expected}")
     return len(answers)

@@ -11,13 +11,15 @@ from itertools import product
 from typing import Any
 
 from checker.core.certificate import Certificate, Conclusion, Refused, rational
-from checker.core.tape import Recorder, explore, law
-from checker.enclosures import elementary as enclosures
+from checker.core.tape import law
 from checker.kinds.claims import pure_epsilon
+from checker.kinds.elementwise import require_numpy
 from checker.kinds.large_runs import MANY, require_same_on_many, require_some_words
+from checker.kinds.levelled import require_levelled
 from checker.kinds.levels import Levels, levels, require_levels
 from checker.kinds.polynomials import UNIT, distance_from_half_power, polynomial
 from checker.kinds.private_vectors import require_reading
+from checker.kinds.scaled_coin import require_coin
 from checker.kinds.trace import Traced, apply, number, require_same, require_unwritten
 from checker.kinds.unknowns import UnknownDialogues, unknown
 from checker.kinds.words_of_proposals import Words, require_words
@@ -36,6 +38,8 @@ LEMMAS = (
     "scaled-coin",
     "levels",
     "words",
+    "ieee-arrays",
+    "mpfr",
     "reading",
     "clamping-utilities",
     "outcomes",
@@ -66,9 +70,10 @@ def exponential_base_e(certificate: Certificate) -> Conclusion:
         raise Refused("the fast path finds its levels in another way")
     known = levels(of, scale, rate, given)
     vectors = list(_vectors(scale, rate))
+    ways = require_levelled(of, scale, rate, given)
     tried = require_levels(of, scale, known, vectors, given)
     dialogues, coins = _rounds(partial(reference, **parameters), scale, known, vectors)
-    leaves = sum(_require_coin(coin, gap, level) for coin in coins for gap, level in _gaps())
+    decided = sum(map(require_coin, coins))
     codes = _require_codes(_part(reference, "propose"))
     error = _require_filter(fast, known)
     large = _large(scale, rate)
@@ -79,24 +84,17 @@ def exponential_base_e(certificate: Certificate) -> Conclusion:
         words += require_words(partial(fast, **parameters), vector, _words(vector, scale, known), error)
     return Conclusion(
         f"{statement} for any number of outcomes and every pair of {certificate.neighbours}",
-        (
-            "rejection-from-levels",
-            "scaled-coin",
-            "levels",
-            "words",
-            "reading",
-            "clamping-utilities",
-            "outcomes",
-            "loops",
-        ),
+        LEMMAS,
         {
             "runs": dialogues.runs,
             "runs cut off": dialogues.cut,
             "vectors read": require_reading(),
+            "ways of a vector": ways,
             "vectors with levels": tried,
             "codes": codes,
-            "ways of the last coin": leaves,
+            "runs of the last coin": decided,
             "words": words,
+            "operations": require_numpy(),
             "large": many,
         },
     )
@@ -225,43 +223,6 @@ def _words(vector: Sequence[Any], scale: Scale, known: Levels) -> Words:
     best, depth = max(own), 63 - len(own).bit_length()
     found = [int(min(known.factor * float(best - one), float(depth))) for one in own]
     return Words(found, [known.rate * (best - one) for one in own])
-
-
-def _gaps() -> Iterator[tuple[Fraction, int]]:
-    """Yield gaps and levels with 2^level·e^−gap ≤ 1: at the edge, far from it, tiny and huge."""
-    ln_2 = enclosures.ln(Fraction(2), 200)[1]
-    yield from (
-        (Fraction(0), 0),
-        (Fraction(1, 10**40), 0),
-        (Fraction(10**6), 0),
-        (Fraction(10**6), 62),
-        (Fraction(1), 1),
-    )
-    for level in (0, 1, 2, 30, 61):
-        for beyond in (Fraction(1, 2**190), Fraction(1, 2**50), Fraction(1, 3), ln_2, Fraction(7), Fraction(45)):
-            yield level * ln_2 + beyond, level
-
-
-def _require_coin(coin: Callable[..., Any], gap: Fraction, level: int) -> int:
-    """Decide all ways of a coin to a depth: what it says of each beginning of a uniform number must be so."""
-    low, high = (Fraction(1), Fraction(1)) if gap == 0 == level else enclosures.exp(-min(gap, Fraction(400)), 300)
-    low, high = (Fraction(0) if gap > 400 else low * 2**level), high * 2**level
-    leaves = 0
-    for way, found in explore(lambda way: coin(gap, level, Recorder(way)), 136):
-        begun, size = 0, 1
-        for uniform in way.uniforms[: way.taken]:
-            begun, size = begun * uniform.size + uniform.low, size * uniform.size
-        if found is True and not Fraction(begun + 1, size) <= low:
-            raise Refused(f"2^{level}·e^−{gap} is said to be above {Fraction(begun + 1, size)}")
-        if found is False and not Fraction(begun, size) >= high:
-            raise Refused(f"2^{level}·e^−{gap} is said to be at most {Fraction(begun, size)}")
-        if found is not True and found is not False:
-            if way.taken < 100:
-                raise Refused(f"the coin 2^{level}·e^−{gap} returns {found!r}")
-            if Fraction(begun, size) >= high or Fraction(begun + 1, size) <= low:
-                raise Refused("the coin asks on although it could decide")
-        leaves += 1
-    return leaves
 
 
 def _require_codes(propose: Callable[..., Any]) -> int:

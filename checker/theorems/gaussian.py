@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -11,7 +11,7 @@ from math import isqrt
 from typing import Any
 
 from checker.core.certificate import Certificate, Conclusion, Refused, rational
-from checker.core.tape import Dialogues, Published
+from checker.core.tape import Dialogues, Published, same
 from checker.enclosures import normal
 from checker.enclosures.discrete_gaussian import DiscreteGaussian
 from checker.enclosures.elementary import Enclosure
@@ -19,10 +19,11 @@ from checker.kinds.claims import Claim, statistical_claim
 from checker.kinds.elementwise import require_numpy
 from checker.kinds.gaussian_privacy import require_discrete, require_normal
 from checker.kinds.grids import HALF, TINY, require_rounding, require_steps, require_values, steps_apart
-from checker.kinds.inversion import require_inversion, require_tails
+from checker.kinds.inversion import require_endless_draws, require_inversion, require_tails
 from checker.kinds.look_ups import require_look_ups
 from checker.kinds.normal_filter import require_decisions, traced_filter
 from checker.kinds.opaque import Opaque, OpaqueGrid
+from checker.kinds.plain_answers import require_plain_releases, require_plain_trials
 from checker.kinds.releases import SHIFTS, Released, concrete_law, fields_of, released_many, released_once
 from checker.kinds.tabled_filter import require_tabled_filter
 from checker.models import discrete_noise
@@ -92,7 +93,7 @@ def discrete_gaussian_on_grid(certificate: Certificate) -> Conclusion:
     else:
         checked |= _require_rounded_thresholds(fast, given.sigma)
         lemmas += ("midpoint-thresholds",)
-    checked |= _require_discrete_law(fast, variance) | _require_paths(fast.sampler)
+    checked |= _require_paths(fast.sampler) | _require_discrete_law(fast, variance)
     answer = Opaque("answer")
     watched = given.parameters | {"grid": OpaqueGrid(given.grid, answer)}
     noise = Published(discrete_noise.discrete_gaussian.function, lambda variance: [Opaque("noise")])  # noqa: ARG005
@@ -102,6 +103,22 @@ def discrete_gaussian_on_grid(certificate: Certificate) -> Conclusion:
 
     dialogues = Dialogues()
     dialogues.same(partial(certificate.function("reference"), **watched), model, answer)
+    sampler, released = require_plain_releases(
+        partial(certificate.function("reference"), **given.parameters),
+        given.step,
+        lambda _, found: len(found) == 1 and same(found[0], variance),
+    )
+    dialogues.same(sampler, discrete_noise.discrete_gaussian, variance)
+    tails = _Tails(variance)
+    released += require_plain_trials(
+        partial(certificate.function("fast"), **given.parameters),
+        given.step,
+        1,
+        lambda _, words, noise: (
+            -tails.last < noise < tails.last and _between(words[0], lambda outcome: tails(outcome, 128), noise)
+        ),
+    )
+    checked |= {"releases of plain answers": released}
     checked |= {"runs": dialogues.runs, "runs cut off": dialogues.cut}
     return Conclusion(
         f"{given.claim} for every pair of answers at most {given.sensitivity} apart, on both paths",
@@ -142,7 +159,9 @@ def rounded_gaussian_on_grid(certificate: Certificate) -> Conclusion:
         raise Refused(f"the two paths draw from laws of different classes: {kinds}")
     checked |= _require_grid(given) | {"steps": require_steps(given.grid, given.step)}
     checked |= {"tails": _require_normal_tails(reference, kinds.pop(), given)}
+    checked |= {"releases of plain answers": _require_plain_rounded(certificate, given, samplers[0])}
     checked |= _require_paths(*samplers)
+    checked |= {"bits of thresholds": _require_endless_normal(samplers, reference, given)}
     return Conclusion(
         f"{given.claim} for every pair of answers at most {given.sensitivity} apart, on both paths",
         (*lemmas, "clamping", *_LEMMAS),
@@ -193,7 +212,8 @@ def _require_discrete_law(released: Released, variance: Fraction) -> dict[str, i
     tails = _Tails(variance)
     known = range(1 - tails.last, tails.last + 1)
     outcomes = {*known[:: max(1, tails.last // 100)], *known[-3:], *range(-3, 5)} & {*known}
-    return {"tails": require_tails(released.law, tails, sorted(outcomes))}
+    followed = require_endless_draws(released.sampler, released.law, tails, (1, -isqrt(variance.__floor__())))
+    return {"tails": require_tails(released.law, tails, sorted(outcomes)), "bits of thresholds": followed}
 
 
 def _require_rounded_thresholds(released: Released, sigma: Fraction) -> dict[str, int]:
@@ -231,3 +251,37 @@ def _require_normal_tails(reference: Callable[..., Any], kind: type, given: _Set
 
         tried += require_tails(law, truth, outcomes)
     return tried
+
+
+def _between(word: int, tail: Callable[[int], Enclosure], outcome: int) -> bool:
+    """Say whether all uniforms that begin with a word lie between T(outcome + 1) and T(outcome)."""
+    return tail(outcome + 1)[1] * 2**64 <= word and word + 1 <= tail(outcome)[0] * 2**64
+
+
+def _require_plain_rounded(certificate: Certificate, given: _Setting, sampler: Callable[..., Any]) -> int:
+    """Check the releases of plain answers, from laws of their own."""
+
+    def drawn_with(shift: Fraction, found: tuple[Any, ...]) -> bool:
+        law, *start = found
+        return start == [0, 0] and same([*fields_of(law).values()], [shift, given.sigma])
+
+    def draws(shift: Fraction, words: Sequence[int], noise: int) -> bool:
+        return _between(words[0], lambda outcome: normal.tail((outcome - HALF - shift) / given.sigma, 100), noise)
+
+    reference, fast = (partial(certificate.function(role), **given.parameters) for role in ("reference", "fast"))
+    plain_sampler, released = require_plain_releases(reference, given.step, drawn_with)
+    if plain_sampler is not sampler:
+        raise Refused("plain answers are released with noise of another sampler")
+    return released + require_plain_trials(fast, given.step, 1, draws)
+
+
+def _require_endless_normal(samplers: list[Callable[..., Any]], reference: Callable[..., Any], given: _Setting) -> int:
+    """Follow thresholds of the rounded law by many bits."""
+    shift = Fraction(1, 3)
+    law = concrete_law(reference, shift * given.step, given.parameters)
+
+    def truth(outcome: int, bits: int) -> Enclosure:
+        return normal.tail((outcome - HALF - shift) / given.sigma, bits)
+
+    outcomes = (1, -round(given.sigma))
+    return sum(require_endless_draws(one, law, truth, outcomes) for one in {id(one): one for one in samplers}.values())

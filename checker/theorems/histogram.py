@@ -13,8 +13,9 @@ from checker.core.tape import Dialogues, Published
 from checker.kinds.claims import pure_epsilon, require_neighbours
 from checker.kinds.grids import require_rounding, steps_apart
 from checker.kinds.laplace_words import FAST_LEMMAS, require_fast_noise, require_values
-from checker.kinds.lending import Recorder, lent, used
+from checker.kinds.lending import Recorder, Token, lent, used
 from checker.kinds.opaque import Opaque, Seen
+from checker.kinds.plain_answers import answers, point, require_point
 from checker.kinds.word_runs import GivenWords
 from checker.models import discrete_noise
 
@@ -48,10 +49,16 @@ def histogram(certificate: Certificate) -> Conclusion:
     draw_many = used(fast, "discrete_laplace_many")
     compared = require_values(grid) + require_fast_noise(draw_many, scale)
     _run(fast, draw_many, parameters, scale)
+    plain = _require_plain_counts(reference, fast, draw_many, parameters, scale)
     return Conclusion(
         f"{distance / scale}-DP for every pair of histograms that differ by 1 in one count",
         ("rounding-half-up", "discrete-laplace", "cells", *FAST_LEMMAS),
-        {"runs": dialogues.runs, "roundings": require_rounding(grid, step), "draws compared": compared},
+        {
+            "runs": dialogues.runs,
+            "roundings": require_rounding(grid, step),
+            "draws compared": compared,
+            "plain histograms": plain,
+        },
     )
 
 
@@ -122,7 +129,7 @@ class _Noise:
 
 
 def _require_fast(fast: Any, parameters: Any, cells: int, scale: Fraction) -> None:
-    counts, bits = [Opaque(f"count {cell}") for cell in range(cells)], object()
+    counts, bits = [Opaque(f"count {cell}") for cell in range(cells)], Token()
     grid = _Grid(parameters["grid"], counts)
     drawing = Recorder(_Noise(TRIALS, cells))
     with lent(fast, discrete_laplace_many=drawing):
@@ -133,6 +140,43 @@ def _require_fast(fast: Any, parameters: Any, cells: int, scale: Fraction) -> No
     added = noisy.added if type(noisy) is _Noise else None
     if added is None or not all(one.same(grid.nearest(count)) for one, count in zip(added, counts, strict=True)):
         raise Refused(f"the fast path adds noise to {added}")
+
+
+def _require_plain_counts(reference: Any, fast: Any, draw_many: Any, parameters: Any, scale: Fraction) -> int:
+    """Check releases of plain counts of every type, alone, beside others, and the same count in several cells."""
+    step = Fraction(2) ** parameters["grid"].exponent
+    known = answers(step)
+    histograms = [[one] for one in known] + [[one, one, one] for one in known] + [known, known[:40] * 10]
+    random, released = Random(20261123), 0
+    for cells in histograms:
+        counts, wholes = [count for count, _ in cells], [(place + Fraction(1, 2)).__floor__() for _, place in cells]
+        source = _Drawn()
+        found = reference(counts, source, **parameters)
+        if type(found) is not list or len(found) != len(cells) or source.drawn != len(cells):
+            raise Refused(f"{len(cells)} counts are released as {found!r:.200}, with {source.drawn} draws")
+        for draw, (count, whole, output) in enumerate(zip(counts, wholes, found, strict=True), start=1):
+            require_point(output, whole + draw, step, count)
+        for trials in (1, 2):
+            words = [random.getrandbits(64) for _ in range(2 * trials * len(cells))]
+            noise = iter(draw_many(scale, trials * len(cells), GivenWords(words, (0, 1))).tolist())
+            expected = [[point(whole + next(noise), step) for whole in wholes] for _ in range(trials)]
+            outputs = fast(counts, trials, GivenWords(words, (0, 1)), **parameters)
+            if outputs.dtype.name != "float64" or outputs.tolist() != expected:
+                raise Refused(f"{counts!r:.200} are released as {outputs.tolist()!r:.200}")
+        released += 1
+    return released
+
+
+class _Drawn:
+    """A source whose draws count from 1 on."""
+
+    def __init__(self) -> None:
+        self.drawn = 0
+
+    def call(self, *_: Any) -> int:
+        """Return the next draw."""
+        self.drawn += 1
+        return self.drawn
 
 
 def _run(fast: Any, draw_many: Any, parameters: Any, scale: Fraction) -> None:

@@ -9,12 +9,13 @@ from types import SimpleNamespace
 from typing import Any
 
 from checker.core.certificate import Certificate, Conclusion, Refused
-from checker.core.tape import Dialogues, Published
+from checker.core.tape import Dialogues, Published, same
 from checker.kinds.claims import pure_epsilon, require_neighbours
 from checker.kinds.grids import LIMIT, require_rounding, require_steps, steps_apart
 from checker.kinds.laplace_words import FAST_LEMMAS, require_fast_release, require_values
-from checker.kinds.lending import Recorder, lent, used
+from checker.kinds.lending import Recorder, Token, lent, used
 from checker.kinds.opaque import Opaque, OpaqueGrid, OpaqueReal, Seen
+from checker.kinds.plain_answers import NO_BITS, require_plain_releases, require_plain_trials
 from checker.kinds.rounded_words import require_rounded_noise, require_rounded_reference
 from checker.kinds.word_runs import require_runs, words_near
 from checker.models import discrete_noise, inversion
@@ -50,9 +51,21 @@ def discrete_laplace_on_grid(certificate: Certificate) -> Conclusion:
 
     dialogues = Dialogues()
     dialogues.same(partial(certificate.function("reference"), **watched), model, answer)
+    sampler, released = require_plain_releases(
+        partial(certificate.function("reference"), **parameters),
+        step,
+        lambda _, given: len(given) == 1 and same(given[0], scale),
+    )
+    dialogues.same(sampler, discrete_noise.discrete_laplace, scale)
     tried = require_rounding(grid, step)
     fast = certificate.function("fast")
     compared = require_fast_release(fast, parameters, scale)
+    released += require_plain_trials(
+        partial(fast, **parameters),
+        step,
+        2,
+        lambda _, words, noise: inversion.discrete_laplace(scale, words[0], words[1], NO_BITS) == noise,
+    )
     return Conclusion(
         f"{distance / scale}-DP for every pair of answers at most {sensitivity} apart",
         ("rounding-half-up", "discrete-laplace", *FAST_LEMMAS),
@@ -60,6 +73,7 @@ def discrete_laplace_on_grid(certificate: Certificate) -> Conclusion:
             "runs": dialogues.runs,
             "runs cut off": dialogues.cut,
             "roundings": tried,
+            "releases of plain answers": released,
             "operations and draws of the fast path": compared,
         },
     )
@@ -102,7 +116,7 @@ def rounded_ideal_laplace(certificate: Certificate) -> Conclusion:
     runs = require_rounded_reference(sampler, scale)
 
     fast = certificate.function("fast")
-    drawing, trials, bits = Recorder(noise), object(), object()
+    drawing, trials, bits = Recorder(noise), Token(), Token()
     with lent(fast, rounded_laplace_many=drawing):
         found = fast(answer, trials, bits, **watched)
     given_offset, *others = drawing.call
@@ -110,6 +124,19 @@ def rounded_ideal_laplace(certificate: Certificate) -> Conclusion:
     if not given or not Seen("values", whole + noise).same(found):
         raise Refused(f"the fast path returns {found!r}, with noise drawn by {drawing.call}")
     compared = require_rounded_noise(used(fast, "rounded_laplace_many"), scale)
+    plain_sampler, released = require_plain_releases(
+        partial(certificate.function("reference"), **parameters),
+        step,
+        lambda shift, given: same(given, (shift + HALF, scale)),
+    )
+    if plain_sampler is not sampler:
+        raise Refused("plain answers are released with noise of another sampler")
+    released += require_plain_trials(
+        partial(fast, **parameters),
+        step,
+        1,
+        lambda shift, words, noise: inversion.rounded_laplace(shift + HALF, scale, words[0], NO_BITS) == noise,
+    )
     drawn = sum(_run_rounded(partial(fast, **parameters), scale, step, x) for x in (0, Fraction(-7, 3), LIMIT))
     return Conclusion(
         f"{lost}-DP for every pair of answers at most {sensitivity} apart",
@@ -117,6 +144,7 @@ def rounded_ideal_laplace(certificate: Certificate) -> Conclusion:
         {
             "runs": runs,
             "answers": tried,
+            "releases of plain answers": released,
             "operations and draws of the fast path": compared,
             "words of the fast path": drawn,
         },

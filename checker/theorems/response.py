@@ -10,6 +10,9 @@ from checker.core.certificate import Certificate, Conclusion, Refused
 from checker.core.tape import Cut, Recorder, explore
 from checker.enclosures.elementary import exp
 from checker.kinds.claims import pure_epsilon, require_neighbours
+from checker.kinds.lending import used
+from checker.kinds.logistic_coin import logistic
+from checker.kinds.near_thresholds import FARTHEST, require_endless
 
 DEPTH = 200
 """How many bits of the uniform number are looked at."""
@@ -21,6 +24,7 @@ def randomized_response(certificate: Certificate) -> Conclusion:
     The sampler compares a uniform number U, bit by bit, with p = 1/(1 + e^−ε). Each run that ends within `DEPTH` bits
     has decided U < p soundly: the numbers that begin with its bits lie on one side of p, as an enclosure of our own
     says, and the output is the truth below p and its opposite above. What is left open is one run of mass 2^−DEPTH.
+    That run is followed further, as far as `FARTHEST` bits of p.
 
     Functions: `reference(truth, bits, **parameters)`, and the `enclosure(epsilon, precision)` of p by which it decides.
     Parameters: epsilon.
@@ -47,14 +51,52 @@ def randomized_response(certificate: Certificate) -> Conclusion:
                 )
         if open_mass > Fraction(1, 1 << DEPTH):
             raise Refused(f"more than 2^-{DEPTH} of the runs are left open")
-    precisions = _require_enclosures(certificate.function("enclosure"), epsilon)
+        runs += _require_endless(sampler, truth, epsilon)
+    precisions = _require_enclosures(_enclosure(certificate, sampler), epsilon)
     if epsilon > claimed:
         raise Refused(f"the answers' odds change by e^{epsilon}, more than e^{claimed}")
     return Conclusion(
         f"{epsilon}-DP for both answers: the truth with probability e^{epsilon}/(1 + e^{epsilon})",
         ("lazy-comparison",),
-        {"runs": runs, "bits": DEPTH, "enclosures": precisions},
+        {"runs": runs, "bits": FARTHEST, "enclosures": precisions},
     )
+
+
+def _require_endless(sampler: Any, truth: bool, epsilon: Fraction) -> int:
+    """Follow the run that is left open along the bits of p, and away from it."""
+    require_endless(
+        lambda leading, length, bits: sampler(truth, _Calling(bits.take)),  # noqa: ARG005
+        lambda precision: logistic(epsilon, precision),
+        0,
+        (truth, not truth),
+    )
+    return 4
+
+
+def _enclosure(certificate: Certificate, sampler: Any) -> Any:
+    """Return the enclosure that the certificate names, which must be that by which the sampler decides."""
+    source = _Calling(lambda _: 0)
+    sampler(True, source)
+    if len(source.called) != 1:
+        raise Refused(f"{len(source.called)} samplers are called for one answer")
+    deciding = used(source.called[0], "decide_logistic")
+    found = certificate.function("enclosure")
+    if used(deciding, "enclose_logistic") is not found:
+        raise Refused("the coin is decided by another enclosure than the certificate names")
+    return found
+
+
+class _Calling:
+    """A source of single bits that runs what is called, and notes it."""
+
+    def __init__(self, take: Any) -> None:
+        self.take = take
+        self.called: list[Any] = []
+
+    def call(self, function: Any, *arguments: Any) -> Any:
+        """Run a sampler."""
+        self.called.append(function)
+        return function(*arguments, self)
 
 
 def _require_enclosures(enclosure: Any, epsilon: Fraction) -> int:

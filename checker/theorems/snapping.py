@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -56,6 +58,7 @@ def snapping(certificate: Certificate) -> Conclusion:
                 runs += 1
     if any(draw is not draws[0] for draw in draws):
         raise Refused("the noise is not always drawn by the same sampler")
+    runs += _require_plain(release, draws[0], scale, step, bound)
     drawn = _require_logarithm(draws[0])
     return Conclusion(
         f"{claimed}-DP for every pair of doubles at most {sensitivity} apart: λ = {scale!r}, Λ = {step}, B = {bound}",
@@ -128,6 +131,39 @@ def _released(release: Any, cell: Cell, bit: int, noisy: float, scale: float, bo
     if type(output) is not float or Fraction(output) != expected or len(source.asked) != 2 or source.asked[0] != 1:
         raise Refused(f"{noisy!r} leads to {output!r}, not {float(expected)}; asked was {source.asked}")
     return source.asked[1]
+
+
+def _require_plain(release: Any, sampler: Any, scale: float, step: Fraction, bound: float) -> int:
+    """Check releases of plain doubles, and of doubles of other classes, with plain logarithms."""
+    kinds = (float, type("Float", (float,), {}), importlib.import_module("numpy").float64)
+    ends = [0.0, bound, bound / 3, 2.0**1000, 5e-324, 1.0, math.nextafter(bound, 0.0), math.inf]
+    answers = [math.nan, *ends, *(-end for end in ends)]
+    draws = [(bit, logarithm) for bit in (0, 1) for logarithm in (-(2.0**-53), -0.6931471805599453, -3.25, -40.0)]
+    for kind, answer, (bit, logarithm) in product(kinds, answers, draws):
+        source = _Plain(bit, logarithm)
+        output = release(kind(answer), source)
+        noisy = (0.0 if math.isnan(answer) else min(max(answer, -bound), bound)) + (1 - 2 * bit) * (scale * logarithm)
+        expected = (Fraction(noisy) / step + Fraction(1, 2)).__floor__() * step
+        expected = min(max(expected, Fraction(-bound)), Fraction(bound))
+        if type(output) is not float or Fraction(output) != expected or source.asked != [1, sampler]:
+            raise Refused(f"{answer!r} of type {kind.__name__} leads to {output!r}, not {float(expected)}")
+    return len(kinds) * len(answers) * len(draws)
+
+
+class _Plain:
+    """The source of a release: one bit, and one logarithm."""
+
+    def __init__(self, bit: int, logarithm: float) -> None:
+        self._bit, self._logarithm = bit, logarithm
+        self.asked: list[Any] = []
+
+    def take(self, count: int) -> int:
+        self.asked.append(count)
+        return self._bit
+
+    def call(self, sampler: Any, *arguments: Any) -> float:
+        self.asked.append((sampler, *arguments) if arguments else sampler)
+        return self._logarithm
 
 
 def _clamped(cell: Cell, bound: float) -> list[Expression]:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from attacklab.targets import Target
-from experiments.targets.making import GRID, exact_by_both_paths, exact_by_reference, named, noise
+from experiments.targets.making import GRID, Giving, Taking, exact_by_both_paths, exact_by_reference, named, noise
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.grid import Grid
 from mechanisms.laplace import (
@@ -23,7 +23,6 @@ from mechanisms.laplace import (
 from mechanisms.laplace import exact_randomized_response as exact_response
 from mechanisms.laplace import exact_snapping as snapping
 from mechanisms.laplace import naive_randomized_response as naive_response
-from mechanisms.randomness import RandomBits
 
 ANSWERS = (-16, 16)
 """The public range of answers of the mechanisms that need one."""
@@ -86,13 +85,8 @@ def exact_laplace_on_grid(epsilon: float = 1.0) -> Target:
     eta = BaseTwoEta.from_epsilon(epsilon, y=16)
     lower, upper = ANSWERS
 
-    def sampler(answer: float, bits: RandomBits) -> int:
-        released = exact_on_grid.exact_laplace_on_grid(
-            answer, bits, eta=eta, lower=lower, spacing=1, points=upper - lower + 1
-        )
-        return int(released)
-
-    return exact_by_reference(Target.noise, sampler, epsilon=epsilon)
+    sampler = partial(exact_on_grid.exact_laplace_on_grid, eta=eta, lower=lower, spacing=1, points=upper - lower + 1)
+    return exact_by_reference(Target.noise, Giving(int, sampler), epsilon=epsilon)
 
 
 @named
@@ -107,26 +101,15 @@ def exact_two_sided_geometric(epsilon: float = 1.0) -> Target:
 @named
 def exact_snapping(epsilon: float = 1.0) -> Target:
     """Laplace mechanism by snapping, exact."""
-
-    def sampler(answer: float, bits: RandomBits) -> float:
-        double = float(answer)
-        if double != answer:
-            raise ValueError(f"answer must be a double, not {answer!r}: rounding could move neighbours apart")
-        return snapping.exact_snapping(double, bits, epsilon=Fraction(epsilon), bound=float(ANSWERS[1]))
-
-    return exact_by_reference(Target.noise, sampler, epsilon=epsilon)
+    sampler = partial(snapping.exact_snapping, epsilon=Fraction(epsilon), bound=float(ANSWERS[1]))
+    return exact_by_reference(Target.noise, Taking(float, sampler), epsilon=epsilon)
 
 
 @named
 def exact_randomized_response(epsilon: float = 1.0) -> Target:
     """Randomized response of one bit, exact."""
-
-    def sampler(truth: bool, bits: RandomBits) -> bool:
-        if not isinstance(truth, bool):
-            raise TypeError(f"truth must be a bool, not {type(truth).__name__}")
-        return exact_response.exact_randomized_response(truth, bits, epsilon=Fraction(epsilon))
-
-    return exact_by_reference(Target.dataset, sampler, epsilon=epsilon)
+    sampler = partial(exact_response.exact_randomized_response, epsilon=Fraction(epsilon))
+    return exact_by_reference(Target.dataset, Taking(bool, sampler), epsilon=epsilon)
 
 
 def _on_grid(fast: Callable[..., Any], reference: Callable[..., Any], epsilon: float, grid: Grid = GRID) -> Target:

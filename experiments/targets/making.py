@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.certificates import Draft
-from attacklab.random_bits import SeededBits
+from attacklab.random_bits import RandomBits, SeededBits
 from attacklab.targets import Target
 from mechanisms.grid import Grid
 
@@ -120,6 +120,47 @@ class OneByOne:
 
 
 @dataclass(frozen=True)
+class Taking:
+    """A sampler that gets its input as an equal value of the one type that it takes.
+
+    Attributes:
+        kind: the type.
+        sampler: `sampler(input, bits)`.
+    """
+
+    kind: type
+    sampler: Callable[..., Any]
+
+    def __call__(self, input_: Any, bits: RandomBits) -> Any:
+        """Draw one output.
+
+        Raises:
+            ValueError: no value of the type equals the input; rounding it could move neighbours apart.
+        """
+        value = self.kind(input_)
+        if value != input_ and input_ == input_:
+            raise ValueError(f"the input must equal a {self.kind.__name__}, unlike {input_!r}")
+        return self.sampler(value, bits)
+
+
+@dataclass(frozen=True)
+class Giving:
+    """A sampler whose outputs are turned into another type, which is post-processing.
+
+    Attributes:
+        kind: the type.
+        sampler: `sampler(input, bits)`.
+    """
+
+    kind: type
+    sampler: Callable[..., Any]
+
+    def __call__(self, input_: Any, bits: RandomBits) -> Any:
+        """Draw one output."""
+        return self.kind(self.sampler(input_, bits))
+
+
+@dataclass(frozen=True)
 class Prepared:
     """An exact mechanism that looks at its input once, and then draws outputs.
 
@@ -144,7 +185,8 @@ class Prepared:
 def what_runs(release: Callable[..., Any]) -> tuple[Callable[..., Any], dict[str, Any]]:
     """Return the function behind a release or a sampler, and the parameters that it is called with.
 
-    Whatever wraps a function in code of its own is itself what runs.
+    Whatever wraps a function in code of its own is itself what runs, but for what only changes the type of
+    an input or of an output.
     """
     found: Any = release
     parameters: dict[str, Any] = {}
@@ -152,7 +194,7 @@ def what_runs(release: Callable[..., Any]) -> tuple[Callable[..., Any], dict[str
         prepared = getattr(found, "__self__", None)
         if isinstance(prepared, Prepared):
             found, parameters = prepared.prepare, {**prepared.parameters, **parameters}
-        elif isinstance(found, OneByOne):
+        elif isinstance(found, OneByOne | Taking | Giving):
             found = found.sampler
         elif isinstance(found, Exactly):
             found, parameters = found.mechanism, {**found.parameters, **parameters}

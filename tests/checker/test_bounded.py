@@ -101,11 +101,23 @@ def test_less_than_randomized_response_loses_is_refused(checked: Checked) -> Non
         ('positive_rational("epsilon", epsilon))', 'positive_rational("epsilon", epsilon) * 2)'),
         ("down.exp(", "up.exp("),
         ("precision <= length + _STEP", "precision <= length + _STEP and length < 100"),
+        ("length += 1", "length += 1\n        if length > 328:\n            return True"),
+        ("(length // _STEP + 2) * _STEP", "min(448, (length // _STEP + 2) * _STEP)"),
     ],
 )
 def test_a_broken_randomized_response_is_refused(mutated: Any, old: str, new: str) -> None:
     with pytest.raises(Refused):
         mutated(RESPONSE, exact_randomized_response, old, new)
+
+
+def test_an_enclosure_that_does_not_decide_is_refused(checked: Checked, monkeypatch: pytest.MonkeyPatch) -> None:
+    def another(gamma: Fraction, precision: int) -> Any:
+        return exact_randomized_response.enclose_logistic(gamma, precision)
+
+    another.__module__, another.__qualname__ = exact_randomized_response.__name__, "another"
+    monkeypatch.setattr(exact_randomized_response, "another", another, raising=False)
+    with pytest.raises(Refused, match="by another enclosure"):
+        checked(RESPONSE, functions={**RESPONSE.functions, "enclosure": another})
 
 
 def test_snapping_is_private_for_every_pair_of_doubles(checked: Checked) -> None:
@@ -114,7 +126,7 @@ def test_snapping_is_private_for_every_pair_of_doubles(checked: Checked) -> None
     )
 
 
-@pytest.mark.parametrize("bound", [4.0, 2.0**40])
+@pytest.mark.parametrize("bound", [4.25, 2.0**40])
 def test_other_bounds_are_proved_as_well(checked: Checked, bound: float) -> None:
     parameters = {"epsilon": Fraction(1, 3), "sensitivity": Fraction(3, 2), "bound": 4.5 * bound}
     assert checked(SNAPPING, parameters=parameters, claim={"kind": "pure", "epsilon": "1/3"})

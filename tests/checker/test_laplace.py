@@ -136,6 +136,14 @@ IN_BOTH = (
     (FLOORS, "leading << 1 | bits.take(1)", "leading << 1 | bits.take(2)"),
     (FLOORS, "leading << 1 | bits.take(1)", "leading << 1"),
     (FLOORS, "length += 1", "length += 2"),
+    (FLOORS, "        length += 1", "        length += 1\n        if length > 128:\n            return decided"),
+    (FLOORS, "rounding(length + _GUARD)", "rounding(min(length, 450) + _GUARD)"),
+    (
+        FLOORS,
+        "    while True:\n        if leading",
+        "    rounds = 0\n    while True:\n        rounds += 1\n"
+        "        if rounds > 300:\n            return decided\n        if leading",
+    ),
     (FLOORS, "if leading >= least_decidable", "if leading > least_decidable"),
     (FLOORS, "return math.floor(offset + slope", "return math.ceil(offset + slope"),
     (FLOORS, "math.floor(offset + slope * exp", "math.floor(offset - slope * exp"),
@@ -159,6 +167,7 @@ IN_DISCRETE = (
     (FAST, "draw_in_chunks(trials, 2,", "draw_in_chunks(trials, 3,"),
     (FAST, "discrete_laplace_many(scale, trials, bits))", "discrete_laplace_many(scale / 2, trials, bits))"),
     (FAST, "grid.values(grid.nearest(answer)", "grid.values(2 * grid.nearest(answer)"),
+    (COIN, "        length += 1", "        length += 1\n        if length > 128:\n            return True"),
     (COIN, "if leading + 1 <= below", "if leading <= below"),
     (COIN, "if leading >= above", "if leading + 1 >= above"),
     (COIN, "return 1 / (1 + above), 1 / (1 + below)", "return 1 / (1 + below), 1 / (1 + above)"),

@@ -62,7 +62,7 @@ def assert_speaks_of_what_runs(made: Target, draft: Draft) -> None:
         function, parameters = what_runs(path)
         spoken_of = [draft.functions[role]] if role else list(draft.functions.values())
         assert function in spoken_of
-        assert complete(function, parameters) == complete(function, draft.parameters)
+        assert complete(function, parameters) == complete(function, {**draft.functions, **draft.parameters})
 
 
 def draft_of(**changes: Any) -> Draft:

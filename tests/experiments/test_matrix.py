@@ -175,6 +175,7 @@ def test_a_mechanism_of_more_than_one_uniform_number_has_no_such_law() -> None:
         matrix.last_drawn(targets.naive_gumbel_noisy_max(1.0))
 
 
-def test_targets_of_bits_refuse_what_is_no_bit() -> None:
-    with pytest.raises(TargetError, match="truth must be a bool"):
-        targets.exact_randomized_response(1.0).outputs(np.zeros(3), 1, np.random.default_rng(0))
+def test_targets_of_bits_refuse_what_is_not_a_bit() -> None:
+    for answer in (2, 0.5):
+        with pytest.raises(TargetError, match="the input must equal a bool"):
+            targets.exact_randomized_response(1.0).outputs(answer, 1, np.random.default_rng(0))

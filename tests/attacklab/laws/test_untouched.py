@@ -171,7 +171,6 @@ def test_a_change_in_place_is_seen(value: Any, change: Callable[[Any], Any]) -> 
 @pytest.mark.parametrize(
     "value",
     [1, "a", 2.5, Decimal(1), np.float64(1), Colour.RED, frozenset({1}), range(3), int, np, *vars(Computing).values()],
-    ids=repr,
 )
 def test_what_nobody_touches_is_untouched(value: Any) -> None:
     is_untouched = untouched(value)
