@@ -8,8 +8,9 @@ from __future__ import annotations
 
 LEMMAS: dict[str, str] = {
     "cells": (
-        "what is shown of three histograms of up to four cells holds for any number: a cell's output is its own count "
-        "with its own noise (by reading, mechanisms/laplace/exact_histogram.py, and numpy's sum of an array and a row)"
+        "what is shown of histograms of up to four cells and of 10,000 holds for any number: a cell's output is its "
+        "own count with its own noise (by reading, mechanisms/laplace/exact_histogram.py, and numpy's sum of an array "
+        "and a row)"
     ),
     "chunks": (
         "`draw_in_chunks` gives every draw words of its own for all numbers of draws: its loop only cuts them into "

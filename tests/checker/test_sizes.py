@@ -18,6 +18,7 @@ from mechanisms.exponential import exact_base2
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.exact_base2 import LevelWeights
 from mechanisms.grid import Grid
+from mechanisms.laplace import exact_histogram
 from mechanisms.local_sensitivity.smooth import exact as smooth
 from mechanisms.noisy_max import exact as noisy_max
 from mechanisms.summation import bounds
@@ -138,6 +139,27 @@ def test_permute_and_flip_that_can_tell_numbers_of_outcomes_or_rounds_apart_is_r
 
 def test_permute_and_flip_is_not_refused() -> None:
     assert require_flips(noisy_max.exact_exponential_noisy_max, Fraction(2), {"epsilon": Fraction(1)}) > 4
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("exact_histogram", "for count in counts]", "for count in list(counts)[:5000]]"),
+        (
+            "exact_histogram",
+            "grid.nearest(count) + bits",
+            "grid.nearest(count if len(counts) < 5000 else counts[0]) + bits",
+        ),
+        ("exact_histogram_fast", "for count in counts]", "for count in list(counts)[:5000]]"),
+        ("exact_histogram_fast", "for count in counts]", "for count in counts][::-1 if len(counts) > 5000 else 1]"),
+    ],
+)
+def test_a_histogram_that_changes_beyond_a_number_of_cells_is_refused(
+    monkeypatch: pytest.MonkeyPatch, name: str, old: str, new: str
+) -> None:
+    mutate(monkeypatch, exact_histogram, name, old, new)
+    with pytest.raises(Refused):
+        rechecked("exact_histogram")
 
 
 ETA = BaseTwoEta.from_epsilon(1, y=16)
