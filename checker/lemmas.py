@@ -8,8 +8,9 @@ from __future__ import annotations
 
 LEMMAS: dict[str, str] = {
     "cells": (
-        "what is shown of three histograms of up to four cells holds for any number: a cell's output is its own count "
-        "with its own noise (by reading, mechanisms/laplace/exact_histogram.py, and numpy's sum of an array and a row)"
+        "what is shown of histograms of up to four cells and of 10,000 holds for any number: a cell's output is its "
+        "own count with its own noise (by reading, mechanisms/laplace/exact_histogram.py, and numpy's sum of an array "
+        "and a row)"
     ),
     "chunks": (
         "`draw_in_chunks` gives every draw words of its own for all numbers of draws: its loop only cuts them into "
@@ -193,8 +194,9 @@ LEMMAS: dict[str, str] = {
         "compared in rationals (mechanisms/exponential/README.md)"
     ),
     "outcomes": (
-        "what a selection does with one, two and three outcomes, whatever their utilities are, it does with any "
-        "number of them: outcomes are only gone through, by lists and minima of any length (by reading)"
+        "what a selection does with one, two and three outcomes, whatever their utilities are, and with 10,000 known "
+        "ones, it does with any number of them: outcomes are only gone through, by lists and minima of any length (by "
+        "reading; the rounds of permute-and-flip and the total of weights in base 2 are shown for every number)"
     ),
     "permute-and-flip": (
         "with gaps of a best outcome divided by b, permute-and-flip reports the largest of utilities with exponential "

@@ -210,8 +210,9 @@ def _require_many(
     asked.clear()
     propose(counts, Asked())
     ((codeword, _),) = asked
-    for seed in range(200):
+    for seed in range(1000):
         requests += require_same_on_many(kept, exponential.kept, *arguments, seed=seed)
+    for seed in range(200):
         requests += require_same_on_many(codeword, exponential.codeword, counts, *code, seed=seed)
     return requests + require_same_on_many(propose, exponential.propose, counts)
 

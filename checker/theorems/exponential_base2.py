@@ -13,7 +13,9 @@ from checker.core.certificate import Certificate, Conclusion, Refused
 from checker.core.tape import Recorder, Way, explore, law, same
 from checker.enclosures import elementary as enclosures
 from checker.kinds.claims import pure_epsilon, require_neighbours
+from checker.kinds.halves import require_total
 from checker.kinds.large_runs import MANY, many_utilities, require_same_on_many
+from checker.kinds.lending import used
 from checker.kinds.private_vectors import require_reading, unknown_vectors
 from checker.kinds.unknowns import NOW, Facts, Interval, UnknownDialogues, instead, unknown
 from checker.models import exponential, selection
@@ -133,7 +135,7 @@ def _require_selectors(
     profiles += [(5, (5,)), (5, (0, 5, 3, 3, 5, 0, 0)), (9, (8, 1, 4, 4))]
     ends = [(0, spread), (spread,), (spread // 2, spread, 1, 0, 1), (0, 0)]
     profiles += [(spread, one) for one in ends if max(one) <= spread]
-    large = [(320, tuple(range(most + 1))) for most in (63, 64, 65, 127, 128, 200, 320)]
+    large = [(320, tuple(range(most + 1))) for most in (64, 320)]
     large += [(512, tuple(7 * index % 499 for index in range(MANY))), (1, tuple(int(i % 8 > 0) for i in range(MANY)))]
     tried: list[Any] = []
     weighted = (exponential.weighted,)
@@ -148,6 +150,7 @@ def _require_selectors(
         for most, levels in large:
             counts["large"] += require_same_on_many(selector, exponential.selected, eta, most, levels, sampler)
         counts["runs"] += dialogues.runs
+        counts["large"] += require_total(used(selector, "LevelWeights"), eta)
         if any(_code(one) is _code(sampler) for one in tried):
             continue
         tried.append(sampler)
@@ -167,7 +170,7 @@ def _require_selectors(
         for weights in [*listed, *listed[-3:]]:
             counts["laws of weights"] = counts.get("laws of weights", 0) + 1
             _require_law(drawn, sampler, weights)
-        _require_law(drawn, sampler, _Listed(tuple(1 + 7 * index % 13 for index in range(300))))
+        _require_law(drawn, sampler, _Listed(tuple(1 + 7 * index % 13 for index in range(100))))
 
 
 class _Listed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from checker.core.certificate import Certificate, Conclusion, Refused
 from checker.core.tape import Published
 from checker.kinds.claims import pure_epsilon, require_neighbours
+from checker.kinds.flips import require_flips
 from checker.kinds.large_runs import many_utilities, require_same_on_many
 from checker.kinds.private_vectors import require_reading, unknown_vectors
 from checker.kinds.unknowns import Interval, Linear, UnknownDialogues, instead, unknown
@@ -34,7 +36,11 @@ def permute_and_flip(certificate: Certificate) -> Conclusion:
     """
     within = Interval(*(getattr(scale_of(certificate.arguments()), end) for end in ("low", "high")))
     three = [tuple(unknown(f"v{index} in {within}", within) for index in range(3))]
-    return _noisy_max(certificate, ("permute-and-flip",), selection.permute_and_flip, three)
+    conclusion = _noisy_max(certificate, ("permute-and-flip",), selection.permute_and_flip, three)
+    parameters = certificate.arguments()
+    scale = moves_of(certificate) / Fraction(parameters["epsilon"])
+    rounds = require_flips(certificate.function("reference"), scale, parameters)
+    return replace(conclusion, checked={**conclusion.checked, "rounds": rounds})
 
 
 def laplace_noisy_max(certificate: Certificate) -> Conclusion:

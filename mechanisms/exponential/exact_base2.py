@@ -11,7 +11,7 @@ a weight, and one of them is drawn uniformly; see also `utilities` (rescaling) a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -75,18 +75,31 @@ class LevelWeights:
         """Add them up by halves: two sums of about equal length and one product at every step."""
         numerator, denominator = self.eta.decay.numerator, self.eta.decay.denominator
         step = denominator.bit_length() - 1
+        singles = tuple(map(_single, self.levels, self.counts))
+        whole, first, last = by_halves(partial(_joined, numerator, step), singles, 0, len(singles))
+        return whole * numerator**first << step * (self.spread - last)
 
-        def sum_of(start: int, stop: int) -> mpz:
-            """Sum the weights from `start` up to `stop`, relative to the first level and in units of the last."""
-            if stop - start == 1:
-                return mpz(self.counts[start])
-            middle = (start + stop) // 2
-            first, second, last = self.levels[start], self.levels[middle], self.levels[stop - 1]
-            heavier = sum_of(start, middle) << step * (last - self.levels[middle - 1])
-            return heavier + sum_of(middle, stop) * numerator ** (second - first)
 
-        whole = sum_of(0, len(self.levels)) * numerator ** self.levels[0]
-        return whole << step * (self.spread - self.levels[-1])
+Sum = tuple[mpz, int, int]
+"""A sum of weights relative to its first level and in units of its last one, and these two levels."""
+
+
+def _single(level: int, count: int) -> Sum:
+    return mpz(count), level, level
+
+
+def _joined(numerator: mpz, step: int, heavier: Sum, lighter: Sum) -> Sum:
+    """Add two sums, the levels of the first being less than those of the second."""
+    (one, first, before), (other, second, last) = heavier, lighter
+    return (one << step * (last - before)) + other * numerator ** (second - first), first, last
+
+
+def by_halves(join: Callable[[Sum, Sum], Sum], items: tuple[Sum, ...], start: int, stop: int) -> Sum:
+    """Join the items from `start` up to `stop`, at least one, in their order, half of them with the other half."""
+    if stop - start == 1:
+        return items[start]
+    middle = (start + stop) // 2
+    return join(by_halves(join, items, start, middle), by_halves(join, items, middle, stop))
 
 
 def exact_exponential_base2(

@@ -8,12 +8,19 @@ from typing import Any
 import pytest
 
 from checker.core.certificate import Refused
+from checker.kinds.flips import require_flips
+from checker.kinds.halves import require_total
 from checker.kinds.local_sensitivity import require_smooth_bound
 from checker.kinds.record_map import require_record_map
 from checker.kinds.stateless import require_stateless
 from mechanisms import integer_sums
+from mechanisms.exponential import exact_base2
+from mechanisms.exponential.base2.eta import BaseTwoEta
+from mechanisms.exponential.exact_base2 import LevelWeights
 from mechanisms.grid import Grid
+from mechanisms.laplace import exact_histogram
 from mechanisms.local_sensitivity.smooth import exact as smooth
+from mechanisms.noisy_max import exact as noisy_max
 from mechanisms.summation import bounds
 from mechanisms.summation.bounds import Bounds
 from tests.checker.mutants import mutate as replace_source
@@ -103,10 +110,93 @@ def test_a_function_of_its_arguments_is_not_refused() -> None:
     assert require_smooth_bound(smooth.smooth_sensitivity, 100 << 14, 21)[0] == Fraction(100 << 14)
 
 
+DRAW = "position = bits.call(uniform_below, len(waiting))"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (DRAW, f"{DRAW} if len(waiting) <= 10**6 else 0"),
+        (DRAW, "position = bits.call(uniform_below, min(len(waiting), 10**6))"),
+        ("waiting.pop()", "waiting.pop(-1 if len(waiting) < 10**6 else 0)"),
+        ("list(range(len(shortfalls)))", "list(range(min(len(shortfalls), 10**6)))"),
+        ("best = min(shortfalls)", "best = min(shortfalls[: 10**6])"),
+        ("/ scale):", "/ scale) or len(waiting) == 10**6:"),
+        ("while True:", "flips = 0\n    while True:\n        flips += 1"),
+        ("while True:", "log = []\n    while True:\n        log.append(1)"),
+        ("while True:", "while True:\n        exact_exponential_noisy_max.calls = 1"),
+        ("while True:", "while len(waiting) > 10:"),
+        ("return candidate", "return candidate if len(waiting) < 10**6 else 0"),
+    ],
+)
+def test_permute_and_flip_that_can_tell_numbers_of_outcomes_or_rounds_apart_is_refused(
+    monkeypatch: pytest.MonkeyPatch, old: str, new: str
+) -> None:
+    mutate(monkeypatch, noisy_max, "exact_exponential_noisy_max", old, new)
+    with pytest.raises((Refused, TypeError, AttributeError)):
+        require_flips(noisy_max.exact_exponential_noisy_max, Fraction(2), {"epsilon": Fraction(1)})
+
+
+def test_permute_and_flip_is_not_refused() -> None:
+    assert require_flips(noisy_max.exact_exponential_noisy_max, Fraction(2), {"epsilon": Fraction(1)}) > 4
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("exact_histogram", "for count in counts]", "for count in list(counts)[:5000]]"),
+        (
+            "exact_histogram",
+            "grid.nearest(count) + bits",
+            "grid.nearest(count if len(counts) < 5000 else counts[0]) + bits",
+        ),
+        ("exact_histogram_fast", "for count in counts]", "for count in list(counts)[:5000]]"),
+        ("exact_histogram_fast", "for count in counts]", "for count in counts][::-1 if len(counts) > 5000 else 1]"),
+    ],
+)
+def test_a_histogram_that_changes_beyond_a_number_of_cells_is_refused(
+    monkeypatch: pytest.MonkeyPatch, name: str, old: str, new: str
+) -> None:
+    mutate(monkeypatch, exact_histogram, name, old, new)
+    with pytest.raises(Refused):
+        rechecked("exact_histogram")
+
+
+ETA = BaseTwoEta.from_epsilon(1, y=16)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "old", "new"),
+    [
+        (LevelWeights, "_total", "(self.spread - last)", "(self.spread - last) + (len(self.levels) > 64)"),
+        (LevelWeights, "_total", "(self.spread - last)", "(self.spread - last) + (self.spread > 10**6)"),
+        (LevelWeights, "_total", "0, len(singles)", "0, min(len(singles), 10**6)"),
+        (LevelWeights, "_total", "map(_single, self.levels", "map(_single, self.levels[: 10**6]"),
+        (exact_base2, "by_halves", "stop - start == 1", "stop - start in (1, 65)"),
+        (exact_base2, "by_halves", "// 2", "// 2 + (start > 10**6)"),
+        (exact_base2, "by_halves", "items, middle, stop", "items, middle + (stop == 1000), stop"),
+        (exact_base2, "_joined", "(second - first)", "(second - first + (first > 10**6))"),
+        (exact_base2, "_joined", "(last - before)", "(min(last, 10**6) - before)"),
+        (exact_base2, "_single", "mpz(count)", "min(mpz(count), 10**6)"),
+    ],
+)
+def test_a_total_of_weights_that_changes_beyond_a_number_of_levels_is_refused(
+    monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, old: str, new: str
+) -> None:
+    mutate(monkeypatch, owner, name, old, new)
+    with pytest.raises((Refused, TypeError)):
+        require_total(LevelWeights, ETA)
+
+
+def test_a_total_of_weights_is_not_refused() -> None:
+    assert require_total(LevelWeights, ETA) > 2
+
+
 MODULES = ("exponential.utilities", "exponential.levels", "exponential.exact", "exponential.exact_fast")
 MODULES += ("exponential.base2.weighted_sampling", "exponential.exact_base2", "noisy_max.exact")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("target", "module", "old", "new"),
     [
@@ -127,12 +217,7 @@ MODULES += ("exponential.base2.weighted_sampling", "exponential.exact_base2", "n
         (FLIP, "exponential.utilities", "for number in numbers]", "for number in list(numbers)[:5000]]"),
         (NOISY, "noisy_max.exact", "for shortfall in shortfalls]", "for shortfall in shortfalls[:5000]]"),
         (NOISY, "noisy_max.exact", "enumerate(noisy) if value", "enumerate(noisy) if index < 3000 and value"),
-        (
-            BASE2,
-            "exponential.exact_base2",
-            "(self.spread - self.levels[-1])",
-            "(self.spread - self.levels[-1]) + (len(self.levels) > 64)",
-        ),
+        (BASE2, "exponential.exact_base2", "(self.spread - last)", "(self.spread - last) + (len(self.levels) > 64)"),
         (BASE2, "exponential.exact_base2", "yield weight * count", "yield weight * min(count, 5000)"),
         (
             BASE2,
