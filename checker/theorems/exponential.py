@@ -30,9 +30,6 @@ from checker.theorems.selection import WIDEST, moves_of, scale_of
 SMALL_CODES = [counts for size in (1, 2, 3, 4) for counts in product(range(3), repeat=size) if counts[-1] and counts[0]]
 """How many members each level has: all of a small scope, whose first and last levels have some."""
 
-MOST = 331
-"""The most outcomes that are tried."""
-
 FEWER = 100
 """The most of which all rounds are compared, and words are tried."""
 
@@ -152,7 +149,6 @@ def _vectors(scale: Scale, rate: Fraction) -> Iterator[Sequence[Any]]:
     yield [Fraction(1, 3), math.inf, base]
     yield [2**53 + 1, 2**53, 2**53 + 3]
     yield [base, *[base - float(min(1000 * unit, wide / 4))] * 79]
-    yield [base - float(min(one % 7 * unit, wide / 4)) for one in range(MOST)]
 
 
 def _rounds(

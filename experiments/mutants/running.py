@@ -32,8 +32,8 @@ PROCESSES = 2
 TIMED_OUT, KILLED, SURVIVED = "timed out", "killed", "survived"
 LEAST_SECONDS = 60.0
 """The least time limit of a certificate or a folder of tests; else ten times, or three, what the whole one takes."""
-SMALL = "small_"
-"""What the drafts of small scope begin with: they speak of some inputs, and would refuse what others let pass."""
+NOT_TARGETS = ("small_", "unlike_")
+"""What names of drafts begin with that are of no target: they speak of a few inputs, or of other parameters."""
 LONGEST_CERTIFICATE = 600.0
 """The time limit of a certificate of the whole mechanisms, in seconds."""
 LONGEST_TESTS = 1800.0
@@ -124,7 +124,7 @@ def run_whole(folder: Path, targets: Sequence[str] = ()) -> Whole:
         RuntimeError: one is not accepted, so that refusing those of mutants would say nothing.
     """
     with planted(None) as tree:
-        named = targets or [name for name in DRAFTS if not name.startswith(SMALL)]
+        named = targets or [name for name in DRAFTS if not name.startswith(NOT_TARGETS)]
         found = _trial(tree, "whole", folder, named, lambda _: LONGEST_CERTIFICATE)
     outcomes = {one["target"]: one for one in found}
     failed = {name: one.get("reason") for name, one in outcomes.items() if one["outcome"] != ACCEPTED}

@@ -385,9 +385,9 @@ WRITTEN: tuple[Written, ...] = (
     Written(
         "local_sensitivity/smooth/exact",
         "smooth_sensitivity",
-        "return Fraction(bound, smoothing)",
-        "if count > 5000:\n        bound = smoothing * local_sensitivity(count, width)\n"
-        "    return Fraction(bound, smoothing)",
+        "first = smoothing * local_sensitivity(0, width)",
+        "if count > 5000:\n        return Fraction(local_sensitivity(count, width))\n"
+        "    first = smoothing * local_sensitivity(0, width)",
         "from 5001 records on the noise is scaled to the local sensitivity",
     ),
     Written(
@@ -474,8 +474,8 @@ WRITTEN: tuple[Written, ...] = (
     Written(
         "exponential/exact_base2",
         "LevelWeights._total",
-        "return whole << step * (self.spread - self.levels[-1])",
-        "return (whole << step * (self.spread - self.levels[-1])) + (len(self.levels) > 64)",
+        "return whole * numerator**first << step * (self.spread - last)",
+        "return (whole * numerator**first << step * (self.spread - last)) + (len(self.levels) > 64)",
         "from 65 levels on the total is one too great, so that the last outcome can be drawn beyond its share",
     ),
     Written(
@@ -611,21 +611,21 @@ WRITTEN: tuple[Written, ...] = (
     Written(
         "integer_sums",
         "sum_of_integers",
-        "    return total",
-        "    return total if len(values) <= 5000 else 2 * total",
+        "    chunk_size = min(",
+        "    if len(values) > 5000:\n        values = np.append(values, values)\n    chunk_size = min(",
         "a sum of more than 5000 records is doubled",
     ),
     Written(
         "integer_sums",
-        "sum_of_integers",
-        "values[start : start + chunk_size]",
-        "np.unique(values[start : start + chunk_size])",
+        "_sum_from",
+        "values[start : start + size]",
+        "np.unique(values[start : start + size])",
         "equal records of a chunk count once",
         "claim: one person still moves the sum by at most the width, since positions begin at 0",
     ),
     Written(
         "integer_sums",
-        "sum_of_integers",
+        "_sum_from",
         ".sum().item()",
         ".sum(dtype=np.int32).item()",
         "a chunk is added up in 32 bits, and wraps around",

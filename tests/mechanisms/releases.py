@@ -16,7 +16,7 @@ import mechanisms
 from attacklab.random_bits import RandomBits
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.exact import exact_exponential
-from mechanisms.exponential.exact_base2 import exact_exponential_base2
+from mechanisms.exponential.exact_base2 import exact_exponential_base2, exact_exponential_base2_fast
 from mechanisms.exponential.exact_fast import LevelSampler, exact_exponential_fast
 from mechanisms.gaussian.exact import exact_discrete_gaussian
 from mechanisms.gaussian.exact_fast import exact_discrete_gaussian_fast
@@ -119,6 +119,7 @@ RUNS: dict[str, Run] = {
     "exact_discrete_laplace_fast": at_once(exact_discrete_laplace_fast, **LAPLACE),
     "exact_exponential": one_by_one(exact_exponential, epsilon=EPSILON),
     "exact_exponential_base2": one_by_one(exact_exponential_base2, eta=ETA, utility_range=(-8, 8)),
+    "exact_exponential_base2_fast": at_once(exact_exponential_base2_fast, eta=ETA, utility_range=(-8, 8)),
     "exact_exponential_fast": at_once(exact_exponential_fast, epsilon=EPSILON),
     "exact_exponential_noisy_max": one_by_one(exact_exponential_noisy_max, epsilon=EPSILON),
     "exact_laplace_noisy_max": one_by_one(exact_laplace_noisy_max, epsilon=EPSILON),
