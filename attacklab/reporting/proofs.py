@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +29,15 @@ A program that shares no code with what wrote it reads it and drives the named f
 reports/proofs/NAME.json`. What it says stands below, word for word; nothing else here is evidence. Written by \
 `make prove`; not to be edited by hand.
 
+{% for group in groups -%}
 | certificate | claim | scope | what the checker says it shows | bytes | write, s | check, s |
 |---|---|---|---|---:|---:|---:|
-{% for row in rows -%}
+{% for row in group -%}
 | [{{ row.name }}]({{ row.file }}) | {{ row.claim }} | {{ row.scope }} | {{ row.statement }} | \
 {{ "{:,}".format(row.size) }} | \
 {{ row.write }} | {{ row.check }} |
 {% endfor %}
+{% endfor -%}
 The statement says what neighbours are. Written and checked on {{ environment.date }} on \
 {{ environment.system }} {{ environment.machine }} with Python \
 {{ environment.python }} and numpy {{ environment.numpy }}: {{ "%.0f" | format(write) }} s of writing and \
@@ -42,19 +45,19 @@ The statement says what neighbours are. Written and checked on {{ environment.da
 
 ## What is checked and what is trusted
 
+{% for group in groups -%}
 | certificate | checked | lemmas |
 |---|---|---|
-{% for row in rows -%}
+{% for row in group -%}
 | {{ row.name }} | {{ row.checked }} | {{ row.lemmas }} |
 {% endfor %}
+{% endfor -%}
 All of them trust Python's integers and rationals, and that doubles are rounded to nearest, which the checker probes. \
 They say nothing of time, of memory, of the source of random bits or of Python itself. A lemma is what the checker \
 does not compute:
 
-| lemma | states | used by |
-|---|---|---:|
 {% for name, statement in lemmas.items() -%}
-| {{ name }} | {{ statement }} | {{ uses[name] }} |
+- **{{ name }}** (used by {{ uses[name] }}): {{ statement }}
 {% endfor %}
 [All experiments](../index.md).
 """
@@ -86,8 +89,8 @@ def index_line(reports: Path) -> str:
     findings = [one for one in found if one.scope is not None and one.scope.reach is Reach.NEIGHBOURS]
     accepted = sum(finding.verdict is Verdict.PROVED for finding in findings)
     return (
-        f"Proved for every pair of neighbours, by certificates that a separate program accepts: {accepted} of "
-        f"{len(findings)} targets ([certificates]({PROOFS}/index.md))."
+        f"Certificates for every pair of neighbours that a separate program accepts: {accepted} of "
+        f"{len(findings)} ([certificates]({PROOFS}/index.md))."
     )
 
 
@@ -98,8 +101,11 @@ def _rendered(record: dict[str, Any], times: dict[str, Any]) -> str:
     return PAGE.render(
         findings=findings,
         proved=[one for one in findings if one.verdict is Verdict.PROVED],
-        rows=[_row(finding, took[finding.target]) for finding in findings],
-        lemmas={name: _cell(statement) for name, statement in record["lemmas"].items()},
+        groups=[
+            [_row(finding, took[finding.target]) for finding in group]
+            for _, group in groupby(findings, lambda finding: finding.target.partition("_")[0])
+        ],
+        lemmas=record["lemmas"],
         uses=uses,
         environment={key: times["environment"][key] for key in ("date", "system", "machine", "python", "numpy")},
         write=sum(one["write_seconds"] for one in took.values()),

@@ -59,10 +59,10 @@ def test_the_page_shows_each_certificate_its_statement_size_times_and_lemmas(tmp
     row = f"| [one](one.json) | ε = 1.0 | {what} | 12,345 | 1.50 | 0.25 |"
     assert row in page.splitlines()
     assert "| one | 1,842 runs | grid, loops |" in page.splitlines()
-    assert r"| grid | a lemma of \|n\| (README.md) | 2 |" in page.splitlines()
+    assert "- **grid** (used by 2): a lemma of |n| (README.md)" in page.splitlines()
     assert ": 3 s of writing and 0 s of checking, two at a time." in page
     index = (tmp_path / "index.md").read_text("utf-8")
-    assert "accepts: 2 of 2 targets ([certificates](proofs/index.md))." in " ".join(index.split())
+    assert "accepts: 2 of 2 ([certificates](proofs/index.md))." in " ".join(index.split())
 
 
 def test_a_certificate_that_was_not_accepted_is_shown_as_such(tmp_path: Path) -> None:
@@ -75,13 +75,13 @@ def test_a_certificate_that_was_not_accepted_is_shown_as_such(tmp_path: Path) ->
         in page
     )
     assert "| two | nothing | none |" in page.splitlines()
-    assert "| grid | a lemma of \\|n\\| (README.md) | 1 |" in page.splitlines()
+    assert "- **grid** (used by 1): a lemma of |n| (README.md)" in page.splitlines()
 
 
 def test_a_certificate_of_a_finite_domain_is_not_counted_among_those_for_every_pair(tmp_path: Path) -> None:
     write(tmp_path, finding("one"), replace(finding("small"), scope=Scope(Reach.INPUTS, neighbours="substitute")))
     write_index(tmp_path)
-    assert "accepts: 1 of 1 targets (" in " ".join((tmp_path / "index.md").read_text("utf-8").split())
+    assert "accepts: 1 of 1 (" in " ".join((tmp_path / "index.md").read_text("utf-8").split())
     page = proofs_page(tmp_path)
     assert "2 of 2 certificates were accepted." in page
     assert "| [small](small.json) | ε = 1.0 | every pair among given inputs | " in page
