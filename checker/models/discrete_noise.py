@@ -13,6 +13,11 @@ TRIED = (-3, -2, -1, 0, 1, 2, 3, -(10**6), 10**6)
 """What the noise is made to be where another sampler calls for it."""
 
 
+def tried(scale: Fraction) -> tuple[int, ...]:
+    """Return what the noise of a scale is made to be: small and great numbers, and some of one scale to six."""
+    return (*TRIED, *((-1) ** times * (times * scale).__ceil__() for times in range(1, 7)))
+
+
 @published(lambda t, s: TRIED)  # noqa: ARG005
 def signed_laplace(t: int, s: int, bits: Any) -> int | None:
     """One round of Algorithm 2, at scale t/s."""
@@ -28,7 +33,7 @@ def signed_laplace(t: int, s: int, bits: Any) -> int | None:
     return -magnitude if magnitude else None
 
 
-@published(lambda scale: TRIED)  # noqa: ARG005
+@published(tried)
 def discrete_laplace(scale: Fraction, bits: Any) -> Any:
     """An integer n with probability in proportion to e^(−|n|/scale)."""
     return bits.repeat(signed_laplace, scale.numerator, scale.denominator)

@@ -19,7 +19,7 @@ from checker.kinds.lending import used
 from checker.kinds.private_vectors import require_reading, unknown_vectors
 from checker.kinds.unknowns import NOW, Facts, Interval, UnknownDialogues, instead, unknown
 from checker.models import exponential, selection
-from checker.theorems.selection import APART, TOGETHER, many, reading_unknowns, scale_of
+from checker.theorems.selection import APART, TOGETHER, doubles, exact_ones, many, reading_unknowns, scale_of
 
 DEPTH = 400
 LEMMAS = ("integer-weights", "coupled-rounding", "weighted", "reading", "clamping-utilities", "outcomes", "loops")
@@ -118,6 +118,8 @@ def _require_selection(
             dialogues.same_by_chance(mechanism, model, utilities, ways=ways)
         if trials < 2:
             counts["large"] = counts.get("large", 0) + require_same_on_many(mechanism, model, many_utilities(scale))
+    for utilities in doubles(scale) if trials < 2 else ():
+        dialogues.same_by_chance(mechanism, lambda given, bits: model(exact_ones(given), bits), utilities, ways=6)
     counts["runs"] = counts.get("runs", 0) + dialogues.runs
     counts["runs cut off"] = counts.get("runs cut off", 0) + dialogues.cut
     by: list[Any] = []

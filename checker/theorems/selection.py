@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -103,6 +104,8 @@ def _noisy_max(
         for utilities in many(of):
             dialogues.same_by_chance(sampler, expected, utilities, ways=12 if len(utilities) < 100 else 1)
         large = require_same_on_many(sampler, expected, many_utilities(of))
+    for utilities in doubles(of):
+        dialogues.same_by_chance(sampler, lambda given, bits: expected(exact_ones(given), bits), utilities, ways=6)
     vectors = require_reading()
     return Conclusion(
         f"{moves / scale}-DP for any number of outcomes and every pair of {certificate.neighbours}",
@@ -129,6 +132,21 @@ def many(scale: selection.Scale) -> Iterator[tuple[Fraction, ...]]:
     for size in (4, 9, 40, 200):
         units = [Fraction(7 * index % 11, 2) for index in range(size)]
         yield tuple(max(scale.high - one * scale.sensitivity, scale.low) for one in units)
+
+
+def doubles(scale: selection.Scale) -> Iterator[tuple[float, ...]]:
+    """Yield vectors of doubles, which mechanisms hold as arrays: in the range, at its ends, beyond, special ones."""
+    within = [float(max(scale.high - one * scale.sensitivity / 3, scale.low)) for one in (0, 2, 3, 7, 9)]
+    yield tuple(within)
+    yield (within[1], float(scale.low), float(scale.high))
+    yield (0.0, 0.1, -0.0, 5e-324, 1.0, -1.0)
+    for special in (math.inf, -math.inf, math.nan, 1.7e308, -1.7e308):
+        yield (*within[1:3], special)
+
+
+def exact_ones(utilities: Sequence[float]) -> tuple[Fraction | float, ...]:
+    """Take doubles as the rationals that they are; infinities and NaN stay what they are."""
+    return tuple(Fraction(one) if math.isfinite(one) else one for one in utilities)
 
 
 def scale_of(parameters: dict[str, Any]) -> selection.Scale:

@@ -59,12 +59,14 @@ KEPT: Mapping[str, str] = {
     "09a41e5333": "claim: people are numbered otherwise, and as much by their values alone",  # anonymous:numbered
     "30d6a230b2": "law: ε is 1",  # prepare_smooth_mean
     "140a62feb5": "claim: it is postprocessing of the noisy sum",  # summation/exact:exact_narrow_sum
+    "0a9249023f": "claim: the noise is wider by 2^16 where the step is 256",  # exact_rounded:_in_steps
     "324a52bdd6": "law: the lower bound is 1",  # summation/exact_fast:exact_narrow_sum_fast
 }
 """By the key of a mutant, what it keeps."""
 
 _SMALL = (
     "discrete_laplace_on_grid",
+    "histogram",
     "noisy_sums",
     "propose_test_release",
     "sample_and_aggregate",
@@ -79,6 +81,9 @@ _LAPLACE = (*_SMALL, "laplace_noisy_max")
 _ROUNDED = ("noisy_sums", "propose_test_release", "sample_and_aggregate", "smooth_mean", "sum_over_count")
 """Theorems whose mechanisms round each number to a double."""
 
+_WHOLE = ("discrete_laplace_on_grid", "histogram", "noisy_sums")
+"""Theorems whose grids have steps that divide the sensitivity."""
+
 _TABLED = ("discrete_gaussian_on_grid",)
 """Theorems whose mechanisms have so small a σ that nothing asks for the normal quantile."""
 
@@ -89,9 +94,18 @@ KEPT_IN: Mapping[str, tuple[tuple[str, ...], str]] = {
     "874d241303": (_SMALL, "law: a coin that is not decided goes on from 64 bits"),  # decide_logistic
     "2b08694a4e": (_ROUNDED, "law: each number is rounded to the nearest double in either way"),  # _EXACT_INTEGERS
     "51e1ffe3a0": (("laplace_on_finite_grid",), "law: there are at most 33 levels"),  # exact_base2:LevelWeights
-    "086411c141": (("discrete_laplace_on_grid",), "law: ε is 1"),  # laplace/exact:discrete_scale
+    "086411c141": (_WHOLE, "law: the ε of a count or a sum is 1"),  # laplace/exact:discrete_scale
     "28d1657cd9": (_TABLED, "law: a table decides"),  # inversion:RoundedNormalFilter
     "8d5fa3e2ff": (_TABLED, "law: a table decides"),  # quantile:quantile_bound
-    "613f1089ab": (("discrete_laplace_on_grid",), "law: the sensitivity is a whole number of steps"),  # Grid
+    "04bd6204f8": (_TABLED, "law: a table decides"),  # quantile:_FIRST_INDEX
+    "017bb1cb9a": (_TABLED, "law: a table decides"),  # quantile:_table
+    "f7b73d5485": (_TABLED, "law: a table decides"),  # quantile:_taylor_series
+    "613f1089ab": (_WHOLE, "law: the sensitivity is a whole number of steps"),  # Grid.rounded_sensitivity
+    "0b2c1b83d3": (("histogram",), "law: the step is 1"),  # Grid.rounded_sensitivity
+    "2728efe066": (_ROUNDED, "law: a chunk has 8192 records, however little they weigh"),  # integer_sums
+    "0e927cf322": (("exponential_base2",), "law: the target draws by rejection"),  # weighted_sampling:_bisected
+    "263b9df70b": (("exponential_base2",), "law: the target draws by rejection"),  # weighted_sampling:_bisected
+    "af2968ecf4": (("exponential_base_e",), "law: words are what the given source makes of them"),  # randomness
+    "aff57b8a94": (("exponential_base_e",), "law: words are what the given source makes of them"),  # randomness
 }
 """By the key of a mutant, the theorems whose mechanisms keep their law at their parameters, and why."""
