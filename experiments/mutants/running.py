@@ -25,7 +25,7 @@ from experiments.mutants.listing import ROOT
 from experiments.mutants.mutant import Mutant
 from experiments.mutants.reach import Place, reached, touched
 from experiments.mutants.trees import environment_of, planted
-from experiments.mutants.trial import ACCEPTED, STARTED, UNWRITTEN
+from experiments.mutants.trial import ACCEPTED, STARTED, UNWRITTEN, without_folders
 
 JOURNAL = ROOT / "experiments/data/mutants.jsonl"
 PROCESSES = 2
@@ -276,7 +276,7 @@ def _watched(tree: Path, arguments: list[str], limit: Callable[[str], float], fo
             process.stdout.close()
         if process.wait() and not reason:
             errors.seek(0)
-            reason = errors.read()[-300:] or f"the process ended with status {process.returncode}"
+            reason = without_folders(errors.read())[-300:] or f"the process ended with status {process.returncode}"
     return underway, reason
 
 

@@ -57,8 +57,13 @@ def outcome_of(target: str, whole: Path) -> dict[str, Any]:
 
 
 def _told(message: str) -> str:
-    """Return the beginning of a message, without addresses in memory, which differ from run to run."""
-    return re.sub(r" at 0x[0-9a-f]+", "", message)[:500]
+    """Return the beginning of a message, without addresses in memory and folders, which differ from run to run."""
+    return without_folders(re.sub(r" at 0x[0-9a-f]+", "", message))[:500]
+
+
+def without_folders(message: str) -> str:
+    """Leave out of a message in which folders the files are that it names."""
+    return re.sub(r"/[^\s'\"]*/(?=[^/\s'\"]+['\"])", "", message)
 
 
 def _certificates(target: str, whole: Path, found: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -91,7 +91,12 @@ def test_a_path_that_is_missing_or_another_mechanisms_is_refused(checked: Checke
             checked(draft, functions={one: function for one, function in draft.functions.items() if one != role})
 
 
-@pytest.mark.parametrize("scale", [Fraction(1, 1000), Fraction(5, 3), Fraction(2**46)])
+def test_noise_so_small_that_its_coin_needs_more_digits_than_are_looked_at_is_refused() -> None:
+    with pytest.raises(Refused, match="600 digits of a threshold are not known"):
+        require_fast_noise(importlib.import_module(FAST).discrete_laplace_many, Fraction(1, 1000))
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 100), Fraction(5, 3), Fraction(2**46)])
 def test_fast_noise_of_other_scales_is_what_the_inversion_gives(scale: Fraction) -> None:
     require_fast_noise(importlib.import_module(FAST).discrete_laplace_many, scale)
 
