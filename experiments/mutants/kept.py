@@ -51,13 +51,10 @@ KEPT: Mapping[str, str] = {
     "052a2749b8": "claim: numbers so long count as NaN by convention, here from a bit less on",  # _within_reach
     "03767aaf9a": "claim: the count is rounded to a coarser grid, and its noise is greater",  # summation/exact: COUNTS
     "3b6a7554d1": "law: the lower bounds are 0, and both sensitivities the same",  # relations:sum_sensitivity
-    "07c84a6f4b": "law: a cache holds one entry fewer",  # exponential/exact_base2
     "0807e034c5": "law: it says when the tails are asked for, and not what they are",  # inversion:_same_guess
-    "192e8bed5a": "claim: every total is one step higher",  # integer_sums
     "01b3a422e7": "law: no bit of the word is seen, so that every draw is left to the reference",  # _Inversion.decide
     "008b854501": "claim: the distance is 0 at most and still moves by at most 1",  # ptr: distance
     "09a41e5333": "claim: people are numbered otherwise, and as much by their values alone",  # anonymous:numbered
-    "30d6a230b2": "law: ε is 1",  # prepare_smooth_mean
     "140a62feb5": "claim: it is postprocessing of the noisy sum",  # summation/exact:exact_narrow_sum
     "0a9249023f": "claim: the noise is wider by 2^16 where the step is 256",  # exact_rounded:_in_steps
     "324a52bdd6": "law: the lower bound is 1",  # summation/exact_fast:exact_narrow_sum_fast
@@ -93,7 +90,6 @@ KEPT_IN: Mapping[str, tuple[tuple[str, ...], str]] = {
     "2166aac646": (_LAPLACE, "law: no exponent is above 1"),  # coins:bernoulli_exp
     "874d241303": (_SMALL, "law: a coin that is not decided goes on from 64 bits"),  # decide_logistic
     "2b08694a4e": (_ROUNDED, "law: each number is rounded to the nearest double in either way"),  # _EXACT_INTEGERS
-    "51e1ffe3a0": (("laplace_on_finite_grid",), "law: there are at most 33 levels"),  # exact_base2:LevelWeights
     "086411c141": (_WHOLE, "law: the ε of a count or a sum is 1"),  # laplace/exact:discrete_scale
     "28d1657cd9": (_TABLED, "law: a table decides"),  # inversion:RoundedNormalFilter
     "8d5fa3e2ff": (_TABLED, "law: a table decides"),  # quantile:quantile_bound
