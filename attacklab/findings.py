@@ -85,7 +85,7 @@ EXACT_LAW, CERTIFICATE = "exact_law", "certificate"
 
 
 class Reach(enum.StrEnum):
-    """Of which pairs of neighbours a verdict speaks."""
+    """The pairs of neighbours that a verdict covers."""
 
     PAIR = "this pair"
     """The pair that the finding names."""

@@ -105,7 +105,7 @@ def _certified(target: Target, checker: Path | None, output: Path | None, settin
     folder = PROOFS if output is None else output
     program = find_checker(Path.cwd()) if checker is None else checker
     if not program.is_file():
-        raise UsageError(f"there is no checker {program}; check the path")
+        raise UsageError(f"the checker {program} was not found; check the path")
     require_writable_folder(folder)
     return prove_every_pair(target, checker=program, folder=folder, **settings)
 

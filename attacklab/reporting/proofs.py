@@ -65,7 +65,7 @@ does not compute:
 
 
 def proofs_page(reports: Path) -> str:
-    """The page, and nothing where there is no record of certificates.
+    """The page; empty if there is no record of certificates.
 
     Raises:
         UsageError: a record cannot be read, or one of the two lacks what the page shows.

@@ -143,7 +143,7 @@ def test_a_refused_certificate_is_neither_a_proof_nor_a_refutation(attacklab: An
     [
         ("s.py:parity --kind noise --epsilon 1 --all --checker accepts.py", "parity brings no draft of a certificate"),
         ("s.py:drafted --all", "there is no checker/check.py in "),
-        ("s.py:drafted --all --checker nowhere.py", "there is no checker nowhere.py; check the path"),
+        ("s.py:drafted --all --checker nowhere.py", "the checker nowhere.py was not found; check the path"),
         ("s.py:drafted --all --first 0 --second 1", "--all and --first, --second exclude each other; leave one out"),
         ("s.py:drafted --all --inputs 0,1", "--all and --inputs exclude each other; leave one out"),
         ("s.py:drafted --all --runs 5", "--all and --runs exclude each other"),
