@@ -83,7 +83,7 @@ class Conclusion:
     Args:
         statement: what is proved, in words, with the figures that were computed.
         lemmas: the lemmas used, each a key of `checker.lemmas.LEMMAS`.
-        checked: how much was checked, by what it was.
+        checked: how many things of each kind were checked.
     """
 
     statement: str
@@ -206,7 +206,7 @@ def _root(package: str) -> Path:
         return ROOT
     found = importlib.util.find_spec(package)
     if found is None or found.origin is None:
-        raise Refused(f"there is no package {package}")
+        raise Refused(f"the package {package} was not found")
     return Path(found.origin).parents[1 if found.submodule_search_locations else 0]
 
 

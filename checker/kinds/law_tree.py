@@ -2,7 +2,7 @@
 
 What is called with arguments that can be compared has its law found once. A loop that rejects is a geometric series:
 an outcome of the round of mass a has a/(1 − r) if the round is rejected with mass r. Runs whose mass is below `CUT` are
-cut off. So every mass that is found is a lower bound, and together they fall short of 1 by what is left open. Leaves
+cut off. So every mass that is found is a lower bound, and what is missing from 1 is the mass left open. Leaves
 are run again on plain integers, with loops that loop, and must lead to the same outcome.
 """
 
@@ -25,7 +25,7 @@ REPLAYED = 40
 """Leaves of at most so many requests are replayed whole; of longer ones, the laws that they are made of were."""
 
 MOST_RUNS = 100_000
-"""Of one law; a sampler that needs more is refused."""
+"""The most runs for one law; a sampler that needs more is refused."""
 
 Takes = tuple[tuple[int, int | None], ...]
 """How many bits were taken, and which; None where they are the outcome, an open integer."""

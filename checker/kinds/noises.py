@@ -68,7 +68,7 @@ def require_noise(user: Any, noises: Iterable[Noise], scales: Iterable[Fraction]
         scales: the scales.
 
     Returns:
-        How much was checked, by what it was.
+        How many things of each kind were checked.
     """
     dialogues = Dialogues()
     words = 0

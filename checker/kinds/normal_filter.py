@@ -9,7 +9,7 @@ expression apart and compares it with that, step by step. The cells of the table
 - v is the constant coefficient and C = 2^64·P[Z > v], enclosed. As a function of h = 1 − 2^64·p/C, the quantile z has
   z(0) = v, z' = C/(2^64·φ(z)) and z″ = z·z'²; so all its Taylor coefficients are positive and grow with |z| and with
   z'(0), and those at the least tail of the cell, where z is at most `farthest`, bound the remainder (Lagrange);
-- coefficients differ from the true ones by what is computed exactly;
+- coefficients differ from the true ones, and the difference is computed exactly;
 - Horner's rule rounds each product and each sum by one part in 2^53;
 - 2^64·p differs from C + t by at most 1 for the bits that are not known, by the rounding of m, and by C − c.
 """

@@ -1,6 +1,6 @@
 """How records become one integer: each on its own, by monotone steps, and one exact sum, for any number of them.
 
-The parts are shown one by one, each with the others replaced by what is shown of them: the reading of numbers, the map
+The parts are proved one at a time, and a stand-in with the proved behaviour replaces the others: the reading, the map
 of one double, the sum in chunks, and the method `total_and_count` that puts them together.
 """
 

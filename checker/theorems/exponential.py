@@ -89,7 +89,7 @@ def exponential_base_e(certificate: Certificate) -> Conclusion:
         words += require_words(partial(fast, **parameters), vector, _words(vector, scale, known), error)
     return Conclusion(
         f"{statement} for any number of outcomes and every pair of {certificate.neighbours}",
-        LEMMAS,
+        LEMMAS if certificate.claim["kind"] == "pure" else ("bounded-range", *LEMMAS),
         {
             "runs": dialogues.runs,
             "runs cut off": dialogues.cut,
