@@ -1,4 +1,4 @@
-"""The expected growth of evidence: what a gambler at the best stake gains, and what it says of rare and large events."""
+"""The expected growth of evidence: what a gambler gains at the best stake, and what it says of rare events."""
 
 from __future__ import annotations
 
