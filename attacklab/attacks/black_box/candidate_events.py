@@ -3,7 +3,8 @@
 Every candidate is a half-line of a score (see `scores` and `rules`), or one likely value of it. A half-line of a table
 of log likelihood ratios is a union of atoms or of bins in the order of likelihood. Rules are learned on one half of the
 given outputs, and half-lines are ranked on the other half, by the evidence that each is expected to give a trial. The
-result is a handful of fixed events, to be judged on outputs that had no part in choosing them.
+rules of the best are then learned again from both halves. The result is a handful of fixed events, to be judged on
+outputs that had no part in choosing them.
 
 Source: Bichsel, Steffen, Bogunovic and Vechev 2021, 'DP-Sniper: Black-Box Discovery of Differential Privacy Violations
 using Classifiers', which also takes events from the bits of outputs, in another form. The tables, the ranking and the
@@ -22,8 +23,7 @@ from numpy.typing import NDArray
 
 from attacklab.attacks.base import Event
 from attacklab.attacks.black_box.learned_scores import learned_scores
-from attacklab.attacks.black_box.rules import Learning
-from attacklab.attacks.black_box.scores import IS_FAILURE, Score
+from attacklab.attacks.black_box.scores import IS_FAILURE, Learning, Score
 from attacklab.attacks.features.paths import as_numbers
 from attacklab.claims import PrivacyClaim
 from attacklab.floats import Doubles
@@ -68,13 +68,32 @@ def candidate_events(first: Outputs, second: Outputs, claims: Sequence[PrivacyCl
     """
     half = len(first) // 2
     learning, ranking = (_pooled(first[part], second[part]) for part in (slice(half), slice(half, None)))
-    found: list[Candidate] = []
+    found: dict[
+        tuple[int, int], _Ranked
+    ] = {}  # by their hits: of several that held the same outputs, the first is kept
     for score in learned_scores(learning, ranking):
-        candidate = _best_interval(score, learning, ranking, claims)
-        found += [] if candidate is None else [candidate]
+        ranked = _best_interval(score, learning, ranking, claims)
+        if ranked is not None:
+            found.setdefault(ranked.hits, ranked)
     if not found:  # all outputs are alike, and that is all there is to bet on
         return [Candidate(_interval(IS_FAILURE, 0.0, 0.0), -math.inf)]
-    return sorted(found, key=lambda candidate: -candidate.clarity)[:most]
+    clearest = sorted(found.values(), key=lambda ranked: -ranked.clarity)[:most]
+    everything = _joined(learning, ranking)
+    return [
+        Candidate(_interval(ranked.score.learned_from(everything), ranked.low, ranked.high), ranked.clarity)
+        for ranked in clearest
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    """The best half-line or value of a score, its clarity, and how often it held outputs of either input."""
+
+    score: Score
+    low: float
+    high: float
+    clarity: float
+    hits: tuple[int, int]
 
 
 def _pooled(first: Outputs, second: Outputs) -> Learning:
@@ -86,6 +105,14 @@ def _pooled(first: Outputs, second: Outputs) -> Learning:
     for place, output in enumerate((*first, *second)):
         both[place] = output
     return Learning(both, of_first)
+
+
+def _joined(one: Learning, other: Learning) -> Learning:
+    first, second = (
+        np.concatenate([sample.outputs[side] for sample, side in ((one, sides[0]), (other, sides[1]))])
+        for sides in ((one.of_first, other.of_first), (~one.of_first, ~other.of_first))
+    )
+    return _pooled(first, second)
 
 
 def _as_array(outputs: Outputs) -> Outputs:
@@ -101,7 +128,7 @@ def _as_array(outputs: Outputs) -> Outputs:
 
 def _best_interval(
     score: Score, learning: Learning, ranking: Learning, claims: Sequence[PrivacyClaim]
-) -> Candidate | None:
+) -> _Ranked | None:
     pooled = score.of(learning.outputs)
     pooled = np.sort(pooled[~np.isnan(pooled)])
     if not pooled.size or pooled[0] == pooled[-1]:
@@ -116,6 +143,8 @@ def _best_interval(
         ends = ends[(ends >= pooled[0]) & (ends < pooled[-1])]
     likely = np.argsort(-frequency, kind="stable")[:LIKELY_VALUES]
     likely_values = pooled[starts[likely[frequency[likely] > 1]]]
+    if score.again is not None:  # no single value of it stays what it is
+        likely_values = likely_values[:0]
     lows = np.concatenate([np.full(len(ends), -np.inf), likely_values])
     highs = np.concatenate([ends, likely_values])
     ranked = score.of(ranking.outputs)
@@ -123,7 +152,8 @@ def _best_interval(
     hits = [np.searchsorted(side, highs, "right") - np.searchsorted(side, lows, "left") for side in sides]
     clarity = _clarity(hits[0], hits[1], len(sides[0]), claims)
     best = int(np.argmax(clarity))
-    return Candidate(_interval(score, float(lows[best]), float(highs[best])), float(clarity[best]))
+    held = (int(hits[0][best]), int(hits[1][best]))
+    return _Ranked(score, float(lows[best]), float(highs[best]), float(clarity[best]), held)
 
 
 def _clarity(

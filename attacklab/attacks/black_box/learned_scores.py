@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from attacklab.attacks.black_box.rules import (
     FAINTEST,
-    Learning,
     bins,
     cells_of,
     linear_rule,
@@ -20,7 +19,7 @@ from attacklab.attacks.black_box.rules import (
     weighed,
     whole,
 )
-from attacklab.attacks.black_box.scores import IS_FAILURE, Score, as_doubles, number_scores, plain_score
+from attacklab.attacks.black_box.scores import IS_FAILURE, Learning, Score, as_doubles, number_scores, plain_score
 from attacklab.attacks.features import Feature, taken_apart
 from attacklab.attacks.features.variety import most_telling
 from attacklab.floats import Doubles
@@ -79,7 +78,7 @@ class _Memory:
         return Feature(feature.description, self.keep(feature.of))
 
     def score(self, score: Score) -> Score:
-        return Score(score.description, self.keep(score.of))
+        return Score(score.description, self.keep(score.of), score.again)
 
     def forget(self) -> None:
         for one in self.kept:
@@ -141,7 +140,8 @@ def _of_features(
             yield from number_scores(feature, float(np.median(finite)) if finite.size else 0.0)
     if sum(len(rules) for _, rules in of_each) > 1:
         chosen = [of_each[place][1] for place in order[:WEIGHED]]
-        yield summed([rules[0] for rules in chosen])
+        if len(chosen) > 1:
+            yield summed([rules[0] for rules in chosen])
         yield weighed([rule for rules in chosen for rule in rules], learning)
 
 

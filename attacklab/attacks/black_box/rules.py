@@ -10,14 +10,13 @@ features.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.black_box.scores import Score, as_doubles, cells
+from attacklab.attacks.black_box.scores import Learning, Score, as_doubles, cells
 from attacklab.attacks.features import Feature, hashes
 from attacklab.floats import Doubles
 from attacklab.targets import Outputs
@@ -37,19 +36,6 @@ Codes = Callable[[Outputs], NDArray[Any]]
 """Takes outputs and gives a code for each: integers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Learning:
-    """What rules are learned from.
-
-    Attributes:
-        outputs: of both inputs.
-        of_first: which of them come from the first input.
-    """
-
-    outputs: Outputs
-    of_first: NDArray[np.bool_]
-
-
 def table(words: str, codes: Codes, learning: Learning, smoothing: float = FAINTEST) -> Score:
     """The log likelihood ratio of a code, 0 for codes that were not seen."""
     seen = codes(learning.outputs)
@@ -64,7 +50,12 @@ def table(words: str, codes: Codes, learning: Learning, smoothing: float = FAINT
         look_up: Callable[[Outputs], Doubles] = partial(_indexed, codes=codes, dense=dense)
     else:
         look_up = partial(_looked_up, codes=codes, known=known, log_ratios=log_ratios)
-    return Score(f"the log likelihood ratio of {words}", look_up)
+    again = partial(_table_again, words, codes, smoothing=smoothing)
+    return Score(f"the log likelihood ratio of {words}", look_up, again)
+
+
+def _table_again(words: str, codes: Codes, learning: Learning, *, smoothing: float) -> Score:
+    return table(words, codes, learning, smoothing)
 
 
 def bins(feature: Feature, ends: Doubles) -> Codes:
@@ -118,8 +109,14 @@ def weighed(scores: Sequence[Score], learning: Learning) -> Score:
 def summed(scores: Sequence[Score]) -> Score:
     """The sum of the log likelihood ratios of several features: that of all together, if they are independent."""
     return Score(
-        "the log likelihood ratio of all numbers", partial(_sum, scores=tuple(scores), weights=np.ones(len(scores)))
+        "the log likelihood ratio of all features",
+        partial(_sum, scores=tuple(scores), weights=np.ones(len(scores))),
+        partial(_summed_again, scores),
     )
+
+
+def _summed_again(scores: Sequence[Score], learning: Learning) -> Score:
+    return summed([score.learned_from(learning) for score in scores])
 
 
 def _indexed(outputs: Outputs, *, codes: Codes, dense: Doubles) -> Doubles:

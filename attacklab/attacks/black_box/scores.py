@@ -26,16 +26,35 @@ LOW_BITS = 4
 
 
 @dataclass(frozen=True, slots=True)
+class Learning:
+    """What rules are learned from.
+
+    Attributes:
+        outputs: of both inputs.
+        of_first: which of them come from the first input.
+    """
+
+    outputs: Outputs
+    of_first: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
 class Score:
     """A number computed from each output.
 
     Attributes:
         description: the number in words.
         of: takes outputs and returns their scores; NaN for an output without one.
+        again: learns the same rule from other outputs, on the same scale; None if the score cannot.
     """
 
     description: str
     of: Callable[[Outputs], Doubles]
+    again: Callable[[Learning], Score] | None = None
+
+    def learned_from(self, learning: Learning) -> Score:
+        """The same score, learned from these outputs if it can be."""
+        return self if self.again is None else self.again(learning)
 
 
 def exponent(values: Doubles) -> Doubles:
@@ -68,7 +87,7 @@ def cells(values: Doubles) -> NDArray[np.int64]:
 
 
 def number_scores(feature: Feature, centre: float) -> Iterator[Score]:
-    """The scores of a feature with many values.
+    """The scores of a feature with many values, besides the feature itself.
 
     Args:
         feature: a number.
@@ -76,7 +95,6 @@ def number_scores(feature: Feature, centre: float) -> Iterator[Score]:
     """
     of = partial(_of, feature)
     words = feature.description
-    yield plain_score(feature)
     yield Score(f"the distance of {words} from {centre!r}", of(partial(_distance, centre=centre)))
     yield Score(f"the exponent of {words}", of(exponent))
     yield Score(f"the grid exponent of {words}", of(grid_exponent))
