@@ -32,6 +32,8 @@ from attacklab.targets import Failure, Kind, Target
 EVENTS = 8
 """How many events of a pair the choosing sample picks from."""
 
+WHAT_TO_DECLARE = "declare domain=Domain(shape=...), or pairs=(...) to try"
+
 SCREENING = 16
 LEAST_LEARNING = 4 * SCREENING
 
@@ -67,16 +69,18 @@ class BlackBox:
         if not self.outcomes or min(self.outcomes) < 2:
             raise UsageError(f"outcomes must be numbers of at least 2, not {self.outcomes}")
 
-    def applies_to(self, target: Target) -> bool:
-        """Every target; a target of kind DATASET only if pairs are given, or declared, or follow from its domain."""
-        return bool(self.pairs or target.pairs or target.domain) or target.kind is not Kind.DATASET
+    def applies_to(self, target: Target) -> bool:  # noqa: ARG002 - as the protocol has it
+        """Every target."""
+        return True
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """The most promising pairs, with the events learned for them.
 
         Raises:
-            TargetError: the target fails on both inputs of every pair.
+            TargetError: the target fails on both inputs of every pair; or it takes a dataset, and nothing says which.
         """
+        if target.kind is Kind.DATASET and not (self.pairs or target.pairs or target.domain):
+            raise TargetError(f"{target.name} does not say which datasets it takes; {WHAT_TO_DECLARE}")
         declared = [] if self.pairs else list(target.pairs)
         pairs = [pair for pair in self.pairs or self._found(target, probe) if target.covers(pair)]
         if len(pairs) > self.kept:
