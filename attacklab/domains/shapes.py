@@ -279,7 +279,7 @@ class Streams:
         return np.shape(input_) == (self.length,) and numbers.holds(input_)
 
     def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:  # noqa: ARG002 - one
-        """Some step differs, among numbers that are equal, halved or alternating, or high at the start and low later."""
+        """Some step differs, among numbers that are equal, halved or alternating, or first high and then low."""
         low, high = numbers.ends()
         places = at_places(low, high, self.length, Relation.SUBSTITUTE)
         starts = (
