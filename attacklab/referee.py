@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from attacklab.attacks import ATTACKS, BlackBox
+from attacklab.attacks import ATTACKS, BlackBox, sized
 from attacklab.attacks.base import Attack
 from attacklab.claims import Claim, PrivacyClaim
 from attacklab.errors import LabFault, TargetError, UsageError
@@ -124,7 +124,7 @@ def audit(
     """
     require_ieee_arithmetic()
     require_settings(trials, alpha, seed)
-    attacks = ATTACKS if attacks is None else attacks
+    attacks = [sized(attack, trials) for attack in (ATTACKS if attacks is None else attacks)]
     findings: list[Finding] = []
     with contextlib.ExitStack() as ends:
         runner = where(Bench(target, attacks, seed))

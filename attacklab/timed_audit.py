@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from attacklab.attacks import ATTACKS
+from attacklab.attacks import ATTACKS, BlackBox, sized
 from attacklab.attacks.base import Attack
 from attacklab.errors import AttackError, LabFault, TargetError, UsageError
 from attacklab.execution.batches import FIRST_LOOK, Bench, Outline, Role, Sample, applies
@@ -113,21 +113,12 @@ def timed_audit(
     attacks = ATTACKS if attacks is None else attacks
     applying = [_applies(attack, target) for attack in attacks]
 
+    def judging(attack: Attack) -> Judge:
+        runner = where(Bench(target, [attack], seed))
+        return Judge(target, attack, 0, runner, seed=seed, spend_all=spend_all, spec=spec, report=report)
+
     turns = [
-        _Turn(
-            Judge(
-                target,
-                attack,
-                0,
-                where(Bench(target, [attack], seed)),
-                seed=seed,
-                spend_all=spend_all,
-                spec=spec,
-                report=report,
-            ),
-            share,
-        )
-        for attack, share in zip(attacks, shares(attacks, applying, alpha), strict=True)
+        _Turn(attack, judging, share) for attack, share in zip(attacks, shares(attacks, applying, alpha), strict=True)
     ]
     ahead, rounds = turns, 2 if until_refuted else 1
     if until_refuted:
@@ -158,8 +149,9 @@ def _applies(attack: Attack, target: Target) -> bool:
 class _Turn:
     """One attack on a target, through all rounds."""
 
-    def __init__(self, judge: Judge, alpha: float) -> None:
-        self._judge, self._alpha = judge, alpha
+    def __init__(self, attack: Attack, judging: Callable[[Attack], Judge], alpha: float) -> None:
+        self._attack, self._judging, self._alpha = attack, judging, alpha
+        self._judge = judging(sized(attack, STEPS[0]))
         self._costs: list[_Cost] | None = None
         self._findings: list[Finding] = []
         self.trials = 0
@@ -187,11 +179,15 @@ class _Turn:
     def judge(self, trials: int, rounds: int) -> None:
         """Judge all that was planned in one of so many rounds, with its share of the attack's α."""
         self.trials = trials
+        attack = sized(self._attack, trials)
+        if attack != self._judge.attack:
+            self._judge = self._judging(attack)
+            self.__dict__.pop("_plan", None)
         self._findings = self._judge.findings(self._plan, trials, share_of_alpha(self._alpha, rounds))
         require_ieee_arithmetic()  # a target may have loaded a library that changed it
 
     def result(self) -> TimedAttack:
-        return TimedAttack(self._judge.attack, self.trials, self._alpha, tuple(self._findings))
+        return TimedAttack(self._attack, self.trials, self._alpha, tuple(self._findings))
 
     def affordable(self, seconds: float, say: Say = lambda _: None) -> int:
         """How many trials there is time for, at least 1."""
@@ -205,10 +201,15 @@ class _Turn:
         return trials
 
     def _cost(self, trials: int) -> float:
-        """The seconds that it takes to judge all scenarios on so many trials."""
+        """The seconds that it takes to judge all scenarios on so many trials, and to find those of the black box."""
         choosing = -(-trials // CHOOSING_SHARE)
         assert self._costs is not None  # noqa: S101 - asked after the rehearsal
-        return sum(cost.of(choosing) + cost.of(trials) for cost in self._costs)
+        judging = sum(cost.of(choosing) + cost.of(trials) for cost in self._costs)
+        attack = sized(self._attack, trials)
+        if not isinstance(attack, BlackBox):
+            return judging
+        output = sum(cost.trial / (2 * cost.answers) for cost in self._costs) / len(self._costs)
+        return judging + output * attack.looks
 
     def _rehearsed(self, seconds: float) -> list[_Cost]:
         """What the scenarios cost."""

@@ -41,6 +41,7 @@ __all__ = [
     "SumSensitivity",
     "TruncatedAddition",
     "ZeroRounding",
+    "sized",
 ]
 
 ATTACKS: tuple[Attack, ...] = (
@@ -63,3 +64,8 @@ ATTACKS: tuple[Attack, ...] = (
     BlackBox(),
 )
 """All of them run where none is named."""
+
+
+def sized(attack: Attack, trials: int) -> Attack:
+    """The attack as an audit of so many trials runs it: the black box learns from as many outputs as that warrants."""
+    return attack.within(trials) if isinstance(attack, BlackBox) else attack

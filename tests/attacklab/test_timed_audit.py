@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from attacklab.attacks import ATTACKS, GeneratorSeed, Precision, ZeroRounding
 from attacklab.attacks.base import Event, Probe, Scenario
+from attacklab.domains import Domain
 from attacklab.findings import Finding, Verdict
 from attacklab.neighbours import NeighbouringPair
 from attacklab.referee import audit, shares
@@ -36,7 +37,10 @@ class Slow:
 
     def audited(self, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> list[TimedAttack]:
         monkeypatch.setattr("attacklab.timed_audit.time.perf_counter", lambda: self.seconds)
-        return timed_audit(Target.noise(self, epsilon=1.0), **{"seconds": 3.0, "until_refuted": True, **settings})
+        return timed_audit(
+            Target.noise(self, epsilon=1.0, domain=Domain(integers=True)),
+            **{"seconds": 3.0, "until_refuted": True, **settings},
+        )
 
 
 def laplace(answer: float, trials: int, rng: np.random.Generator) -> Any:

@@ -34,6 +34,9 @@ EVENTS = 8
 
 LEAST_LEARNING = 64
 
+LOOKS = 12
+"""All in all, about so many times as many outputs are drawn as the events of one pair are learned from."""
+
 OF_TRIALS = 6
 """Events are learned from one output for so many trials at the most, so that looking costs less than judging."""
 
@@ -57,8 +60,7 @@ class BlackBox:
         pairs: the pairs to try; by default those that the target declares, and those that follow from its domain or
             fit its kind. Of the declared ones, all are judged, and of the others the most promising.
         outcomes: the numbers of utilities to try on a selection.
-        learning: how many outputs of each input the events of a pair are learned from, at least 64. What is drawn to
-            look at, all in all, is about twelve times that.
+        learning: how many outputs of each input the events of a pair are learned from, at least 64.
         kept: how many pairs are judged, besides the declared ones; α is split over them.
 
     Raises:
@@ -83,6 +85,11 @@ class BlackBox:
     def within(self, trials: int) -> BlackBox:
         """The attack with as much to learn from as an audit of so many trials warrants."""
         return replace(self, learning=max(LEAST_LEARNING, min(self.learning, trials // OF_TRIALS)))
+
+    @property
+    def looks(self) -> int:
+        """About how many outputs it draws to find its pairs and events."""
+        return LOOKS * self.learning
 
     def applies_to(self, target: Target) -> bool:  # noqa: ARG002 - as the protocol has it
         """Every target."""

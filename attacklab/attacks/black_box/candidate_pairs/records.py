@@ -52,7 +52,6 @@ def pairs_of_records(target: Target, probe: Probe) -> Iterator[NeighbouringPair]
     for by in relations:
         families += [
             at_ends((low, high), SIZES, by),
-            _on_lines(target, probe, by),
             _outside(low, high, by),
             _before_edges(target, by),
             at_counts(low, high, 0, COUNTS[-1] + 1, by),
@@ -63,6 +62,7 @@ def pairs_of_records(target: Target, probe: Probe) -> Iterator[NeighbouringPair]
         ]
         if low < 0 < high:
             families.append(at_ends((0.0, low, high), (0, 15), by))
+    families += [_on_lines(target, probe, by) for by in relations]  # last, because a short list can do without
     for one, other, by in interleaved(*families):
         yield NeighbouringPair.records(np.array(one, dtype=np.float64), np.array(other, dtype=np.float64), by)
 
