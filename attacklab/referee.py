@@ -1,6 +1,7 @@
 """The referee: runs a target against attacks and says what was found.
 
-One α a run is split evenly over the attacks that have something to try, and each attack's share over its scenarios.
+One α a run is split over the attacks that have something to try (see `shares`), and each attack's share evenly over its
+scenarios.
 One sample chooses among a scenario's candidate events, and says how many trials it will take to refute the claim by
 the chosen one; a fresh sample judges it. Both samples grow until they have decided: the evidence against a claim may be
 looked at as often as one likes (see `betting`). What is drawn, and that it does not depend on what else runs or where,
@@ -13,6 +14,7 @@ import contextlib
 import functools
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
@@ -20,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from attacklab.attacks import default_attacks
+from attacklab.attacks import ATTACKS, BlackBox, sized
 from attacklab.attacks.base import Attack
 from attacklab.claims import Claim, PrivacyClaim
 from attacklab.errors import LabFault, TargetError, UsageError
@@ -49,6 +51,9 @@ DEFAULT_ALPHA = 1e-6
 
 CHOOSING_SHARE = 10
 """At most one trial is spent on choosing an event for so many spent on judging it."""
+
+BLACK_BOX_SHARE = 0.25
+"""The part of a run's α that the black box has to itself."""
 
 BEYOND = "; NaN or an infinity on one side only is beyond the claim: a note on robustness, not a refutation"
 
@@ -98,7 +103,7 @@ def audit(
 
     Args:
         target: the implementation.
-        attacks: which attacks, `default_attacks` of the target by default; those that do not apply, or find nothing to
+        attacks: which attacks, all of `ATTACKS` by default; those that do not apply, or find nothing to
             try on this target, give a NOT_APPLICABLE finding and cost no α.
         trials: the most outputs of either input on which an event is judged.
         alpha: the probability of any false alarm in the whole run, were the claim true.
@@ -119,7 +124,7 @@ def audit(
     """
     require_ieee_arithmetic()
     require_settings(trials, alpha, seed)
-    attacks = default_attacks(target) if attacks is None else attacks
+    attacks = [sized(attack, trials) for attack in (ATTACKS if attacks is None else attacks)]
     findings: list[Finding] = []
     with contextlib.ExitStack() as ends:
         runner = where(Bench(target, attacks, seed))
@@ -131,11 +136,31 @@ def audit(
             for place, attack in enumerate(attacks)
         ]
         plans = [judge.plan() for judge in judges]
-        share = share_of_alpha(alpha, max(1, sum(bool(plan.outlines) for plan in plans)))
-        for judge, plan in zip(judges, plans, strict=True):
+        parts = shares(attacks, [bool(plan.outlines) for plan in plans], alpha)
+        for judge, plan, share in zip(judges, plans, parts, strict=True):
             findings += judge.findings(plan, trials, share)
     require_ieee_arithmetic()  # a target may have loaded a library that changed it
     return findings
+
+
+def shares(attacks: Sequence[Attack], trying: Sequence[bool], alpha: float) -> list[float]:
+    """The α of each attack.
+
+    The black box gets `BLACK_BOX_SHARE` of the run's α where other attacks have something to try too, because it looks
+    for every flaw that none of them was written for. The others split the rest evenly.
+
+    Args:
+        attacks: those that run.
+        trying: which of them have something to try.
+        alpha: of the run.
+
+    Returns:
+        One α an attack; those of the attacks that have something to try add up to `alpha` at the most.
+    """
+    learning = [isinstance(attack, BlackBox) for attack in attacks]
+    counts = Counter(kind for kind, tries in zip(learning, trying, strict=True) if tries)
+    parts = {True: BLACK_BOX_SHARE, False: 1 - BLACK_BOX_SHARE} if len(counts) == 2 else {True: 1.0, False: 1.0}
+    return [share_of_alpha(parts[kind] * alpha, max(1, counts[kind])) for kind in learning]
 
 
 def require_settings(trials: int, alpha: float, seed: int) -> None:

@@ -1,4 +1,4 @@
-"""The attacks, one file a flaw; `ATTACKS` and `ON_REQUEST` are the registry."""
+"""The attacks, one file a flaw; `ATTACKS` is the registry."""
 
 from __future__ import annotations
 
@@ -20,11 +20,9 @@ from attacklab.attacks.special_values import SpecialValues
 from attacklab.attacks.sum_sensitivity import SumSensitivity
 from attacklab.attacks.truncated_addition import TruncatedAddition
 from attacklab.attacks.zero_rounding import ZeroRounding
-from attacklab.targets import Kind, Target
 
 __all__ = [
     "ATTACKS",
-    "ON_REQUEST",
     "Attack",
     "BlackBox",
     "DoubleBudget",
@@ -43,7 +41,7 @@ __all__ = [
     "SumSensitivity",
     "TruncatedAddition",
     "ZeroRounding",
-    "default_attacks",
+    "sized",
 ]
 
 ATTACKS: tuple[Attack, ...] = (
@@ -63,19 +61,11 @@ ATTACKS: tuple[Attack, ...] = (
     DoubleBudget(),
     FailingSize(),
     SpecialValues(),
+    BlackBox(),
 )
-
-ON_REQUEST: tuple[Attack, ...] = (BlackBox(),)
-"""Attacks that run only when they are named, or where a target declares what they try (see `default_attacks`): they
-draw many times as many outputs as the others."""
+"""All of them run where none is named."""
 
 
-def default_attacks(target: Target) -> tuple[Attack, ...]:
-    """The attacks that run where none is named.
-
-    They are `ATTACKS`, and the black box on what only it can try: pairs that the target declares, or follow from the
-    shape of its domain.
-    """
-    if not target.pairs and target.kind is not Kind.DATASET:
-        return ATTACKS
-    return (*ATTACKS, *(attack for attack in ON_REQUEST if attack.applies_to(target)))
+def sized(attack: Attack, trials: int) -> Attack:
+    """The attack as an audit of so many trials runs it: the black box learns from as many outputs as that warrants."""
+    return attack.within(trials) if isinstance(attack, BlackBox) else attack

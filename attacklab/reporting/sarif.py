@@ -19,7 +19,7 @@ from importlib import metadata
 from typing import Any
 from urllib.parse import quote
 
-from attacklab.attacks import ATTACKS, ON_REQUEST
+from attacklab.attacks import ATTACKS
 from attacklab.findings import Finding, Verdict
 from attacklab.reporting.wording import claim_text, judged_text
 
@@ -80,7 +80,7 @@ def sarif_log(findings: Sequence[tuple[Finding, Place | None]]) -> dict[str, Any
 
 
 def _rule(attack: str) -> dict[str, Any]:
-    flaws = {known.name: known.flaw for known in (*ATTACKS, *ON_REQUEST)}
+    flaws = {known.name: known.flaw for known in ATTACKS}
     return {"id": attack, "shortDescription": {"text": flaws.get(attack, attack)}}
 
 
