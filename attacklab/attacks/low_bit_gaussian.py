@@ -27,7 +27,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 
-from attacklab.attacks.base import Event, Probe, Scenario, only_from, pair_of_answers, released_format
+from attacklab.attacks.base import Event, Probe, Scenario, only_from, pair_of_answers
+from attacklab.attacks.released_formats import released_format
 from attacklab.attacks.samplers.gaussian import MODELS, SamplerModel
 from attacklab.claims import PrivacyClaim
 from attacklab.targets import Kind, Target

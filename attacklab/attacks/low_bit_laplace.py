@@ -22,7 +22,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 
-from attacklab.attacks.base import Event, Probe, Scenario, laplace_scale, only_from, pair_of_answers, released_format
+from attacklab.attacks.base import Event, Probe, Scenario, laplace_scale, only_from, pair_of_answers
+from attacklab.attacks.released_formats import released_format
 from attacklab.attacks.samplers.laplace import MODELS, reachable
 from attacklab.targets import Kind, Target
 
