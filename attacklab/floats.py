@@ -113,7 +113,7 @@ FORMATS = (BINARY64, BINARY32, BINARY16, BFLOAT16)
 TF32 = Format("TF32", 11, -126)
 
 MOST_ROUNDED_BITS = 25
-"""Formats of so many significant bits may be carried in doubles: arithmetic rounded twice is rounded as if only once."""
+"""Numbers of so many significant bits may be carried in doubles: sums rounded twice are as if rounded only once."""
 
 
 def format_of_bits(significand_bits: int, greatest: float) -> Format | None:

@@ -116,7 +116,8 @@ def _binary(values: Doubles, by_type: Format) -> Format:
     tops, lows = _exponents(values)
     bits = int((tops - lows).max()) + 1
     possible = np.minimum(by_type.significand_bits, tops - lows.min() + 1)
-    if np.maximum(possible - bits, 0).sum() < EVIDENCE_BITS:
+    # Powers of two are on too many other grids to be taken for numbers of one significant bit.
+    if bits == 1 or np.maximum(possible - bits, 0).sum() < EVIDENCE_BITS:
         return by_type
     return format_of_bits(bits, float(values.max())) or by_type
 
