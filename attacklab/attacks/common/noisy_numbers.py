@@ -225,9 +225,7 @@ def _views(
                 else (known[place],)
             )
             sides.append(
-                tuple(
-                    Side(answer, Assumed(scale, rate, released.form)) for answer in answers for scale, rate in scales
-                )
+                tuple(Side(answer, Assumed(scale, rate, released.form)) for answer in answers for scale, rate in scales)
             )
         if all(sides):
             offset = 0.0 if known is None else _offset(medians[0] - slope * known[0], deviations[0])
@@ -305,4 +303,3 @@ def _statistics(side: Any) -> list[float]:
                 total = float(doubles.sum())
                 found += [total, total / doubles.size, float(np.median(doubles)), math.fsum(doubles)]
     return [guess for guess in dict.fromkeys(found) if math.isfinite(guess)]
-

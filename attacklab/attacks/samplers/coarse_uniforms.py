@@ -100,7 +100,9 @@ def _own(assumed: Assumed) -> float:
 
 
 def _models(words: str, reachable: Callable[..., Bools], answers: int = 1) -> tuple[Model, ...]:
-    return tuple(Model(f"{words} of {name} uniforms", partial(reachable, count=count), answers) for name, count in COUNTS)
+    return tuple(
+        Model(f"{words} of {name} uniforms", partial(reachable, count=count), answers) for name, count in COUNTS
+    )
 
 
 LAPLACE = _models("inverse CDF", _laplace)

@@ -133,7 +133,9 @@ PRODUCTS = tuple(
         Model(f"any number, {words}", partial(any_product, divides=divides)),
         Model(f"any binary32 number, {words}", partial(narrow_product, divides=divides, narrow=BINARY32)),
         *(
-            Model(f"any multiple of 2^−{exponent}, {words}", partial(lattice_product, divides=divides, exponent=exponent))
+            Model(
+                f"any multiple of 2^−{exponent}, {words}", partial(lattice_product, divides=divides, exponent=exponent)
+            )
             for exponent in LATTICES
         ),
     )
