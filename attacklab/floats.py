@@ -62,8 +62,12 @@ class Format:
         Values are rounded to the carrier first. Even so, a sum, difference, product, quotient or root of the format's
         numbers is rounded as if only once, because the carrier has more than twice as many bits (Figueroa 1995).
         """
+        carried: Floats
+        if self.significand_bits == 53:
+            carried = np.asarray(values, dtype=np.float64)
+            return carried
         with np.errstate(over="ignore"):
-            carried: Floats = np.asarray(values).astype(self.carrier, copy=False)
+            carried = np.asarray(values).astype(self.carrier, copy=False)
         if not self._spare_bits:
             return carried
         word, shift = self._word, self._word.type(self._spare_bits)

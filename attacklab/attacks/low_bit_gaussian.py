@@ -30,7 +30,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from attacklab.attacks.base import Probe, Scenario
-from attacklab.attacks.common.noisy_numbers import View, noisy_numbers
+from attacklab.attacks.common.noisy_numbers import View, noisy_numbers, pairs_with_answers
 from attacklab.attacks.common.screening import scenarios
 from attacklab.attacks.samplers import coarse_uniforms
 from attacklab.attacks.samplers.gaussian import SEARCHED
@@ -74,7 +74,7 @@ class LowBitGaussian:
             sigma = given or textbook_sigma(target.claim.nominal, sensitivity)
             return sigma, 1 / sigma
 
-        found = noisy_numbers(target, probe, self.answers, scale_of, MEAN_DEVIATION)
+        found = noisy_numbers(target, probe, pairs_with_answers(target, self.answers), scale_of, MEAN_DEVIATION)
         yield from scenarios(target.claim, found, _models)
 
 

@@ -7,9 +7,9 @@ those proves which dataset it came from.
 The adversary knows λ (Δ/ε or a small multiple of it, unless the target states another) and guesses the sampler among
 models: uniforms on a fine grid, inverted (`samplers.laplace`); uniforms of few bits (`samplers.coarse_uniforms`); any
 number times λ, a number of a narrower format, or a multiple of 2^−53, as differences of two variates are
-(`samplers.products`); and the logarithm of a quotient or product of uniforms (`samplers.logarithms`). The numbers may be
-the whole output, or stand in rows, dicts or text, and may have been scaled or rounded to a fine grid afterwards (see
-`common.noisy_numbers`). A look at some outputs tells which guesses are worth a bet; fresh outputs judge them.
+(`samplers.products`); and the logarithm of a quotient or product of uniforms (`samplers.logarithms`). The numbers
+may be the whole output, or stand in rows, dicts or text, and may have been scaled or rounded to a fine grid afterwards
+(see `common.noisy_numbers`). A look at some outputs tells which guesses are worth a bet; fresh outputs judge them.
 
 A negative result does not rule out a sampler that none of these models fits, nor one of them with answers so large
 against λ, or a grid so coarse against it, that every number near them is reachable. In datasets it does not rule out a
@@ -29,7 +29,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from attacklab.attacks.base import Probe, Scenario
-from attacklab.attacks.common.noisy_numbers import View, noisy_numbers
+from attacklab.attacks.common.noisy_numbers import View, noisy_numbers, pairs_with_answers
 from attacklab.attacks.common.screening import scenarios
 from attacklab.attacks.samplers import coarse_uniforms, laplace
 from attacklab.attacks.samplers.grid_points import Bools
@@ -63,7 +63,7 @@ class LowBitLaplace:
         def scale_of(sensitivity: float) -> tuple[float, float]:
             return sensitivity / epsilon, epsilon / sensitivity
 
-        found = noisy_numbers(target, probe, self.answers, scale_of, mean_deviation=1.0)
+        found = noisy_numbers(target, probe, pairs_with_answers(target, self.answers), scale_of, mean_deviation=1.0)
         yield from scenarios(target.claim, found, _models)
 
 

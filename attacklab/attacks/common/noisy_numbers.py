@@ -18,7 +18,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,18 +46,24 @@ MOST_ANSWERS = 8
 """How many guesses of a true answer are kept."""
 
 SPLITS = (2.0, 3.0, 4.0, 0.5)
-"""How many times the textbook's scale the noise may have, because the budget or the sensitivity was split or doubled."""
+"""How many times the textbook's scale the noise may have: a budget was split, or a sensitivity doubled or halved."""
 
 SLOPES = (1.0, -1.0, 100.0, 0.01, 1000.0, 0.001)
 """Public factors by which a sum may be multiplied afterwards, besides the number of records."""
+
+COARSE = 256.0
+"""If rounding may have moved numbers by so many half ulps, every number nearby is taken to be reachable."""
 
 ERRORS = 6.0
 """How many standard errors a median may be off; by chance, with a probability of 2e-9."""
 
 DEVIATION_TOLERANCE = 0.3
-"""How far, relatively, a mean deviation of `PROBED` outputs may be off: 6 standard errors, if the noise is Laplace's."""
+"""How far, relatively, a mean deviation of `PROBED` outputs may be off: 6 standard errors for Laplace noise."""
 
-ScaleOf = Callable[[float], tuple[float, float]]
+Answers: TypeAlias = tuple[float, float]
+"""Two true answers."""
+
+ScaleOf: TypeAlias = Callable[[float], tuple[float, float]]
 """`scale_of(sensitivity)`: the scale of the noise, and the rate by which samplers that divide divide."""
 
 
@@ -140,20 +146,31 @@ class NoisyNumber:
     probed: tuple[Outputs, Outputs]
     given: bool
 
+    @property
+    def is_coarse(self) -> bool:
+        """Whether half of the numbers may have come from so many that any sampler produces some of them."""
+        numbers, widths = self.view.look(self.probed[0])
+        half_ulps = half_ulp(numbers.astype(np.float64), self.view.released.form)
+        return bool(np.median(widths) > COARSE * np.median(half_ulps))
+
 
 def noisy_numbers(
-    target: Target, probe: Probe, answers: tuple[float, float] | None, scale_of: ScaleOf, mean_deviation: float
+    target: Target,
+    probe: Probe,
+    pairs: Iterable[tuple[NeighbouringPair, Answers | None]],
+    scale_of: ScaleOf | None = None,
+    mean_deviation: float = 1.0,
 ) -> Iterator[NoisyNumber]:
     """The numbers that may be a true answer with noise.
 
     Args:
         target: any but a selection.
         probe: what draws outputs.
-        answers: the two true answers of additive noise; 0 and the sensitivity by default.
-        scale_of: the noise's scale for a sensitivity.
+        pairs: neighbouring pairs, with their true answers where these are known.
+        scale_of: the noise's scale for a sensitivity; None where nothing is assumed of it.
         mean_deviation: that of noise of scale 1 from its median.
     """
-    for pair, known in _pairs(target, answers):
+    for pair, known in pairs:
         try:
             probed = (probe(pair.first, PROBED), probe(pair.second, PROBED))
         except TargetError:
@@ -164,10 +181,13 @@ def noisy_numbers(
             yield from _views(target, pair, known, words, feature, probed, scale_of, mean_deviation)
 
 
-def _pairs(
-    target: Target, answers: tuple[float, float] | None
-) -> Iterator[tuple[NeighbouringPair, tuple[float, float] | None]]:
-    """Pairs, with their true answers where these are known."""
+def pairs_with_answers(target: Target, answers: Answers | None) -> Iterator[tuple[NeighbouringPair, Answers | None]]:
+    """Pairs on which low bits are looked at, with their true answers where these are known.
+
+    Args:
+        target: any but a selection.
+        answers: of additive noise; 0 and the sensitivity by default.
+    """
     if target.kind is Kind.NOISE:
         pair, first, second = pair_of_answers(target, *map(float, answers or (0.0, target.sensitivity)))
         yield pair, (first, second)
@@ -178,9 +198,9 @@ def _pairs(
     else:
         near, far = ends(target)
         relation = target.relation or Relation.SUBSTITUTE
-        second = [far] if relation is Relation.SUBSTITUTE else [near, far]
-        pair = NeighbouringPair.records(np.array([near]), np.array(second), relation)
-        yield pair, (near, sum(second) / (len(second) if target.kind is Kind.MEAN else 1))
+        records = [far] if relation is Relation.SUBSTITUTE else [near, far]
+        pair = NeighbouringPair.records(np.array([near]), np.array(records), relation)
+        yield pair, (near, sum(records) / (len(records) if target.kind is Kind.MEAN else 1))
 
 
 def _features(target: Target, outputs: Outputs) -> Iterable[tuple[str, Callable[[Outputs], NDArray[Any]]]]:
@@ -192,11 +212,11 @@ def _features(target: Target, outputs: Outputs) -> Iterable[tuple[str, Callable[
 def _views(
     target: Target,
     pair: NeighbouringPair,
-    known: tuple[float, float] | None,
+    known: Answers | None,
     words: str,
     feature: Callable[[Outputs], NDArray[Any]],
     probed: tuple[Outputs, Outputs],
-    scale_of: ScaleOf,
+    scale_of: ScaleOf | None,
     mean_deviation: float,
 ) -> Iterator[NoisyNumber]:
     seen = [feature(outputs) for outputs in probed]
@@ -210,26 +230,22 @@ def _views(
     deviations = [
         float(np.abs(one - median).mean()) / mean_deviation for one, median in zip(values, medians, strict=True)
     ]
-    sizes = [len(side) if np.ndim(side) else 1 for side in (pair.first, pair.second)]
-    slopes = dict.fromkeys([*SLOPES, *(float(size) for size in sizes), *(1 / size for size in sizes if size)])
+    sizes = [float(np.size(side)) for side in (pair.first, pair.second)]
+    slopes = dict.fromkeys([*SLOPES, *sizes, *(1 / size for size in sizes if size)] if scale_of else [1.0])
     for slope in slopes:
         if not slope or not all(deviations):
             continue
         sides = []
         for place, side in enumerate((pair.first, pair.second)):
+            deviation = deviations[place] / abs(slope)
             plain = slope == 1 and target.kind is Kind.NOISE
-            scales = _scales(target, side, deviations[place] / abs(slope), scale_of, textbook=plain)
-            answers = (
-                _answers(side, medians[place] / slope, deviations[place] / abs(slope))
-                if known is None
-                else (known[place],)
-            )
-            sides.append(
-                tuple(Side(answer, Assumed(scale, rate, released.form)) for answer in answers for scale, rate in scales)
-            )
+            scales = _scales(target, side, deviation, scale_of, textbook=plain) if scale_of else [(deviation, 1.0)]
+            answers = (known[place],) if known else _answers(side, medians[place] / slope, deviation)
+            sides.append(tuple(Side(one, Assumed(*scale, released.form)) for one in answers for scale in scales))
         if all(sides):
-            offset = 0.0 if known is None else _offset(medians[0] - slope * known[0], deviations[0])
-            yield NoisyNumber(pair, View(words, feature, released, slope, offset), *sides, probed, known is not None)
+            offset = _offset(medians[0] - slope * known[0], deviations[0]) if known else 0.0
+            view = View(words, feature, released, slope, offset)
+            yield NoisyNumber(pair, view, *sides, probed, given=known is not None)
 
 
 def _finite(values: NDArray[Any]) -> Doubles:

@@ -1,10 +1,10 @@
 """Which outputs can come from a uniform of few bits? Models that do not depend on how the rest is computed.
 
-C's `rand()` has 15 or 31 bits, MT19937's words, C#'s and many other generators' have 31 or 32, binary32 uniforms 24. Then
-u is one of M values, such as k/2^31, k/(2^31 − 1), (k + 1)/(2^31 + 1) or (k + ½)/2^32, and noise has no more values than
-that. A double is precise enough to find k whatever library's logarithm, sine or inverse CDF was used, in whatever order
-the operations were done, and however the result was rounded to a dozen digits: y is reached if the uniform that gives
-y in real arithmetic lies within all these errors of one of the M values.
+C's `rand()` has 15 or 31 bits, one word of MT19937 has 32, and binary32 uniforms have 24. Then u is one of M values,
+such as k/2^31, k/(2^31 − 1), (k + 1)/(2^31 + 1) or (k + ½)/2^32, and noise has no more values than that. A double is
+precise enough to find k whatever library's logarithm, sine or inverse CDF was used, in whatever order the operations
+were done, and even if the result was rounded to a dozen digits: y is reached if the uniform that gives y in real
+arithmetic lies within all these errors of one of the M values.
 
 Laplace noise is inverted by e^(−|y − f|/λ), which is u, 1 − u, or 1 − |2u − 1|; one normal by Φ; and a pair of normals
 by the radius and angle of Box–Muller, or by the point in the disc of Marsaglia's polar method.
@@ -29,7 +29,7 @@ COUNTS = (
     *((f"2^{bits}", float(1 << bits)) for bits in (16, 24, 33)),
     *((f"2^{bits} {sign} 1", (1 << bits) + step) for bits in (15, 31, 32) for sign, step in (("−", -1.0), ("+", 1.0))),
 )
-"""M in words, and M. Multiples of 2^−16 include those of 2^−15, and multiples of 2^−33 those of 2^−31 and (k + ½)/2^32."""
+"""M in words, and M. Multiples of 2^−16 include those of 2^−15; multiples of 2^−33 include k/2^31 and (k + ½)/2^32."""
 
 ROUNDINGS = 16.0
 """How many half ulps of the uniform, and of the noise, the sampler's own arithmetic may be off."""
@@ -101,7 +101,8 @@ def _own(assumed: Assumed) -> float:
 
 def _models(words: str, reachable: Callable[..., Bools], answers: int = 1) -> tuple[Model, ...]:
     return tuple(
-        Model(f"{words} of {name} uniforms", partial(reachable, count=count), answers) for name, count in COUNTS
+        Model(f"{words} of {name} uniforms", partial(reachable, count=count), answers, coarse=True)
+        for name, count in COUNTS
     )
 
 

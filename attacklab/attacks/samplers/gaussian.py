@@ -13,8 +13,8 @@ One normal of a pair without the other leaves too many uniforms, and so do ratio
 what shows of those is in `products`. Uniforms of few bits are in `coarse_uniforms`.
 
 Source: Jin, McMurtry, Rubinstein and Ohrimenko 2022, 'Are We There Yet? Timing and Floating-Point Attacks on
-Differential Privacy Systems', for the idea and for the samplers that make pairs. The inverse CDF and numpy's ziggurat are
-ours.
+Differential Privacy Systems', for the idea and for the samplers that make pairs. The inverse CDF and numpy's ziggurat
+are ours.
 """
 
 from __future__ import annotations

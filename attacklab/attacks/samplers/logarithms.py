@@ -1,8 +1,8 @@
 """Which outputs are the answer plus a scale times the logarithm of some double? A model of sums of logarithms.
 
-The log of a quotient of uniforms, log(u₁/u₂), or of a product, log(u₁·u₂·u₃), is the log of some double r, and of almost
-any double. That says nothing about large noise. Yet doubles near 1 are 2^−53 or 2^−52 apart, far more than the doubles
-near log r ≈ 0 are. So most numbers near the answer are not reached.
+The log of a quotient of uniforms, log(u₁/u₂), or of a product, log(u₁·u₂·u₃), is the log of some double r, and of
+almost any double. That says nothing about large noise. Yet doubles near 1 are 2^−53 or 2^−52 apart, far more than the
+doubles near log r ≈ 0 are. So most numbers near the answer are not reached.
 
 The sum −log u₁ − log u₂ is another matter: its terms are rounded apart, and it reaches nearly every double. So are
 products with a root, √(2E)·N, ratios of uniforms as in Python's `random.normalvariate`, and one normal of a Box–Muller

@@ -39,8 +39,10 @@ class Model:
         description: the sampler in words.
         reachable: which outputs it produces.
         answers: how many outputs in a row come from the same uniforms.
+        coarse: whether it produces so few numbers that they can be told apart after coarse rounding.
     """
 
     description: str
     reachable: Reachable
     answers: int = 1
+    coarse: bool = False
