@@ -21,16 +21,13 @@ Doubles: TypeAlias = NDArray[np.float64]
 LARGEST_TIE_POWER = 62
 """The largest power of two in a tie: ties then fit in a 64-bit integer."""
 
-BFLOAT16_BITS = np.uint32(0xFFFF0000)
-"""The bits of a binary32 number that may be 1 if it is a bfloat16 number."""
-
 
 @dataclass(frozen=True, slots=True)
 class Format:
     """A binary floating-point format.
 
     Attributes:
-        name: its name in IEEE 754, or `bfloat16`.
+        name: its name in IEEE 754, or the one that is usual.
         significand_bits: p, the number of significant bits.
         least_exponent: the exponent of the least normal number.
     """
@@ -46,8 +43,8 @@ class Format:
 
     @property
     def carrier(self) -> np.dtype[np.floating[Any]]:
-        """The numpy type that holds the format's numbers: for bfloat16, which numpy does not have, float32."""
-        return np.dtype({53: "f8", 24: "f4", 11: "f2", 8: "f4"}[self.significand_bits])
+        """The numpy type that holds the format's numbers: the format's own, or the narrowest with its exponents."""
+        return np.dtype({-14: "f2", -126: "f4", -1022: "f8"}[self.least_exponent])
 
     @property
     def greatest_exponent(self) -> int:
@@ -62,27 +59,34 @@ class Format:
     def rounded(self, values: NDArray[Any]) -> Floats:
         """The nearest numbers of the format, ties to even, in the carrier's type.
 
-        Values are rounded to the carrier first. Even so, a sum, difference, product, quotient or root of bfloat16
-        numbers is rounded as if only once, because binary32 has more than twice as many bits (Figueroa 1995).
+        Values are rounded to the carrier first. Even so, a sum, difference, product, quotient or root of the format's
+        numbers is rounded as if only once, because the carrier has more than twice as many bits (Figueroa 1995).
         """
-        with np.errstate(over="ignore"):
-            carried: Floats = np.asarray(values).astype(self.carrier, copy=False)
-        if not self._is_carried:
+        carried: Floats
+        if self.significand_bits == 53:
+            carried = np.asarray(values, dtype=np.float64)
             return carried
-        bits = carried.view(np.uint32)
-        nearest = (bits + np.uint32(0x7FFF) + (bits >> 16 & 1)) & BFLOAT16_BITS
-        return np.where(np.isnan(carried), carried, nearest.view(np.float32))
+        with np.errstate(over="ignore"):
+            carried = np.asarray(values).astype(self.carrier, copy=False)
+        if not self._spare_bits:
+            return carried
+        word, shift = self._word, self._word.type(self._spare_bits)
+        bits, one = carried.view(word), word.type(1)
+        below_half = (one << (shift - one)) - one
+        nearest = (bits + below_half + (bits >> shift & one)) >> shift << shift
+        return np.where(np.isnan(carried), carried, nearest.view(self.carrier))
 
     def next_above(self, values: Floats) -> Floats:
         """The next larger number of the format for each of `values`, which are its numbers in the carrier's type."""
         with np.errstate(over="ignore"):
             above: Floats = np.nextafter(values, values.dtype.type(np.inf))
-        if not self._is_carried:
+        if not self._spare_bits:
             return above
         # Upwards is away from 0 for positive numbers; for negative ones, cutting off bits moves up.
-        bits = above.view(np.uint32)
-        upwards = (bits + np.where(np.signbit(above), np.uint32(0), np.uint32(0xFFFF))) & BFLOAT16_BITS
-        return np.where(np.isfinite(above), upwards.view(np.float32), above)
+        word, shift = self._word, self._word.type(self._spare_bits)
+        all_spare = word.type((1 << self._spare_bits) - 1)
+        upwards = (above.view(word) + np.where(np.signbit(above), word.type(0), all_spare)) >> shift << shift
+        return np.where(np.isfinite(above), upwards.view(self.carrier), above)
 
     def next_below(self, values: Floats) -> Floats:
         """The next smaller number of the format for each of `values`, which are its numbers in the carrier's type."""
@@ -95,9 +99,14 @@ class Format:
         return float(nearest[0]) if float(nearest[0]) <= value else float(self.next_below(nearest)[0])
 
     @property
-    def _is_carried(self) -> bool:
-        """Whether the carrier has numbers that the format does not have."""
-        return np.finfo(self.carrier).nmant + 1 > self.significand_bits
+    def _spare_bits(self) -> int:
+        """How many of the carrier's last bits are 0 in every number of the format."""
+        return int(np.finfo(self.carrier).nmant) + 1 - self.significand_bits
+
+    @property
+    def _word(self) -> np.dtype[np.unsignedinteger[Any]]:
+        """Unsigned integers as wide as the carrier."""
+        return np.dtype(f"u{self.carrier.itemsize}")
 
 
 BINARY64 = Format("binary64", 53, -1022)
@@ -105,6 +114,29 @@ BINARY32 = Format("binary32", 24, -126)
 BINARY16 = Format("binary16", 11, -14)
 BFLOAT16 = Format("bfloat16", 8, -126)
 FORMATS = (BINARY64, BINARY32, BINARY16, BFLOAT16)
+TF32 = Format("TF32", 11, -126)
+
+MOST_ROUNDED_BITS = 25
+"""Numbers of so many significant bits may be carried in doubles: sums rounded twice are as if rounded only once."""
+
+
+def format_of_bits(significand_bits: int, greatest: float) -> Format | None:
+    """The format of numbers with so many significant bits.
+
+    Args:
+        significand_bits: p.
+        greatest: the largest magnitude among the numbers.
+
+    Returns:
+        A format with a name of its own if one has p bits; otherwise one with the exponents of doubles. None if the
+        arithmetic of such a format cannot be computed with doubles.
+    """
+    for form in (BINARY16, BFLOAT16, TF32, BINARY32, BINARY64):
+        if form.significand_bits == significand_bits and greatest < 2.0**form.greatest_exponent * 2:
+            return form
+    if significand_bits > MOST_ROUNDED_BITS:
+        return None
+    return Format(f"floats of {significand_bits} significant bits", significand_bits, BINARY64.least_exponent)
 
 
 def format_of(outputs: NDArray[Any]) -> Format:

@@ -17,15 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.errors import OutsideDomain
-from attacklab.floats import Floats, Format, format_of
+from attacklab.floats import Floats
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Outputs, Target, is_exact
 
 Probe: TypeAlias = Callable[[Any, int], Outputs]
 """`probe(input, trials)` returns outputs of the target. None of them is used to judge an event."""
-
-FEW = 8
-"""How many outputs tell their format: this many binary32 numbers are all bfloat16 by chance with probability 2^−128."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +91,6 @@ class Attack(Protocol):
             TargetError: the target failed while it was probed.
         """
         ...
-
-
-def released_format(probe: Probe, input_: Any) -> Format:
-    """The format of a target's outputs, found by drawing a few of them."""
-    return format_of(probe(input_, FEW))
 
 
 def as_floats(outputs: Outputs) -> NDArray[np.float64]:

@@ -19,8 +19,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from attacklab.attacks.base import Probe, Scenario, origin, released_format
+from attacklab.attacks.base import Probe, Scenario, origin
 from attacklab.attacks.common.half_lines import half_line
+from attacklab.attacks.released_formats import released_format
 from attacklab.errors import TargetError
 from attacklab.floats import tie_between_floats
 from attacklab.neighbours import NeighbouringPair

@@ -4,17 +4,20 @@ This is the counterpart of `low_bit_laplace`. A sampler of normals maps finitely
 functions. Some numbers can be reached from one true answer only, and seeing one of those proves which dataset it came
 from.
 
-The adversary knows σ to the last bit (from the textbook's formula, unless the target states another) and guesses the
-sampler among the models in `samplers.gaussian`; the choosing sample picks the model. In formats of 16 bits (a look at
-some outputs tells) the only model is that of any sampler times σ. If a sampler makes two normals from the same
-uniforms, as Box–Muller and the polar method do, the adversary sees two answers one after the other and attacks the
-claim composed of two.
+The adversary knows σ to the last bit (from the textbook's formula or a small multiple of it, unless the target states
+another) and guesses the sampler among models: the product of any number with σ, of a number of a narrower format, or of
+a multiple of 2^−53, as sums of uniforms are (`samplers.products`); samplers that can be inverted in binary64 and
+binary32 (`samplers.gaussian`); and uniforms of few bits (`samplers.coarse_uniforms`). If a sampler makes two normals
+from the same uniforms, as Box–Muller and the polar method do, the adversary sees two answers one after the other and
+attacks the claim composed of two. Where the numbers stand, and what is done to them afterwards, is guessed as in
+`low_bit_laplace`; the choosing sample picks the model.
 
 A negative result does not rule out any other sampler, or one of these in another build of numpy, SciPy or the C
-library, or with a different σ or more than one rounding. Nor does it rule out a leak in answers that are rounded
-afterwards, or in pairs of normals that are not released one after the other. If only σ is known, the advantage depends
-on the significand of σ: if σ is just above a power of two, products with σ reach almost every number, and the attack
-sees little.
+library, or with a different σ or more than one rounding. Nor does it rule out a leak in answers that are rounded to a
+coarse grid afterwards, or in pairs of normals that are not released one after the other. If only σ is known, the
+advantage depends on the significand of σ: if σ is just above a power of two, products with σ reach almost every number,
+and the attack sees little. So one normal of a pair without the other, a ratio of uniforms (Python's
+`random.normalvariate`), and the sum of two normals are seen through their product with σ alone.
 
 Source: Jin, McMurtry, Rubinstein and Ohrimenko 2022, 'Are We There Yet? Timing and Floating-Point Attacks on
 Differential Privacy Systems'.
@@ -25,12 +28,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
 
-from attacklab.attacks.base import Event, Probe, Scenario, only_from, pair_of_answers, released_format
-from attacklab.attacks.samplers.gaussian import MODELS, SamplerModel
+from attacklab.attacks.base import Probe, Scenario
+from attacklab.attacks.common.noisy_numbers import View, noisy_numbers, pairs_with_answers
+from attacklab.attacks.common.screening import scenarios
+from attacklab.attacks.samplers import coarse_uniforms
+from attacklab.attacks.samplers.gaussian import SEARCHED
+from attacklab.attacks.samplers.model import Model
+from attacklab.attacks.samplers.products import PRODUCTS
 from attacklab.claims import PrivacyClaim
+from attacklab.floats import BINARY32, BINARY64
 from attacklab.targets import Kind, Target
+
+MEAN_DEVIATION = math.sqrt(2 / math.pi)
+"""That of a standard normal."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +49,7 @@ class LowBitGaussian:
     """The attack.
 
     Attributes:
-        answers: the two true answers; 0 and the sensitivity by default.
+        answers: the two true answers of additive noise; 0 and the sensitivity by default.
         sigma: standard deviation of the noise; by default the target's own, or else the textbook's, which a claim with
             δ = 0 does not have.
     """
@@ -49,20 +60,22 @@ class LowBitGaussian:
     flaw: str = "a Gaussian sampler can reach some outputs from one true answer only"
 
     def applies_to(self, target: Target) -> bool:
-        """Additive noise only."""
-        return target.kind is Kind.NOISE
+        """Any target whose outputs may hold a number with noise."""
+        return target.kind is not Kind.SELECTION
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """One pair of answers, seen once and seen twice, with a bet for each model; nothing if σ is not known."""
+        """The bets that the outputs looked at promise something of; nothing if σ is not known."""
         if self.sigma is None and target.claim.nominal.delta == 0:
             return
-        pair, first, second = pair_of_answers(target, *map(float, self.answers or (0.0, target.sensitivity)))
         # A numpy number would widen the arithmetic of narrower outputs; a Python float takes their format.
-        sigma = float(self.sigma or target.noise_scale or textbook_sigma(target.claim.nominal, target.sensitivity))
-        models = MODELS[released_format(probe, first)]
-        for answers in sorted({model.answers for model in models}):
-            events = (_bet(first, second, sigma, model) for model in models if model.answers == answers)
-            yield Scenario(pair, tuple(events), answers)
+        given = float(self.sigma or target.noise_scale or 0.0)
+
+        def scale_of(sensitivity: float) -> tuple[float, float]:
+            sigma = given or textbook_sigma(target.claim.nominal, sensitivity)
+            return sigma, 1 / sigma
+
+        found = noisy_numbers(target, probe, pairs_with_answers(target, self.answers), scale_of, MEAN_DEVIATION)
+        yield from scenarios(target.claim, found, _models)
 
 
 def textbook_sigma(claim: PrivacyClaim, sensitivity: float) -> float:
@@ -78,13 +91,6 @@ def textbook_sigma(claim: PrivacyClaim, sensitivity: float) -> float:
     return sensitivity * math.sqrt(2 * math.log(1.25 / claim.delta)) / claim.epsilon
 
 
-def _bet(first: float, second: float, sigma: float, model: SamplerModel) -> Event:
-    return Event(
-        f"reachable from {first!r} and not from {second!r} by {model.description}, σ = {sigma!r}",
-        partial(
-            only_from,
-            here=first,
-            there=second,
-            reachable=lambda outputs, answer: model.reachable(outputs, answer, sigma),
-        ),
-    )
+def _models(view: View) -> tuple[Model, ...]:
+    searched = SEARCHED if view.released.form in (BINARY64, BINARY32) else ()
+    return (*PRODUCTS, *searched, *coarse_uniforms.GAUSSIAN)

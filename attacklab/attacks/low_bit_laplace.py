@@ -4,11 +4,18 @@ Textbook samplers compute f(D) ± λ·log(v) for a v on the grid of multiples of
 bits. Only some numbers y are such values for f(D), others for f(D′), and many for only one of the two. Seeing one of
 those proves which dataset it came from.
 
-The adversary knows λ (Δ/ε, unless the target states another) and guesses the sampler among the models in
-`samplers.laplace`, which decide whether y is reachable; the choosing sample picks the model.
+The adversary knows λ (Δ/ε or a small multiple of it, unless the target states another) and guesses the sampler among
+models: uniforms on a fine grid, inverted (`samplers.laplace`); uniforms of few bits (`samplers.coarse_uniforms`); any
+number times λ, a number of a narrower format, or a multiple of 2^−53, as differences of two variates are
+(`samplers.products`); and the logarithm of a quotient or product of uniforms (`samplers.logarithms`). The numbers
+may be the whole output, or stand in rows, dicts or text, and may have been scaled or rounded to a fine grid afterwards
+(see `common.noisy_numbers`). A look at some outputs tells which guesses are worth a bet; fresh outputs judge them.
 
 A negative result does not rule out a sampler that none of these models fits, nor one of them with answers so large
-against λ that every number near them is reachable.
+against λ, or a grid so coarse against it, that every number near them is reachable. In datasets it does not rule out a
+number whose true answer or scale is not among the guesses. A sum of two logarithms, or the product of a normal and a
+root, reaches nearly every double: of those only the product with λ is tried, which shows nothing if λ is a power of
+two.
 
 If v is any multiple of 2^−p, the advantage is about 0.60. The textbook's 1 − 2|U − ½| is always an even multiple, which
 halves the numbers that can be reached; then it is about 0.80.
@@ -20,10 +27,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
 
-from attacklab.attacks.base import Event, Probe, Scenario, laplace_scale, only_from, pair_of_answers, released_format
-from attacklab.attacks.samplers.laplace import MODELS, reachable
+from attacklab.attacks.base import Probe, Scenario
+from attacklab.attacks.common.noisy_numbers import View, noisy_numbers, pairs_with_answers
+from attacklab.attacks.common.screening import scenarios
+from attacklab.attacks.samplers import coarse_uniforms, laplace
+from attacklab.attacks.samplers.grid_points import Bools
+from attacklab.attacks.samplers.logarithms import LOGARITHMS
+from attacklab.attacks.samplers.model import Assumed, Model
+from attacklab.attacks.samplers.products import PRODUCTS
+from attacklab.floats import Doubles, Floats
 from attacklab.targets import Kind, Target
 
 
@@ -32,7 +45,7 @@ class LowBitLaplace:
     """The attack.
 
     Attributes:
-        answers: the two true answers; 0 and the sensitivity by default.
+        answers: the two true answers of additive noise; 0 and the sensitivity by default.
     """
 
     answers: tuple[float, float] | None = None
@@ -40,24 +53,31 @@ class LowBitLaplace:
     flaw: str = "a Laplace sampler can reach some outputs from one true answer only"
 
     def applies_to(self, target: Target) -> bool:
-        """Additive noise only."""
-        return target.kind is Kind.NOISE
+        """Any target whose outputs may hold a number with noise."""
+        return target.kind is not Kind.SELECTION
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """One pair, with a bet for each model."""
-        pair, first, second = pair_of_answers(target, *(self.answers or (0.0, target.sensitivity)))
-        released = released_format(probe, first)
-        scale = laplace_scale(target)
-        events = tuple(
-            Event(
-                f"reachable from {first!r} and not from {second!r} by {model.description}, scale {scale!r}",
-                partial(
-                    only_from,
-                    here=first,
-                    there=second,
-                    reachable=partial(reachable, scale=scale, model=model, released=released),
-                ),
-            )
-            for model in MODELS
+        """The bets that the outputs looked at promise something of."""
+        epsilon = target.claim.nominal.epsilon
+
+        def scale_of(sensitivity: float) -> tuple[float, float]:
+            return sensitivity / epsilon, epsilon / sensitivity
+
+        found = noisy_numbers(target, probe, pairs_with_answers(target, self.answers), scale_of, mean_deviation=1.0)
+        yield from scenarios(target.claim, found, _models)
+
+
+def _models(view: View) -> tuple[Model, ...]:  # noqa: ARG001 - all work in every format
+    return MODELS
+
+
+def _inverting(sampler: laplace.SamplerModel) -> Model:
+    def reachable(outputs: Floats, half_widths: Doubles, answer: float, assumed: Assumed) -> Bools:
+        return laplace.reachable(
+            outputs, answer, assumed.scale, sampler, assumed.form, rate=assumed.rate, half_widths=half_widths
         )
-        yield Scenario(pair, events)
+
+    return Model(sampler.description, reachable)
+
+
+MODELS = (*map(_inverting, laplace.MODELS), *PRODUCTS, *LOGARITHMS, *coarse_uniforms.LAPLACE)

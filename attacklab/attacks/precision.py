@@ -15,9 +15,14 @@ Gaussian noise. The adversary takes the power of two nearest to an estimate of t
 The adversary knows the two answers and the outputs' format (it looks at some of them), but nothing of the sampler or
 its scale. It bets that y can be reached from one answer and not from the other.
 
+In a sum, the adversary picks records whose sums are such answers. In other datasets the true answers are guessed (see
+`common.noisy_numbers`), for every number in the outputs. If the noise comes in a narrower format than the sum, in
+binary32 say, the event is every y that is not the answer plus a number of that format.
+
 A negative result does not rule out a leak if y is computed in any other way than as one floating-point sum of the
-answer and a number of the outputs' format. Nor does it rule out a leak if the numbers left out are too rare to be seen:
-with noise of scale 1, the answers 1000 and 1001 leave out next to nothing that comes from the other.
+answer and a number of the outputs' format or a narrower one. Nor does it rule out a leak if the numbers left out are
+too rare to be seen: with noise of scale 1, the answers 1000 and 1001 leave out next to nothing that comes from the
+other. In datasets it does not rule out an answer that is not among the guesses.
 
 Source: Haney, Desfontaines, Hartman, Shrestha and Hay 2022, 'Precision-based attacks and interval refining: how to
 break, then fix, differential privacy on finite computers'. They test for multiples of one power of two, which is part
@@ -30,18 +35,33 @@ import contextlib
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import Event, Probe, Scenario, as_floats, only_from, origin, pair_of_answers
+from attacklab.attacks.base import Probe, Scenario, bounds_of, origin, pair_of_answers
+from attacklab.attacks.common.noisy_numbers import Answers, View, noisy_numbers, pairs_with_answers
+from attacklab.attacks.common.screening import scenarios
+from attacklab.attacks.released_formats import Released, inferred
+from attacklab.attacks.samplers.grid_points import Bools
+from attacklab.attacks.samplers.model import Assumed, Model
 from attacklab.errors import OutsideDomain
-from attacklab.floats import Floats, Format, format_of
+from attacklab.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, Doubles, Floats, Format
+from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Kind, Outputs, Target
 
-PROBED = 1001
+PROBED = 512
 """How many outputs the median size of the noise is estimated from."""
+
+MOST_RECORDS = 1 << 12
+
+NARROW = (BINARY32, BINARY16, BFLOAT16)
+"""Formats in which noise may come if the sum is in a wider one."""
+
+Known: TypeAlias = tuple[NeighbouringPair, Answers | None]
 
 
 @dataclass(frozen=True)
@@ -49,7 +69,7 @@ class Precision:
     """The attack.
 
     Attributes:
-        answers: the two true answers; by default the two pairs of the module's docstring.
+        answers: the two true answers of additive noise; by default the two pairs of the module's docstring.
     """
 
     answers: tuple[float, float] | None = None
@@ -57,21 +77,38 @@ class Precision:
     flaw: str = "some floats cannot be the sum of a true answer and any noise"
 
     def applies_to(self, target: Target) -> bool:
-        """Additive noise only."""
-        return target.kind is Kind.NOISE
+        """Any target whose outputs may hold a number with noise."""
+        return target.kind is not Kind.SELECTION
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """The pairs, with a bet on each of their two answers."""
-        outputs = probe(self.answers[0] if self.answers else origin(target), PROBED)
-        released = format_of(outputs)
-        for answers in [self.answers] if self.answers else _pairs(target, outputs, released):
+        for pairs in self._pairs(target, probe):
             with contextlib.suppress(OutsideDomain):
-                pair, first, second = pair_of_answers(target, *answers)
-                yield Scenario(pair, (_bet(first, second, released), _bet(second, first, released)))
+                yield from scenarios(target.claim, noisy_numbers(target, probe, pairs), _models)
+
+    def _pairs(self, target: Target, probe: Probe) -> Iterator[Iterable[Known]]:
+        if self.answers is not None or target.kind is Kind.DATASET:
+            yield pairs_with_answers(target, self.answers)
+            return
+        if target.kind is Kind.NOISE:
+            outputs = probe(origin(target), PROBED)
+            released = inferred(outputs)
+            yield pairs_with_answers(target, (0.0, released.form.at_most(target.sensitivity)))
+            yield _of_neighbouring_floats(target, _median(outputs, released), released.form)
+            return
+        yield pairs_with_answers(target, None)
+        yield _of_neighbouring_sums(target, probe)
 
 
-def reachable(outputs: Floats, answer: float, released: Format) -> NDArray[np.bool_]:
-    """Which outputs are the floating-point sum of an answer and some number of their format.
+def reachable(
+    outputs: Floats,
+    answer: float,
+    released: Format,
+    *,
+    noise: Format | None = None,
+    half_widths: Doubles | float = 0.0,
+) -> NDArray[np.bool_]:
+    """Which outputs are the floating-point sum of an answer and some number of a format.
 
     The real numbers that round to y form an interval around y. Move that interval by the answer: if it contains a
     floating-point number n, it also contains the floating-point number next above or next below y − answer, whichever
@@ -81,31 +118,78 @@ def reachable(outputs: Floats, answer: float, released: Format) -> NDArray[np.bo
         outputs: any shape.
         answer: the true answer; it is rounded to the outputs' format.
         released: the outputs' format.
+        noise: the noise's format, the outputs' by default.
+        half_widths: how far each output may lie from the sum, if it was rounded or moved afterwards.
 
     Returns:
         A bool for each output; exact.
     """
+    form = noise or released
     with np.errstate(all="ignore"):
         operand = released.rounded(np.array(answer))
-        noise = released.rounded(outputs - operand)
-        tried = (noise, released.next_above(noise), released.next_below(noise))
-        found: NDArray[np.bool_] = np.logical_or.reduce([released.rounded(operand + n) == outputs for n in tried])
+        nearest = form.rounded(released.rounded(outputs - operand))
+        tried = (nearest, form.next_above(nearest), form.next_below(nearest))
+        sums = [released.rounded(operand + n) for n in tried]
+        # An infinity is as far from itself as NaN is.
+        found: NDArray[np.bool_] = np.logical_or.reduce(
+            [(one == outputs) | (np.abs(one - outputs) <= half_widths) for one in sums]
+        )
     return found
 
 
-def _pairs(target: Target, outputs: Outputs, released: Format) -> Iterator[tuple[float, float]]:
-    yield 0.0, released.at_most(target.sensitivity)
-    median = float(np.median(np.abs(as_floats(outputs))))
-    if outputs.dtype.kind != "f" or not 0 < median < math.inf:
+def _any_number(
+    outputs: Floats, half_widths: Doubles, answer: float, assumed: Assumed, *, noise: Format | None
+) -> Bools:
+    return reachable(outputs, answer, assumed.form, noise=noise, half_widths=half_widths)
+
+
+ANY_NUMBER = Model("addition of any number", partial(_any_number, noise=None))
+NARROWER = {form: Model(f"addition of any {form.name} number", partial(_any_number, noise=form)) for form in NARROW}
+
+
+def _models(view: View) -> tuple[Model, ...]:
+    bits = view.released.form.significand_bits
+    return (ANY_NUMBER, *(model for form, model in NARROWER.items() if form.significand_bits < bits))
+
+
+def _median(outputs: Outputs, released: Released) -> float:
+    """The median size of outputs; 0 if they are integers, which are never neighbouring floats, or have no size."""
+    numbers = released.numbers(outputs).astype(np.float64)
+    median = float(np.median(np.abs(numbers))) if outputs.dtype.kind != "i" else 0.0
+    return median if math.isfinite(median) else 0.0
+
+
+def _of_neighbouring_floats(target: Target, median: float, released: Format) -> Iterator[Known]:
+    """The power of two nearest to the median, and the next number below it."""
+    if not median:
         return
     power = released.rounded(np.array([2.0 ** round(math.log2(median))]))
     first, second = float(power[0]), float(released.next_below(power)[0])
     if first - second <= target.sensitivity:
-        yield first, second
+        pair, *answers = pair_of_answers(target, first, second)
+        yield pair, (answers[0], answers[1])
 
 
-def _bet(here: float, there: float, released: Format) -> Event:
-    return Event(
-        f"y = {here!r} + n in floating point for some n, and y = {there!r} + n for no n",
-        partial(only_from, here=here, there=there, reachable=partial(reachable, released=released)),
-    )
+def _of_neighbouring_sums(target: Target, probe: Probe) -> Iterator[Known]:
+    """Records whose sum is such a power of two, and the same with one record less by the least that moves the sum."""
+    if target.relation is Relation.ADD_REMOVE or (target.domain is not None and target.domain.integers):
+        return
+    lower, upper = bounds_of(target)
+    if upper <= 0:
+        return
+    outputs = probe(np.array([upper]), PROBED)
+    released = inferred(outputs)
+    numbers = released.numbers(outputs).astype(np.float64)
+    median = float(np.median(np.abs(numbers - np.median(numbers))))
+    if not 0 < median < math.inf or released.form is not BINARY64:
+        return
+    total = 2.0 ** round(math.log2(median))
+    whole = 0 if target.kind is Kind.MEAN else min(MOST_RECORDS, max(0, math.ceil(total / upper) - 1))
+    last = Fraction(total) - whole * Fraction(upper)
+    moved = last - (Fraction(total) - Fraction(math.nextafter(total, 0)))
+    if not (lower <= moved and last <= upper and float(last) == last and float(moved) == moved):
+        return
+    datasets = [np.array([*[upper] * whole, float(one)]) for one in (last, moved)]
+    sums = [float(records.sum()) for records in datasets]
+    if sums == [total, math.nextafter(total, 0)]:
+        yield NeighbouringPair.records(*datasets, Relation.SUBSTITUTE), (sums[0], sums[1])

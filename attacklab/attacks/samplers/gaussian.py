@@ -8,19 +8,19 @@ of grid points, wide enough for every rounding on the way, and puts each point t
 - The inverse CDF turns one uniform into one normal, which leaves about a dozen candidates.
 - numpy's ziggurat returns m·w for one of 2^52 (binary32: 2^23) integers m and one of 256 steps w. It is easy to search,
   but if |x| > 2^−6, almost every number is a multiple in some layer, and the model distinguishes nothing.
-- Any sampler at all leaves holes in its product with σ. If the significands of σ and x, in [1, 2), have a product below
-  2, neighbouring products are as many ulps apart as the significand of σ says. That needs σ alone, and no search.
+
+One normal of a pair without the other leaves too many uniforms, and so do ratios of uniforms and sums of many normals:
+what shows of those is in `products`. Uniforms of few bits are in `coarse_uniforms`.
 
 Source: Jin, McMurtry, Rubinstein and Ohrimenko 2022, 'Are We There Yet? Timing and Floating-Point Attacks on
-Differential Privacy Systems', for the idea and for the samplers that make pairs. The inverse CDF, numpy's ziggurat and
-the product with σ are ours.
+Differential Privacy Systems', for the idea and for the samplers that make pairs. The inverse CDF and numpy's ziggurat
+are ours.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
@@ -29,9 +29,12 @@ from scipy import special
 
 from attacklab.attacks.samplers.grid_points import Bools, GridPoints, marked, too_many
 from attacklab.attacks.samplers.laplace import library_log
-from attacklab.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, Doubles, Floats, Format, format_of_type
+from attacklab.attacks.samplers.model import Assumed, Model
+from attacklab.attacks.samplers.products import any_product
+from attacklab.floats import Doubles, Floats, format_of_type
 
-Membership: TypeAlias = Callable[[Floats, float, float], Bools]
+Rows: TypeAlias = Callable[[Floats, Doubles, float, float], Bools]
+"""`rows(outputs, half_widths, answer, sigma)`: which outputs a sampler produces if all is computed in their type."""
 
 DOUBLE_ROUNDOFF = 2.0**-53
 
@@ -41,75 +44,35 @@ CHUNK = 1 << 9
 LARGE_CHUNK = 1 << 14
 """How many rows are searched at a time, if each needs little more memory than itself."""
 
-PRODUCT_ULPS = 7
-"""How many ulps from (y − f(D))/σ an x with fl(f(D) + fl(σ·x)) = y can be, if the sum's rounding is finer."""
-
 MULTIPLE_REACH = 5
-"""The same in steps of a ziggurat's layer; a layer has at most 2^(p−1) steps to its edge."""
+"""How many steps of a ziggurat's layer from (y − f(D))/σ a multiple with fl(f(D) + fl(σ·x)) = y can be; a layer has at
+most 2^(p−1) steps to its edge."""
 
 LAYERS = 256
 
 
-@dataclass(frozen=True, slots=True)
-class SamplerModel:
-    """How a sampler of standard normals computes.
-
-    Attributes:
-        description: the sampler in words.
-        answers: how many outputs in a row come from the same uniforms.
-        reachable: `reachable(outputs, answer, sigma)` returns which outputs (shape (n,), or (n, 2) for pairs) the
-            sampler can produce if all arithmetic is done in their format.
-    """
-
-    description: str
-    answers: int
-    reachable: Membership
-
-
-def _in_chunks(rows: Membership, size: int) -> Membership:
-    def reachable(outputs: Floats, answer: float, sigma: float) -> Bools:
+def _in_chunks(rows: Rows, size: int, description: str, answers: int = 1) -> Model:
+    def reachable(outputs: Floats, half_widths: Doubles, answer: float, assumed: Assumed) -> Bools:
         found = np.empty(len(outputs), dtype=bool)
         # No sampler produces the failures and infinities among the outputs; they need no warning.
         with np.errstate(all="ignore"):
             for start in range(0, len(outputs), size):
-                found[start : start + size] = rows(outputs[start : start + size], answer, sigma)
+                here = slice(start, start + size)
+                found[here] = rows(outputs[here], half_widths[here], answer, assumed.scale)
         return found
 
-    return reachable
+    return Model(description, reachable, answers)
 
 
-def _product(outputs: Floats, answer: float, sigma: float, *, released: Format) -> Bools:
-    """Whether y is the answer plus σ times some number.
-
-    x ↦ fl(f(D) + fl(σ·x)) never decreases, and differs from f(D) + σ·x by at most half an ulp of y and one rounding of
-    σ·x. If the first of these is far larger, (y − f(D))/σ itself is such an x whenever there is one. If not, any such x
-    lies within 7 ulps of it.
-    """
-    there, factor = (released.rounded(np.array(value)) for value in (answer, sigma))
-
-    def gives(normals: Floats) -> Bools:
-        return np.equal(released.rounded(there + released.rounded(factor * normals)), outputs)
-
-    above = below = released.rounded(released.rounded(outputs - there) / factor)
-    found = gives(above)
-    for _ in range(PRODUCT_ULPS):
-        above, below = released.next_above(above), released.next_below(below)
-        found |= gives(above) | gives(below)
-    return found
-
-
-def _product_by_type(outputs: Floats, answer: float, sigma: float) -> Bools:
-    return _product(outputs, answer, sigma, released=format_of_type(outputs.dtype))
-
-
-def _ziggurat(outputs: Floats, answer: float, sigma: float) -> Bools:
+def _ziggurat(outputs: Floats, half_widths: Doubles, answer: float, sigma: float) -> Bools:
     """Whether y is the answer plus σ times a signed multiple of a layer's step; the tail is not modelled."""
     number = outputs.dtype.type
     noise = (outputs - number(answer)) / number(sigma)
     multiples = number(1 / np.finfo(outputs.dtype).eps)
     steps = ziggurat_steps(outputs.dtype)[::-1]
     found = np.zeros(outputs.shape, dtype=bool)
-    open_ = np.flatnonzero(_product_by_type(outputs, answer, sigma))
+    assumed = Assumed(sigma, 1 / sigma, format_of_type(outputs.dtype))
+    open_ = np.flatnonzero(any_product(outputs, half_widths, answer, assumed, divides=False))
     tried = 0
     while tried < LAYERS and open_.size:
         # Twice as many layers at a time as before: the widest ones decide almost every output.
@@ -118,7 +81,10 @@ def _ziggurat(outputs: Floats, answer: float, sigma: float) -> Bools:
         hit = np.zeros(nearest.shape, dtype=bool)
         for move in range(-MULTIPLE_REACH, MULTIPLE_REACH + 1):
             multiple = nearest + number(move)
-            hit |= (np.abs(multiple) < multiples) & (answer + sigma * (multiple * block) == outputs[open_, np.newaxis])
+            reached = answer + sigma * (multiple * block)
+            hit |= (np.abs(multiple) < multiples) & (
+                np.abs(reached - outputs[open_, np.newaxis]) <= half_widths[open_, np.newaxis]
+            )
         decided = hit.any(axis=1)
         found[open_[decided]] = True
         open_ = open_[~decided]
@@ -155,23 +121,25 @@ def ziggurat_steps(dtype: np.dtype[Any]) -> Floats:
     return steps
 
 
-def _inverse_cdf(outputs: Floats, answer: float, sigma: float) -> Bools:
+def _inverse_cdf(outputs: Floats, half_widths: Doubles, answer: float, sigma: float) -> Bools:
     """Whether y is the answer plus σ·Φ⁻¹(v) for some v on the grid, with SciPy's Φ⁻¹."""
-    grid, noise, error = _noise(outputs, answer, sigma, 4)
+    grid, noise, error = _noise(outputs, half_widths, answer, sigma, 4)
     centre = special.ndtr(noise)
     density = np.exp(-noise * noise / 2) / math.sqrt(2 * math.pi)
     width = density * error + centre * DOUBLE_ROUNDOFF * (4 + 4 * noise * noise)
     points = GridPoints.within(centre, width, grid, 1, 1 / grid)
     normals = special.ndtri((points.values * grid).astype(outputs.dtype))
-    hits = answer + sigma * normals == outputs[points.rows]
+    hits = np.abs(answer + sigma * normals - outputs[points.rows]) <= half_widths[points.rows]
     return marked(too_many(points.counts), points.rows[hits])
 
 
-def _box_muller(log: Callable[[Floats], Floats], outputs: Floats, answer: float, sigma: float) -> Bools:
+def _box_muller(
+    log: Callable[[Floats], Floats], outputs: Floats, half_widths: Doubles, answer: float, sigma: float
+) -> Bools:
     """Whether a pair is the answer plus σ·√(−2·ln v)·(cos 2πU, sin 2πU) for some v and U on the grid."""
     full_turn = outputs.dtype.type(2 * math.pi)
     # Half ulps: two each for the logarithm (halved by the root) and for sine or cosine, one each for root and product.
-    grid, noise, error = _noise(outputs, answer, sigma, 5)
+    grid, noise, error = _noise(outputs, half_widths, answer, sigma, 5)
     (x, y), (x_error, y_error) = np.abs(noise).T, error.T
     depth, depth_error = _half_square(noise, error)
     centre = np.exp(-depth)
@@ -187,15 +155,19 @@ def _box_muller(log: Callable[[Floats], Floats], outputs: Floats, answer: float,
     dense = too_many(first.counts * second.counts) | (depth <= depth_error)
     one, other = first.with_each_of(second, ~dense)
     rows = first.rows
-    hits = np.flatnonzero(answer + sigma * (radii[one] * cosines[other]) == outputs[rows, 0][one])
+    made = answer + sigma * (radii[one] * cosines[other])
+    hits = np.flatnonzero(np.abs(made - outputs[rows, 0][one]) <= half_widths[rows, 0][one])
     one, other = one[hits], other[hits]
-    hits = np.flatnonzero(answer + sigma * (radii[one] * sines[other]) == outputs[rows, 1][one])
+    made = answer + sigma * (radii[one] * sines[other])
+    hits = np.flatnonzero(np.abs(made - outputs[rows, 1][one]) <= half_widths[rows, 1][one])
     return marked(dense, rows[one[hits]])
 
 
-def _polar(log: Callable[[Floats], Floats], outputs: Floats, answer: float, sigma: float) -> Bools:
+def _polar(
+    log: Callable[[Floats], Floats], outputs: Floats, half_widths: Doubles, answer: float, sigma: float
+) -> Bools:
     """Whether a pair is the answer plus σ·(V₁, V₂)·√(−2·ln S/S) for some V₁ and V₂ on the grid, with S = V₁² + V₂²."""
-    grid, noise, error = _noise(outputs, answer, sigma, 1)
+    grid, noise, error = _noise(outputs, half_widths, answer, sigma, 1)
     depth, depth_error = _half_square(noise, error)
     # With S as computed, |x|² is −2·ln S within 7 half ulps: 2 for S, 2 for the logarithm, 3 for quotient and root.
     depth_error += 7 * grid * depth
@@ -211,21 +183,26 @@ def _polar(log: Callable[[Floats], Floats], outputs: Floats, answer: float, sigm
     v, w = ((points.values * (2 * grid)).astype(outputs.dtype) for points in (first, second))
     square = (v**2)[one] + (w**2)[other]
     factor = np.sqrt(-2 * log(square) / square)
-    hits = np.flatnonzero(answer + sigma * (v[one] * factor) == outputs[rows, 0][one])
+    made = answer + sigma * (v[one] * factor)
+    hits = np.flatnonzero(np.abs(made - outputs[rows, 0][one]) <= half_widths[rows, 0][one])
     one, other = one[hits], other[hits]
-    hits = np.flatnonzero(answer + sigma * (w[other] * factor[hits]) == outputs[rows, 1][one])
+    made = answer + sigma * (w[other] * factor[hits])
+    hits = np.flatnonzero(np.abs(made - outputs[rows, 1][one]) <= half_widths[rows, 1][one])
     return marked(dense, rows[one[hits]])
 
 
-def _second_first(rows: Membership, outputs: Floats, answer: float, sigma: float) -> Bools:
-    return rows(outputs[:, ::-1], answer, sigma)
+def _second_first(rows: Rows, outputs: Floats, half_widths: Doubles, answer: float, sigma: float) -> Bools:
+    return rows(outputs[:, ::-1], half_widths[:, ::-1], answer, sigma)
 
 
-def _noise(outputs: Floats, answer: float, sigma: float, half_ulps: int) -> tuple[float, Doubles, Doubles]:
+def _noise(
+    outputs: Floats, half_widths: Doubles, answer: float, sigma: float, half_ulps: int
+) -> tuple[float, Doubles, Doubles]:
     """The noise in units of σ, computed with a bounded error.
 
     Args:
         outputs: any shape.
+        half_widths: how far each may lie from the sampler's.
         answer: the true answer.
         sigma: standard deviation.
         half_ulps: how many half ulps the sampler's normal may differ from its value in real arithmetic.
@@ -238,7 +215,7 @@ def _noise(outputs: Floats, answer: float, sigma: float, half_ulps: int) -> tupl
     noise = (outputs.astype(np.float64) - true_answer) / scale
     added = np.spacing(np.abs(outputs)).astype(np.float64) / 2 if true_answer else np.zeros(outputs.shape)
     # Besides the sampler's own error: half an ulp of σ·x, and of the difference and the quotient above.
-    return grid, noise, added / scale + (half_ulps + 4) * grid * np.abs(noise)
+    return grid, noise, (added + half_widths) / scale + (half_ulps + 4) * grid * np.abs(noise)
 
 
 def _half_square(noise: Doubles, error: Doubles) -> tuple[Doubles, Doubles]:
@@ -247,26 +224,14 @@ def _half_square(noise: Doubles, error: Doubles) -> tuple[Doubles, Doubles]:
     return depth, ((np.abs(noise) + error / 2) * error).sum(axis=1) + 4 * DOUBLE_ROUNDOFF * depth
 
 
-ANY_SAMPLER = SamplerModel("any sampler, times σ", 1, _in_chunks(_product_by_type, LARGE_CHUNK))
-ANY_SAMPLER_BFLOAT16 = SamplerModel(
-    "any sampler in bfloat16, times σ", 1, _in_chunks(partial(_product, released=BFLOAT16), LARGE_CHUNK)
+INVERSE_CDF = _in_chunks(_inverse_cdf, CHUNK, "inverse CDF by SciPy's ndtri")
+ZIGGURAT = _in_chunks(_ziggurat, LARGE_CHUNK, "numpy's ziggurat")
+BOX_MULLER = _in_chunks(partial(_box_muller, np.log), CHUNK, "Box–Muller with numpy's log", 2)
+BOX_MULLER_LIBRARY = _in_chunks(partial(_box_muller, library_log), CHUNK, "Box–Muller with the C library's log", 2)
+POLAR = _in_chunks(partial(_polar, np.log), CHUNK, "polar method with numpy's log", 2)
+POLAR_LIBRARY = _in_chunks(partial(_polar, library_log), CHUNK, "polar method with the C library's log", 2)
+POLAR_SECOND_FIRST = _in_chunks(
+    partial(_second_first, partial(_polar, library_log)), CHUNK, "polar method, second normal first", 2
 )
-INVERSE_CDF = SamplerModel("inverse CDF by SciPy's ndtri", 1, _in_chunks(_inverse_cdf, CHUNK))
-ZIGGURAT = SamplerModel("numpy's ziggurat", 1, _in_chunks(_ziggurat, LARGE_CHUNK))
-BOX_MULLER = SamplerModel("Box–Muller with numpy's log", 2, _in_chunks(partial(_box_muller, np.log), CHUNK))
-BOX_MULLER_LIBRARY = SamplerModel(
-    "Box–Muller with the C library's log", 2, _in_chunks(partial(_box_muller, library_log), CHUNK)
-)
-POLAR = SamplerModel("polar method with numpy's log", 2, _in_chunks(partial(_polar, np.log), CHUNK))
-POLAR_LIBRARY = SamplerModel(
-    "polar method of numpy's RandomState, second normal first",
-    2,
-    _in_chunks(partial(_second_first, partial(_polar, library_log)), CHUNK),
-)
-SEARCHED = (ANY_SAMPLER, INVERSE_CDF, ZIGGURAT, BOX_MULLER, BOX_MULLER_LIBRARY, POLAR, POLAR_LIBRARY)
-MODELS: dict[Format, tuple[SamplerModel, ...]] = {
-    BINARY64: SEARCHED,
-    BINARY32: SEARCHED,
-    BINARY16: (ANY_SAMPLER,),
-    BFLOAT16: (ANY_SAMPLER_BFLOAT16,),
-}
+SEARCHED = (INVERSE_CDF, ZIGGURAT, BOX_MULLER, BOX_MULLER_LIBRARY, POLAR, POLAR_LIBRARY, POLAR_SECOND_FIRST)
+"""Models in the arithmetic of numpy's types; ones for binary64 and binary32."""

@@ -1,10 +1,12 @@
-"""Which outputs can a Laplace sampler produce for a true answer? The models behind the attack `low_bit_laplace`.
+"""Which outputs can a Laplace sampler produce for a true answer? Samplers that invert one uniform on a fine grid.
 
 A textbook sampler computes f(D) ± λ·log(v) for a v on the grid of multiples of 2^−p, where p is the number of
-significant bits. To decide whether y is such a value, the sampler is inverted: v ≈ e^(−|y − f|/λ) leaves a handful of
-grid points, and each is put through the sampler's own arithmetic. It matters which logarithm is modelled: numpy's and
-the C library's differ in the last bit on many inputs. In formats narrower than doubles both are rounded from doubles;
-an output for which a library's own logarithm differs from that is not recognised.
+significant bits. Others divide by the rate ε/Δ, as Python's `random.expovariate` and C++'s
+`std::exponential_distribution` do, or draw fewer bits. To decide whether y is such a value, the sampler is inverted:
+v ≈ e^(−|y − f|/λ) leaves a handful of grid points, and each is put through the sampler's own arithmetic. It matters
+which logarithm is modelled: numpy's and the C library's differ in the last bit on many inputs. In formats narrower than
+doubles both are rounded from doubles; an output for which a library's own logarithm differs from that is not
+recognised.
 
 Source: Mironov 2012, 'On Significance of the Least Significant Bits for Differential Privacy', section 4.
 """
@@ -12,7 +14,7 @@ Source: Mironov 2012, 'On Significance of the Least Significant Bits for Differe
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
@@ -40,16 +42,22 @@ class SamplerModel:
         log: its logarithm, elementwise.
         positive: which integers v·2^p can give noise greater than 0, elementwise.
         negative: which integers v·2^p can give noise less than 0, elementwise.
+        divides: whether it divides by the rate instead of multiplying by λ.
     """
 
     description: str
     log: Callable[[Floats], Floats]
     positive: Callable[[Integers], NDArray[np.bool_]]
     negative: Callable[[Integers], NDArray[np.bool_]]
+    divides: bool = False
 
 
 def _even(numerators: Integers) -> NDArray[np.bool_]:
     return np.equal(numerators % 2, 0)
+
+
+def _of_48_bits(numerators: Integers) -> NDArray[np.bool_]:
+    return np.equal(numerators % 32, 0)
 
 
 def _every(numerators: Integers) -> NDArray[np.bool_]:
@@ -69,6 +77,12 @@ def _rounded_complement(numerators: Integers) -> NDArray[np.bool_]:
     return np.isin(numerators % 8, (0, 1, 4, 7))
 
 
+def _log1p_of_complement(uniforms: Floats) -> Floats:
+    """log1p(−w) for w = 1 − v, which is exact for every v on the grid."""
+    logarithms: Floats = np.log1p(uniforms - 1)
+    return logarithms
+
+
 library_log: Callable[[Floats], Floats] = partial(special.xlogy, 1.0)
 """The C library's log, elementwise; numpy's ufunc has an implementation of its own."""
 
@@ -78,7 +92,15 @@ SIGNED = SamplerModel("a sign times numpy's log of a uniform", np.log, _every, _
 NUMPY = SamplerModel("numpy's C code, log(U + U) and log((2.0 − U) − U)", library_log, _rounded_complement, _even)
 # U is 2W − 1 + 2^−p for a multiple W of 2^(1−p), and v = 1 − |U|.
 JAX = SamplerModel("JAX's code, log1p(−|U|) for U above −1", np.log, _one_mod_four, _three_mod_four)
-MODELS = (TEXTBOOK, TEXTBOOK_LIBRARY, SIGNED, NUMPY, JAX)
+TEXTBOOK_LOG1P = SamplerModel("inverse CDF with the C library's log1p", _log1p_of_complement, _even, _even)
+SIGNED_LIBRARY = SamplerModel("a sign times the C library's log of a uniform", library_log, _every, _every)
+DRAND48 = SamplerModel("the C library's log of a uniform of 48 bits", library_log, _of_48_bits, _of_48_bits)
+MULTIPLYING = (TEXTBOOK, TEXTBOOK_LIBRARY, SIGNED, NUMPY, JAX, TEXTBOOK_LOG1P, SIGNED_LIBRARY, DRAND48)
+DIVIDING = tuple(
+    replace(model, description=f"{model.description}, divided by ε/Δ", divides=True)
+    for model in (TEXTBOOK, TEXTBOOK_LIBRARY, TEXTBOOK_LOG1P, SIGNED, SIGNED_LIBRARY, DRAND48)
+)
+MODELS = (*MULTIPLYING, *DIVIDING)
 
 
 def grid_of(released: Format) -> float:
@@ -87,7 +109,14 @@ def grid_of(released: Format) -> float:
 
 
 def reachable(
-    outputs: Floats, answer: float, scale: float, model: SamplerModel, released: Format = BINARY64
+    outputs: Floats,
+    answer: float,
+    scale: float,
+    model: SamplerModel,
+    released: Format = BINARY64,
+    *,
+    rate: float | None = None,
+    half_widths: Doubles | None = None,
 ) -> NDArray[np.bool_]:
     """Which outputs the sampler can produce for a true answer.
 
@@ -97,30 +126,41 @@ def reachable(
         scale: λ of the noise, in the unit of the answer.
         model: how the sampler computes.
         released: the format in which it computes and in which the outputs are.
+        rate: what a sampler that divides divides by; 1/λ by default.
+        half_widths: how far each output may lie from the sampler's, if it was rounded afterwards; 0 by default.
 
     Returns:
         A bool for each output; exact, unless a grid point lies outside the search window, which was never seen.
     """
     found = np.empty(outputs.shape, dtype=bool)
+    factor = (1 / scale if rate is None else rate) if model.divides else scale
     for start in range(0, len(outputs), CHUNK):
-        doubles = outputs[start : start + CHUNK].astype(np.float64, copy=False)
-        found[start : start + CHUNK] = _reachable_chunk(doubles, answer, scale, model, released)
+        here = slice(start, start + CHUNK)
+        doubles = outputs[here].astype(np.float64, copy=False)
+        widths = np.zeros(doubles.shape) if half_widths is None else half_widths[here]
+        found[here] = _reachable_chunk(doubles, widths, answer, scale, factor, model, released)
     return found
 
 
 def _reachable_chunk(
-    outputs: Doubles, answer: float, scale: float, model: SamplerModel, released: Format
+    outputs: Doubles,
+    half_widths: Doubles,
+    answer: float,
+    scale: float,
+    factor: float,
+    model: SamplerModel,
+    released: Format,
 ) -> NDArray[np.bool_]:
     grid = grid_of(released)
-    there, factor = (released.rounded(np.array([value])) for value in (answer, scale))
+    there, by = (released.rounded(np.array([value])) for value in (answer, factor))
     unit_roundoff = 2.0**-released.significand_bits
     with np.errstate(all="ignore"):
         noise = outputs - float(there[0])
-        depth = np.abs(noise) / float(factor[0])
+        depth = np.abs(noise) * float(by[0]) if model.divides else np.abs(noise) / float(by[0])
         centre = np.exp(-depth) * grid
         # The centre may miss the grid point by the rounding of y and of y − f; by that of the depth (one unit in the
         # last place for the logarithm, half of one each for product and quotient); and by one for the exponential.
-        rounding = (half_ulp(outputs, released) + half_ulp(noise, released)) * (answer != 0)
+        rounding = (half_ulp(outputs, released) + half_ulp(noise, released)) * (answer != 0) + half_widths
         width = centre * (np.expm1(rounding / scale) + unit_roundoff * (4 * depth + 2))
         # Start no lower than the first grid point. If an output is a failure, there is nothing to search.
         low = np.maximum(np.ceil(centre - width), 1)
@@ -130,10 +170,13 @@ def _reachable_chunk(
     candidate, last = low[open_], high[open_]
     while open_.size:
         numerators = candidate.astype(np.int64)
-        drawn = released.rounded(factor * released.rounded(model.log(candidate / grid)))
+        logarithms = released.rounded(model.log(candidate / grid))
+        drawn = released.rounded(logarithms / by if model.divides else by * logarithms)
         # Noise that the sum rounds away may have had either sign.
-        above = model.positive(numerators) & (noise[open_] >= 0) & (released.rounded(there - drawn) == outputs[open_])
-        below = model.negative(numerators) & (noise[open_] <= 0) & (released.rounded(there + drawn) == outputs[open_])
+        above = model.positive(numerators) & (noise[open_] >= 0)
+        below = model.negative(numerators) & (noise[open_] <= 0)
+        above &= np.abs(released.rounded(there - drawn) - outputs[open_]) <= half_widths[open_]
+        below &= np.abs(released.rounded(there + drawn) - outputs[open_]) <= half_widths[open_]
         hit = above | below
         found[open_[hit]] = True
         left = ~hit & (candidate < last)

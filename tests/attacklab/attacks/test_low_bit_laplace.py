@@ -45,7 +45,8 @@ def image(answer: float, scale: float, model: SamplerModel) -> NDArray[np.float6
     """Everything that the sampler can produce from a grid of SMALL_GRID points, one point after another."""
     outputs = []
     for numerator in range(1, SMALL_GRID + 1):
-        magnitude = scale * float(model.log(np.array([numerator / SMALL_GRID]))[0])
+        logarithm = float(model.log(np.array([numerator / SMALL_GRID]))[0])
+        magnitude = logarithm / (1 / scale) if model.divides else scale * logarithm
         as_array = np.array([numerator])
         if model.positive(as_array)[0]:
             outputs.append(answer - magnitude)
@@ -91,7 +92,8 @@ def test_membership_of_every_16_bit_number_agrees_with_enumerating_the_grid(
 ) -> None:
     number = TYPES[form]
     numerators = np.arange(1, (1 << form.significand_bits) + 1)
-    magnitudes = number(scale) * model.log(numerators / (1 << form.significand_bits)).astype(np.float32).astype(number)
+    logarithms = model.log(numerators / (1 << form.significand_bits)).astype(np.float32).astype(number)
+    magnitudes = logarithms / number(1 / scale) if model.divides else number(scale) * logarithms
     above = number(answer) - magnitudes[model.positive(numerators)]
     below = number(answer) + magnitudes[model.negative(numerators)]
     expected = np.unique(carried(np.concatenate([above, below])))

@@ -1,0 +1,155 @@
+"""Which bets on low bits are worth a fresh sample? Models are tried on a few outputs before any is judged.
+
+Under a wrong model, either nothing can be reached from the answer that it came from, or the same share of both inputs'
+outputs can be reached from one answer only. Neither can win. What is left is a handful of bets, chosen on outputs that
+nothing is judged on.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from attacklab.attacks.base import Event, Scenario
+from attacklab.attacks.common.noisy_numbers import NoisyNumber, Side, View
+from attacklab.attacks.samplers.grid_points import Bools
+from attacklab.attacks.samplers.model import Model
+from attacklab.claims import Claim
+from attacklab.floats import Doubles, Floats
+from attacklab.statistics.expected import expected_evidence
+from attacklab.targets import Outputs
+
+GLANCED_AT = 128
+"""How many rows a model is tried on at first: a bet that wins one time in 25 loses on all with probability 0.5 %."""
+
+EXPECTED = 0.25
+"""A model that reaches a smaller share of the outputs from their own answer is a wrong one."""
+
+STANDARD_ERRORS = 3.0
+"""By how many a bet must win on the outputs looked at to be judged."""
+
+MOST_BETS = 3
+"""How many bets on a pair are judged."""
+
+MOST_SCENARIOS = 2
+"""How many pairs are judged if their true answers were guessed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bet:
+    """That a row comes from one side, because the model reaches it from there and not from the other side."""
+
+    view: View
+    model: Model
+    here: Side
+    there: Side
+
+    def contains(self, outputs: Outputs) -> Bools:
+        """Which rows win the bet."""
+        return self.wins(*self.view.look(outputs, self.model.answers))
+
+    def wins(self, rows: Floats, widths: Doubles) -> Bools:
+        """Which rows win the bet, as the view shows them."""
+        inside = reached(self.model, rows, widths, self.here)
+        rest = np.flatnonzero(inside)
+        inside[rest] = ~reached(self.model, rows[rest], widths[rest], self.there)
+        return inside
+
+    @property
+    def event(self) -> Event:
+        """The bet as an event."""
+        return Event(
+            f"{self.view.description} reachable from {self.here.answer!r} and not from {self.there.answer!r} by "
+            f"{self.model.description}, scale {self.here.assumed.scale!r}",
+            self.contains,
+        )
+
+
+def reached(model: Model, rows: Floats, widths: Doubles, side: Side) -> Bools:
+    """Which rows a model reaches from a side."""
+    return model.reachable(rows, widths, side.answer, side.assumed)
+
+
+def scenarios(
+    claim: Claim, found: Iterable[NoisyNumber], models_of: Callable[[View], Sequence[Model]]
+) -> list[Scenario]:
+    """The scenarios worth judging; if the answers are given and no bet is worth it, one with the first model.
+
+    Args:
+        claim: the target's.
+        found: numbers with noise in the outputs of pairs.
+        models_of: the models for outputs seen in that way.
+    """
+    ranked: list[tuple[float, NoisyNumber, Bet]] = []
+    fallback: Scenario | None = None
+    for number in found:
+        models = models_of(number.view)
+        if fallback is None and number.given:
+            sides = (number.here[0], number.there[0])
+            blind = (Bet(number.view, models[0], *order) for order in (sides, sides[::-1]))
+            fallback = Scenario(number.pair, tuple(bet.event for bet in blind))
+        if number.is_coarse:
+            models = [model for model in models if model.coarse]
+        for answers in sorted({model.answers for model in models}):
+            try:
+                composed = claim.composed(answers).nominal
+            except ValueError:
+                continue
+            same = [model for model in models if model.answers == answers]
+            ranked += [
+                (float(expected_evidence([composed], *rates)), number, bet)
+                for rates, bet in _bets(number, same, answers)
+            ]
+    ranked.sort(key=lambda one: -one[0])
+    if ranked:
+        return _grouped(ranked)
+    return [] if fallback is None else [fallback]
+
+
+def _grouped(ranked: Sequence[tuple[float, NoisyNumber, Bet]]) -> list[Scenario]:
+    """The best bets on the best pairs, those on one answer and those on two apart."""
+    groups: dict[tuple[int, int], list[tuple[NoisyNumber, Bet]]] = {}
+    for _, number, bet in ranked:
+        groups.setdefault((id(number.pair), bet.model.answers), []).append((number, bet))
+    return [
+        Scenario(group[0][0].pair, tuple(bet.event for _, bet in group[:MOST_BETS]), group[0][1].model.answers)
+        for group in itertools.islice(groups.values(), MOST_SCENARIOS)
+    ]
+
+
+def _bets(number: NoisyNumber, models: Sequence[Model], answers: int) -> list[tuple[tuple[float, float], Bet]]:
+    """The bets that won on the outputs looked at, with how often they won on either side's."""
+    samples = [_rows(number.view, outputs, answers) for outputs in number.probed]
+    glances = [(rows[:GLANCED_AT], widths[:GLANCED_AT]) for rows, widths in samples]
+    won = []
+    for model in models:
+        likely = [
+            [side for side in sides if reached(model, *glance, side).mean() >= EXPECTED]
+            for sides, glance in zip((number.here, number.there), glances, strict=True)
+        ]
+        for pair in itertools.product(*likely):
+            # Which side's bet it is, and the outputs in the order of its own and the other's.
+            for own, (here, there) in enumerate((pair, pair[::-1])):
+                bet = Bet(number.view, model, here, there)
+                if not _hits(bet, glances[own]):
+                    continue
+                rows = len(samples[own][0])
+                rates = [(_hits(bet, samples[place]) + 0.5) / (rows + 1) for place in (own, 1 - own)]
+                if rates[0] - rates[1] > STANDARD_ERRORS * math.sqrt(sum(rates) / rows):
+                    won.append(((rates[0], rates[1]), bet))
+    return won
+
+
+def _hits(bet: Bet, sample: tuple[Floats, Doubles]) -> int:
+    return int(bet.wins(*sample).sum())
+
+
+def _rows(view: View, outputs: Outputs, answers: int) -> tuple[Floats, Doubles]:
+    if answers == 1:
+        return view.look(outputs)
+    whole = len(outputs) // answers
+    return view.look(outputs[: whole * answers].reshape(whole, answers, *outputs.shape[1:]), answers)

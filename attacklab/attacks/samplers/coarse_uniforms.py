@@ -1,0 +1,114 @@
+"""Which outputs can come from a uniform of few bits? Models that do not depend on how the rest is computed.
+
+C's `rand()` has 15 or 31 bits, one word of MT19937 has 32, and binary32 uniforms have 24. Then u is one of M values,
+such as k/2^31, k/(2^31 − 1), (k + 1)/(2^31 + 1) or (k + ½)/2^32, and noise has no more values than that. A double is
+precise enough to find k whatever library's logarithm, sine or inverse CDF was used, in whatever order the operations
+were done, and even if the result was rounded to a dozen digits: y is reached if the uniform that gives y in real
+arithmetic lies within all these errors of one of the M values.
+
+Laplace noise is inverted by e^(−|y − f|/λ), which is u, 1 − u, or 1 − |2u − 1|; one normal by Φ; and a pair of normals
+by the radius and angle of Box–Muller, or by the point in the disc of Marsaglia's polar method.
+
+Source: Mironov 2012, section 4, for the idea; the models are ours.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+from scipy import special
+
+from attacklab.attacks.samplers.grid_points import Bools
+from attacklab.attacks.samplers.model import Assumed, Model
+from attacklab.floats import Doubles, Floats, half_ulp
+
+COUNTS = (
+    *((f"2^{bits}", float(1 << bits)) for bits in (16, 24, 33)),
+    *((f"2^{bits} {sign} 1", (1 << bits) + step) for bits in (15, 31, 32) for sign, step in (("−", -1.0), ("+", 1.0))),
+)
+"""M in words, and M. Multiples of 2^−16 include those of 2^−15; multiples of 2^−33 include k/2^31 and (k + ½)/2^32."""
+
+ROUNDINGS = 16.0
+"""How many half ulps of the uniform, and of the noise, the sampler's own arithmetic may be off."""
+
+DECISIVE = 0.25
+"""If the error is more of a step than this, the output counts as reached."""
+
+
+def _error(outputs: Floats, half_widths: Doubles, answer: float, assumed: Assumed) -> tuple[Doubles, Doubles]:
+    """The noise in units of its scale, and its greatest error."""
+    doubles = outputs.astype(np.float64)
+    noise = doubles - answer
+    moved = half_widths + (half_ulp(doubles, assumed.form) if answer else 0.0)
+    unit_roundoff = 2.0**-assumed.form.significand_bits
+    noise = noise / assumed.scale
+    return noise, moved / assumed.scale + ROUNDINGS * unit_roundoff * np.abs(noise)
+
+
+def _on_grid(uniforms: Doubles, errors: Doubles, count: float) -> Bools:
+    steps, errors = uniforms * count, errors * count
+    nearest = np.rint(steps)
+    near = np.abs(steps - nearest) <= errors
+    return np.isfinite(steps) & (nearest >= 0) & (nearest <= count) & (near | (errors > DECISIVE))
+
+
+def _laplace(outputs: Floats, half_widths: Doubles, answer: float, assumed: Assumed, *, count: float) -> Bools:
+    with np.errstate(all="ignore"):
+        noise, error = _error(outputs, half_widths, answer, assumed)
+        uniform = np.exp(-np.abs(noise))
+        return _on_grid(uniform, uniform * np.expm1(error) + _own(assumed), count)
+
+
+def _inverse_cdf(outputs: Floats, half_widths: Doubles, answer: float, assumed: Assumed, *, count: float) -> Bools:
+    with np.errstate(all="ignore"):
+        noise, error = _error(outputs, half_widths, answer, assumed)
+        density = np.exp(-noise * noise / 2) / math.sqrt(2 * math.pi)
+        return _on_grid(special.ndtr(noise), density * error + _own(assumed), count)
+
+
+def _box_muller(outputs: Floats, half_widths: Doubles, answer: float, assumed: Assumed, *, count: float) -> Bools:
+    with np.errstate(all="ignore"):
+        noise, error = _error(outputs, half_widths, answer, assumed)
+        half_square = (noise * noise).sum(axis=1) / 2
+        moved = ((np.abs(noise) + error) * error).sum(axis=1)
+        radial = np.exp(-half_square)
+        found = _on_grid(radial, radial * np.expm1(moved) + _own(assumed), count)
+        turn = np.arctan2(noise[:, 1], noise[:, 0]) / (2 * math.pi)
+        turned = error.sum(axis=1) / np.sqrt(2 * half_square) / (2 * math.pi) + _own(assumed)
+        return np.asarray(found & _on_grid(np.where(turn < 0, turn + 1, turn), turned, count))
+
+
+def _polar(outputs: Floats, half_widths: Doubles, answer: float, assumed: Assumed, *, count: float) -> Bools:
+    """Either coordinate may come first, since each lies on the same grid."""
+    with np.errstate(all="ignore"):
+        noise, error = _error(outputs, half_widths, answer, assumed)
+        square = (noise * noise).sum(axis=1)
+        moved = 2 * ((np.abs(noise) + error) * error).sum(axis=1)
+        unit = np.sqrt(np.exp(-square / 2) / square)
+        points = noise * unit[:, np.newaxis]
+        relative = (np.expm1(moved) + moved / square)[:, np.newaxis]
+        errors = error * unit[:, np.newaxis] + np.abs(points) * relative + _own(assumed)
+        return np.asarray(_on_grid((points + 1) / 2, errors, count).all(axis=1))
+
+
+def _own(assumed: Assumed) -> float:
+    """The error of uniforms near 1."""
+    return ROUNDINGS * 2.0**-assumed.form.significand_bits
+
+
+def _models(words: str, reachable: Callable[..., Bools], answers: int = 1) -> tuple[Model, ...]:
+    return tuple(
+        Model(f"{words} of {name} uniforms", partial(reachable, count=count), answers, coarse=True)
+        for name, count in COUNTS
+    )
+
+
+LAPLACE = _models("inverse CDF", _laplace)
+GAUSSIAN = (
+    *_models("inverse CDF", _inverse_cdf),
+    *_models("Box–Muller", _box_muller, 2),
+    *_models("polar method", _polar, 2),
+)
