@@ -23,7 +23,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attacklab.attacks.base import Event, Probe, Scenario, as_floats, whole_only
+from attacklab.attacks.base import Probe, Scenario, whole_only
+from attacklab.attacks.common.thresholds import LIGHT
 from attacklab.errors import OutsideDomain
 from attacklab.floats import BFLOAT16, BINARY16, BINARY32, Format, power_of_two_within
 from attacklab.neighbours import NeighbouringPair
@@ -74,5 +75,5 @@ class TruncatedAddition:
         lost[0] = 0.0
         return Scenario(
             target.adapted(NeighbouringPair.utilities(counted, lost, sensitivity=target.sensitivity)),
-            (Event("a light outcome", lambda outputs: as_floats(outputs) > 0),),
+            (LIGHT,),
         )

@@ -1,16 +1,33 @@
-"""How far utilities can go before a weight vanishes or overflows: shared by the attacks on selections."""
+"""What the attacks on selections share: which outcomes are drawn, and how deep a utility may lie."""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from attacklab.attacks.base import Event, Probe
+from attacklab.attacks.base import Event, Probe, as_floats
 from attacklab.attacks.common.failures import probed
 
 DEEPEST_NATS = 2.0**14
 """How deep to look for the boundary, in ε·u/(2Δu): binary64 ends at 745, x87 extended precision at 11 400."""
 
 OUTCOME_0 = Event("outcome 0", lambda outputs: np.asarray(outputs == 0, dtype=bool))
+
+HEAVY = Event("the heavy outcome", OUTCOME_0.contains)
+LIGHT = Event("a light outcome", lambda outputs: as_floats(outputs) > 0)
+
+
+def among(description: str, outcomes: NDArray[np.int64], most: int) -> Event:
+    """The event that one of some outcomes is drawn.
+
+    Args:
+        description: the event in words.
+        outcomes: their indices.
+        most: the largest index of any outcome.
+    """
+    chosen = np.zeros(most + 2, dtype=bool)  # the last place is for failures
+    chosen[outcomes] = True
+    return Event(description, lambda outputs: chosen[np.nan_to_num(as_floats(outputs), nan=most + 1).astype(np.int64)])
 
 
 def both_drawn(probe: Probe, utility: float) -> bool:
