@@ -1,0 +1,1 @@
+"""Broken and sound targets written apart from the attacks, to measure what a default audit finds."""

@@ -1,0 +1,1 @@
+"""The specimens on which attacks may be developed."""
