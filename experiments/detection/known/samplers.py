@@ -28,6 +28,7 @@ GROUP = "samplers"
 
 ZERO_ONE = NeighbouringPair(0.0, 1.0, None)
 WHOLE_01 = NeighbouringPair(0, 1, None)
+WHOLE = Domain(integers=True, bounds=(-1000, 1000))
 SIGMA = math.sqrt(2 * math.log(1.25e5))
 NORMAL = {"epsilon": 1.0, "delta": 1e-5}
 
@@ -247,7 +248,7 @@ SPECIMENS: tuple[Specimen, ...] = (
     sound(
         "uniform_of_many",
         GROUP,
-        lambda: Target.noise(uniform_of_many, epsilon=0.1, delta=0.001, domain=Domain(integers=True)),
+        lambda: Target.noise(uniform_of_many, epsilon=0.1, delta=0.001, domain=WHOLE),
         "uniform noise: the one value that the neighbour does not reach has a mass of δ",
         Computed(WHOLE_01, lambda answer: {answer + k: 0.001 for k in range(1000)}),
     ),
@@ -266,9 +267,7 @@ SPECIMENS: tuple[Specimen, ...] = (
     sound(
         "binomial_noise",
         GROUP,
-        lambda: Target.noise(
-            binomial_noise, epsilon=BINOMIAL_EPSILON, delta=BINOMIAL_DELTA, domain=Domain(integers=True)
-        ),
+        lambda: Target.noise(binomial_noise, epsilon=BINOMIAL_EPSILON, delta=BINOMIAL_DELTA, domain=WHOLE),
         "centred binomial noise, whose ratios beyond e^ε have a mass below δ",
         Computed(WHOLE_01, _binomial),
     ),
