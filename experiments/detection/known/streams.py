@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import zlib
+import hashlib
 from fractions import Fraction
 from typing import Any
 
@@ -78,13 +78,17 @@ def remembered_answers(stream: NDArray[Any], trials: int, rng: Rng) -> list[str]
     return ["".join("1" if (row[value] == (value == 1)) else "0" for value in stream) for row in kept]
 
 
+def _cell(salt: int, site: str) -> int:
+    return hashlib.blake2b(f"{salt}{site}".encode(), digest_size=1).digest()[0] % 16
+
+
 def hashed_report(sites: NDArray[Any], trials: int, rng: Rng) -> list[tuple[int, int]]:
     """A salted hash of the site into 16 cells, told truly with probability 0.8 and otherwise at random."""
     salts = rng.integers(0, 1 << 16, trials)
     truth = rng.random(trials) < 0.8
     other = rng.integers(0, 16, trials)
     return [
-        (int(salt), zlib.crc32(f"{salt}{sites[0]}".encode()) % 16 if told else int(guess))
+        (int(salt), _cell(int(salt), str(sites[0])) if told else int(guess))
         for salt, told, guess in zip(salts, truth, other, strict=True)
     ]
 
@@ -96,14 +100,13 @@ def noisy_unary(sites: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.bool_]
 
 
 def first_letter_kept(sites: NDArray[Any], trials: int, rng: Rng) -> list[str]:
-    """Each character is replaced with probability 1/4, but for the first."""
-    replaced = rng.random((trials, 4)) < 0.25
-    letters = rng.integers(0, 2, (trials, 4))
+    """Each of four characters is replaced by a random one with probability 1/4, but for the first."""
     padded = str(sites[0]).ljust(4, "x")
+    replaced = (rng.random((trials, 3)) < 0.25).tolist()
+    letters = rng.choice(["x", "y"], (trials, 3)).tolist()
     return [
-        padded[0]
-        + "".join("xy"[k] if swap else one for swap, k, one in zip(swaps[1:], ks[1:], padded[1:], strict=True))
-        for swaps, ks in zip(replaced, letters, strict=True)
+        padded[0] + "".join(new if swap else old for swap, new, old in zip(swaps, news, padded[1:], strict=True))
+        for swaps, news in zip(replaced, letters, strict=True)
     ]
 
 
@@ -231,7 +234,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         lambda: Target.dataset(hashed_report, epsilon=2.0, relation="substitute", domain=ONE_SITE),
         "a hashed value told truly with probability 0.8 has an ε of 4",
         ONE_A_B,
-        lambda output: zlib.crc32(f"{output[0]}a.org".encode()) % 16 == output[1],
+        lambda output: _cell(output[0], "a.org") == output[1],
     ),
     broken(
         "noisy_unary",
