@@ -1,0 +1,97 @@
+"""What a specimen is: a target whose claim is known to be broken or kept, and how somebody else can check that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from attacklab.neighbours import NeighbouringPair
+from attacklab.targets import Target
+
+Rng: TypeAlias = np.random.Generator
+
+Law: TypeAlias = Mapping[Hashable, float]
+"""The probability of each output."""
+
+
+@dataclass(frozen=True)
+class Witness:
+    """What shows that a claim is broken.
+
+    Attributes:
+        pair: a neighbouring pair.
+        event: whether one output belongs to the event.
+        trials: outputs of either input that suffice to refute the claim with confidence 1 − 10^−9.
+    """
+
+    pair: NeighbouringPair
+    event: Callable[[Any], bool]
+    trials: int = 20_000
+
+
+@dataclass(frozen=True)
+class Computed:
+    """What shows that a claim is kept on one pair.
+
+    Attributes:
+        pair: a neighbouring pair.
+        law: the law of the output of an input, all but a mass of 10^−12.
+        key: what the law calls an output.
+    """
+
+    pair: NeighbouringPair
+    law: Callable[[Any], Law]
+    key: Callable[[Any], Hashable] = lambda output: output
+
+
+@dataclass(frozen=True)
+class Specimen:
+    """A broken or a sound target.
+
+    Attributes:
+        name: how it is called in tables.
+        group: its class.
+        broken: whether its claim is false.
+        make: makes the target.
+        why: what breaks the claim, or why it is kept, one sentence.
+        witness: of a broken one, what refutes the claim.
+        computed: of a sound one, its law, where that is small enough to write down.
+        needs: outputs of either input that are enough to refute the claim if one knows where to look.
+    """
+
+    name: str
+    group: str
+    broken: bool
+    make: Callable[[], Target]
+    why: str
+    witness: Witness | None = None
+    computed: Computed | None = None
+    needs: int = 100_000
+
+
+def broken(
+    name: str,
+    group: str,
+    make: Callable[[], Target],
+    why: str,
+    pair: NeighbouringPair,
+    event: Callable[[Any], bool],
+    *,
+    trials: int = 20_000,
+) -> Specimen:
+    """A specimen whose claim is false, with the pair and the event that show it."""
+    return Specimen(
+        name, group, True, _named(name, make), why, Witness(pair, event, trials), needs=max(trials, 100_000)
+    )
+
+
+def sound(name: str, group: str, make: Callable[[], Target], why: str, computed: Computed | None = None) -> Specimen:
+    """A specimen that keeps its claim, with its law where that can be computed."""
+    return Specimen(name, group, False, _named(name, make), why, computed=computed)
+
+
+def _named(name: str, make: Callable[[], Target]) -> Callable[[], Target]:
+    return lambda: replace(make(), name=name)
