@@ -40,8 +40,10 @@ LOOKS = 12
 OF_TRIALS = 6
 """Events are learned from one output for so many trials at the most, so that looking costs less than judging."""
 
-OUTPUTS_A_PAIR = 80
-"""There is one candidate pair for so many outputs that events are learned from."""
+MOST_PAIRS = 200
+
+OUTPUTS_A_PAIR = 16
+"""There is at most one candidate pair for so many outputs that events are learned from."""
 
 SCREENING = 16
 """Pairs are compared on so many times fewer outputs than events are learned from."""
@@ -105,7 +107,7 @@ class BlackBox:
             raise TargetError(f"{target.name} does not say which datasets it takes; {WHAT_TO_DECLARE}")
         draw = Sampler(probe)
         declared = [] if self.pairs else list(target.pairs)
-        most = max(self.kept, self.learning // OUTPUTS_A_PAIR)
+        most = max(self.kept, min(MOST_PAIRS, self.learning // OUTPUTS_A_PAIR))
         found = self.pairs or tuple(candidate_pairs(target, probe, self.outcomes, most))
         covered = [pair for pair in found if target.covers(pair)]
         best = screened(covered, draw, target.claim.nominal, kept=self.kept, outputs=self.learning // SCREENING)

@@ -142,8 +142,17 @@ def _numbers(outputs: Outputs) -> Iterator[Doubles]:
             yield whole
         return
     yield hashes(outputs).astype(np.float64)
+    if outputs.dtype.kind in "biuf":
+        yield from _weighed(as_floats(outputs).reshape(len(outputs), -1))
     for feature in features(outputs):
         yield from _read(feature.of(outputs))
+
+
+def _weighed(rows: Doubles) -> Iterator[Doubles]:
+    """The sum of each row, and the sum with the signs by which the two halves of the rows differ."""
+    with np.errstate(invalid="ignore"):
+        sums = rows.sum(axis=1), rows @ np.sign(np.subtract(*(half.mean(axis=0) for half in np.split(rows, 2))))
+    yield from (np.nan_to_num(values, nan=np.inf) for values in sums)
 
 
 def _read(values: NDArray[np.generic]) -> Iterator[Doubles]:
