@@ -48,7 +48,7 @@ OUTPUTS_A_PAIR = 16
 SCREENING = 16
 """Pairs are compared on so many times fewer outputs than events are learned from."""
 
-OBJECTS = 4
+OBJECTS = 2
 """Where outputs are not arrays of numbers, events are learned from so many times fewer of them."""
 
 WHAT_TO_DECLARE = "declare domain=Domain(shape=...), or pairs=(...) to try"

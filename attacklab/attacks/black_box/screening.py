@@ -121,11 +121,20 @@ def told_apart(first: Outputs, second: Outputs, claim: PrivacyClaim) -> float:
         claim: what is promised of one output.
     """
     size = len(first)
-    hits = [_hits(values[:size], values[size:]) for values in _numbers(np.concatenate([first, second]))]
+    hits = [_hits(values[:size], values[size:]) for values in _numbers(_pooled(first, second))]
     if not hits:
         return -math.inf
     p, q = ((np.concatenate(side) + 0.5) / (size + 1) for side in zip(*hits, strict=True))
     return float(expected_evidence([claim], p, q).max())
+
+
+def _pooled(first: Outputs, second: Outputs) -> Outputs:
+    if first.dtype == second.dtype and first.shape == second.shape:
+        return np.concatenate([first, second])
+    both = np.empty(len(first) + len(second), dtype=object)
+    for place, output in enumerate((*first, *second)):
+        both[place] = output
+    return both
 
 
 def _numbers(outputs: Outputs) -> Iterator[Doubles]:
