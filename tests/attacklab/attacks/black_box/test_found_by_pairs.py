@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ from numpy.typing import NDArray
 
 from attacklab.domains import Categories, Domain, Queries, Records, Streams
 from attacklab.findings import Finding, Verdict
-from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.referee import audit
 from attacklab.targets import Target
 
@@ -100,9 +98,7 @@ def histogram(threshold: float) -> Callable[..., list[Any]]:
 
 def all_names(names: Records_, trials: int, rng: Random) -> list[Any]:
     counts = [count_of(name)(names) for name in NAMES]
-    return [
-        dict(zip(NAMES, row, strict=True)) for row in (counts + gridded(rng, 2.0, (trials, len(NAMES)))).tolist()
-    ]
+    return [dict(zip(NAMES, row, strict=True)) for row in (counts + gridded(rng, 2.0, (trials, len(NAMES)))).tolist()]
 
 
 NAMES = ("common", "rare", "other")
@@ -177,9 +173,7 @@ SOUND = {
     "a count of distinct records": dataset(noisy(lambda one: float(len(set(one.tolist()))), 1.0), UP_TO_TEN, ADD),
     "all keys": dataset(all_names, CATEGORIES, SUBSTITUTE),
     "noise for all answers": dataset(queried(5.0), Domain(shape=Queries(size=5))),
-    "a stream": dataset(
-        noisy(lambda stream: float(stream.sum()), 1.0), Domain(shape=Streams(length=8), bounds=(0, 1))
-    ),
+    "a stream": dataset(noisy(lambda stream: float(stream.sum()), 1.0), Domain(shape=Streams(length=8), bounds=(0, 1))),
 }
 
 
