@@ -25,7 +25,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +78,7 @@ class RepeatedNoise:
 
     name: str = "repeated_noise"
     flaw: str = "the same noise comes up again, so outputs tell their inputs"
+    whole_outputs: ClassVar[bool] = True
 
     def applies_to(self, target: Target) -> bool:
         """Every target; one of kind DATASET only if pairs are declared, or follow from its domain."""
