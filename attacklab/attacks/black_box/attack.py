@@ -20,6 +20,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from attacklab.attacks.base import Probe, Scenario
 from attacklab.attacks.black_box.candidate_events import candidate_events
@@ -40,13 +41,15 @@ LOOKS = 12
 OF_TRIALS = 6
 """Events are learned from one output for so many trials at the most, so that looking costs less than judging."""
 
-OUTPUTS_A_PAIR = 80
-"""There is one candidate pair for so many outputs that events are learned from."""
+MOST_PAIRS = 200
+
+OUTPUTS_A_PAIR = 16
+"""There is at most one candidate pair for so many outputs that events are learned from."""
 
 SCREENING = 16
 """Pairs are compared on so many times fewer outputs than events are learned from."""
 
-OBJECTS = 4
+OBJECTS = 2
 """Where outputs are not arrays of numbers, events are learned from so many times fewer of them."""
 
 WHAT_TO_DECLARE = "declare domain=Domain(shape=...), or pairs=(...) to try"
@@ -73,6 +76,7 @@ class BlackBox:
     kept: int = 4
     name: str = "black_box"
     flaw: str = "outputs differ between neighbours in a way that can be learned"
+    whole_outputs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.learning < LEAST_LEARNING:
@@ -105,7 +109,7 @@ class BlackBox:
             raise TargetError(f"{target.name} does not say which datasets it takes; {WHAT_TO_DECLARE}")
         draw = Sampler(probe)
         declared = [] if self.pairs else list(target.pairs)
-        most = max(self.kept, self.learning // OUTPUTS_A_PAIR)
+        most = max(self.kept, min(MOST_PAIRS, self.learning // OUTPUTS_A_PAIR))
         found = self.pairs or tuple(candidate_pairs(target, probe, self.outcomes, most))
         covered = [pair for pair in found if target.covers(pair)]
         best = screened(covered, draw, target.claim.nominal, kept=self.kept, outputs=self.learning // SCREENING)

@@ -22,8 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import Event
-from attacklab.attacks.black_box.learned_scores import learned_scores
+from attacklab.attacks.black_box.learned_scores import Memory, learned_scores
 from attacklab.attacks.black_box.scores import IS_FAILURE, Learning, Score
+from attacklab.attacks.features.atoms import form_of_list
 from attacklab.attacks.features.paths import as_numbers
 from attacklab.claims import PrivacyClaim
 from attacklab.floats import Doubles
@@ -66,21 +67,24 @@ def candidate_events(first: Outputs, second: Outputs, claims: Sequence[PrivacyCl
     Raises:
         NotUnderstood: an output cannot be taken apart.
     """
-    half = len(first) // 2
-    learning, ranking = (_pooled(first[part], second[part]) for part in (slice(half), slice(half, None)))
-    found: dict[
-        tuple[int, int], _Ranked
-    ] = {}  # by their hits: of several that held the same outputs, the first is kept
-    for score in learned_scores(learning, ranking):
-        ranked = _best_interval(score, learning, ranking, claims)
+    memory = Memory.of(*_halves(first, second))
+    try:
+        return _candidates(memory, claims, most)
+    finally:
+        memory.forget()
+
+
+def _candidates(memory: Memory, claims: Sequence[PrivacyClaim], most: int) -> list[Candidate]:
+    found: dict[tuple[int, int], _Ranked] = {}  # by hits: of several that held the same outputs, the first is kept
+    for score in learned_scores(memory):
+        ranked = _best_interval(score, memory.learning, memory.ranking, claims)
         if ranked is not None:
             found.setdefault(ranked.hits, ranked)
     if not found:  # all outputs are alike, and that is all there is to bet on
         return [Candidate(_interval(IS_FAILURE, 0.0, 0.0), -math.inf)]
     clearest = sorted(found.values(), key=lambda ranked: -ranked.clarity)[:most]
-    everything = _joined(learning, ranking)
     return [
-        Candidate(_interval(ranked.score.learned_from(everything), ranked.low, ranked.high), ranked.clarity)
+        Candidate(_interval(ranked.score.learned_from(memory.everything), ranked.low, ranked.high), ranked.clarity)
         for ranked in clearest
     ]
 
@@ -96,34 +100,36 @@ class _Ranked:
     hits: tuple[int, int]
 
 
-def _pooled(first: Outputs, second: Outputs) -> Learning:
-    first, second = _as_array(first), _as_array(second)
-    of_first = np.repeat([True, False], [len(first), len(second)])
-    if first.dtype == second.dtype and first.shape[1:] == second.shape[1:]:
-        return Learning(np.concatenate([first, second]), of_first)
-    both = np.empty(len(of_first), dtype=object)
-    for place, output in enumerate((*first, *second)):
-        both[place] = output
-    return Learning(both, of_first)
-
-
-def _joined(one: Learning, other: Learning) -> Learning:
-    first, second = (
-        np.concatenate([sample.outputs[side] for sample, side in ((one, sides[0]), (other, sides[1]))])
-        for sides in ((one.of_first, other.of_first), (~one.of_first, ~other.of_first))
-    )
-    return _pooled(first, second)
+def _halves(first: Outputs, second: Outputs) -> tuple[Learning, Learning]:
+    """Outputs of both inputs to learn from, and as many to rank on."""
+    alike = first.dtype == second.dtype and first.shape[1:] == second.shape[1:]
+    if not alike or first.dtype == object:
+        both = np.fromiter((*first, *second), dtype=object, count=len(first) + len(second))
+        pooled = _as_array(both)
+    else:
+        pooled = np.concatenate([first, second])
+    sides = np.arange(len(first)), np.arange(len(first), len(pooled))
+    if pooled.dtype == object:
+        sides = sides[0][: 2 * OBJECTS], sides[1][: 2 * OBJECTS]
+    halves = []
+    for part in (slice(len(sides[0]) // 2), slice(len(sides[0]) // 2, None)):
+        places = [side[part] for side in sides]
+        halves.append(Learning(pooled[np.concatenate(places)], np.repeat([True, False], list(map(len, places)))))
+    return halves[0], halves[1]
 
 
 def _as_array(outputs: Outputs) -> Outputs:
-    """A list of numbers of one type as an array of them, which is faster; of other lists, only so many outputs."""
-    if outputs.dtype != object:
-        return outputs
-    if len({type(output) for output in outputs}) == 1 and isinstance(outputs[0], float | np.floating | int):
+    """A list of numbers, or of lists of numbers, as an array where it is one."""
+    types = {type(output) for output in outputs}
+    if len(types) == 1 and isinstance(outputs[0], float | np.floating | int):
         values = as_numbers(outputs)
         if values.dtype.kind != "f" or isinstance(outputs[0], float | np.floating):
             return values
-    return outputs[:OBJECTS]
+    if types in ({list}, {tuple}) and len(set(map(len, outputs))) == 1:
+        dtype = form_of_list([number for output in outputs for number in output])
+        if dtype is not None:
+            return np.array(list(outputs), dtype=dtype)
+    return outputs
 
 
 def _best_interval(

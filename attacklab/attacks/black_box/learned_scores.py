@@ -63,60 +63,79 @@ class _Remembered:
 
 
 @dataclass(frozen=True, slots=True)
-class _Memory:
-    """The samples, and the functions whose values for them are kept."""
+class Memory:
+    """Two samples, and the functions whose values for them are kept until `forget` is called.
 
-    samples: tuple[Outputs, ...]
+    Attributes:
+        learning: what rules are learned from.
+        ranking: what they are ranked on.
+        everything: both together, one after the other.
+    """
+
+    learning: Learning
+    ranking: Learning
+    everything: Learning
     kept: list[_Remembered] = field(default_factory=list)
 
+    @classmethod
+    def of(cls, learning: Learning, ranking: Learning) -> Memory:
+        """The memory of two samples."""
+        everything = Learning(
+            np.concatenate([learning.outputs, ranking.outputs]), np.concatenate([learning.of_first, ranking.of_first])
+        )
+        return cls(learning, ranking, everything)
+
     def keep(self, of: Callable[[Outputs], NDArray[Any]]) -> _Remembered:
-        one = _Remembered(of, {id(outputs): of(outputs) for outputs in self.samples})
-        self.kept.append(one)
-        return one
+        """The function, with its values for the samples."""
+        learning, ranking = of(self.learning.outputs), of(self.ranking.outputs)
+        known = {
+            id(self.learning.outputs): learning,
+            id(self.ranking.outputs): ranking,
+            id(self.everything.outputs): np.concatenate([learning, ranking]),
+        }
+        self.kept.append(_Remembered(of, known))
+        return self.kept[-1]
 
     def feature(self, feature: Feature) -> Feature:
+        """The feature, with its values for the samples."""
         return Feature(feature.description, self.keep(feature.of))
 
     def score(self, score: Score) -> Score:
+        """The score, with its values for the samples."""
         return Score(score.description, self.keep(score.of), score.again)
 
     def forget(self) -> None:
+        """Drop all values: from here on, other outputs may lie where the samples lay."""
         for one in self.kept:
             one.known.clear()
 
 
-def learned_scores(learning: Learning, ranking: Learning) -> Iterator[Score]:
-    """Every score; their values for the two samples are kept until the last has been taken.
+def learned_scores(memory: Memory) -> Iterator[Score]:
+    """Every score, learned from one sample.
 
     Args:
-        learning: what rules are learned from.
-        ranking: what they will be ranked on.
+        memory: of that sample and the one that scores will be ranked on.
 
     Raises:
         NotUnderstood: an output cannot be taken apart.
     """
-    memory = _Memory((learning.outputs, ranking.outputs))
-    numbers, others = taken_apart(learning.outputs, learning.of_first)
-    try:
-        yield IS_FAILURE
-        yield from _of_wholes(learning, memory)
-        yield from _of_features(numbers, others, learning, memory)
-    finally:
-        memory.forget()
+    numbers, others = taken_apart(memory.learning.outputs, memory.learning.of_first)
+    yield IS_FAILURE
+    yield from _of_wholes(memory)
+    yield from _of_features(numbers, others, memory)
 
 
-def _of_wholes(learning: Learning, memory: _Memory) -> Iterator[Score]:
+def _of_wholes(memory: Memory) -> Iterator[Score]:
     """Tables of whole outputs, if any output comes up twice."""
     codes = memory.keep(whole)
-    seen = np.concatenate(list(codes.known.values()))
+    seen = codes(memory.everything.outputs)
     if len(np.unique(seen)) < len(seen):
         for smoothing in SMOOTHINGS:
-            yield table("the whole output", codes, learning, smoothing)
+            yield table("the whole output", codes, memory.learning, smoothing)
 
 
-def _of_features(
-    numbers: Sequence[Feature], others: Sequence[Feature], learning: Learning, memory: _Memory
-) -> Iterator[Score]:
+def _of_features(numbers: Sequence[Feature], others: Sequence[Feature], memory: Memory) -> Iterator[Score]:
+    learning = memory.learning
     of_each: list[tuple[Feature, list[Score]]] = []
     found = (*numbers, *others)
     places: Sequence[int] = range(len(found))

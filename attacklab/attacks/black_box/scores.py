@@ -5,7 +5,6 @@ Numbers are read as doubles. What is learned from outputs is in `rules`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -14,9 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from attacklab.attacks.common.failures import failed
 from attacklab.attacks.features import Feature
 from attacklab.floats import Doubles
-from attacklab.targets import Failure, Outputs
+from attacklab.targets import Outputs
 
 FINEST, COARSEST = -1100, 1100
 """The exponent and the grid exponent given to 0 and to values that are not finite."""
@@ -145,18 +145,7 @@ def _bit(values: Doubles, *, place: int) -> Doubles:
 
 
 def _failures(outputs: Outputs) -> Doubles:
-    if outputs.dtype.kind == "O":
-        return np.array([_failed(output) for output in outputs], dtype=np.float64)
-    failed = np.isnan(outputs).reshape(len(outputs), -1).any(axis=1) if outputs.dtype.kind in "fc" else False
-    return np.full(len(outputs), failed, dtype=np.float64)
+    return failed(outputs).astype(np.float64)
 
 
 IS_FAILURE = Score("failure", _failures)
-
-
-def _failed(output: object) -> bool:
-    return (
-        output is None
-        or isinstance(output, Failure)
-        or (isinstance(output, float | np.floating) and math.isnan(float(output)))
-    )

@@ -121,11 +121,20 @@ def told_apart(first: Outputs, second: Outputs, claim: PrivacyClaim) -> float:
         claim: what is promised of one output.
     """
     size = len(first)
-    hits = [_hits(values[:size], values[size:]) for values in _numbers(np.concatenate([first, second]))]
+    hits = [_hits(values[:size], values[size:]) for values in _numbers(_pooled(first, second))]
     if not hits:
         return -math.inf
     p, q = ((np.concatenate(side) + 0.5) / (size + 1) for side in zip(*hits, strict=True))
     return float(expected_evidence([claim], p, q).max())
+
+
+def _pooled(first: Outputs, second: Outputs) -> Outputs:
+    if first.dtype == second.dtype and first.shape == second.shape:
+        return np.concatenate([first, second])
+    both = np.empty(len(first) + len(second), dtype=object)
+    for place, output in enumerate((*first, *second)):
+        both[place] = output
+    return both
 
 
 def _numbers(outputs: Outputs) -> Iterator[Doubles]:
@@ -142,8 +151,17 @@ def _numbers(outputs: Outputs) -> Iterator[Doubles]:
             yield whole
         return
     yield hashes(outputs).astype(np.float64)
+    if outputs.dtype.kind in "biuf":
+        yield from _weighed(as_floats(outputs).reshape(len(outputs), -1))
     for feature in features(outputs):
         yield from _read(feature.of(outputs))
+
+
+def _weighed(rows: Doubles) -> Iterator[Doubles]:
+    """The sum of each row, and the sum with the signs by which the two halves of the rows differ."""
+    with np.errstate(invalid="ignore"):
+        sums = rows.sum(axis=1), rows @ np.sign(np.subtract(*(half.mean(axis=0) for half in np.split(rows, 2))))
+    yield from (np.nan_to_num(values, nan=np.inf) for values in sums)
 
 
 def _read(values: NDArray[np.generic]) -> Iterator[Doubles]:

@@ -46,7 +46,8 @@ def broken_steps(line: Callable[[int], Any], last: int, claim: PrivacyClaim, pro
             outputs = sampled(probe, line(step), LINE_OUTPUTS)
         except OutsideDomain:
             return np.full(LINE_OUTPUTS, -np.inf)
-        return np.nan_to_num(as_floats(outputs), nan=-np.inf)
+        numbers = as_floats(outputs).reshape(len(outputs), -1).sum(axis=1)
+        return np.nan_to_num(numbers, nan=-np.inf)
 
     points = [0, *(1 << power for power in range(last.bit_length()))]
     seen = functools.cache(values)

@@ -18,7 +18,17 @@ from attacklab.attacks.base import Probe, bounds_of
 from attacklab.attacks.black_box.candidate_pairs.lines import broken_steps
 from attacklab.attacks.black_box.candidate_pairs.rounding import COARSEST, answers_before_edges
 from attacklab.attacks.common.datasets import on_path
-from attacklab.domains.datasets import COUNTS, FEW, Datasets, at_counts, at_ends, at_places, interleaved, repeated
+from attacklab.domains.datasets import (
+    COUNTS,
+    FEW,
+    Datasets,
+    at_counts,
+    at_ends,
+    at_places,
+    interleaved,
+    relations_of,
+    repeated,
+)
 from attacklab.domains.shapes import Records
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Kind, Target
@@ -47,7 +57,7 @@ def pairs_of_records(target: Target, probe: Probe) -> Iterator[NeighbouringPair]
         probe: draws outputs of the target.
     """
     low, high = bounds_of(target)
-    relations = Records.relations if target.relation is None else (target.relation,)
+    relations = relations_of(target.relation, Records.relations)
     families: list[Iterable[Datasets]] = []
     for by in relations:
         families += [
