@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from attacklab.attacks.base import Probe, as_released, pair_of_answers
 from attacklab.attacks.common.datasets import ends
 from attacklab.attacks.features import numbers
-from attacklab.attacks.released_formats import Released, inferred
+from attacklab.attacks.released_formats import Released, inferred, merged
 from attacklab.attacks.samplers.model import Assumed
 from attacklab.errors import TargetError
 from attacklab.floats import Doubles, Floats, half_ulp
@@ -220,9 +220,7 @@ def _views(
     mean_deviation: float,
 ) -> Iterator[NoisyNumber]:
     seen = [feature(outputs) for outputs in probed]
-    ways = [inferred(values) for values in seen]
-    # The sum is in the wider format; the noise may be in the narrower one.
-    released = max(ways, key=lambda way: way.form.significand_bits)
+    released = merged(*map(inferred, seen))
     values = [_finite(one) for one in seen]
     if any(one.size < PROBED // 2 for one in values):
         return
