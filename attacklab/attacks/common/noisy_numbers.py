@@ -42,6 +42,9 @@ MOST_PAIRS = 3
 MOST_NUMBERS = 4
 """How many of the numbers in an output are looked at."""
 
+MOST_COLUMNS = 8
+"""Of how many columns of records statistics are guessed."""
+
 MOST_ANSWERS = 4
 """How many guesses of a true answer are kept."""
 
@@ -342,10 +345,11 @@ def _answers(side: Any, median: float, deviation: float) -> tuple[float, ...]:
 
 def _statistics(side: Any) -> list[float]:
     """What a query may ask of a dataset: 0, counts, sums and means, of all records and of each column."""
-    values = np.asarray(side)
-    found = [0.0, float(len(values)) if values.ndim else 1.0]
+    found = [0.0]
     with contextlib.suppress(TypeError, ValueError, OverflowError), np.errstate(all="ignore"):
-        for column in (values.reshape(-1), *(values.T if values.ndim == 2 else ())):
+        values = np.asarray(side)
+        found.append(float(len(values)) if values.ndim else 1.0)
+        for column in (values.reshape(-1), *(values.T[:MOST_COLUMNS] if values.ndim == 2 else ())):
             found += [float(count) for _, count in Counter(column.tolist()).most_common(MOST_ANSWERS)]
             if column.dtype.kind in "biuf" and column.size:
                 doubles = column.astype(np.float64)

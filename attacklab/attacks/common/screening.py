@@ -38,6 +38,9 @@ EXPECTED = 0.25
 STANDARD_ERRORS = 3.0
 """By how many a bet must win on the outputs looked at to be judged."""
 
+NEARLY = 0.9
+"""Bets that promise less than so much of the best one's evidence are left out; a first look might prefer them."""
+
 MOST_BETS = 3
 """How many bets on a pair are judged."""
 
@@ -125,8 +128,11 @@ def _worth(ranked: tuple[float, NoisyNumber, Bet]) -> float:
 def _grouped(ranked: Sequence[tuple[float, NoisyNumber, Bet]]) -> list[Scenario]:
     """The best bets on the best pairs, those on one answer and those on two apart."""
     groups: dict[tuple[int, int], list[tuple[NoisyNumber, Bet]]] = {}
-    for _, number, bet in ranked:
-        groups.setdefault((id(number.pair), bet.model.answers), []).append((number, bet))
+    best: dict[tuple[int, int], float] = {}
+    for worth, number, bet in ranked:
+        group = (id(number.pair), bet.model.answers)
+        if worth >= NEARLY * best.setdefault(group, worth) or worth <= 0:
+            groups.setdefault(group, []).append((number, bet))
     return [
         Scenario(group[0][0].pair, tuple(bet.event for _, bet in group[:MOST_BETS]), group[0][1].model.answers)
         for group in itertools.islice(groups.values(), MOST_SCENARIOS)
