@@ -27,8 +27,11 @@ from attacklab.attacks.base import Probe, as_released
 from attacklab.floats import BINARY16, BINARY32, Doubles, Floats, Format, format_of, format_of_bits, half_ulp
 from attacklab.targets import Outputs
 
-LOOKED_AT = 96
-"""How many outputs are looked at."""
+DRAWN = 96
+"""How many outputs are drawn where nothing but their format matters."""
+
+LOOKED_AT = 256
+"""How many outputs are looked at, if there are so many: decimal texts of binary32 numbers say little each."""
 
 EVIDENCE_BITS = 64 + 6
 """A format or grid is believed if chance shows it with probability 2^−64; fewer than 2^6 of them are tried."""
@@ -89,7 +92,7 @@ class Released:
 
 def released_format(probe: Probe, input_: object) -> Format:
     """The format in which a target computes its outputs, found by drawing a few dozen of them."""
-    return inferred(probe(input_, LOOKED_AT)).form
+    return inferred(probe(input_, DRAWN)).form
 
 
 def inferred(outputs: Outputs) -> Released:
@@ -110,6 +113,25 @@ def inferred(outputs: Outputs) -> Released:
     if form is not by_type:
         return Released(form)
     return _dyadic(values, form) or _decimal(values, form) or Released(form)
+
+
+def merged(first: Released, second: Released) -> Released:
+    """How numbers were made of which some were made in one way and some in another.
+
+    The format is the wider one: a sum has it, if the answer 0 leaves noise of a narrower format as it is. Numbers were
+    rounded to a grid if all of them were; the finer one then.
+    """
+    form = max(first.form, second.form, key=lambda one: one.significand_bits)
+    if first.places is not None and second.places is not None:
+        return Released(form, places=max(first.places, second.places))
+    if first.digits is not None and second.digits is not None:
+        return Released(form, digits=max(first.digits, second.digits))
+    if first.power is not None and first.power == second.power:
+        return Released(form, power=first.power)
+    written = [one.digits for one in (first, second) if one.digits is not None]
+    if written and None not in (first.places or first.digits, second.places or second.digits):
+        return Released(form, digits=written[0])
+    return Released(form)
 
 
 def _binary(values: Doubles, by_type: Format) -> Format:

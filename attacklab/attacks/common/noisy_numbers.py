@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from attacklab.attacks.base import Probe, as_released, pair_of_answers
 from attacklab.attacks.common.datasets import ends
 from attacklab.attacks.features import numbers
-from attacklab.attacks.released_formats import Released, inferred
+from attacklab.attacks.released_formats import Released, inferred, merged
 from attacklab.attacks.samplers.model import Assumed
 from attacklab.errors import TargetError
 from attacklab.floats import Doubles, Floats, half_ulp
@@ -42,7 +42,10 @@ MOST_PAIRS = 3
 MOST_NUMBERS = 4
 """How many of the numbers in an output are looked at."""
 
-MOST_ANSWERS = 8
+MOST_COLUMNS = 8
+"""Of how many columns of records statistics are guessed."""
+
+MOST_ANSWERS = 4
 """How many guesses of a true answer are kept."""
 
 SPLITS = (2.0, 3.0, 4.0, 0.5)
@@ -57,8 +60,8 @@ COARSE = 256.0
 ERRORS = 6.0
 """How many standard errors a median may be off; by chance, with a probability of 2e-9."""
 
-DEVIATION_TOLERANCE = 0.3
-"""How far, relatively, a mean deviation of `PROBED` outputs may be off: 6 standard errors for Laplace noise."""
+DEVIATION_TOLERANCE = 0.2
+"""How far, relatively, a mean deviation of `PROBED` outputs may be off: 4.5 standard errors for Laplace noise."""
 
 Answers: TypeAlias = tuple[float, float]
 """Two true answers."""
@@ -161,7 +164,7 @@ def noisy_numbers(
     scale_of: ScaleOf | None = None,
     mean_deviation: float = 1.0,
 ) -> Iterator[NoisyNumber]:
-    """The numbers that may be a true answer with noise.
+    """The numbers that may be a true answer with noise: first all of them as they are, then scaled by each factor.
 
     Args:
         target: any but a selection.
@@ -170,6 +173,7 @@ def noisy_numbers(
         scale_of: the noise's scale for a sensitivity; None where nothing is assumed of it.
         mean_deviation: that of noise of scale 1 from its median.
     """
+    found = []
     for pair, known in pairs:
         try:
             probed = (probe(pair.first, PROBED), probe(pair.second, PROBED))
@@ -178,7 +182,13 @@ def noisy_numbers(
                 raise
             continue
         for words, feature in _features(target, probed[0]):
-            yield from _views(target, pair, known, words, feature, probed, scale_of, mean_deviation)
+            number = _Number.of(target, pair, known, words, feature, probed, mean_deviation)
+            if number is not None:
+                found.append(number)
+                yield from number.scaled(1.0, scale_of)
+    for number in found if scale_of else ():
+        for slope in number.slopes:
+            yield from number.scaled(slope, scale_of)
 
 
 def pairs_with_answers(target: Target, answers: Answers | None) -> Iterator[tuple[NeighbouringPair, Answers | None]]:
@@ -209,43 +219,69 @@ def _features(target: Target, outputs: Outputs) -> Iterable[tuple[str, Callable[
     return tuple((feature.description, feature.of) for feature in numbers(outputs)[:MOST_NUMBERS])
 
 
-def _views(
-    target: Target,
-    pair: NeighbouringPair,
-    known: Answers | None,
-    words: str,
-    feature: Callable[[Outputs], NDArray[Any]],
-    probed: tuple[Outputs, Outputs],
-    scale_of: ScaleOf | None,
-    mean_deviation: float,
-) -> Iterator[NoisyNumber]:
-    seen = [feature(outputs) for outputs in probed]
-    ways = [inferred(values) for values in seen]
-    # The sum is in the wider format; the noise may be in the narrower one.
-    released = max(ways, key=lambda way: way.form.significand_bits)
-    values = [_finite(one) for one in seen]
-    if any(one.size < PROBED // 2 for one in values):
-        return
-    medians = [float(np.median(one)) for one in values]
-    deviations = [
-        float(np.abs(one - median).mean()) / mean_deviation for one, median in zip(values, medians, strict=True)
-    ]
-    sizes = [float(np.size(side)) for side in (pair.first, pair.second)]
-    slopes = dict.fromkeys([*SLOPES, *sizes, *(1 / size for size in sizes if size)] if scale_of else [1.0])
-    for slope in slopes:
-        if not slope or not all(deviations):
-            continue
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """A number in the outputs of a pair, and what two samples show of it."""
+
+    target: Target
+    pair: NeighbouringPair
+    known: Answers | None
+    words: str
+    feature: Callable[[Outputs], NDArray[Any]]
+    probed: tuple[Outputs, Outputs]
+    released: Released
+    medians: tuple[float, ...]
+    deviations: tuple[float, ...]
+
+    @classmethod
+    def of(
+        cls,
+        target: Target,
+        pair: NeighbouringPair,
+        known: Answers | None,
+        words: str,
+        feature: Callable[[Outputs], NDArray[Any]],
+        probed: tuple[Outputs, Outputs],
+        mean_deviation: float,
+    ) -> _Number | None:
+        """The number, or None if it is missing in half of the outputs."""
+        seen = [feature(outputs) for outputs in probed]
+        values = [_finite(one) for one in seen]
+        if any(2 * one.size < len(outputs) for one, outputs in zip(values, probed, strict=True)):
+            return None
+        medians = tuple(float(np.median(one)) for one in values)
+        spreads = (float(np.abs(one - median).mean()) for one, median in zip(values, medians, strict=True))
+        deviations = tuple(spread / mean_deviation for spread in spreads)
+        return cls(target, pair, known, words, feature, probed, merged(*map(inferred, seen)), medians, deviations)
+
+    @property
+    def slopes(self) -> Iterable[float]:
+        """The factors other than 1 by which it may have been multiplied."""
+        sizes = [float(np.size(side)) for side in (self.pair.first, self.pair.second)]
+        slopes = dict.fromkeys([*SLOPES, *sizes, *(1 / size for size in sizes if size)])
+        return (slope for slope in slopes if slope not in (0.0, 1.0))
+
+    def scaled(self, slope: float, scale_of: ScaleOf | None) -> Iterator[NoisyNumber]:
+        """What may be assumed of it if it was multiplied by a factor; nothing if the samples contradict it."""
         sides = []
-        for place, side in enumerate((pair.first, pair.second)):
-            deviation = deviations[place] / abs(slope)
-            plain = slope == 1 and target.kind is Kind.NOISE
-            scales = _scales(target, side, deviation, scale_of, textbook=plain) if scale_of else [(deviation, 1.0)]
-            answers = (known[place],) if known else _answers(side, medians[place] / slope, deviation)
-            sides.append(tuple(Side(one, Assumed(*scale, released.form)) for one in answers for scale in scales))
+        for place, side in enumerate((self.pair.first, self.pair.second)):
+            deviation = self.deviations[place] / abs(slope)
+            if not 0 < deviation < math.inf and self.known is None:
+                return
+            plain = slope == 1 and self.target.kind is Kind.NOISE
+            scales = (
+                _scales(self.target, side, deviation, scale_of, textbook=plain)
+                if scale_of
+                else [(deviation or 1.0, 1.0)]
+            )
+            median = self.medians[place] / slope
+            answers = (self.known[place],) if self.known else _answers(side, median, deviation)
+            sides.append(tuple(Side(one, Assumed(*scale, self.released.form)) for one in answers for scale in scales))
         if all(sides):
-            offset = _offset(medians[0] - slope * known[0], deviations[0]) if known else 0.0
-            view = View(words, feature, released, slope, offset)
-            yield NoisyNumber(pair, view, *sides, probed, given=known is not None)
+            known = self.known
+            offset = _offset(self.medians[0] - slope * known[0], self.deviations[0]) if known else 0.0
+            view = View(self.words, self.feature, self.released, slope, offset)
+            yield NoisyNumber(self.pair, view, sides[0], sides[1], self.probed, given=known is not None)
 
 
 def _finite(values: NDArray[Any]) -> Doubles:
@@ -302,17 +338,18 @@ def _answers(side: Any, median: float, deviation: float) -> tuple[float, ...]:
     error = max(_standard_error(deviation) * ERRORS, math.ulp(median))
     guesses = [guess for guess in _statistics(side) if abs(guess - median) <= error]
     nearest = round(median)
-    whole = [float(nearest + step) for step in (0, 1, -1, 2, -2, 3, -3)]
+    whole = [float(nearest + step) for step in (0, 1, -1)]
     guesses += [guess for guess in whole if abs(guess - median) <= error]
     return tuple(dict.fromkeys(guesses))[:MOST_ANSWERS]
 
 
 def _statistics(side: Any) -> list[float]:
     """What a query may ask of a dataset: 0, counts, sums and means, of all records and of each column."""
-    values = np.asarray(side)
-    found = [0.0, float(len(values)) if values.ndim else 1.0]
+    found = [0.0]
     with contextlib.suppress(TypeError, ValueError, OverflowError), np.errstate(all="ignore"):
-        for column in (values.reshape(-1), *(values.T if values.ndim == 2 else ())):
+        values = np.asarray(side)
+        found.append(float(len(values)) if values.ndim else 1.0)
+        for column in (values.reshape(-1), *(values.T[:MOST_COLUMNS] if values.ndim == 2 else ())):
             found += [float(count) for _, count in Counter(column.tolist()).most_common(MOST_ANSWERS)]
             if column.dtype.kind in "biuf" and column.size:
                 doubles = column.astype(np.float64)

@@ -26,11 +26,20 @@ from attacklab.targets import Outputs
 GLANCED_AT = 128
 """How many rows a model is tried on at first: a bet that wins one time in 25 loses on all with probability 0.5 %."""
 
+GUESSED_AT = 32
+"""How many rows tell whether a guess of the answer, the scale and the sampler can be right."""
+
+ENOUGH = 0.01
+"""If a bet promises so much evidence a trial, in nats, no other numbers are looked at."""
+
 EXPECTED = 0.25
 """A model that reaches a smaller share of the outputs from their own answer is a wrong one."""
 
 STANDARD_ERRORS = 3.0
 """By how many a bet must win on the outputs looked at to be judged."""
+
+NEARLY = 0.9
+"""Bets that promise less than so much of the best one's evidence are left out; a first look might prefer them."""
 
 MOST_BETS = 3
 """How many bets on a pair are judged."""
@@ -92,6 +101,8 @@ def scenarios(
             sides = (number.here[0], number.there[0])
             blind = (Bet(number.view, models[0], *order) for order in (sides, sides[::-1]))
             fallback = Scenario(number.pair, tuple(bet.event for bet in blind))
+        if ranked and (number.view.slope != 1 or max(ranked, key=_worth)[0] > ENOUGH):
+            break
         if number.is_coarse:
             models = [model for model in models if model.coarse]
         for answers in sorted({model.answers for model in models}):
@@ -104,17 +115,24 @@ def scenarios(
                 (float(expected_evidence([composed], *rates)), number, bet)
                 for rates, bet in _bets(number, same, answers)
             ]
-    ranked.sort(key=lambda one: -one[0])
+    ranked.sort(key=_worth, reverse=True)
     if ranked:
         return _grouped(ranked)
     return [] if fallback is None else [fallback]
 
 
+def _worth(ranked: tuple[float, NoisyNumber, Bet]) -> float:
+    return ranked[0]
+
+
 def _grouped(ranked: Sequence[tuple[float, NoisyNumber, Bet]]) -> list[Scenario]:
     """The best bets on the best pairs, those on one answer and those on two apart."""
     groups: dict[tuple[int, int], list[tuple[NoisyNumber, Bet]]] = {}
-    for _, number, bet in ranked:
-        groups.setdefault((id(number.pair), bet.model.answers), []).append((number, bet))
+    best: dict[tuple[int, int], float] = {}
+    for worth, number, bet in ranked:
+        group = (id(number.pair), bet.model.answers)
+        if worth >= NEARLY * best.setdefault(group, worth) or worth <= 0:
+            groups.setdefault(group, []).append((number, bet))
     return [
         Scenario(group[0][0].pair, tuple(bet.event for _, bet in group[:MOST_BETS]), group[0][1].model.answers)
         for group in itertools.islice(groups.values(), MOST_SCENARIOS)
@@ -128,8 +146,8 @@ def _bets(number: NoisyNumber, models: Sequence[Model], answers: int) -> list[tu
     won = []
     for model in models:
         likely = [
-            [side for side in sides if reached(model, *glance, side).mean() >= EXPECTED]
-            for sides, glance in zip((number.here, number.there), glances, strict=True)
+            _likely(model, sides, seen[:GUESSED_AT], widths[:GUESSED_AT])
+            for sides, (seen, widths) in zip((number.here, number.there), glances, strict=True)
         ]
         for pair in itertools.product(*likely):
             # Which side's bet it is, and the outputs in the order of its own and the other's.
@@ -142,6 +160,13 @@ def _bets(number: NoisyNumber, models: Sequence[Model], answers: int) -> list[tu
                 if rates[0] - rates[1] > STANDARD_ERRORS * math.sqrt(sum(rates) / rows):
                     won.append(((rates[0], rates[1]), bet))
     return won
+
+
+def _likely(model: Model, sides: Sequence[Side], rows: Floats, widths: Doubles) -> list[Side]:
+    """The sides from which the model reaches most of the rows, two at the most; none if it reaches few from each."""
+    shares = [(float(reached(model, rows, widths, side).mean()), side) for side in sides]
+    most = max(share for share, _ in shares)
+    return [side for share, side in shares if share >= max(most, EXPECTED)][:2]
 
 
 def _hits(bet: Bet, sample: tuple[Floats, Doubles]) -> int:

@@ -254,9 +254,9 @@ def test_advantage_at_epsilon_one_hundredth_is_as_expected(release: Release, adv
     assert finding.verdict is Verdict.VIOLATED
     assert finding.ceiling == pytest.approx(0.005, abs=1e-6)
     assert finding.advantage is not None
-    assert finding.advantage.estimate == pytest.approx(advantage, abs=0.035)
+    assert abs(finding.advantage.estimate) == pytest.approx(advantage, abs=0.035)
     assert finding.counts is not None
-    assert finding.counts.second == 0
+    assert min(finding.counts.first, finding.counts.second) == 0
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ def test_floating_point_samplers_are_caught(release: Release, epsilon: float, an
     finding = judged(release, epsilon, answers=answers)
     assert finding.verdict is Verdict.VIOLATED
     assert finding.counts is not None
-    assert finding.counts.second == 0
+    assert min(finding.counts.first, finding.counts.second) == 0
 
 
 @pytest.mark.parametrize("step", [1.0, 2.0**-10, 2.0**-30])
@@ -296,19 +296,30 @@ def test_integers_and_failures_are_judged_like_any_other_output() -> None:
 
 
 def test_the_targets_own_noise_scale_replaces_the_textbooks() -> None:
-    """A false alarm on the wrong λ has probability at most 1e-9."""
-    told = Target.noise(partial(naive_laplace_numpy, epsilon=0.1), epsilon=0.2, noise_scale=10.0)
-    verdicts = [
-        audit(target, [LowBitLaplace()], trials=10_000, alpha=1e-9)[0].verdict
+    told = Target.noise(partial(naive_laplace_numpy, epsilon=0.137), epsilon=0.2, noise_scale=1 / 0.137)
+    findings = [
+        audit(target, [LowBitLaplace()], trials=10_000, alpha=1e-9)[0]
         for target in (told, replace(told, noise_scale=None))
     ]
-    assert verdicts == [Verdict.VIOLATED, Verdict.NOT_DETECTED]
+    recognised = [finding.event is not None and "numpy's C code" in finding.event for finding in findings]
+    assert findings[0].verdict is Verdict.VIOLATED
+    assert recognised == [True, False]
+
+
+@pytest.mark.parametrize("by", [2.0, 3.0, 4.0, 0.5])
+def test_a_small_multiple_of_the_textbooks_scale_is_guessed(by: float) -> None:
+    def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        return answer + rng.laplace(0.0, by / 0.7, trials)
+
+    (finding,) = audit(Target.noise(release, epsilon=0.7), [LowBitLaplace()], trials=10_000)
+    assert finding.verdict is Verdict.VIOLATED
+    assert finding.event is not None
+    assert f"numpy's C code, log(U + U) and log((2.0 − U) − U), scale {by * (1 / 0.7)!r}" in finding.event
 
 
 def test_the_default_pair_is_zero_against_the_sensitivity() -> None:
     target = Target.noise(partial(naive_laplace_numpy, epsilon=0.5, sensitivity=2.5), epsilon=0.5, sensitivity=2.5)
     (scenario,) = LowBitLaplace().scenarios(target, lambda *_: np.zeros(1))
     assert (scenario.pair.first, scenario.pair.second) == (0.0, 2.5)
-    assert len(scenario.events) == len(MODELS)
     with pytest.raises(ValueError, match="further apart than the sensitivity"):
         list(LowBitLaplace((0.0, 2.6)).scenarios(target, lambda *_: np.zeros(1)))
