@@ -13,8 +13,8 @@ from attacklab.targets import Target
 
 Rng: TypeAlias = np.random.Generator
 
-Law: TypeAlias = Mapping[Hashable, float]
-"""The probability of each output."""
+Law: TypeAlias = Mapping[Any, float]
+"""The probability of each output, which is hashable."""
 
 
 @dataclass(frozen=True)

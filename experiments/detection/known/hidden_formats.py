@@ -64,7 +64,7 @@ def fahrenheit_of_binary32(answer: float, trials: int, rng: Rng) -> NDArray[np.f
 
 def half_precision(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
     noise = (rng.standard_normal(trials) * 4.0).astype(np.float16)
-    return np.asarray((np.float16(answer) + noise).astype(np.float64))
+    return np.asarray(np.float16(answer) + noise, dtype=np.float64)
 
 
 def as_decimals(answers: NDArray[Any], trials: int, rng: Rng) -> list[Decimal]:

@@ -22,7 +22,7 @@ from mechanisms.gaussian.exact_fast import exact_discrete_gaussian_fast
 from mechanisms.grid import Grid
 from mechanisms.laplace.exact_fast import exact_discrete_laplace_fast
 from mechanisms.laplace.exact_rounded import exact_rounded_laplace_fast
-from mechanisms.laplace.exact_snapping import Snapping, exact_snapping
+from mechanisms.laplace.exact_snapping import exact_snapping
 
 GROUP = "samplers"
 
@@ -134,8 +134,7 @@ def discrete_normal(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]
 
 def snapped(answer: float, trials: int, rng: Rng) -> list[float]:
     bits = SeededBits(rng)
-    snapping = Snapping.for_epsilon(1.0, 1.0, 1000.0)
-    return [exact_snapping(answer, bits, snapping=snapping) for _ in range(trials)]
+    return [exact_snapping(answer, bits, epsilon=1.0, bound=1000.0) for _ in range(trials)]
 
 
 def uniform_of_many(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
@@ -244,7 +243,12 @@ SPECIMENS: tuple[Specimen, ...] = (
             lambda answer: _normal_law(answer, 4.0),
         ),
     ),
-    sound("snapped", GROUP, _noise(snapped, epsilon=1.0), "Mironov's snapping with the ε of its theorem"),
+    sound(
+        "snapped",
+        GROUP,
+        _noise(snapped, epsilon=1.0, domain=Domain(floats_only=True)),
+        "Mironov's snapping with the ε of its theorem",
+    ),
     sound(
         "uniform_of_many",
         GROUP,

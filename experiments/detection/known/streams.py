@@ -142,7 +142,7 @@ def budget_back_on_failure(answers: NDArray[Any], trials: int, rng: Rng) -> list
 
 
 def noisy_stream(stream: NDArray[Any], trials: int, rng: Rng) -> list[list[int]]:
-    return (stream + _rows(1, trials, STEPS, rng)).tolist()
+    return [row.tolist() for row in stream + _rows(1, trials, STEPS, rng)]
 
 
 def tree_with_four_budgets(stream: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:

@@ -139,7 +139,7 @@ def stopped_by_truth(answers: NDArray[Any], trials: int, rng: Rng) -> list[int]:
     return (given + 0 * discrete_laplace(1, trials, rng)).tolist()
 
 
-def test_without_noise(records: NDArray[Any], trials: int, rng: Rng) -> list[int | None]:
+def nothing_of_few(records: NDArray[Any], trials: int, rng: Rng) -> list[int | None]:
     if len(records) < 5:
         return [None] * trials
     noisy: list[int | None] = (int(records.sum()) + discrete_laplace(9, trials, rng)).tolist()
@@ -190,12 +190,12 @@ def noisy_count_decides(records: NDArray[Any], trials: int, rng: Rng) -> list[st
 
 def vote_of_all(records: NDArray[Any], trials: int, rng: Rng) -> list[bool]:
     lies = ~coins(truth_probability(0.5), trials, rng)
-    return (lies ^ bool(records.sum() > 20)).tolist()
+    return [bool(lie ^ (records.sum() > 20)) for lie in lies]
 
 
 def maximum_of_five(answers: NDArray[Any], trials: int, rng: Rng) -> list[int]:
     noise = discrete_laplace(scale_of(1.0, 2), trials * len(answers), rng).reshape(trials, len(answers))
-    return (answers + noise).argmax(axis=1).tolist()
+    return [int(place) for place in (answers + noise).argmax(axis=1)]
 
 
 SPECIMENS: tuple[Specimen, ...] = (
@@ -309,10 +309,10 @@ SPECIMENS: tuple[Specimen, ...] = (
         lambda output: output == 10,
     ),
     broken(
-        "test_without_noise",
+        "nothing_of_few",
         GROUP,
         lambda: Target.dataset(
-            test_without_noise,
+            nothing_of_few,
             epsilon=1.0,
             relation="add-remove",
             domain=Domain(shape=Records(most=5), integers=True, bounds=(0, 9)),
