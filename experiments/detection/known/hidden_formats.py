@@ -193,6 +193,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         "normal noise in binary16, cast to doubles at the end",
         ZERO_ONE,
         lambda output: is_off_grid(output, 2.0**-11),
+        trials=20_000,
     ),
     broken(
         "as_decimals",

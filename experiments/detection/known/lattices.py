@@ -203,6 +203,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         "the acceptance probability of geometric noise is cut to 95 %, and 0 counts twice",
         ZERO_ONE,
         lambda output: output == 0,
+        trials=20_000,
     ),
     broken(
         "coarse_steps",

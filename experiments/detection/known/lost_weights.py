@@ -219,6 +219,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         "Gumbel noise from 10 bits is bounded by 7.6",
         _one_above(19.2, 300),
         LIGHT,
+        trials=20_000,
     ),
     broken(
         "gumbel_binary32",

@@ -290,6 +290,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         "intervals of no width get a weight, and tell the value that people share",
         _people([5, 5, 0], [5, 0, 0]),
         lambda output: output == 5.0,
+        trials=20_000,
     ),
     broken(
         "maximum_with_value",
