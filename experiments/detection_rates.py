@@ -23,16 +23,16 @@ QUICK_EDGE = 2
 
 PARAGRAPH = """\
 {broken} broken targets and {sound} sound ones in {groups} classes were written apart from the attacks, each broken one
-with an event that refutes its claim. A default audit ({trials:,} trials, α = {alpha:g}) finds {found} of the broken ones
-and accuses {accused} of the sound ones; {errors} end in an error. It finds {shares}. What it misses: {missed}. Of the
-findings, {by_attack}. {edge}"""
+with an event that refutes its claim. A default audit ({trials:,} trials, α = {alpha:g}) finds {found} of the broken
+ones and accuses {accused} of the sound ones; {errors} end in an error. By class it finds {shares}. What it misses:
+{missed}. Broken targets refuted by each attack: {by_attack}. {edge}"""
 EDGE_PARAGRAPH = """\
 Of {audits:,} whole default audits of {targets} sound targets that spend all of their claim, at α = {alpha:g} and with
 {trials} trials, {alarms} accused their target, a share of {rate:.2%}; the largest rate of one target is between
 {lower:.2%} and {upper:.2%} at 95 % confidence."""
 TIMINGS_PARAGRAPH = """\
-A default audit takes {median:.2f} s in the median, of broken targets {broken:.2f} s and of sound ones {sound:.2f} s; the
-longest, of `{slowest}`, {longest:.1f} s."""
+A default audit takes {median:.2f} s in the median, of broken targets {broken:.2f} s and of sound ones {sound:.2f} s;
+the longest, of `{slowest}`, {longest:.1f} s."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -48,7 +48,7 @@ def collect(settings: Settings) -> Collected:
 
 
 def _audited(specimen: Specimen, budgets: Sequence[int], seed: int) -> tuple[list[Finding], dict[str, Any], float]:
-    """The finding of each attack that refutes the claim, who found what with how many trials, and the last's seconds."""
+    """A finding of each attack that refutes the claim, who found what by trials, and the seconds of the last audit."""
     row: dict[str, Any] = {
         "name": specimen.name,
         "group": specimen.group,
@@ -61,8 +61,14 @@ def _audited(specimen: Specimen, budgets: Sequence[int], seed: int) -> tuple[lis
         found = audit(specimen.make(), trials=trials, seed=seed)
         took = time.perf_counter() - started
         by[str(trials)] = accusers(found)
-    row["found_by"] = by
-    row["errors"] = list(dict.fromkeys(one.reason for one in found if one.verdict is Verdict.ERROR))
+    row = {
+        "name": specimen.name,
+        "group": specimen.group,
+        "broken": specimen.broken,
+        "why": specimen.why,
+        "found_by": by,
+        "errors": list(dict.fromkeys(one.reason for one in found if one.verdict is Verdict.ERROR)),
+    }
     refuting = {one.attack: one for one in found if one.verdict is Verdict.VIOLATED and one.severity is Severity.CLAIM}
     return list(refuting.values()), row, took
 
@@ -177,7 +183,7 @@ def explain(data: Data) -> str:
         errors=sum(bool(row["errors"]) for row in rows) or "none",
         shares=", ".join(f"{sum(map(_is_found, of))} of {len(of)} ({group})" for group, of in groups.items()),
         missed=", ".join(f"`{row['name']}`" for row in broken if not _is_found(row)) or "nothing",
-        by_attack="; ".join(f"{attack} refutes {count}" for attack, count in ranked) or "there are none",
+        by_attack=", ".join(f"{attack} {count}" for attack, count in ranked) or "none",
         edge=_of_edge(edge),
     )
 

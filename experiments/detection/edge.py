@@ -44,7 +44,7 @@ NAMES = (
     "fresh_answers",
     "site_by_response",
 )
-"""Sound specimens with a pair and an event at which the claim is an equation, all but for rounding in its last digits."""
+"""Sound specimens with a pair and an event at which the claim is an equation, but for rounding in its last digits."""
 
 EDGE: tuple[Callable[[], Target], ...] = tuple(
     specimen.make for name in NAMES for specimen in SPECIMENS if specimen.name == name
@@ -105,10 +105,12 @@ class Journal:
 
     Args:
         path: where they are kept.
+        chunk: how many audits to do before they are kept.
     """
 
-    def __init__(self, path: Path = JOURNAL) -> None:
+    def __init__(self, path: Path = JOURNAL, chunk: int = CHUNK) -> None:
         self._path = path
+        self._chunk = chunk
         self._digest = digest()
 
     def rates(self) -> list[Rate]:
@@ -132,9 +134,9 @@ class Journal:
             name = min(done, key=done.__getitem__)
             target = EDGE[NAMES.index(name)]()
             first = done[name]
-            alarms = audited(target, range(first, first + CHUNK))
-            self._keep({"target": name, "first": first, "audits": CHUNK, "alarms": alarms})
-            done[name] += CHUNK
+            alarms = audited(target, range(first, first + self._chunk))
+            self._keep({"target": name, "first": first, "audits": self._chunk, "alarms": alarms})
+            done[name] += self._chunk
             say(f"{sum(done.values())} of {audits} audits")
 
     def _chunks(self) -> Iterator[dict[str, Any]]:

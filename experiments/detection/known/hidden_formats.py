@@ -33,19 +33,18 @@ def is_off_grid(value: float, grid: float, *, within: float = 0.0) -> bool:
     return abs(value) < 0.25 and abs(steps - round(steps)) > within
 
 
-def laplace32(shape: Any, rng: Rng) -> NDArray[np.float32]:
+def laplace32(trials: int, rng: Rng) -> NDArray[np.float32]:
     """Laplace noise of scale 1 as somebody writes it in binary32: uniform with 24 bits, then a logarithm."""
-    uniform = rng.random(shape, dtype=np.float32)
-    sign = np.where(rng.random(shape) < 0.5, np.float32(-1), np.float32(1))
-    return np.asarray(sign * -np.log1p(-uniform), dtype=np.float32)
+    magnitude = -np.log1p(-rng.random(trials, dtype=np.float32))
+    return np.where(rng.random(trials) < 0.5, -magnitude, magnitude).astype(np.float32)
 
 
 def double_of_binary32(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
-    return (np.float32(answer) + laplace32(trials, rng)).astype(np.float64)
+    return np.asarray(np.float32(answer) + laplace32(trials, rng), dtype=np.float64)
 
 
 def nine_decimals(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
-    return np.round((np.float32(answer) + laplace32(trials, rng)).astype(np.float64), 9)
+    return np.round(double_of_binary32(answer, trials, rng), 9)
 
 
 def printed_binary32(answers: NDArray[Any], trials: int, rng: Rng) -> list[str]:

@@ -40,7 +40,8 @@ def _whole(first: list[int], second: list[int]) -> NeighbouringPair:
 
 def _drawn(weights: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
     totals = np.cumsum(weights)
-    return np.minimum(np.searchsorted(totals, rng.random(trials) * totals[-1], side="right"), len(weights) - 1)
+    drawn = rng.random(trials) * totals[-1]
+    return np.minimum(np.searchsorted(totals, drawn, side="right"), len(weights) - 1).astype(np.int64)
 
 
 def softmax_binary16(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
@@ -53,7 +54,7 @@ def cumulative_binary32(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArr
     scores = (utilities / 2.0).astype(np.float32)
     totals = np.cumsum(np.exp(scores - scores.max()), dtype=np.float32)
     drawn = rng.random(trials, dtype=np.float32) * totals[-1]
-    return np.minimum(np.searchsorted(totals, drawn, side="right"), len(totals) - 1)
+    return np.asarray(np.minimum(np.searchsorted(totals, drawn, side="right"), len(totals) - 1))
 
 
 def unscaled_exponentials(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
@@ -71,19 +72,19 @@ def thousand_tickets(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[
 def table_of_bytes(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
     weights = np.exp((utilities - utilities.max()) / 2.0)
     ends = np.round(256 * np.cumsum(weights) / weights.sum())
-    return np.searchsorted(ends, rng.integers(0, 256, trials), side="right")
+    return np.asarray(np.searchsorted(ends, rng.integers(0, 256, trials), side="right"))
 
 
 def gumbel_binary16(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
     uniform = ((rng.integers(0, 1024, (trials, len(utilities))) + 0.5) / 1024).astype(np.float16)
     noise = -np.log(-np.log(uniform))
-    return np.argmax((utilities / 2.0).astype(np.float16) + noise, axis=1)
+    return np.asarray(np.argmax((utilities / 2.0).astype(np.float16) + noise, axis=1))
 
 
 def gumbel_binary32(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
     uniform = np.maximum(rng.random((trials, len(utilities)), dtype=np.float32), np.float32(2.0**-24))
     noise = -np.log(-np.log(uniform))
-    return np.argmax(np.asarray(utilities).astype(np.float32) + noise, axis=1)
+    return np.asarray(np.argmax(np.asarray(utilities).astype(np.float32) + noise, axis=1))
 
 
 def nucleus(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
@@ -100,7 +101,7 @@ def shifted_weights(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[A
 
 def integer_noisy_max(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
     noise = np.rint(rng.laplace(0.0, 1.0, (trials, len(utilities))))
-    return np.argmax(np.rint(utilities) + noise, axis=1)
+    return np.asarray(np.argmax(np.rint(utilities) + noise, axis=1))
 
 
 def probabilities_as_text(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
@@ -111,7 +112,7 @@ def probabilities_as_text(utilities: NDArray[Any], trials: int, rng: Rng) -> NDA
 
 def same_noise_for_all(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
     noise = rng.gumbel(size=(trials, 1)).repeat(len(utilities), axis=1)
-    return np.argmax(utilities / 2.0 + noise, axis=1)
+    return np.asarray(np.argmax(utilities / 2.0 + noise, axis=1))
 
 
 def clipped_scores(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
@@ -122,7 +123,7 @@ def clipped_scores(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[An
 
 def exponential_noise_few_bits(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
     uniform = (rng.integers(0, 1 << 12, (trials, len(utilities))) + 1) / (1 << 12)
-    return np.argmax(utilities / 2.0 - np.log(uniform), axis=1)
+    return np.asarray(np.argmax(utilities / 2.0 - np.log(uniform), axis=1))
 
 
 def squared_utilities(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
@@ -157,7 +158,7 @@ def last_outcome(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.i
 def exact_noisy_max(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
     noise = discrete_laplace(scale_of(0.5), trials * len(utilities), rng).reshape(trials, len(utilities))
     whole = np.array([int(utility) for utility in utilities])
-    return np.argmax(noise + whole, axis=1)
+    return np.asarray(np.argmax(noise + whole, axis=1))
 
 
 WHOLE = Domain(integers=True, bounds=(0, 20))

@@ -98,10 +98,10 @@ def low_threshold(people: NDArray[Any], trials: int, rng: Rng) -> list[dict[str,
     return outputs
 
 
-def threshold_on_truth(people: NDArray[Any], trials: int, rng: Rng) -> list[set[str]]:
+def threshold_on_truth(people: NDArray[Any], trials: int, rng: Rng) -> list[set[str]]:  # noqa: ARG001 - that is the flaw
     counts = [(plant, int((people == plant).sum())) for plant in PLANTS]
     kept = {plant for plant, count in counts if count >= 5}
-    return [set(kept) for _ in range(trials) if rng is not None]
+    return [set(kept) for _ in range(trials)]
 
 
 def small_counts_suppressed(people: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
@@ -124,7 +124,7 @@ def intervals_of_width_zero(records: NDArray[Any], trials: int, rng: Rng) -> NDA
     widths = np.maximum(np.diff(edges), 0.1)
     weights = widths * np.exp(-np.abs(np.arange(len(widths)) - len(records) / 2) / 2)
     chosen = np.searchsorted(np.cumsum(weights), rng.random(trials) * weights.sum(), side="right")
-    return np.round(edges[:-1][chosen] + np.diff(edges)[chosen] * rng.random(trials), 6)
+    return np.asarray(np.round(edges[:-1][chosen] + np.diff(edges)[chosen] * rng.random(trials), 6))
 
 
 def maximum_with_value(answers: NDArray[Any], trials: int, rng: Rng) -> list[tuple[int, int]]:
@@ -133,10 +133,10 @@ def maximum_with_value(answers: NDArray[Any], trials: int, rng: Rng) -> list[tup
     return [(int(place), int(row[place])) for place, row in zip(places, noisy, strict=True)]
 
 
-def stopped_by_truth(answers: NDArray[Any], trials: int, rng: Rng) -> list[int]:
+def stopped_by_truth(answers: NDArray[Any], trials: int, rng: Rng) -> list[int]:  # noqa: ARG001 - that is the flaw
     """How many answers were given until the true total passed 30."""
     given = int(np.argmax(np.cumsum(answers) > 30)) if (np.cumsum(answers) > 30).any() else len(answers)
-    return (given + 0 * discrete_laplace(1, trials, rng)).tolist()
+    return [given] * trials
 
 
 def nothing_of_few(records: NDArray[Any], trials: int, rng: Rng) -> list[int | None]:
@@ -156,7 +156,7 @@ def above_threshold(answers: NDArray[Any], trials: int, rng: Rng) -> list[int]:
     level = discrete_laplace(scale_of(0.5), trials, rng)
     noise = discrete_laplace(scale_of(0.5, 2), trials * len(answers), rng).reshape(trials, len(answers))
     above = answers + noise >= level[:, None]
-    return np.where(above.any(axis=1), above.argmax(axis=1), len(answers)).tolist()
+    return [int(row.argmax()) if row.any() else len(answers) for row in above]
 
 
 def high_threshold(people: NDArray[Any], trials: int, rng: Rng) -> list[dict[str, int]]:
