@@ -41,7 +41,7 @@ def _whole(first: list[int], second: list[int]) -> NeighbouringPair:
 def _drawn(weights: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
     totals = np.cumsum(weights)
     drawn = rng.random(trials) * totals[-1]
-    return np.minimum(np.searchsorted(totals, drawn, side="right"), len(weights) - 1).astype(np.int64)
+    return np.asarray(np.minimum(np.searchsorted(totals, drawn, side="right"), len(weights) - 1))
 
 
 def softmax_binary16(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
