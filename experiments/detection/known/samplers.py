@@ -189,6 +189,7 @@ SPECIMENS: tuple[Specimen, ...] = (
             f"{what}: near 0 it has bits that are lost beside the answer 1",
             ZERO_ONE,
             is_finer_than_one,
+            trials=10_000,
         )
         for release, epsilon, what in _LAPLACES
     ),
@@ -200,6 +201,7 @@ SPECIMENS: tuple[Specimen, ...] = (
             f"{what}: near 0 it has bits that are lost beside the answer 1",
             ZERO_ONE,
             is_finer_than_one,
+            trials=10_000,
         )
         for release, what in _NORMALS
     ),
