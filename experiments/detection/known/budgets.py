@@ -369,6 +369,12 @@ SPECIMENS: tuple[Specimen, ...] = (
             one_answer_of_many, epsilon=1.0, domain=Domain(shape=Queries(size=4), integers=True, bounds=(0, 50))
         ),
         "one of four answers is told, with the whole budget",
+        Computed(
+            NeighbouringPair(np.array([0, 1, 0, 1]), np.array([1, 0, 1, 0]), None),
+            lambda answers: {
+                (place, int(answers[place]) + n): mass / 4 for place in range(4) for n, mass in laplace_law(1).items()
+            },
+        ),
     ),
     sound(
         "sum_for_two_people",

@@ -330,7 +330,16 @@ SPECIMENS: tuple[Specimen, ...] = (
             },
         ),
     ),
-    sound("any_outcome", GROUP, _choice(any_outcome, epsilon=0.1), "a uniform index"),
+    sound(
+        "any_outcome",
+        GROUP,
+        _choice(any_outcome, epsilon=0.1),
+        "a uniform index",
+        Computed(
+            NeighbouringPair.utilities([1.0, 0.0], [0.0, 1.0], sensitivity=1.0),
+            lambda utilities: _shares([1.0] * len(utilities)),
+        ),
+    ),
     sound("last_outcome", GROUP, _choice(last_outcome, epsilon=0.1), "an index that depends on the length only"),
     sound(
         "exact_noisy_max",

@@ -335,6 +335,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         GROUP,
         lambda: Target.dataset(above_threshold, epsilon=1.0, domain=TEN),
         "AboveThreshold with exact noise, one answer above",
+        Computed(_queries([0] * 5 + [1] * 5, [1] * 5 + [0] * 5), lambda answers: _first_above(answers)),
     ),
     sound(
         "high_threshold",
@@ -407,5 +408,40 @@ SPECIMENS: tuple[Specimen, ...] = (
             maximum_of_five, epsilon=1.0, domain=Domain(shape=Queries(size=5), integers=True, bounds=(0, 20))
         ),
         "the place of a noisy maximum, with exact noise",
+        Computed(_queries([1, 0, 0, 0, 0], [0, 1, 1, 1, 1]), lambda answers: _place_of_maximum(answers)),
     ),
 )
+
+
+def _below(law: dict[int, float], bound: int) -> float:
+    return sum(mass for n, mass in law.items() if n < bound)
+
+
+def _first_above(answers: NDArray[Any]) -> dict[int, float]:
+    noise = laplace_law(4)
+    result = dict.fromkeys(range(len(answers) + 1), 0.0)
+    for level, mass in laplace_law(2).items():
+        left = mass
+        for place, answer in enumerate(answers):
+            below = _below(noise, level - int(answer))
+            result[place] += left * (1 - below)
+            left *= below
+        result[len(answers)] += left
+    return result
+
+
+def _place_of_maximum(answers: NDArray[Any]) -> dict[int, float]:
+    """Ties go to the lowest place."""
+    noise = laplace_law(2)
+    return {
+        place: sum(
+            mass
+            * math.prod(
+                _below(noise, int(answer) + n - int(other) + (rival > place))
+                for rival, other in enumerate(answers)
+                if rival != place
+            )
+            for n, mass in noise.items()
+        )
+        for place, answer in enumerate(answers)
+    }

@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 from attacklab.domains import Categories, Domain, Queries, Records, Streams
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Target
-from experiments.detection.exact_noise import coins, discrete_laplace, laplace_law, pushed, scale_of, truth_probability
+from experiments.detection.exact_noise import (
+    coins,
+    discrete_laplace,
+    joint,
+    laplace_law,
+    pushed,
+    scale_of,
+    truth_probability,
+)
 from experiments.detection.specimen import Computed, Rng, Specimen, broken, sound
 
 GROUP = "whole outputs"
@@ -144,6 +152,11 @@ def encoded_set(people: NDArray[Any], trials: int, rng: Rng) -> list[frozenset[s
     lies = ~coins(truth_probability(0.5), trials * 3, rng).reshape(trials, 3)
     mine = np.array([people[0] == city for city in CITIES])
     return [frozenset(city for city, told in zip(CITIES, row ^ mine, strict=True) if told) for row in lies]
+
+
+def _response(truth: bool) -> dict[bool, float]:
+    kept = float(truth_probability(0.5))
+    return {bool(truth): kept, not truth: 1 - kept}
 
 
 def clamped_to_a_byte(records: NDArray[Any], trials: int, rng: Rng) -> list[bytes]:
@@ -316,6 +329,13 @@ SPECIMENS: tuple[Specimen, ...] = (
             domain=Domain(shape=Categories(names=CITIES, least=1, most=1)),
         ),
         "unary encoding: a person who changes flips two of three coins, each at half of ε",
+        Computed(
+            _cities(["ash"], ["cedar"], Relation.SUBSTITUTE),
+            lambda people: pushed(
+                joint(*(_response(people[0] == city) for city in CITIES)),
+                lambda bits: frozenset(city for city, told in zip(CITIES, bits, strict=True) if told),
+            ),
+        ),
     ),
     sound(
         "clamped_to_a_byte",
