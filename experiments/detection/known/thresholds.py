@@ -81,7 +81,7 @@ def scale_without_count(answers: NDArray[Any], trials: int, rng: Rng) -> list[tu
 def numeric_with_same_noise(answers: NDArray[Any], trials: int, rng: Rng) -> list[list[float | None]]:
     """Lee and Clifton's kind: the value that passed the test is released as it is."""
     level = np.rint(rng.laplace(0.0, 2.0, trials))
-    noise = np.rint(rng.laplace(0.0, 2.0, (trials, len(answers))))
+    noise = np.rint(rng.laplace(0.0, 1.5, (trials, len(answers))))
     outputs: list[list[float | None]] = []
     for at, row in zip(level, answers + noise, strict=True):
         first = int(np.argmax(row >= at)) if (row >= at).any() else len(row)
@@ -237,8 +237,8 @@ SPECIMENS: tuple[Specimen, ...] = (
         lambda: Target.dataset(numeric_with_same_noise, epsilon=1.0, domain=TEN),
         "the answer that passed is released with the noise that it passed with, at no further cost",
         _queries([0] * 5 + [1] * 5, [1] * 5 + [0] * 5),
-        lambda output: len(output) >= 5 and output[-1] is not None and output[-1] <= min(4, len(output) - 3),
-        trials=100_000,
+        lambda output: len(output) >= 4 and output[-1] is not None and output[-1] <= min(3, len(output) - 3),
+        trials=50_000,
     ),
     broken(
         "low_threshold",
