@@ -176,6 +176,15 @@ _NORMALS: tuple[tuple[Any, str], ...] = (
 )
 
 
+_FEW_ANSWERS = Domain(bounds=(-1, 2), floats_only=True)
+_OF_FEW = (ratio_of_uniforms, scale_mixture, four_normals, logistic_noise, java_next_gaussian, legacy_normal)
+"""Samplers of answers that are doubles near 0, as a domain says."""
+
+
+def _domain_of(release: Any) -> Domain | None:
+    return _FEW_ANSWERS if release in _OF_FEW else None
+
+
 def _noise(release: Any, **claim: Any) -> Any:
     return lambda: Target.noise(release, **claim)
 
@@ -185,7 +194,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         broken(
             release.__name__,
             GROUP,
-            _noise(release, epsilon=epsilon),
+            _noise(release, epsilon=epsilon, domain=_domain_of(release)),
             f"{what}: near 0 it has bits that are lost beside the answer 1",
             ZERO_ONE,
             is_finer_than_one,
@@ -197,7 +206,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         broken(
             release.__name__,
             GROUP,
-            _noise(release, **NORMAL),
+            _noise(release, **NORMAL, domain=_domain_of(release)),
             f"{what}: near 0 it has bits that are lost beside the answer 1",
             ZERO_ONE,
             is_finer_than_one,
