@@ -7,6 +7,7 @@ import json
 import math
 import struct
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from attacklab.domains import Domain, Queries, Records
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Target
-from experiments.detection.exact_noise import discrete_laplace, laplace_law, pushed, scale_of
+from experiments.detection.exact_noise import coins, discrete_laplace, joint, laplace_law, pushed, scale_of
 from experiments.detection.specimen import Computed, Rng, Specimen, broken, sound
 
 GROUP = "hidden formats"
@@ -138,6 +139,24 @@ def rows_in_half_precision(answers: NDArray[Any], trials: int, rng: Rng) -> NDAr
 
 def square_root_of_magnitude(answer: int, trials: int, rng: Rng) -> NDArray[np.float64]:
     return np.sqrt(np.abs(answer + discrete_laplace(scale_of(2.0), trials, rng)).astype(np.float64))
+
+
+def subnormal_units(answer: int, trials: int, rng: Rng) -> NDArray[np.float64]:
+    return np.asarray((answer + discrete_laplace(1, trials, rng)) * 2.0**-1070)
+
+
+def overflowing_units(answer: int, trials: int, rng: Rng) -> NDArray[np.float64]:
+    with np.errstate(over="ignore"):
+        return np.asarray((answer + discrete_laplace(1, trials, rng)) * 1e306)
+
+
+def halves_with_signed_zero(answer: int, trials: int, rng: Rng) -> NDArray[np.float64]:
+    return np.asarray(np.round(0.5 * (answer + discrete_laplace(1, trials, rng))))
+
+
+def sometimes_nan(answer: int, trials: int, rng: Rng) -> NDArray[np.float64]:
+    lost = coins(Fraction(1, 8), trials, rng)
+    return np.asarray(np.where(lost, np.nan, answer + discrete_laplace(1, trials, rng)))
 
 
 def _grid32(value: float) -> bool:
@@ -325,6 +344,45 @@ SPECIMENS: tuple[Specimen, ...] = (
         "a function of an integer with exact noise, in doubles",
         Computed(
             WHOLE_01, lambda answer: pushed(laplace_law(scale_of(2.0)), lambda n: math.sqrt(float(abs(answer + n))))
+        ),
+    ),
+    sound(
+        "subnormal_units",
+        GROUP,
+        lambda: Target.noise(subnormal_units, epsilon=1.0, domain=SOME_INTEGERS, noise_scale=2.0**-1070),
+        "an integer with exact noise times 2^−1070, exactly",
+        Computed(WHOLE_01, lambda answer: pushed(laplace_law(1), lambda n: (answer + n) * 2.0**-1070)),
+    ),
+    sound(
+        "overflowing_units",
+        GROUP,
+        lambda: Target.noise(overflowing_units, epsilon=1.0, domain=SOME_INTEGERS, noise_scale=1e306),
+        "an integer with exact noise times 10^306, which is infinite from 180 on",
+        Computed(WHOLE_01, lambda answer: pushed(laplace_law(1), lambda n: (answer + n) * 1e306)),
+    ),
+    sound(
+        "halves_with_signed_zero",
+        GROUP,
+        lambda: Target.noise(halves_with_signed_zero, epsilon=1.0, domain=SOME_INTEGERS),
+        "halves of an integer with exact noise, rounded: −1/2 goes to a zero with a sign",
+        Computed(
+            WHOLE_01,
+            lambda answer: pushed(laplace_law(1), lambda n: repr(float(np.round(0.5 * (answer + n))))),
+            lambda output: repr(float(output)),
+        ),
+    ),
+    sound(
+        "sometimes_nan",
+        GROUP,
+        lambda: Target.noise(sometimes_nan, epsilon=1.0, domain=SOME_INTEGERS),
+        "one output in eight is NaN, whatever the answer",
+        Computed(
+            WHOLE_01,
+            lambda answer: pushed(
+                joint({True: 1 / 8, False: 7 / 8}, laplace_law(1)),
+                lambda draw: "nan" if draw[0] else repr(float(answer + draw[1])),
+            ),
+            lambda output: repr(float(output)),
         ),
     ),
 )
