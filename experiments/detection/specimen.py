@@ -13,8 +13,8 @@ from attacklab.targets import Target
 
 Rng: TypeAlias = np.random.Generator
 
-Law: TypeAlias = Mapping[Hashable, float]
-"""The probability of each output."""
+Law: TypeAlias = Mapping[Any, float]
+"""The probability of each output, which is hashable."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Witness:
 
     pair: NeighbouringPair
     event: Callable[[Any], bool]
-    trials: int = 20_000
+    trials: int = 4_000
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def broken(
     pair: NeighbouringPair,
     event: Callable[[Any], bool],
     *,
-    trials: int = 20_000,
+    trials: int = 4_000,
 ) -> Specimen:
     """A specimen whose claim is false, with the pair and the event that show it."""
     return Specimen(

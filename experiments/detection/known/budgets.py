@@ -134,6 +134,13 @@ def name_and_shame(records: NDArray[Any], trials: int, rng: Rng) -> list[tuple[i
     return [(int(records[0]), 1) if tell else (0, 0) for tell in told]
 
 
+def truth_or_response(answer: NDArray[Any], trials: int, rng: Rng) -> list[str]:
+    """The truth, marked as such, with probability 1/100, and otherwise randomized response of ε = 1."""
+    told = coins(Fraction(1, 100), trials, rng)
+    lies = ~coins(truth_probability(1.0), trials, rng)
+    return [f"{answer[0]}!" if tell else str(int(answer[0] ^ lie)) for tell, lie in zip(told, lies, strict=True)]
+
+
 def sampled_rightly(records: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
     asked = coins(Fraction(1, 10), trials * len(records), rng).reshape(trials, len(records))
     return np.asarray(asked @ records + discrete_laplace(scale_of(3.0), trials, rng))
@@ -180,6 +187,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         "ten answers of ε = 0.3 each claim 1",
         NeighbouringPair(np.zeros(10, dtype=np.int64), np.ones(10, dtype=np.int64), None),
         lambda output: float(np.clip(output, 0, 1).sum()) <= 3,
+        trials=20_000,
     ),
     broken(
         "half_of_rho",
@@ -188,6 +196,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         "discrete Gaussian noise of ρ = 1/2 claims half of that",
         ZERO_ONE,
         lambda output: output <= 0,
+        trials=20_000,
     ),
     broken(
         "gaussian_too_narrow",
@@ -196,6 +205,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         "noise of σ = 2 claims what 3 would give",
         ZERO_ONE,
         lambda output: output <= 0,
+        trials=20_000,
     ),
     broken(
         "renyi_of_other_order",
@@ -212,6 +222,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         "one output in a hundred tells the answer, ten times the claimed δ",
         ZERO_ONE,
         lambda output: output == 10_000,
+        trials=20_000,
     ),
     broken(
         "sampled_then_amplified",
@@ -228,6 +239,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         "amplification by sampling without replacement taken for a factor",
         _changed([1] + [0] * 9, [0] * 10),
         lambda output: output >= 1,
+        trials=20_000,
     ),
     broken(
         "one_sample_for_all",
@@ -253,6 +265,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         "the sum of four answers of ε = 0.5 each claims the budget of one",
         ZERO_ONE,
         lambda output: output <= 1,
+        trials=20_000,
     ),
     broken(
         "group_of_three",
@@ -321,6 +334,25 @@ SPECIMENS: tuple[Specimen, ...] = (
         ),
     ),
     sound(
+        "truth_or_response",
+        GROUP,
+        lambda: Target.dataset(
+            truth_or_response,
+            epsilon=1.0,
+            delta=0.01,
+            domain=Domain(shape=Streams(length=1), integers=True, bounds=(0, 1)),
+        ),
+        "the truth with a probability of δ, and randomized response of ε otherwise",
+        Computed(
+            _changed([1], [0]),
+            lambda records: {
+                f"{records[0]}!": 0.01,
+                str(int(records[0])): 0.99 * float(truth_probability(1.0)),
+                str(1 - int(records[0])): 0.99 * float(1 - truth_probability(1.0)),
+            },
+        ),
+    ),
+    sound(
         "sampled_rightly",
         GROUP,
         lambda: Target.dataset(sampled_rightly, epsilon=AMPLIFIED, relation="add-remove", domain=PEOPLE),
@@ -337,6 +369,12 @@ SPECIMENS: tuple[Specimen, ...] = (
             one_answer_of_many, epsilon=1.0, domain=Domain(shape=Queries(size=4), integers=True, bounds=(0, 50))
         ),
         "one of four answers is told, with the whole budget",
+        Computed(
+            NeighbouringPair(np.array([0, 1, 0, 1]), np.array([1, 0, 1, 0]), None),
+            lambda answers: {
+                (place, int(answers[place]) + n): mass / 4 for place in range(4) for n, mass in laplace_law(1).items()
+            },
+        ),
     ),
     sound(
         "sum_for_two_people",

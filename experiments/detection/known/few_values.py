@@ -196,6 +196,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         "noise of bounded range: one end is reached from one of two neighbours only",
         WHOLE_01,
         lambda output: output == -8,
+        trials=20_000,
     ),
     broken(
         "clipped_noise",
@@ -204,6 +205,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         "noise is clipped, not the output",
         WHOLE_01,
         lambda output: output == -8,
+        trials=20_000,
     ),
     broken(
         "three_dice",

@@ -7,6 +7,7 @@ import json
 import math
 import struct
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from attacklab.domains import Domain, Queries, Records
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Target
-from experiments.detection.exact_noise import discrete_laplace, laplace_law, pushed, scale_of
+from experiments.detection.exact_noise import coins, discrete_laplace, joint, laplace_law, pushed, scale_of
 from experiments.detection.specimen import Computed, Rng, Specimen, broken, sound
 
 GROUP = "hidden formats"
@@ -33,19 +34,18 @@ def is_off_grid(value: float, grid: float, *, within: float = 0.0) -> bool:
     return abs(value) < 0.25 and abs(steps - round(steps)) > within
 
 
-def laplace32(shape: Any, rng: Rng) -> NDArray[np.float32]:
+def laplace32(trials: int, rng: Rng) -> NDArray[np.float32]:
     """Laplace noise of scale 1 as somebody writes it in binary32: uniform with 24 bits, then a logarithm."""
-    uniform = rng.random(shape, dtype=np.float32)
-    sign = np.where(rng.random(shape) < 0.5, np.float32(-1), np.float32(1))
-    return np.asarray(sign * -np.log1p(-uniform), dtype=np.float32)
+    magnitude = -np.log1p(-rng.random(trials, dtype=np.float32))
+    return np.where(rng.random(trials) < 0.5, -magnitude, magnitude).astype(np.float32)
 
 
 def double_of_binary32(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
-    return (np.float32(answer) + laplace32(trials, rng)).astype(np.float64)
+    return np.asarray(np.float32(answer) + laplace32(trials, rng), dtype=np.float64)
 
 
 def nine_decimals(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
-    return np.round((np.float32(answer) + laplace32(trials, rng)).astype(np.float64), 9)
+    return np.round(double_of_binary32(answer, trials, rng), 9)
 
 
 def printed_binary32(answers: NDArray[Any], trials: int, rng: Rng) -> list[str]:
@@ -64,7 +64,7 @@ def fahrenheit_of_binary32(answer: float, trials: int, rng: Rng) -> NDArray[np.f
 
 def half_precision(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
     noise = (rng.standard_normal(trials) * 4.0).astype(np.float16)
-    return np.asarray((np.float16(answer) + noise).astype(np.float64))
+    return np.asarray(np.float16(answer) + noise, dtype=np.float64)
 
 
 def as_decimals(answers: NDArray[Any], trials: int, rng: Rng) -> list[Decimal]:
@@ -141,6 +141,24 @@ def square_root_of_magnitude(answer: int, trials: int, rng: Rng) -> NDArray[np.f
     return np.sqrt(np.abs(answer + discrete_laplace(scale_of(2.0), trials, rng)).astype(np.float64))
 
 
+def subnormal_units(answer: int, trials: int, rng: Rng) -> NDArray[np.float64]:
+    return np.asarray((answer + discrete_laplace(1, trials, rng)) * 2.0**-1070)
+
+
+def overflowing_units(answer: int, trials: int, rng: Rng) -> NDArray[np.float64]:
+    with np.errstate(over="ignore"):
+        return np.asarray((answer + discrete_laplace(1, trials, rng)) * 1e306)
+
+
+def halves_with_signed_zero(answer: int, trials: int, rng: Rng) -> NDArray[np.float64]:
+    return np.asarray(np.round(0.5 * (answer + discrete_laplace(1, trials, rng))))
+
+
+def sometimes_nan(answer: int, trials: int, rng: Rng) -> NDArray[np.float64]:
+    lost = coins(Fraction(1, 8), trials, rng)
+    return np.asarray(np.where(lost, np.nan, answer + discrete_laplace(1, trials, rng)))
+
+
 def _grid32(value: float) -> bool:
     return is_off_grid(value, 2.0**-24)
 
@@ -193,6 +211,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         "normal noise in binary16, cast to doubles at the end",
         ZERO_ONE,
         lambda output: is_off_grid(output, 2.0**-11),
+        trials=20_000,
     ),
     broken(
         "as_decimals",
@@ -325,6 +344,45 @@ SPECIMENS: tuple[Specimen, ...] = (
         "a function of an integer with exact noise, in doubles",
         Computed(
             WHOLE_01, lambda answer: pushed(laplace_law(scale_of(2.0)), lambda n: math.sqrt(float(abs(answer + n))))
+        ),
+    ),
+    sound(
+        "subnormal_units",
+        GROUP,
+        lambda: Target.noise(subnormal_units, epsilon=1.0, domain=SOME_INTEGERS, noise_scale=2.0**-1070),
+        "an integer with exact noise times 2^−1070, exactly",
+        Computed(WHOLE_01, lambda answer: pushed(laplace_law(1), lambda n: (answer + n) * 2.0**-1070)),
+    ),
+    sound(
+        "overflowing_units",
+        GROUP,
+        lambda: Target.noise(overflowing_units, epsilon=1.0, domain=SOME_INTEGERS, noise_scale=1e306),
+        "an integer with exact noise times 10^306, which is infinite from 180 on",
+        Computed(WHOLE_01, lambda answer: pushed(laplace_law(1), lambda n: (answer + n) * 1e306)),
+    ),
+    sound(
+        "halves_with_signed_zero",
+        GROUP,
+        lambda: Target.noise(halves_with_signed_zero, epsilon=1.0, domain=SOME_INTEGERS),
+        "halves of an integer with exact noise, rounded: −1/2 goes to a zero with a sign",
+        Computed(
+            WHOLE_01,
+            lambda answer: pushed(laplace_law(1), lambda n: repr(float(np.round(0.5 * (answer + n))))),
+            lambda output: repr(float(output)),
+        ),
+    ),
+    sound(
+        "sometimes_nan",
+        GROUP,
+        lambda: Target.noise(sometimes_nan, epsilon=1.0, domain=SOME_INTEGERS),
+        "one output in eight is NaN, whatever the answer",
+        Computed(
+            WHOLE_01,
+            lambda answer: pushed(
+                joint({True: 1 / 8, False: 7 / 8}, laplace_law(1)),
+                lambda draw: "nan" if draw[0] else repr(float(answer + draw[1])),
+            ),
+            lambda output: repr(float(output)),
         ),
     ),
 )

@@ -106,7 +106,7 @@ def skew_within_claim(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
 def _skewed(answer: int) -> dict[int, float]:
     weights = {n: (11 if n % 2 == 0 else 10) * 2 ** (20 - abs(n)) for n in range(-20, 21)}
     total = sum(weights.values())
-    return dict(pushed({n: w / total for n, w in weights.items()}, lambda n: min(2, max(-1, answer + n))))  # type: ignore[arg-type]
+    return dict(pushed({n: w / total for n, w in weights.items()}, lambda n: min(2, max(-1, answer + n))))
 
 
 def step_of_four(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
@@ -123,7 +123,7 @@ def modulo_bias_in_delta(answer: int, trials: int, rng: Rng) -> NDArray[np.int64
 
 
 def _modulo(answer: int) -> dict[int, float]:
-    return dict(pushed(dict.fromkeys(range(1 << 12), 2.0**-12), lambda n: answer + n % 1000))  # type: ignore[arg-type]
+    return dict(pushed(dict.fromkeys(range(1 << 12), 2.0**-12), lambda n: answer + n % 1000))
 
 
 def sum_of_two_noises(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
@@ -203,6 +203,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         "the acceptance probability of geometric noise is cut to 95 %, and 0 counts twice",
         ZERO_ONE,
         lambda output: output == 0,
+        trials=20_000,
     ),
     broken(
         "coarse_steps",

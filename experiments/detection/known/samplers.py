@@ -22,7 +22,7 @@ from mechanisms.gaussian.exact_fast import exact_discrete_gaussian_fast
 from mechanisms.grid import Grid
 from mechanisms.laplace.exact_fast import exact_discrete_laplace_fast
 from mechanisms.laplace.exact_rounded import exact_rounded_laplace_fast
-from mechanisms.laplace.exact_snapping import Snapping, exact_snapping
+from mechanisms.laplace.exact_snapping import exact_snapping
 
 GROUP = "samplers"
 
@@ -134,8 +134,7 @@ def discrete_normal(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]
 
 def snapped(answer: float, trials: int, rng: Rng) -> list[float]:
     bits = SeededBits(rng)
-    snapping = Snapping.for_epsilon(1.0, 1.0, 1000.0)
-    return [exact_snapping(answer, bits, snapping=snapping) for _ in range(trials)]
+    return [exact_snapping(answer, bits, epsilon=1.0, bound=1000.0) for _ in range(trials)]
 
 
 def uniform_of_many(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
@@ -177,6 +176,15 @@ _NORMALS: tuple[tuple[Any, str], ...] = (
 )
 
 
+_FEW_ANSWERS = Domain(bounds=(-1, 2), floats_only=True)
+_OF_FEW = (ratio_of_uniforms, scale_mixture, four_normals, logistic_noise, java_next_gaussian, legacy_normal)
+"""Samplers of answers that are doubles near 0, as a domain says."""
+
+
+def _domain_of(release: Any) -> Domain | None:
+    return _FEW_ANSWERS if release in _OF_FEW else None
+
+
 def _noise(release: Any, **claim: Any) -> Any:
     return lambda: Target.noise(release, **claim)
 
@@ -186,10 +194,11 @@ SPECIMENS: tuple[Specimen, ...] = (
         broken(
             release.__name__,
             GROUP,
-            _noise(release, epsilon=epsilon),
+            _noise(release, epsilon=epsilon, domain=_domain_of(release)),
             f"{what}: near 0 it has bits that are lost beside the answer 1",
             ZERO_ONE,
             is_finer_than_one,
+            trials=10_000,
         )
         for release, epsilon, what in _LAPLACES
     ),
@@ -197,10 +206,11 @@ SPECIMENS: tuple[Specimen, ...] = (
         broken(
             release.__name__,
             GROUP,
-            _noise(release, **NORMAL),
+            _noise(release, **NORMAL, domain=_domain_of(release)),
             f"{what}: near 0 it has bits that are lost beside the answer 1",
             ZERO_ONE,
             is_finer_than_one,
+            trials=10_000,
         )
         for release, what in _NORMALS
     ),
@@ -244,7 +254,12 @@ SPECIMENS: tuple[Specimen, ...] = (
             lambda answer: _normal_law(answer, 4.0),
         ),
     ),
-    sound("snapped", GROUP, _noise(snapped, epsilon=1.0), "Mironov's snapping with the ε of its theorem"),
+    sound(
+        "snapped",
+        GROUP,
+        _noise(snapped, epsilon=1.0, domain=Domain(floats_only=True)),
+        "Mironov's snapping with the ε of its theorem",
+    ),
     sound(
         "uniform_of_many",
         GROUP,

@@ -142,7 +142,7 @@ def budget_back_on_failure(answers: NDArray[Any], trials: int, rng: Rng) -> list
 
 
 def noisy_stream(stream: NDArray[Any], trials: int, rng: Rng) -> list[list[int]]:
-    return (stream + _rows(1, trials, STEPS, rng)).tolist()
+    return [row.tolist() for row in stream + _rows(1, trials, STEPS, rng)]
 
 
 def tree_with_four_budgets(stream: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
@@ -344,5 +344,20 @@ SPECIMENS: tuple[Specimen, ...] = (
             mean_of_shares, epsilon=1.0, domain=Domain(shape=Queries(size=1), integers=True, bounds=(0, 100))
         ),
         "the mean of sixteen answers with a sixteenth of the budget each",
+        Computed(
+            NeighbouringPair(np.array([0]), np.array([1]), None),
+            lambda answers: _shifted_sums(16 * int(answers[0])),
+            lambda output: round(16 * output),
+        ),
     ),
 )
+
+
+def _shifted_sums(shift: int) -> dict[int, float]:
+    """The law of a sum of 16 draws of discrete Laplace noise of scale 16, and `shift`."""
+    law = laplace_law(16)
+    masses = np.array([law[n] for n in sorted(law)])
+    for _ in range(4):
+        masses = np.convolve(masses, masses)
+    middle = len(masses) // 2
+    return {n - middle + shift: float(mass) for n, mass in enumerate(masses)}

@@ -81,7 +81,7 @@ def scale_without_count(answers: NDArray[Any], trials: int, rng: Rng) -> list[tu
 def numeric_with_same_noise(answers: NDArray[Any], trials: int, rng: Rng) -> list[list[float | None]]:
     """Lee and Clifton's kind: the value that passed the test is released as it is."""
     level = np.rint(rng.laplace(0.0, 2.0, trials))
-    noise = np.rint(rng.laplace(0.0, 2.0, (trials, len(answers))))
+    noise = np.rint(rng.laplace(0.0, 1.5, (trials, len(answers))))
     outputs: list[list[float | None]] = []
     for at, row in zip(level, answers + noise, strict=True):
         first = int(np.argmax(row >= at)) if (row >= at).any() else len(row)
@@ -98,10 +98,10 @@ def low_threshold(people: NDArray[Any], trials: int, rng: Rng) -> list[dict[str,
     return outputs
 
 
-def threshold_on_truth(people: NDArray[Any], trials: int, rng: Rng) -> list[set[str]]:
+def threshold_on_truth(people: NDArray[Any], trials: int, rng: Rng) -> list[set[str]]:  # noqa: ARG001 - that is the flaw
     counts = [(plant, int((people == plant).sum())) for plant in PLANTS]
     kept = {plant for plant, count in counts if count >= 5}
-    return [set(kept) for _ in range(trials) if rng is not None]
+    return [set(kept) for _ in range(trials)]
 
 
 def small_counts_suppressed(people: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
@@ -124,7 +124,7 @@ def intervals_of_width_zero(records: NDArray[Any], trials: int, rng: Rng) -> NDA
     widths = np.maximum(np.diff(edges), 0.1)
     weights = widths * np.exp(-np.abs(np.arange(len(widths)) - len(records) / 2) / 2)
     chosen = np.searchsorted(np.cumsum(weights), rng.random(trials) * weights.sum(), side="right")
-    return np.round(edges[:-1][chosen] + np.diff(edges)[chosen] * rng.random(trials), 6)
+    return np.asarray(np.round(edges[:-1][chosen] + np.diff(edges)[chosen] * rng.random(trials), 6))
 
 
 def maximum_with_value(answers: NDArray[Any], trials: int, rng: Rng) -> list[tuple[int, int]]:
@@ -133,13 +133,13 @@ def maximum_with_value(answers: NDArray[Any], trials: int, rng: Rng) -> list[tup
     return [(int(place), int(row[place])) for place, row in zip(places, noisy, strict=True)]
 
 
-def stopped_by_truth(answers: NDArray[Any], trials: int, rng: Rng) -> list[int]:
+def stopped_by_truth(answers: NDArray[Any], trials: int, rng: Rng) -> list[int]:  # noqa: ARG001 - that is the flaw
     """How many answers were given until the true total passed 30."""
     given = int(np.argmax(np.cumsum(answers) > 30)) if (np.cumsum(answers) > 30).any() else len(answers)
-    return (given + 0 * discrete_laplace(1, trials, rng)).tolist()
+    return [given] * trials
 
 
-def test_without_noise(records: NDArray[Any], trials: int, rng: Rng) -> list[int | None]:
+def nothing_of_few(records: NDArray[Any], trials: int, rng: Rng) -> list[int | None]:
     if len(records) < 5:
         return [None] * trials
     noisy: list[int | None] = (int(records.sum()) + discrete_laplace(9, trials, rng)).tolist()
@@ -156,7 +156,7 @@ def above_threshold(answers: NDArray[Any], trials: int, rng: Rng) -> list[int]:
     level = discrete_laplace(scale_of(0.5), trials, rng)
     noise = discrete_laplace(scale_of(0.5, 2), trials * len(answers), rng).reshape(trials, len(answers))
     above = answers + noise >= level[:, None]
-    return np.where(above.any(axis=1), above.argmax(axis=1), len(answers)).tolist()
+    return [int(row.argmax()) if row.any() else len(answers) for row in above]
 
 
 def high_threshold(people: NDArray[Any], trials: int, rng: Rng) -> list[dict[str, int]]:
@@ -190,12 +190,12 @@ def noisy_count_decides(records: NDArray[Any], trials: int, rng: Rng) -> list[st
 
 def vote_of_all(records: NDArray[Any], trials: int, rng: Rng) -> list[bool]:
     lies = ~coins(truth_probability(0.5), trials, rng)
-    return (lies ^ bool(records.sum() > 20)).tolist()
+    return [bool(lie ^ (records.sum() > 20)) for lie in lies]
 
 
 def maximum_of_five(answers: NDArray[Any], trials: int, rng: Rng) -> list[int]:
     noise = discrete_laplace(scale_of(1.0, 2), trials * len(answers), rng).reshape(trials, len(answers))
-    return (answers + noise).argmax(axis=1).tolist()
+    return [int(place) for place in (answers + noise).argmax(axis=1)]
 
 
 SPECIMENS: tuple[Specimen, ...] = (
@@ -237,8 +237,8 @@ SPECIMENS: tuple[Specimen, ...] = (
         lambda: Target.dataset(numeric_with_same_noise, epsilon=1.0, domain=TEN),
         "the answer that passed is released with the noise that it passed with, at no further cost",
         _queries([0] * 5 + [1] * 5, [1] * 5 + [0] * 5),
-        lambda output: len(output) >= 5 and output[-1] is not None and output[-1] <= min(4, len(output) - 3),
-        trials=100_000,
+        lambda output: len(output) >= 4 and output[-1] is not None and output[-1] <= min(3, len(output) - 3),
+        trials=50_000,
     ),
     broken(
         "low_threshold",
@@ -290,6 +290,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         "intervals of no width get a weight, and tell the value that people share",
         _people([5, 5, 0], [5, 0, 0]),
         lambda output: output == 5.0,
+        trials=20_000,
     ),
     broken(
         "maximum_with_value",
@@ -309,10 +310,10 @@ SPECIMENS: tuple[Specimen, ...] = (
         lambda output: output == 10,
     ),
     broken(
-        "test_without_noise",
+        "nothing_of_few",
         GROUP,
         lambda: Target.dataset(
-            test_without_noise,
+            nothing_of_few,
             epsilon=1.0,
             relation="add-remove",
             domain=Domain(shape=Records(most=5), integers=True, bounds=(0, 9)),
@@ -334,6 +335,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         GROUP,
         lambda: Target.dataset(above_threshold, epsilon=1.0, domain=TEN),
         "AboveThreshold with exact noise, one answer above",
+        Computed(_queries([0] * 5 + [1] * 5, [1] * 5 + [0] * 5), lambda answers: _first_above(answers)),
     ),
     sound(
         "high_threshold",
@@ -406,5 +408,40 @@ SPECIMENS: tuple[Specimen, ...] = (
             maximum_of_five, epsilon=1.0, domain=Domain(shape=Queries(size=5), integers=True, bounds=(0, 20))
         ),
         "the place of a noisy maximum, with exact noise",
+        Computed(_queries([1, 0, 0, 0, 0], [0, 1, 1, 1, 1]), lambda answers: _place_of_maximum(answers)),
     ),
 )
+
+
+def _below(law: dict[int, float], bound: int) -> float:
+    return sum(mass for n, mass in law.items() if n < bound)
+
+
+def _first_above(answers: NDArray[Any]) -> dict[int, float]:
+    noise = laplace_law(4)
+    result = dict.fromkeys(range(len(answers) + 1), 0.0)
+    for level, mass in laplace_law(2).items():
+        left = mass
+        for place, answer in enumerate(answers):
+            below = _below(noise, level - int(answer))
+            result[place] += left * (1 - below)
+            left *= below
+        result[len(answers)] += left
+    return result
+
+
+def _place_of_maximum(answers: NDArray[Any]) -> dict[int, float]:
+    """Ties go to the lowest place."""
+    noise = laplace_law(2)
+    return {
+        place: sum(
+            mass
+            * math.prod(
+                _below(noise, int(answer) + n - int(other) + (rival > place))
+                for rival, other in enumerate(answers)
+                if rival != place
+            )
+            for n, mass in noise.items()
+        )
+        for place, answer in enumerate(answers)
+    }

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import struct
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,15 @@ from numpy.typing import NDArray
 from attacklab.domains import Categories, Domain, Queries, Records, Streams
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Target
-from experiments.detection.exact_noise import coins, discrete_laplace, laplace_law, pushed, scale_of, truth_probability
+from experiments.detection.exact_noise import (
+    coins,
+    discrete_laplace,
+    joint,
+    laplace_law,
+    pushed,
+    scale_of,
+    truth_probability,
+)
 from experiments.detection.specimen import Computed, Rng, Specimen, broken, sound
 
 GROUP = "whole outputs"
@@ -146,6 +155,11 @@ def encoded_set(people: NDArray[Any], trials: int, rng: Rng) -> list[frozenset[s
     return [frozenset(city for city, told in zip(CITIES, row ^ mine, strict=True) if told) for row in lies]
 
 
+def _response(truth: bool) -> dict[bool, float]:
+    kept = float(truth_probability(0.5))
+    return {bool(truth): kept, not truth: 1 - kept}
+
+
 def clamped_to_a_byte(records: NDArray[Any], trials: int, rng: Rng) -> list[bytes]:
     noisy = int(records.sum()) + discrete_laplace(1, trials, rng)
     return [bytes([value]) for value in np.clip(noisy, 0, 255).tolist()]
@@ -153,6 +167,18 @@ def clamped_to_a_byte(records: NDArray[Any], trials: int, rng: Rng) -> list[byte
 
 def schema_of_table(records: NDArray[Any], trials: int, rng: Rng) -> list[dict[str, Any]]:  # noqa: ARG001 - public
     return [{"columns": ["age", "income"], "types": ("int", "int")} for _ in range(trials)]
+
+
+def sometimes_nothing(records: NDArray[Any], trials: int, rng: Rng) -> list[int | None]:
+    lost = coins(Fraction(1, 4), trials, rng)
+    noisy = int(records.sum()) + discrete_laplace(1, trials, rng)
+    return [None if is_lost else int(total) for is_lost, total in zip(lost, noisy, strict=True)]
+
+
+def padded_at_random(records: NDArray[Any], trials: int, rng: Rng) -> list[list[int]]:
+    """The noisy count among as many zeros as a public die says."""
+    noisy = len(records) + discrete_laplace(1, trials, rng)
+    return [[0] * int(k) + [int(count)] for k, count in zip(rng.integers(1, 7, trials), noisy, strict=True)]
 
 
 SPECIMENS: tuple[Specimen, ...] = (
@@ -316,6 +342,13 @@ SPECIMENS: tuple[Specimen, ...] = (
             domain=Domain(shape=Categories(names=CITIES, least=1, most=1)),
         ),
         "unary encoding: a person who changes flips two of three coins, each at half of ε",
+        Computed(
+            _cities(["ash"], ["cedar"], Relation.SUBSTITUTE),
+            lambda people: pushed(
+                joint(*(_response(people[0] == city) for city in CITIES)),
+                lambda bits: frozenset(city for city, told in zip(CITIES, bits, strict=True) if told),
+            ),
+        ),
     ),
     sound(
         "clamped_to_a_byte",
@@ -350,6 +383,33 @@ SPECIMENS: tuple[Specimen, ...] = (
             ONE_MORE,
             lambda records: pushed(laplace_law(4), lambda n: len(records) + n),
             lambda output: output[1],
+        ),
+    ),
+    sound(
+        "sometimes_nothing",
+        GROUP,
+        lambda: Target.dataset(sometimes_nothing, epsilon=1.0, domain=INTEGERS),
+        "one output in four is missing, whatever the data",
+        Computed(
+            ONE_CHANGED,
+            lambda records: pushed(
+                joint({True: 1 / 4, False: 3 / 4}, laplace_law(1)),
+                lambda draw: None if draw[0] else int(records.sum()) + draw[1],
+            ),
+        ),
+    ),
+    sound(
+        "padded_at_random",
+        GROUP,
+        lambda: Target.dataset(padded_at_random, epsilon=1.0, relation="add-remove", domain=WORDS),
+        "lists whose length a public die chooses, with an exactly noisy count at the end",
+        Computed(
+            ONE_MORE,
+            lambda records: pushed(
+                joint(dict.fromkeys(range(1, 7), 1 / 6), laplace_law(1)),
+                lambda draw: (draw[0] + 1, len(records) + draw[1]),
+            ),
+            lambda output: (len(output), output[-1]),
         ),
     ),
 )

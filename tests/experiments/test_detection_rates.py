@@ -1,0 +1,82 @@
+"""The experiment on detection rates, in quick mode, and the journal of false alarms at the claim's edge."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from scipy import stats
+
+from attacklab.claims import PrivacyClaim
+from attacklab.reporting.figures import Figure
+from experiments import detection_rates
+from experiments.detection import SPECIMENS
+from experiments.detection.edge import ALPHA, EDGE, NAMES, Journal, audited
+from tests.experiments.records import quick_record
+
+
+def test_a_quick_run_finds_the_broken_specimens_accuses_no_sound_one_and_says_so() -> None:
+    data = quick_record(detection_rates, seed=1)
+    rows = data["measured"]["specimens"]
+    assert {row["name"] for row in rows} == set(detection_rates.QUICK)
+    found = {row["name"]: any(row["found_by"].values()) for row in rows}
+    assert [name for name, is_found in found.items() if is_found] == [row["name"] for row in rows if row["broken"]]
+    assert {finding["target"] for finding in data["findings"]} == {name for name, is_found in found.items() if is_found}
+    drawn = detection_rates.figures(data)
+    assert len(Figure.from_json(json.loads(json.dumps(drawn[0].to_json()))).panels) == 3
+    paragraph = detection_rates.explain(data)
+    assert len(paragraph.split()) > 60
+    assert not {"{", "}"} & set(paragraph)
+    assert "accuses none of the sound ones" in paragraph
+    assert " s in the median" in detection_rates.explain_timings(data)
+
+
+def test_the_journal_goes_on_where_it_ended_and_repeats_a_chunk_that_was_cut_off(tmp_path: Path) -> None:
+    path = tmp_path / "alarms.jsonl"
+    said: list[str] = []
+    Journal(path, chunk=1).extend(3, said.append)
+    assert [(rate.target, rate.audits) for rate in Journal(path).rates()] == [(name, 1) for name in NAMES[:3]]
+    assert said == ["1 of 3 audits", "2 of 3 audits", "3 of 3 audits"]
+    path.write_bytes(path.read_bytes()[:-20])
+    assert [rate.target for rate in Journal(path).rates()] == list(NAMES[:2])
+    Journal(path, chunk=1).extend(3, said.append)
+    assert said[3:] == ["3 of 3 audits"]
+    assert [(rate.target, rate.audits) for rate in Journal(path).rates()] == [(name, 1) for name in NAMES[:3]]
+
+
+def test_the_journal_forgets_audits_by_other_code(tmp_path: Path) -> None:
+    path = tmp_path / "alarms.jsonl"
+    kept = {"digest": "0" * 16, "target": NAMES[0], "first": 0, "audits": 20, "alarms": {}}
+    path.write_text(json.dumps(kept) + "\n", encoding="utf-8")
+    assert Journal(path).rates() == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_edge_target_spends_all_of_its_claim(name: str) -> None:
+    (specimen,) = [one for one in SPECIMENS if one.name == name]
+    computed, claim = specimen.computed, specimen.make().claim
+    assert computed is not None
+    assert not specimen.broken
+    assert isinstance(claim, PrivacyClaim)
+    p, q = (computed.law(side) for side in (computed.pair.first, computed.pair.second))
+
+    def divergence(epsilon: float) -> float:
+        """The larger of the two hockey-stick divergences."""
+        excesses = (
+            [mass - math.exp(epsilon) * b.get(one, 0.0) for one, mass in a.items()] for a, b in ((p, q), (q, p))
+        )
+        return max(math.fsum(max(0.0, excess) for excess in both) for both in excesses)
+
+    assert divergence(claim.epsilon) == pytest.approx(claim.delta, abs=1e-9)
+    if not claim.delta:
+        assert divergence(claim.epsilon - 1e-6) > 1e-8
+
+
+@pytest.mark.slow
+def test_edge_targets_are_accused_no_more_often_than_alpha_allows() -> None:
+    """With the rate α in each of 60 audits, as many alarms as are allowed here come once in 10^9 times or less."""
+    audits = range(5)
+    alarms = sum(len(audited(make(), audits)) for make in EDGE)
+    assert stats.binom.sf(alarms - 1, len(audits) * len(EDGE), ALPHA) > 1e-9
