@@ -25,7 +25,8 @@ from attacklab.execution.batches import FIRST_LOOK, Bench, Outline, Role, Sample
 from attacklab.execution.runners import Here, Runner, Say
 from attacklab.findings import Finding, Verdict
 from attacklab.floats import require_ieee_arithmetic
-from attacklab.referee import CHOOSING_SHARE, DEFAULT_ALPHA, Advance, Judge, Plan, require_settings
+from attacklab.referee import DEFAULT_ALPHA, Advance, Judge, Plan, require_settings
+from attacklab.statistics.choosing import choosing_trials
 from attacklab.statistics.inference import share_of_alpha
 from attacklab.targets import Target
 
@@ -206,7 +207,7 @@ class _Turn:
 
     def _cost(self, trials: int) -> float:
         """The seconds that it takes to judge all scenarios on so many trials."""
-        choosing = -(-trials // CHOOSING_SHARE)
+        choosing = choosing_trials(self._judge.target.claim, trials)
         assert self._costs is not None  # noqa: S101 - asked after the rehearsal
         return sum(cost.of(choosing) + cost.of(trials) for cost in self._costs)
 
