@@ -83,6 +83,9 @@ WORST_FIRST = (
 A claim proved with slack is worse than one proved, and better than one of which samples showed nothing.
 """
 
+FAILURE = "the target fails on one of two neighbouring inputs more often than on the other"
+"""The flaw that a bet on failure shows, whatever its attack looks for."""
+
 EXACT_LAW, CERTIFICATE = "exact_law", "certificate"
 """What stands where an attack's name would, in the finding of a proof by exact laws, and by a checked certificate."""
 

@@ -4,9 +4,9 @@ One α a run is split evenly over the attacks that have something to try, and ea
 One sample chooses among a scenario's candidate events the one that promises most evidence (see `choosing`), and says
 how many trials it will take to refute the claim by it; a fresh sample judges it. Both samples grow until they have
 decided: the evidence against a claim may be looked at as often as one likes (see `betting`). Where the choosing sample
-shows that the chosen event keeps the claim, the fresh one is no larger than it, and the power that is stated is that of
-the trials drawn. What is drawn, and that it does not depend on what else runs or where, is told in `batches`; where it
-is drawn, in `execution`.
+shows that the chosen event keeps the claim, the fresh one is hardly larger than it, and the power that is stated is
+that of the trials drawn. What is drawn, and that it does not depend on what else runs or where, is told in `batches`;
+where it is drawn, in `execution`.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from attacklab.execution.batches import REFUSES, Bench, Outline, Role, Sample, a
 from attacklab.execution.checkpoint import Checkpoint, Recorded
 from attacklab.execution.runners import Here, Runner, Say
 from attacklab.findings import (
+    FAILURE,
     Counts,
     Estimate,
     Finding,
@@ -67,9 +68,6 @@ BEYOND = "; NaN or an infinity on one side only is beyond the claim: a note on r
 
 CHOOSING_ALPHA = 0.05
 """The confidence at which choosing ends early; it costs no α, because judging uses fresh outputs."""
-
-FAILURE = "the target fails on one of two neighbouring inputs more often than on the other"
-"""The flaw that a bet on failure shows, whatever its attack looks for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,7 +339,8 @@ class _Trial:
                 counts = seen if seen[-1].first or seen[-1].second else seen[:-1]
                 if max(largest_excess(points, count, CHOOSING_ALPHA) for count in counts) > 0:
                     break
-        promised = promised_evidence(points, counts)
+        first, second = [one.first for one in counts], [one.second for one in counts]
+        promised = promised_evidence(points, first, second, counts[0].trials)
         best, place = np.unravel_index(int(promised.argmax()), promised.shape)
         return int(best), points[place].epsilon, counts[best]
 
@@ -355,11 +354,10 @@ class _Trial:
         seen: Counts,
         needed: int | None,
     ) -> tuple[Counts, Assessment]:
-        is_settled = not self.judge.spend_all and keeps_surely(claim, seen, SURELY)
-        most = min(self.trials, seen.trials) if is_settled else self.trials
-        with contextlib.closing(self._looks(outlines, number, Role.JUDGE, (event,), most, needed)) as looks:
+        enough = seen.trials if keeps_surely(claim, seen, SURELY) else self.trials
+        with contextlib.closing(self._looks(outlines, number, Role.JUDGE, (event,), self.trials, needed)) as looks:
             for (counts,) in looks:
-                if evidence(claim, counts) >= math.log(2 / alpha):
+                if evidence(claim, counts) >= math.log(2 / alpha) or counts.trials >= enough:
                     break
         return counts, judge(claim, counts, alpha)
 

@@ -16,12 +16,12 @@ from attacklab.attacks import ATTACKS, ON_REQUEST
 from attacklab.attacks.base import Attack
 from attacklab.cli import options
 from attacklab.cli.messages import by_name, say
-from attacklab.cli.output import Files, status_of
+from attacklab.cli.output import UNDECIDED, Files, status_of
 from attacklab.cli.status import Status
 from attacklab.cli.target_options import TargetOptions
 from attacklab.cli.where import runners
 from attacklab.errors import UsageError
-from attacklab.findings import Verdict, require_writable
+from attacklab.findings import Finding, Verdict, require_writable
 from attacklab.referee import DEFAULT_ALPHA, DEFAULT_TRIALS, audit
 from attacklab.reporting.progress import progress
 from attacklab.targets import Kind
@@ -99,8 +99,7 @@ def command(
         else:
             findings = audit(loaded, chosen, trials=trials or DEFAULT_TRIALS, checkpoint=resume, **settings)
     files.write(findings, asked.place)
-    if all(finding.verdict is Verdict.NOT_APPLICABLE for finding in findings):
-        say(f"nothing was tested: none of these attacks applies to this {loaded.kind} target; {_instead(loaded.kind)}")
+    _say_if_undecided(findings, loaded.kind)
     raise typer.Exit(status_of(findings))
 
 
@@ -121,6 +120,17 @@ def _interruptible(resume: Path | None) -> Iterator[None]:
         else:
             say(f"interrupted; continue with: {shlex.join(['attacklab', *sys.argv[1:]])}")
         raise typer.Exit(Status.INTERRUPTED) from None
+
+
+def _say_if_undecided(findings: Sequence[Finding], kind: Kind) -> None:
+    """Say why nothing could be decided, where that is so."""
+    verdicts = {finding.verdict for finding in findings} - {Verdict.NOT_APPLICABLE}
+    if not verdicts:
+        say(f"nothing was tested: none of these attacks applies to this {kind} target; {_instead(kind)}")
+    elif verdicts == {Verdict.UNTESTABLE}:
+        say("nothing could be decided: the claim is untestable by sampling; prove it instead (attacklab prove)")
+    elif verdicts <= set(UNDECIDED):
+        say("nothing could be decided: the trials were too few for every attack; raise --trials")
 
 
 def _instead(kind: Kind) -> str:

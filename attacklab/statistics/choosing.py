@@ -15,22 +15,21 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from attacklab.claims import Claim, PrivacyClaim
-from attacklab.findings import Counts
 from attacklab.statistics.betting import growths
 
-QUANTILES: Final[NDArray[np.float64]] = (np.arange(16) + 0.5) / 16
-"""Where the posterior law is evaluated: the middles of sixteen equally likely parts."""
+QUANTILES: Final[NDArray[np.float64]] = (np.arange(8) + 0.5) / 8
+"""Where the posterior law is evaluated: the middles of eight equally likely parts."""
 
 SHARE = 10
 """At most one trial is spent on choosing for so many spent on judging, as long as e^ε is small."""
 
 HITS = 32
 """How many trials are spent on choosing at a large e^ε, in units of e^ε: that many hits of an event at the claim's edge
-are expected under one input where the event holds every output of the other."""
+are expected under one input where the event holds every output of the other. Of a profile the least ε counts."""
 
 
 def choosing_trials(claim: Claim, trials: int) -> int:
@@ -40,28 +39,31 @@ def choosing_trials(claim: Claim, trials: int) -> int:
         claim: what is claimed of one trial.
         trials: the most trials on which the event is judged.
     """
-    wanted = HITS * math.exp(min(claim.nominal.epsilon, 300.0))
+    wanted = HITS * math.exp(min(claim.points[0], 300.0))
     return max(1, trials // SHARE, math.ceil(min(wanted, trials // 2)))
 
 
-def promised_evidence(claims: Sequence[PrivacyClaim], seen: Sequence[Counts]) -> NDArray[np.float64]:
+def promised_evidence(
+    claims: Sequence[PrivacyClaim], first: ArrayLike, second: ArrayLike, trials: int
+) -> NDArray[np.float64]:
     """The evidence that one more trial is expected to add at the best stake, in nats.
 
     Args:
         claims: the points of a privacy profile at which an event may be judged.
-        seen: the counts of each event, all of the same number of trials, at least 1.
+        first: how often each event held the output of the first input, any shape.
+        second: how often it held that of the second, of the same shape.
+        trials: of how many, at least 1.
 
     Returns:
-        An array of shape (events, claims); each number is the largest over the event and its complement and both
-        directions.
+        An array of the shape of `first` with an axis more, for the claims; each number is the largest over the event
+        and its complement and both directions.
     """
-    trials = seen[0].trials
-    first, second = (np.array([getattr(counts, side) for counts in seen]) for side in ("first", "second"))
+    here, there = np.asarray(first), np.asarray(second)
     # As `claims.directions`: the larger probability belongs to the hits of the first row, the smaller to the second.
-    larger = np.stack([first, trials - first, second, trials - second])[..., np.newaxis]
-    smaller = np.stack([second, trials - second, first, trials - first])[..., np.newaxis]
-    p = np.broadcast_to(larger / trials, (*larger.shape[:-1], len(QUANTILES)))
+    larger = np.stack([here, trials - here, there, trials - there])[..., np.newaxis]
+    smaller = np.stack([there, trials - there, here, trials - here])[..., np.newaxis]
     q = special.betaincinv(smaller + 0.5, trials - smaller + 0.5, QUANTILES)
-    outcomes = np.stack([p * q, p * (1 - q), q * (1 - p), (1 - p) * (1 - q)], axis=-1)
-    promised = [(outcomes @ growths(claim)).max(axis=-1).mean(axis=-1).max(axis=0) for claim in claims]
+    p = np.broadcast_to(larger / trials, q.shape)
+    outcomes = np.stack([p * q, p * (1 - q), q * (1 - p), (1 - p) * (1 - q)], axis=-1).reshape(-1, 4)
+    promised = [(outcomes @ growths(claim)).max(axis=1).reshape(q.shape).mean(axis=-1).max(axis=0) for claim in claims]
     return np.stack(promised, axis=-1)

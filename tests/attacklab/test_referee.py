@@ -25,11 +25,11 @@ from attacklab.claims import PrivacyClaim
 from attacklab.errors import ArithmeticModeError
 from attacklab.execution import batches
 from attacklab.execution.batches import BATCH_OUTPUTS, FIRST_LOOK, GROWTH
-from attacklab.findings import Counts, Finding, Verdict
+from attacklab.findings import FAILURE, Counts, Finding, Verdict
 from attacklab.neighbours import NeighbouringPair, Relation
-from attacklab.referee import DEFAULT_ALPHA, FAILURE, LARGEST_BUDGET, Advance, audit
+from attacklab.referee import DEFAULT_ALPHA, LARGEST_BUDGET, Advance, audit
 from attacklab.statistics.betting import judge
-from attacklab.statistics.choosing import SHARE, choosing_trials
+from attacklab.statistics.choosing import SHARE
 from attacklab.statistics.power import smallest_detectable_advantage, trials_needed
 from attacklab.targets import Failure, Kind, Target
 
@@ -125,17 +125,18 @@ def test_a_sample_that_decides_nothing_is_spent_whole() -> None:
     assert finding.verdict is Verdict.NOT_DETECTED
 
 
-def test_an_event_seen_to_keep_the_claim_is_judged_on_no_more_trials_and_the_power_is_that_of_those() -> None:
+def test_an_event_seen_to_keep_the_claim_is_judged_on_few_trials_and_the_power_is_that_of_those() -> None:
     """At 1000 trials the rates are 30 standard errors within the claim."""
     recording, attack = Recording(), Bets((Scenario(PAIR, (ZERO,)),))
     target = target_of(recording, epsilon=2.0)
     (finding,) = audit(target, [attack], trials=10_000)
-    assert [looks[-1] for looks in looked_at(recording)] == [1_000, 1_000]
+    (*_, chosen), (*_, before, judged) = looked_at(recording)
+    assert before < chosen == 1_000 <= judged <= math.ceil(GROWTH * before)
     assert finding.verdict is Verdict.NOT_DETECTED
     assert finding.counts is not None
-    assert (finding.counts.trials, finding.trials) == (1_000, 2 * 2_000)
-    rates = (finding.counts.first / 1_000, finding.counts.second / 1_000)
-    power = smallest_detectable_advantage(PrivacyClaim(2.0), 1_000, DEFAULT_ALPHA, min(rates[1], 1 - rates[0]))
+    assert (finding.counts.trials, finding.trials) == (judged, 2 * (chosen + judged))
+    rates = (finding.counts.first / judged, finding.counts.second / judged)
+    power = smallest_detectable_advantage(PrivacyClaim(2.0), judged, DEFAULT_ALPHA, min(rates[1], 1 - rates[0]))
     assert finding.smallest_detectable == power
     (whole,) = audit(target, [attack], trials=10_000, spend_all=True)
     assert whole.counts is not None

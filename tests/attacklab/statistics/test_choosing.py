@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -13,8 +14,13 @@ from attacklab.statistics.choosing import choosing_trials, promised_evidence
 from attacklab.statistics.expected import expected_evidence
 
 
-def best(claims: list[PrivacyClaim], *seen: Counts) -> int:
-    return int(promised_evidence(claims, seen).max(axis=1).argmax())
+def promised(claims: Sequence[PrivacyClaim], *seen: Counts) -> np.ndarray:
+    first, second = [counts.first for counts in seen], [counts.second for counts in seen]
+    return promised_evidence(claims, first, second, seen[0].trials)
+
+
+def best(claims: Sequence[PrivacyClaim], *seen: Counts) -> int:
+    return int(promised(claims, *seen).max(axis=1).argmax())
 
 
 def test_with_many_hits_it_is_what_known_probabilities_promise() -> None:
@@ -22,8 +28,7 @@ def test_with_many_hits_it_is_what_known_probabilities_promise() -> None:
     claims, trials = [PrivacyClaim(0.2), PrivacyClaim(1.0, 0.01)], 10**8
     p, q = np.array([0.7, 0.3, 0.02]), np.array([0.2, 0.6, 0.001])
     seen = [Counts(int(here * trials), int(there * trials), trials) for here, there in zip(p, q, strict=True)]
-    promised = promised_evidence(claims, seen).max(axis=1)
-    assert promised == pytest.approx(expected_evidence(claims, p, q), rel=1e-3)
+    assert promised(claims, *seen).max(axis=1) == pytest.approx(expected_evidence(claims, p, q), rel=1e-3)
 
 
 @pytest.mark.parametrize("epsilon", [2.0, 5.0, 8.0])
@@ -42,9 +47,9 @@ def test_of_two_events_that_one_input_never_shows_the_commoner_is_the_better() -
 
 def test_an_event_that_nobody_saw_promises_nothing_and_a_complement_what_its_event_does() -> None:
     claims = [PrivacyClaim(0.5), PrivacyClaim(6.0)]
-    assert promised_evidence(claims, [Counts(0, 0, 100)]).max() <= 0
+    assert promised(claims, Counts(0, 0, 100)).max() <= 0
     event, complement, swapped = (Counts(*hits, 100) for hits in ((30, 2), (70, 98), (2, 30)))
-    shown = promised_evidence(claims, [event, complement, swapped])
+    shown = promised(claims, event, complement, swapped)
     assert shown[0] == pytest.approx(shown[1])
     assert shown[0] == pytest.approx(shown[2])
 
@@ -53,9 +58,9 @@ def test_the_point_of_a_profile_that_promises_most_is_that_of_known_probabilitie
     profile = GaussianDP(1.0)
     points = [profile.near(epsilon) for epsilon in profile.points]
     p, q, trials = 0.3, 0.02, 10**7
-    promised = promised_evidence(points, [Counts(int(p * trials), int(q * trials), trials)])[0]
+    shown = promised(points, Counts(int(p * trials), int(q * trials), trials))[0]
     known = [float(expected_evidence([point], p, q)) for point in points]
-    assert known[int(promised.argmax())] == pytest.approx(max(known), rel=1e-3)
+    assert known[int(shown.argmax())] == pytest.approx(max(known), rel=1e-3)
 
 
 @pytest.mark.parametrize(
