@@ -277,8 +277,7 @@ class _Trial:
         except ValueError:
             reason = f"the claim promises nothing of {outline.answers} answers together"
             return self._finding(Verdict.UNTESTABLE, reason, **here | {"answers": 1})
-        budget = max(self.trials, LARGEST_BUDGET)
-        if not any(can_refute(point, budget, alpha) for point in points_of(claim)):
+        if not is_testable(claim, self.trials, alpha):
             return self._finding(
                 Verdict.UNTESTABLE, _untestable(claim, alpha), **here, claim=claim, ceiling=claim.ceiling, alpha=alpha
             )
@@ -300,7 +299,7 @@ class _Trial:
         elif detectable is not None:
             verdict, reason = Verdict.NOT_DETECTED, _not_refuted(detectable, claim.ceiling)
         else:
-            verdict, reason = _undecided(judged, assessment, alpha, budget)
+            verdict, reason = _undecided(judged, assessment, alpha, max(self.trials, LARGEST_BUDGET))
         if verdict is Verdict.VIOLATED and outline.severity is Severity.ROBUSTNESS:
             reason += BEYOND
         if verdict is Verdict.NOT_DETECTED and needed is not None and needed > self.trials:
@@ -425,6 +424,17 @@ def points_of(claim: Claim) -> tuple[PrivacyClaim, ...]:
     They are kept, because they are the same for every scenario and some claims take long to find them.
     """
     return tuple(claim.near(epsilon) for epsilon in claim.points)
+
+
+def is_testable(claim: Claim, trials: int, alpha: float) -> bool:
+    """Whether any event at all could refute a claim in so many trials, or in as many as anybody is asked to spend.
+
+    Args:
+        claim: what is claimed of one trial.
+        trials: the most that it is judged on.
+        alpha: the probability of a false alarm.
+    """
+    return any(can_refute(point, max(trials, LARGEST_BUDGET), alpha) for point in points_of(claim))
 
 
 def _bounds(estimate: Estimate) -> str:

@@ -25,7 +25,7 @@ from attacklab.execution.batches import FIRST_LOOK, Bench, Outline, Role, Sample
 from attacklab.execution.runners import Here, Runner, Say
 from attacklab.findings import Finding, Verdict
 from attacklab.floats import require_ieee_arithmetic
-from attacklab.referee import DEFAULT_ALPHA, Advance, Judge, Plan, require_settings
+from attacklab.referee import DEFAULT_ALPHA, Advance, Judge, Plan, is_testable, require_settings
 from attacklab.statistics.choosing import choosing_trials
 from attacklab.statistics.inference import share_of_alpha
 from attacklab.targets import Target
@@ -207,21 +207,31 @@ class _Turn:
 
     def _cost(self, trials: int) -> float:
         """The seconds that it takes to judge all scenarios on so many trials."""
-        choosing = choosing_trials(self._judge.target.claim, trials)
         assert self._costs is not None  # noqa: S101 - asked after the rehearsal
-        return sum(cost.of(choosing) + cost.of(trials) for cost in self._costs)
+        claim = self._judge.target.claim
+        return sum(
+            cost.of(choosing_trials(claim.composed(cost.answers), trials)) + cost.of(trials) for cost in self._costs
+        )
 
     def _rehearsed(self, seconds: float) -> list[_Cost]:
         """What the scenarios cost."""
         costs: list[_Cost] = []
-        outlines = self._plan.outlines
+        outlines = [(number, one) for number, one in enumerate(self._plan.outlines) if self._draws(one)]
         with contextlib.suppress(TargetError, LabFault):  # the referee reports it
-            for number, outline in enumerate(outlines):
+            for place, (number, outline) in enumerate(outlines, start=1):
                 started = time.perf_counter()
                 costs.append(self._timed(number, outline, seconds / (REHEARSING_SHARE * len(outlines))))
                 if time.perf_counter() - started > seconds / SLOW_SHARE:
-                    return costs + [replace(costs[-1], answers=one.answers) for one in outlines[number + 1 :]]
+                    return costs + [replace(costs[-1], answers=one.answers) for _, one in outlines[place:]]
         return costs
+
+    def _draws(self, outline: Outline) -> bool:
+        """Whether the referee draws anything for a scenario: not where its claim is untestable."""
+        try:
+            claim = self._judge.target.claim.composed(outline.answers)
+        except ValueError:
+            return False
+        return is_testable(claim, STEPS[-1], self._alpha)
 
     def _timed(self, number: int, outline: Outline, enough: float) -> _Cost:
         """The cost of one scenario, from ever longer samples until one took `enough` seconds."""

@@ -25,22 +25,27 @@ QUANTILES: Final[NDArray[np.float64]] = (np.arange(8) + 0.5) / 8
 """Where the posterior law is evaluated: the middles of eight equally likely parts."""
 
 SHARE = 10
-"""At most one trial is spent on choosing for so many spent on judging, as long as e^ε is small."""
+"""At most one trial is spent on choosing for so many spent on judging, as long as ε is small."""
 
-HITS = 32
-"""How many trials are spent on choosing at a large e^ε, in units of e^ε: that many hits of an event at the claim's edge
-are expected under one input where the event holds every output of the other. Of a profile the least ε counts."""
+SMALL, LARGE = 3.0, 7.0
+"""Between these ε the share grows to half of the trials that judge."""
+
+ENOUGH = 256
+"""No more are needed for choosing than so many times e^ε: they show an event of probability 1/50 under one input that
+the other never shows."""
 
 
 def choosing_trials(claim: Claim, trials: int) -> int:
-    """The most trials to choose an event on: the share of those that judge, and up to half of them at a large e^ε.
+    """The most trials to choose an event on: the share of those that judge, and up to half of them at a large ε.
 
     Args:
-        claim: what is claimed of one trial.
+        claim: what is claimed of one trial; of a profile the least ε counts.
         trials: the most trials on which the event is judged.
     """
-    wanted = HITS * math.exp(min(claim.points[0], 300.0))
-    return max(1, trials // SHARE, math.ceil(min(wanted, trials // 2)))
+    epsilon = min(claim.points[0], 300.0)
+    rise = min(max(epsilon - SMALL, 0.0) / (LARGE - SMALL), 1.0)
+    share = 1 / SHARE + (1 / 2 - 1 / SHARE) * rise
+    return max(1, trials // SHARE, int(min(share * trials, ENOUGH * math.exp(epsilon))))
 
 
 def promised_evidence(

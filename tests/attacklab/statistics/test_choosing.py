@@ -65,7 +65,16 @@ def test_the_point_of_a_profile_that_promises_most_is_that_of_known_probabilitie
 
 @pytest.mark.parametrize(
     ("epsilon", "trials", "most"),
-    [(0.1, 100_000, 10_000), (1.0, 5_000, 500), (7.0, 100_000, 35_093), (20.0, 100_000, 50_000), (20.0, 1, 1)],
+    [
+        *(
+            (0.1, 100_000, 10_000),
+            (3.0, 55, 5),
+            (5.0, 100_000, 30_000),
+            (7.0, 100_000, 50_000),
+            (20.0, 100_000, 50_000),
+        ),
+        *((20.0, 100_000, 50_000), (5.0, 200_000, 37_993), (5.0, 10**6, 100_000), (20.0, 1, 1)),
+    ],
 )
 def test_the_choosing_sample_grows_with_the_claim_up_to_half_of_the_trials(
     epsilon: float, trials: int, most: int
