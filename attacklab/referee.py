@@ -253,6 +253,27 @@ class Judge:
         """
         return _Trial(self, trials, alpha).findings(plan)
 
+    def finding(self, verdict: Verdict, reason: str, **rest: object) -> Finding:
+        """A finding of this attack on this target.
+
+        Args:
+            verdict: of the finding.
+            reason: why, in one line.
+            rest: its other fields, by name.
+        """
+        common: dict[str, object] = {
+            "target": self.target.name,
+            "target_version": self.target.version,
+            "attack": self.attack.name,
+            "verdict": verdict,
+            "reason": reason,
+            "claim": self.target.claim,
+            "relation": self.target.relation,
+            "ceiling": self.target.claim.ceiling,
+            "seed": self.seed,
+        }
+        return Finding(**{**common, **rest})  # type: ignore[arg-type] # checked by the dataclass's own field names
+
 
 @dataclass(frozen=True)
 class _Trial:
@@ -295,7 +316,7 @@ class _Trial:
         fails = description == FAILS.description
         detectable = None if assessment.violated else _detectable(judged, assessment, counts.trials, alpha)
         if assessment.violated:
-            verdict, reason = Verdict.VIOLATED, _refuted(assessment, judged, fails=fails)
+            verdict, reason = Verdict.VIOLATED, refuted_reason(assessment, judged, fails=fails)
         elif detectable is not None:
             verdict, reason = Verdict.NOT_DETECTED, _not_refuted(detectable, claim.ceiling)
         else:
@@ -393,19 +414,7 @@ class _Trial:
                     yield counts
 
     def _finding(self, verdict: Verdict, reason: str, **rest: object) -> Finding:
-        common: dict[str, object] = {
-            "target": self.judge.target.name,
-            "target_version": self.judge.target.version,
-            "attack": self.judge.attack.name,
-            "verdict": verdict,
-            "reason": reason,
-            "claim": self.judge.target.claim,
-            "relation": self.judge.target.relation,
-            "ceiling": self.judge.target.claim.ceiling,
-            "seed": self.judge.seed,
-            "replay": self._replay(),
-        }
-        return Finding(**{**common, **rest})  # type: ignore[arg-type] # checked by the dataclass's own field names
+        return self.judge.finding(verdict, reason, **{"replay": self._replay(), **rest})
 
     def _replay(self) -> str:
         if self.judge.spec is None:
@@ -455,7 +464,14 @@ def _detectable(claim: PrivacyClaim, assessment: Assessment, trials: int, alpha:
     return smallest_detectable_advantage(claim, trials, alpha, _base_rate(assessment))
 
 
-def _refuted(assessment: Assessment, judged: PrivacyClaim, *, fails: bool) -> str:
+def refuted_reason(assessment: Assessment, judged: PrivacyClaim, *, fails: bool) -> str:
+    """What bounds on the two probabilities of an event show.
+
+    Args:
+        assessment: the bounds.
+        judged: the point at which the claim was judged.
+        fails: whether the event is that the target fails.
+    """
     first, second = _bounds(assessment.first), _bounds(assessment.second)
     shown = (
         f"it fails on the first input with a probability in {first} and on the second in {second}, which"

@@ -22,6 +22,7 @@ from attacklab.cli.target_options import TargetOptions
 from attacklab.cli.where import runners
 from attacklab.errors import UsageError
 from attacklab.findings import Finding, Verdict, require_writable
+from attacklab.largest_epsilon import largest_epsilon
 from attacklab.referee import DEFAULT_ALPHA, DEFAULT_TRIALS, audit
 from attacklab.reporting.progress import progress
 from attacklab.targets import Kind
@@ -52,6 +53,7 @@ def command(
     alpha: options.Alpha = DEFAULT_ALPHA,
     seed: options.Seed = 0,
     spend_all: options.SpendAll = False,
+    maximise_epsilon: options.MaximiseEpsilon = False,
     workers: options.Workers = None,
     scheduler: options.Scheduler = None,
     resume: options.Resume = None,
@@ -80,6 +82,8 @@ def command(
         pairs=pairs,
     )
     chosen, files = _attacks(attack), Files(json, sarif)
+    if maximise_epsilon and (workers, scheduler, resume) != (None, None, None):
+        raise UsageError("--maximise-epsilon runs in this process; leave out --workers, --scheduler and --resume")
     if asked.library is not None and trials is None and resume is not None:
         raise UsageError("--resume of a library's target needs --trials, so that both runs are alike; add it")
     loaded = asked.load()
@@ -93,7 +97,10 @@ def command(
         progress(Console(stderr=True)) as report,
     ):
         settings |= {"where": where, "report": report}
-        if asked.library is not None and trials is None:
+        if maximise_epsilon:
+            one = {name: settings[name] for name in ("alpha", "seed", "spec", "report")}
+            findings = largest_epsilon(loaded, chosen, trials=trials or DEFAULT_TRIALS, **one)
+        elif asked.library is not None and trials is None:
             audited = timed_audit(loaded, chosen, **settings)
             findings = [finding for one in audited for finding in one.findings]
         else:
