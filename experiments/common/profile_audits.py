@@ -147,8 +147,8 @@ def _chosen(
         for chunk in (
             np.array_split(np.flatnonzero(ends), math.ceil(np.count_nonzero(ends) / CHUNK)) if ends.any() else ()
         ):
-            hits = (seen[chunk, :, 0] + seen[chunk, :, one] for one in (1, 2))
-            promised = promised_evidence(points, *hits, int(seen[0, 0].sum()))
+            first, second = (seen[chunk, :, 0] + seen[chunk, :, one] for one in (1, 2))
+            promised = promised_evidence(points, first, second, int(seen[0, 0].sum()))
             best = promised.reshape(len(chunk), -1).argmax(axis=1)
             events[open_[chunk]], places[open_[chunk]] = np.divmod(best, len(points))
         open_ = open_[~ends]
