@@ -86,7 +86,7 @@ def test_the_bound_exceeds_the_true_epsilon_no_more_often_than_alpha_allows() ->
 
 
 def test_the_event_that_shows_most_is_taken_rather_than_the_one_that_refutes_soonest() -> None:
-    """ "A one" refutes 0.1 after some hundred trials by a ratio of 3; "a two" is rare, and the other input has none."""
+    """The event "a one" refutes 0.1 soonest, by a ratio of 3; "a two" is rare, and the other input has none."""
     rates = {0: [0.73, 0.25, 0.02], 1: [0.25, 0.75, 0.0]}
 
     def release(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
