@@ -50,7 +50,9 @@ class Verdict(enum.StrEnum):
     NOT_DETECTED = "not detected"
     """Nothing was found; the finding says which advantage would have been detected."""
     INCONCLUSIVE = "inconclusive"
-    """The claim could not be refuted whatever happened: too few trials, or it promises nothing of so many answers."""
+    """The claim could not be refuted whatever happened: the trials were too few; or a proof was not found."""
+    UNTESTABLE = "untestable"
+    """No number of trials that can be drawn could refute the claim; the finding says how many it would take."""
     NOT_APPLICABLE = "not applicable"
     """The attack does not apply to this kind of target."""
     ERROR = "error"
@@ -70,6 +72,7 @@ WORST_FIRST = (
     Verdict.VIOLATED,
     Verdict.ERROR,
     Verdict.INCONCLUSIVE,
+    Verdict.UNTESTABLE,
     Verdict.NOT_DETECTED,
     Verdict.PROVED_WITH_SLACK,
     Verdict.PROVED,
@@ -79,6 +82,9 @@ WORST_FIRST = (
 
 A claim proved with slack is worse than one proved, and better than one of which samples showed nothing.
 """
+
+FAILURE = "the target fails on one of two neighbouring inputs more often than on the other"
+"""The flaw that a bet on failure shows, whatever its attack looks for."""
 
 EXACT_LAW, CERTIFICATE = "exact_law", "certificate"
 """What stands where an attack's name would, in the finding of a proof by exact laws, and by a checked certificate."""
@@ -198,6 +204,8 @@ class Finding:
         relation: that of the datasets which the claim is for; None where it holds for any.
         pair: the two inputs, as `described_pair` gives them; None where the attack came to no pair.
         event: the event in words.
+        flaw: what it shows if the claim is refuted by it, in one line; empty in older records, and where nothing was
+            judged.
         answers: how many answers the adversary sees in one trial.
         counts: how often the event happened.
         first: P[E] with its bounds.
@@ -248,6 +256,7 @@ class Finding:
     seconds: float = 0.0
     replay: str = ""
     severity: Severity = Severity.CLAIM
+    flaw: str = ""
 
     @property
     def refutes(self) -> bool:
@@ -256,11 +265,14 @@ class Finding:
 
     @property
     def decides_nothing(self) -> bool:
-        """Whether no number of trials can decide its event: the claim promises nothing of so many answers.
+        """Whether no number of trials can decide its event.
 
-        A proof that was not found is another matter: it was asked for, and its laws were sought.
+        Older records have that as INCONCLUSIVE, without counts. A proof that was not found is another matter: it was
+        asked for, and its laws were sought.
         """
-        return self.verdict is Verdict.INCONCLUSIVE and self.counts is None and not self.is_proof
+        if self.verdict is Verdict.INCONCLUSIVE:
+            return self.counts is None and not self.is_proof
+        return self.verdict is Verdict.UNTESTABLE
 
     @property
     def is_proof(self) -> bool:
@@ -333,8 +345,8 @@ class Finding:
 def decisive(findings: Sequence[Finding]) -> list[Finding]:
     """The findings that stand for all: those of the worst verdict.
 
-    An event that no number of trials can decide (the claim promises nothing of so many answers), and a note about
-    robustness, count only where there is nothing else.
+    An event that no number of trials can decide, and a note about robustness, count only where there is nothing else
+    but attacks that do not apply.
 
     Args:
         findings: of one attack, one target or one test.
@@ -342,10 +354,11 @@ def decisive(findings: Sequence[Finding]) -> list[Finding]:
     Returns:
         Some of them, all of one verdict; none if there are none.
     """
-    notes = [one for one in findings if one.verdict is Verdict.VIOLATED and not one.refutes]
-    deciding = [one for one in findings if one not in notes and not one.decides_nothing]
-    worst = min((one.verdict for one in deciding or findings), key=WORST_FIRST.index, default=None)
-    return [one for one in deciding or findings if one.verdict is worst]
+    judged = [one for one in findings if one.verdict is not Verdict.VIOLATED or one.refutes]
+    deciding = [one for one in judged if not one.decides_nothing and one.verdict is not Verdict.NOT_APPLICABLE]
+    left = deciding or judged or findings
+    worst = min((one.verdict for one in left), key=WORST_FIRST.index, default=None)
+    return [one for one in left if one.verdict is worst]
 
 
 def described_pair(pair: NeighbouringPair) -> dict[str, Any]:

@@ -1,11 +1,12 @@
 """The referee: runs a target against attacks and says what was found.
 
 One α a run is split over the attacks that have something to try (see `shares`), and each attack's share evenly over its
-scenarios.
-One sample chooses among a scenario's candidate events, and says how many trials it will take to refute the claim by
-the chosen one; a fresh sample judges it. Both samples grow until they have decided: the evidence against a claim may be
-looked at as often as one likes (see `betting`). What is drawn, and that it does not depend on what else runs or where,
-is told in `batches`; where it is drawn, in `execution`.
+scenarios. One sample chooses among a scenario's candidate events the one that promises most evidence (see `choosing`), and says
+how many trials it will take to refute the claim by it; a fresh sample judges it. Both samples grow until they have
+decided: the evidence against a claim may be looked at as often as one likes (see `betting`). Where the choosing sample
+shows that the chosen event keeps the claim, the fresh one is hardly larger than it, and the power that is stated is
+that of the trials drawn. What is drawn, and that it does not depend on what else runs or where, is told in `batches`;
+where it is drawn, in `execution`.
 """
 
 from __future__ import annotations
@@ -24,12 +25,14 @@ import numpy as np
 
 from attacklab.attacks import ATTACKS, BlackBox, sized
 from attacklab.attacks.base import Attack
+from attacklab.attacks.common.failures import FAILS
 from attacklab.claims import Claim, PrivacyClaim
 from attacklab.errors import LabFault, TargetError, UsageError
 from attacklab.execution.batches import REFUSES, Bench, Outline, Role, Sample, applies
 from attacklab.execution.checkpoint import Checkpoint, Recorded
 from attacklab.execution.runners import Here, Runner, Say
 from attacklab.findings import (
+    FAILURE,
     Counts,
     Estimate,
     Finding,
@@ -42,15 +45,25 @@ from attacklab.findings import (
 )
 from attacklab.floats import require_ieee_arithmetic
 from attacklab.statistics.betting import evidence, judge
-from attacklab.statistics.inference import Assessment, largest_excess, share_of_alpha
-from attacklab.statistics.power import POWER, smallest_detectable_advantage, trials_needed
+from attacklab.statistics.choosing import choosing_trials, promised_evidence
+from attacklab.statistics.inference import Assessment, keeps_surely, largest_excess, share_of_alpha
+from attacklab.statistics.power import (
+    POWER,
+    can_refute,
+    fewest_trials,
+    smallest_detectable_advantage,
+    trials_needed,
+)
 from attacklab.targets import Target
 
 DEFAULT_TRIALS = 100_000
 DEFAULT_ALPHA = 1e-6
 
-CHOOSING_SHARE = 10
-"""At most one trial is spent on choosing an event for so many spent on judging it."""
+LARGEST_BUDGET = 10**8
+"""The most trials that anybody is asked to spend on an event. A claim that takes more is untestable by sampling."""
+
+SURELY = 1e-9
+"""The probability with which an event that breaks the claim is taken to keep it, so that fewer trials judge it."""
 
 BLACK_BOX_SHARE = 0.25
 """The part of a run's α that the black box has to itself."""
@@ -58,7 +71,7 @@ BLACK_BOX_SHARE = 0.25
 BEYOND = "; NaN or an infinity on one side only is beyond the claim: a note on robustness, not a refutation"
 
 CHOOSING_ALPHA = 0.05
-"""The confidence at which candidates are ranked; it costs no α, because judging uses fresh outputs."""
+"""The confidence at which choosing ends early; it costs no α, because judging uses fresh outputs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +118,11 @@ def audit(
         target: the implementation.
         attacks: which attacks, all of `ATTACKS` by default; those that do not apply, or find nothing to
             try on this target, give a NOT_APPLICABLE finding and cost no α.
-        trials: the most outputs of either input on which an event is judged.
+        trials: the most outputs of either input on which an event is judged. Besides, up to a tenth of that number is
+            spent on choosing it; at a large e^ε up to half.
         alpha: the probability of any false alarm in the whole run, were the claim true.
         seed: what all randomness is derived from.
-        spend_all: whether to go on to the last trial when a claim has been refuted before, for closer bounds.
+        spend_all: whether to go on to the last trial whatever has been seen before, for closer bounds.
         spec: the words after `attacklab audit` that load this target, for the line that replays a finding.
         where: where trials run, this process by default; the `runner` of any `Workers` runs them there.
         checkpoint: a file to keep results in, and to go on from if it holds some of this run.
@@ -223,7 +237,7 @@ class Judge:
         place: its place among those that the runner knows.
         runner: where trials run.
         seed: what all randomness is derived from.
-        spend_all: whether to go on to the last trial when the claim has been refuted before.
+        spend_all: whether to go on to the last trial whatever has been seen before.
         spec: the words after `attacklab audit` that load the target, for the line that replays a finding.
         report: is told after every batch how far it is.
     """
@@ -263,6 +277,27 @@ class Judge:
         """
         return _Trial(self, trials, alpha).findings(plan)
 
+    def finding(self, verdict: Verdict, reason: str, **rest: object) -> Finding:
+        """A finding of this attack on this target.
+
+        Args:
+            verdict: of the finding.
+            reason: why, in one line.
+            rest: its other fields, by name.
+        """
+        common: dict[str, object] = {
+            "target": self.target.name,
+            "target_version": self.target.version,
+            "attack": self.attack.name,
+            "verdict": verdict,
+            "reason": reason,
+            "claim": self.target.claim,
+            "relation": self.target.relation,
+            "ceiling": self.target.claim.ceiling,
+            "seed": self.seed,
+        }
+        return Finding(**{**common, **rest})  # type: ignore[arg-type] # checked by the dataclass's own field names
+
 
 @dataclass(frozen=True)
 class _Trial:
@@ -281,37 +316,49 @@ class _Trial:
     def _judged(self, outlines: Sequence[Outline], number: int, alpha: float) -> Finding:
         started = time.perf_counter()
         outline = outlines[number]
+        here = {"pair": outline.pair, "severity": outline.severity, "answers": outline.answers}
         try:
             claim = self.judge.target.claim.composed(outline.answers)
         except ValueError:
             reason = f"the claim promises nothing of {outline.answers} answers together"
-            return self._finding(Verdict.INCONCLUSIVE, reason, pair=outline.pair, severity=outline.severity)
+            return self._finding(Verdict.UNTESTABLE, reason, **here | {"answers": 1})
+        if not is_testable(claim, self.trials, alpha):
+            return self._finding(
+                Verdict.UNTESTABLE, _untestable(claim, alpha), **here, claim=claim, ceiling=claim.ceiling, alpha=alpha
+            )
         try:
             event, epsilon, seen = self._chosen(outlines, number, claim)
             judged = claim.at(epsilon)
             needed = trials_needed(judged, seen.first / seen.trials, seen.second / seen.trials, alpha)
-            counts, assessment = self._judged_event(outlines, number, event, judged, alpha, needed)
+            counts, assessment = self._judged_event(outlines, number, event, judged, alpha, seen, needed)
         except (TargetError, LabFault) as error:
             seconds = time.perf_counter() - started
             return self._finding(
                 Verdict.ERROR, str(error), pair=outline.pair, seconds=seconds, severity=outline.severity
             )
-        detectable = None if assessment.violated else self._detectable(judged, assessment, alpha)
-        verdict, reason = _verdict(assessment, judged.delta, detectable, claim.ceiling)
+        description = (*outline.events, REFUSES.description)[event]
+        fails = description == FAILS.description
+        detectable = None if assessment.violated else _detectable(judged, assessment, counts.trials, alpha)
+        if assessment.violated:
+            verdict, reason = Verdict.VIOLATED, refuted_reason(assessment, judged, fails=fails)
+        elif detectable is not None:
+            verdict, reason = Verdict.NOT_DETECTED, _not_refuted(detectable, claim.ceiling)
+        else:
+            verdict, reason = _undecided(judged, assessment, alpha, max(self.trials, LARGEST_BUDGET))
         if verdict is Verdict.VIOLATED and outline.severity is Severity.ROBUSTNESS:
             reason += BEYOND
         if verdict is Verdict.NOT_DETECTED and needed is not None and needed > self.trials:
-            about = float(f"{needed:.2g}")
-            reason += f"; at the rates seen so far, about {about:,.0f} trials would refute the claim; raise --trials"
+            reason += (
+                f"; at the rates seen so far, about {_about(needed)} trials would refute the claim; raise --trials"
+            )
         return self._finding(
             verdict,
             reason,
+            **here,
+            flaw=FAILURE if fails else self.judge.attack.flaw,
             claim=claim,
             judged_at=None if judged == claim else judged,
-            pair=outline.pair,
-            event=(*outline.events, REFUSES.description)[event],
-            severity=outline.severity,
-            answers=outline.answers,
+            event=description,
             counts=counts,
             first=assessment.first,
             second=assessment.second,
@@ -327,19 +374,19 @@ class _Trial:
         )
 
     def _chosen(self, outlines: Sequence[Outline], number: int, claim: Claim) -> tuple[int, float, Counts]:
-        """The place of the candidate that looks best, the ε at which it does, and what was seen of it."""
+        """The place of the candidate that promises most, the ε at which it does, and what was seen of it."""
         points = points_of(claim)
         events = tuple(range(len(outlines[number].events) + 1))  # the last: that the target fails
-        most = max(1, self.trials // CHOOSING_SHARE)
+        most = choosing_trials(claim, self.trials)
         with contextlib.closing(self._looks(outlines, number, Role.CHOOSE, events, most)) as looks:
             for seen in looks:
                 counts = seen if seen[-1].first or seen[-1].second else seen[:-1]
-                shown = [largest_excess(points, count, CHOOSING_ALPHA) for count in counts]
-                if max(shown) > 0:
+                if max(largest_excess(points, count, CHOOSING_ALPHA) for count in counts) > 0:
                     break
-        best = int(np.argmax(shown))
-        place = max(range(len(points)), key=lambda one: evidence(points[one], counts[best]))
-        return best, points[place].epsilon, counts[best]
+        first, second = [one.first for one in counts], [one.second for one in counts]
+        promised = promised_evidence(points, first, second, counts[0].trials)
+        best, place = np.unravel_index(int(promised.argmax()), promised.shape)
+        return int(best), points[place].epsilon, counts[best]
 
     def _judged_event(
         self,
@@ -348,19 +395,15 @@ class _Trial:
         event: int,
         claim: PrivacyClaim,
         alpha: float,
+        seen: Counts,
         needed: int | None,
     ) -> tuple[Counts, Assessment]:
+        enough = seen.trials if keeps_surely(claim, seen, SURELY) else self.trials
         with contextlib.closing(self._looks(outlines, number, Role.JUDGE, (event,), self.trials, needed)) as looks:
             for (counts,) in looks:
-                if evidence(claim, counts) >= math.log(2 / alpha):
+                if evidence(claim, counts) >= math.log(2 / alpha) or counts.trials >= enough:
                     break
         return counts, judge(claim, counts, alpha)
-
-    def _detectable(self, claim: PrivacyClaim, assessment: Assessment, alpha: float) -> float | None:
-        # An event and its complement refute the same claims; the rarer of the two says how small an advantage shows.
-        rates = (assessment.first.estimate, assessment.second.estimate)
-        base_rate = min(*rates, *(1 - rate for rate in rates))
-        return smallest_detectable_advantage(claim, self.trials, alpha, base_rate)
 
     def _looks(
         self,
@@ -395,19 +438,7 @@ class _Trial:
                     yield counts
 
     def _finding(self, verdict: Verdict, reason: str, **rest: object) -> Finding:
-        common: dict[str, object] = {
-            "target": self.judge.target.name,
-            "target_version": self.judge.target.version,
-            "attack": self.judge.attack.name,
-            "verdict": verdict,
-            "reason": reason,
-            "claim": self.judge.target.claim,
-            "relation": self.judge.target.relation,
-            "ceiling": self.judge.target.claim.ceiling,
-            "seed": self.judge.seed,
-            "replay": self._replay(),
-        }
-        return Finding(**{**common, **rest})  # type: ignore[arg-type] # checked by the dataclass's own field names
+        return self.judge.finding(verdict, reason, **{"replay": self._replay(), **rest})
 
     def _replay(self) -> str:
         if self.judge.spec is None:
@@ -428,23 +459,78 @@ def points_of(claim: Claim) -> tuple[PrivacyClaim, ...]:
     return tuple(claim.near(epsilon) for epsilon in claim.points)
 
 
+def is_testable(claim: Claim, trials: int, alpha: float) -> bool:
+    """Whether any event at all could refute a claim in so many trials, or in as many as anybody is asked to spend.
+
+    Args:
+        claim: what is claimed of one trial.
+        trials: the most that it is judged on.
+        alpha: the probability of a false alarm.
+    """
+    return any(can_refute(point, max(trials, LARGEST_BUDGET), alpha) for point in points_of(claim))
+
+
 def _bounds(estimate: Estimate) -> str:
     return f"[{lower_text(estimate.lower)}, {upper_text(estimate.upper)}]"
 
 
-def _verdict(assessment: Assessment, delta: float, detectable: float | None, ceiling: float) -> tuple[Verdict, str]:
-    if assessment.violated:
-        first, second = assessment.first, assessment.second
-        return Verdict.VIOLATED, (
-            f"P[E] in {_bounds(first)} and Q[E] in {_bounds(second)} need ε ≥ {lower_text(assessment.epsilon_lower)}"
-            + (f" at δ = {lower_text(delta)}" if delta else "")
-        )
-    if detectable is None:
-        return (
-            Verdict.INCONCLUSIVE,
-            "with so few trials no advantage on this event can refute the claim; raise --trials",
-        )
-    return Verdict.NOT_DETECTED, (
+def _about(trials: int) -> str:
+    return f"{float(f'{trials:.2g}'):,.0f}"
+
+
+def _base_rate(assessment: Assessment) -> float:
+    # An event and its complement refute the same claims; the rarer of the two says how small an advantage shows.
+    rates = (assessment.first.estimate, assessment.second.estimate)
+    return min(*rates, *(1 - rate for rate in rates))
+
+
+def _detectable(claim: PrivacyClaim, assessment: Assessment, trials: int, alpha: float) -> float | None:
+    return smallest_detectable_advantage(claim, trials, alpha, _base_rate(assessment))
+
+
+def refuted_reason(assessment: Assessment, judged: PrivacyClaim, *, fails: bool) -> str:
+    """What bounds on the two probabilities of an event show.
+
+    Args:
+        assessment: the bounds.
+        judged: the point at which the claim was judged.
+        fails: whether the event is that the target fails.
+    """
+    first, second = _bounds(assessment.first), _bounds(assessment.second)
+    shown = (
+        f"it fails on the first input with a probability in {first} and on the second in {second}, which"
+        if fails
+        else f"P[E] in {first} and Q[E] in {second}"
+    )
+    at_delta = f" at δ = {lower_text(judged.delta)}" if judged.delta else ""
+    return f"{shown} {'needs' if fails else 'need'} ε ≥ {lower_text(assessment.epsilon_lower)}{at_delta}"
+
+
+def _not_refuted(detectable: float, ceiling: float) -> str:
+    return (
         f"not refuted; an advantage of {detectable:.3g} on this event would have been detected (power {POWER:.0%}); "
         f"the claim allows {ceiling:.3g}"
+    )
+
+
+def _undecided(claim: PrivacyClaim, assessment: Assessment, alpha: float, budget: int) -> tuple[Verdict, str]:
+    """What is said of an event that could not have refuted the claim on so few trials."""
+    fewest = trials_needed(claim, 1.0, _base_rate(assessment), alpha)
+    if fewest is not None and fewest <= budget:
+        return Verdict.INCONCLUSIVE, (
+            "with so few trials no advantage on this event can refute the claim; "
+            f"it takes at least {_about(fewest)}; raise --trials"
+        )
+    takes = "no number of trials" if fewest is None else f"no fewer than {_about(fewest)} trials"
+    return Verdict.UNTESTABLE, f"{takes} of this event could refute the claim; prove it instead (attacklab prove)"
+
+
+def _untestable(claim: Claim, alpha: float) -> str:
+    """Why no event at all can refute a claim by sampling."""
+    counts = [fewest_trials(point, alpha) for point in points_of(claim)]
+    known = min((count for count in counts if count is not None), default=None)
+    takes = "no number of trials that can be drawn" if known is None else f"no fewer than {_about(known)} trials"
+    return (
+        f"{takes} could refute {claim}, even by an event that one input always shows and the other never; "
+        "prove it instead (attacklab prove)"
     )

@@ -25,7 +25,8 @@ from attacklab.execution.batches import FIRST_LOOK, Bench, Outline, Role, Sample
 from attacklab.execution.runners import Here, Runner, Say
 from attacklab.findings import Finding, Verdict
 from attacklab.floats import require_ieee_arithmetic
-from attacklab.referee import CHOOSING_SHARE, DEFAULT_ALPHA, Advance, Judge, Plan, require_settings, shares
+from attacklab.referee import DEFAULT_ALPHA, Advance, Judge, Plan, is_testable, require_settings, shares
+from attacklab.statistics.choosing import choosing_trials
 from attacklab.statistics.inference import share_of_alpha
 from attacklab.targets import Target
 
@@ -202,9 +203,11 @@ class _Turn:
 
     def _cost(self, trials: int) -> float:
         """The seconds that it takes to judge all scenarios on so many trials, and to find those of the black box."""
-        choosing = -(-trials // CHOOSING_SHARE)
         assert self._costs is not None  # noqa: S101 - asked after the rehearsal
-        judging = sum(cost.of(choosing) + cost.of(trials) for cost in self._costs)
+        claim = self._judge.target.claim
+        judging = sum(
+            cost.of(choosing_trials(claim.composed(cost.answers), trials)) + cost.of(trials) for cost in self._costs
+        )
         attack = sized(self._attack, trials)
         if not isinstance(attack, BlackBox):
             return judging
@@ -214,14 +217,22 @@ class _Turn:
     def _rehearsed(self, seconds: float) -> list[_Cost]:
         """What the scenarios cost."""
         costs: list[_Cost] = []
-        outlines = self._plan.outlines
+        outlines = [(number, one) for number, one in enumerate(self._plan.outlines) if self._draws(one)]
         with contextlib.suppress(TargetError, LabFault):  # the referee reports it
-            for number, outline in enumerate(outlines):
+            for place, (number, outline) in enumerate(outlines, start=1):
                 started = time.perf_counter()
                 costs.append(self._timed(number, outline, seconds / (REHEARSING_SHARE * len(outlines))))
                 if time.perf_counter() - started > seconds / SLOW_SHARE:
-                    return costs + [replace(costs[-1], answers=one.answers) for one in outlines[number + 1 :]]
+                    return costs + [replace(costs[-1], answers=one.answers) for _, one in outlines[place:]]
         return costs
+
+    def _draws(self, outline: Outline) -> bool:
+        """Whether the referee draws anything for a scenario: not where its claim is untestable."""
+        try:
+            claim = self._judge.target.claim.composed(outline.answers)
+        except ValueError:
+            return False
+        return is_testable(claim, STEPS[-1], self._alpha)
 
     def _timed(self, number: int, outline: Outline, enough: float) -> _Cost:
         """The cost of one scenario, from ever longer samples until one took `enough` seconds."""

@@ -16,12 +16,13 @@ from attacklab.attacks import ATTACKS
 from attacklab.attacks.base import Attack
 from attacklab.cli import options
 from attacklab.cli.messages import by_name, say
-from attacklab.cli.output import Files, status_of
+from attacklab.cli.output import UNDECIDED, Files, status_of
 from attacklab.cli.status import Status
 from attacklab.cli.target_options import TargetOptions
 from attacklab.cli.where import runners
 from attacklab.errors import UsageError
-from attacklab.findings import Verdict, require_writable
+from attacklab.findings import Finding, Verdict, require_writable
+from attacklab.largest_epsilon import largest_epsilon
 from attacklab.referee import DEFAULT_ALPHA, DEFAULT_TRIALS, audit
 from attacklab.reporting.progress import progress
 from attacklab.targets import Kind
@@ -52,6 +53,7 @@ def command(
     alpha: options.Alpha = DEFAULT_ALPHA,
     seed: options.Seed = 0,
     spend_all: options.SpendAll = False,
+    maximise_epsilon: options.MaximiseEpsilon = False,
     workers: options.Workers = None,
     scheduler: options.Scheduler = None,
     resume: options.Resume = None,
@@ -80,6 +82,8 @@ def command(
         pairs=pairs,
     )
     chosen, files = _attacks(attack), Files(json, sarif)
+    if maximise_epsilon and (workers, scheduler, resume) != (None, None, None):
+        raise UsageError("--maximise-epsilon runs in this process; leave out --workers, --scheduler and --resume")
     if asked.library is not None and trials is None and resume is not None:
         raise UsageError("--resume of a library's target needs --trials, so that both runs are alike; add it")
     loaded = asked.load()
@@ -93,14 +97,16 @@ def command(
         progress(Console(stderr=True)) as report,
     ):
         settings |= {"where": where, "report": report}
-        if asked.library is not None and trials is None:
+        if maximise_epsilon:
+            one = {name: settings[name] for name in ("alpha", "seed", "spec", "report")}
+            findings = largest_epsilon(loaded, chosen, trials=trials or DEFAULT_TRIALS, **one)
+        elif asked.library is not None and trials is None:
             audited = timed_audit(loaded, chosen, **settings)
             findings = [finding for one in audited for finding in one.findings]
         else:
             findings = audit(loaded, chosen, trials=trials or DEFAULT_TRIALS, checkpoint=resume, **settings)
     files.write(findings, asked.place)
-    if all(finding.verdict is Verdict.NOT_APPLICABLE for finding in findings):
-        say(f"nothing was tested: none of these attacks applies to this {loaded.kind} target; {_instead(loaded.kind)}")
+    _say_if_undecided(findings, loaded.kind)
     raise typer.Exit(status_of(findings))
 
 
@@ -121,6 +127,17 @@ def _interruptible(resume: Path | None) -> Iterator[None]:
         else:
             say(f"interrupted; continue with: {shlex.join(['attacklab', *sys.argv[1:]])}")
         raise typer.Exit(Status.INTERRUPTED) from None
+
+
+def _say_if_undecided(findings: Sequence[Finding], kind: Kind) -> None:
+    """Say why nothing could be decided, where that is so."""
+    verdicts = {finding.verdict for finding in findings} - {Verdict.NOT_APPLICABLE}
+    if not verdicts:
+        say(f"nothing was tested: none of these attacks applies to this {kind} target; {_instead(kind)}")
+    elif verdicts == {Verdict.UNTESTABLE}:
+        say("nothing could be decided: the claim is untestable by sampling; prove it instead (attacklab prove)")
+    elif verdicts <= set(UNDECIDED):
+        say("nothing could be decided: the trials were too few for every attack; raise --trials")
 
 
 def _instead(kind: Kind) -> str:

@@ -112,6 +112,13 @@ Seed: TypeAlias = Annotated[int, Option(min=0, help="Seed of all randomness")]
 SpendAll: TypeAlias = Annotated[
     bool, Option("--spend-all", help="Draw all trials, even after the claim is refuted, for closer bounds")
 ]
+MaximiseEpsilon: TypeAlias = Annotated[
+    bool,
+    Option(
+        "--maximise-epsilon",
+        help="Look for the largest ε that can be shown, not for a refutation; draws all trials, in this process",
+    ),
+]
 Runs: TypeAlias = Annotated[
     int | None, Option(min=1, help="Largest number of runs of the sampler for each law [default: 1000000]")
 ]

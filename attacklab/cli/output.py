@@ -24,6 +24,7 @@ COLOURS = {
     Verdict.PROVED_WITH_SLACK: "blue",
     Verdict.ERROR: "bold yellow",
     Verdict.INCONCLUSIVE: "yellow",
+    Verdict.UNTESTABLE: "yellow",
 }
 
 NOTED = "yellow"
@@ -90,10 +91,14 @@ def console() -> Console:
     return out
 
 
+UNDECIDED = (Verdict.NOT_APPLICABLE, Verdict.UNTESTABLE, Verdict.INCONCLUSIVE)
+"""Verdicts that say nothing of the claim: findings of no other verdict are not a pass."""
+
+
 def status_of(findings: Sequence[Finding]) -> Status:
     """The exit status that findings end in: an error comes before a refuted claim."""
     verdicts = {finding.verdict for finding in findings}
-    if Verdict.ERROR in verdicts or verdicts == {Verdict.NOT_APPLICABLE}:
+    if Verdict.ERROR in verdicts or verdicts <= set(UNDECIDED):
         return Status.FAILED
     return Status.REFUTED if any(finding.refutes for finding in findings) else Status.OK
 
@@ -132,6 +137,8 @@ def _show_applied(out: Console, findings: Sequence[Finding]) -> None:
             _print_wrapped(out, f"claim: {claim_text(finding)}", INDENT)
         if finding.judged_at is not None:
             _print_wrapped(out, judged_text(finding), INDENT)
+        if finding.refutes and finding.flaw:
+            _print_wrapped(out, f"flaw: {finding.flaw}", INDENT)
         _print_wrapped(out, finding.reason, INDENT)
 
 

@@ -13,6 +13,6 @@ class Status(enum.IntEnum):
     REFUTED = 1
     """A claim was refuted."""
     FAILED = 2
-    """A usage error, an ERROR finding, nothing that could be tested, or a bug."""
+    """A usage error, an ERROR finding, nothing that could be decided, or a bug."""
     INTERRUPTED = 130
     """The user pressed Ctrl-C."""

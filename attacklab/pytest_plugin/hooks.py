@@ -4,7 +4,8 @@
 which proofs do not touch. It is split evenly, at collection, over the tests that take `dp_audit`, so that neither their
 order nor the number of xdist workers changes a verdict. An audit passes only if every attack that ran had enough trials
 to refute the claim and did not refute it; errors and too few trials fail it, as a proof that was not found fails its
-test. Nothing heavy is imported before the first audit or proof.
+test. A test whose claim no number of trials can refute is skipped. Nothing heavy is imported before the first audit or
+proof.
 """
 
 from __future__ import annotations
@@ -48,14 +49,14 @@ class DpAudit(Protocol):
     """The function that the fixture `dp_audit` gives a test."""
 
     def __call__(self, target: Target | Release, *, attacks: Sequence[Attack] | None = None) -> list[Finding]:
-        """Audit a target; fail the test unless nothing was detected.
+        """Audit a target; fail the test unless nothing was detected, and skip it if sampling cannot refute the claim.
 
         Args:
             target: a `Target`, or a release function whose claim is in the marker `dp_claim`.
             attacks: your own attacks; by default the registered ones, or those named by --dp-attacks.
 
         Returns:
-            The findings, if the test did not fail.
+            The findings, if the test was not failed or skipped.
 
         Raises:
             TypeError: `target` is neither, or the marker and the target contradict each other.
@@ -300,7 +301,7 @@ def _place(item: pytest.Item) -> Place:
 
 
 def _ended(item: pytest.Item, test: AuditedTest) -> list[Finding]:
-    """Record what a test found, and fail it if it has to."""
+    """Record what a test found, and fail or skip it if it has to."""
     __tracebackhide__ = True
     item.stash[_AUDITED] = test
     settings = {"alpha": test.alpha, "trials": test.trials, "seed": test.seed}
@@ -308,6 +309,8 @@ def _ended(item: pytest.Item, test: AuditedTest) -> list[Finding]:
     item.user_properties += [(f"dp_{name}", value) for name, value in properties.items() if value is not None]
     if test.failed:
         pytest.fail(test.failure(), pytrace=False)
+    if test.skipped:
+        pytest.skip(test.why_skipped())
     return list(test.findings)
 
 
@@ -350,6 +353,13 @@ def _registered(names: Sequence[str]) -> tuple[Attack, ...]:
     if unknown:
         raise pytest.UsageError(f"--dp-attacks: unknown {', '.join(unknown)}; choose from {', '.join(known)}")
     return tuple(known[name] for name in dict.fromkeys(names or known))
+
+
+def _style(test: AuditedTest | None) -> dict[str, bool]:
+    """How the line of a test is printed; None for the heading."""
+    if test is None:
+        return {"bold": True}
+    return {"red": test.failed, "yellow": test.skipped, "green": not (test.failed or test.skipped)}
 
 
 @pytest.hookimpl(wrapper=True)
@@ -412,9 +422,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     ]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     terminalreporter.section("differential-privacy audits")
-    for row, failed in zip(rows, [None, *(test.failed for test in tests)], strict=True):
+    for row, test in zip(rows, [None, *tests], strict=True):
         text = "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]])
-        terminalreporter.write_line(text, bold=failed is None, red=failed is True, green=failed is False)
+        terminalreporter.write_line(text, **_style(test))
     if not all(test.is_proof for test in tests):
         alpha = config.stash[_RUN].alpha
         terminalreporter.write_line(f"α = {alpha:g} for the run; nothing detected is not a proof")

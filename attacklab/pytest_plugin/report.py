@@ -61,13 +61,23 @@ class AuditedTest:
             for finding in decisive(self.findings)
             if finding.verdict is not Verdict.NOT_APPLICABLE
             and not self._is_note(finding)
-            and not finding.decides_nothing
+            and (not finding.decides_nothing or finding.verdict is Verdict.UNTESTABLE)
         ]
 
     @property
     def failed(self) -> bool:
         """Whether the test has to fail."""
-        return self.verdict not in PASSES
+        return self.verdict not in PASSES and not self.skipped
+
+    @property
+    def skipped(self) -> bool:
+        """Whether the test has to be skipped: no number of trials can refute the claim."""
+        return self.verdict is Verdict.UNTESTABLE
+
+    def why_skipped(self) -> str:
+        """The reason that it is skipped for."""
+        worst = self._worst()[0]
+        return f"{worst.target}: untestable by sampling: {worst.reason}"
 
     def failure(self) -> str:
         """The message that the test fails with."""
@@ -149,6 +159,8 @@ def _details(finding: Finding) -> list[str]:
         lines.append(f"  {pair_text(finding)}")
     if finding.event:
         lines.append(f"  event: {finding.event}")
+    if finding.refutes and finding.flaw:
+        lines.append(f"  flaw: {finding.flaw}")
     if finding.judged_at is not None:
         lines.append(f"  {judged_text(finding)}")
     if finding.counts is not None:

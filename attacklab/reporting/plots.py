@@ -80,6 +80,7 @@ VERDICT_COLOURS = {
     Verdict.PROVED_WITH_SLACK: "#7fb2dd",
     Verdict.NOT_DETECTED: "#ced4da",
     Verdict.INCONCLUSIVE: "#f6dc8b",
+    Verdict.UNTESTABLE: "#fbf3d5",
     Verdict.ERROR: "#edb200",
     Verdict.NOT_APPLICABLE: "#ffffff",
 }

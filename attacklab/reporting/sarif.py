@@ -1,10 +1,11 @@
 """Findings as a SARIF log, which code-scanning pages show beside the source.
 
-A refuted claim is a result of level error, a failure beyond the claim one of level note. A claim left undecided (by an
-error, or by too few trials) is a notification of the tool, and so is one that is proved with slack only; a run with an
-error is recorded as unsuccessful, so that its log does not read as a clean one. Proved claims are left out: nobody has
-to act on them. So are NOT_DETECTED findings: SARIF's word for them would be 'pass', and no claim passes on samples
-alone.
+A refuted claim is a result of level error, a failure beyond the claim one of level note. A rule is an attack; where the
+flaw is not the one that the attack looks for (the target fails on one input), a rule of its own below the attack's. A
+claim left undecided (by an error, by too few trials, or because no sample can refute it) is a notification of the tool,
+and so is one that is proved with slack only; a run with an error is recorded as unsuccessful, so that its log does not
+read as a clean one. Proved claims are left out: nobody has to act on them. So are NOT_DETECTED findings: SARIF's word
+for them would be 'pass', and no claim passes on samples alone.
 
 Source: OASIS, 'Static Analysis Results Interchange Format (SARIF) Version 2.1.0', sections 3.13 to 3.58.
 """
@@ -20,13 +21,18 @@ from typing import Any
 from urllib.parse import quote
 
 from attacklab.attacks import ATTACKS
-from attacklab.findings import Finding, Verdict
+from attacklab.findings import FAILURE, Finding, Verdict
 from attacklab.reporting.wording import claim_text, judged_text
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 VERSION = "2.1.0"
 
-LEVELS = {Verdict.ERROR: "error", Verdict.INCONCLUSIVE: "warning", Verdict.PROVED_WITH_SLACK: "note"}
+LEVELS = {
+    Verdict.ERROR: "error",
+    Verdict.INCONCLUSIVE: "warning",
+    Verdict.UNTESTABLE: "warning",
+    Verdict.PROVED_WITH_SLACK: "note",
+}
 """Levels of notifications, by verdict: those that do not decide the claim itself."""
 
 
@@ -54,7 +60,7 @@ def sarif_log(findings: Sequence[tuple[Finding, Place | None]]) -> dict[str, Any
     """
     violated = [(finding, place) for finding, place in findings if finding.verdict is Verdict.VIOLATED]
     undecided = [(finding, place) for finding, place in findings if finding.verdict in LEVELS]
-    attacks = list(dict.fromkeys(finding.attack for finding, _ in violated))
+    rules = list(dict.fromkeys(_rule(finding) for finding, _ in violated))
     return {
         "$schema": SCHEMA,
         "version": VERSION,
@@ -64,7 +70,7 @@ def sarif_log(findings: Sequence[tuple[Finding, Place | None]]) -> dict[str, Any
                     "driver": {
                         "name": "attacklab",
                         "version": metadata.version("attacklab"),
-                        "rules": [_rule(attack) for attack in attacks],
+                        "rules": [{"id": name, "shortDescription": {"text": text}} for name, text in rules],
                     }
                 },
                 "invocations": [
@@ -73,25 +79,29 @@ def sarif_log(findings: Sequence[tuple[Finding, Place | None]]) -> dict[str, Any
                         "toolExecutionNotifications": [_notification(*one) for one in undecided],
                     }
                 ],
-                "results": [_result(*one, attacks.index(one[0].attack)) for one in violated],
+                "results": [_result(*one, rules) for one in violated],
             }
         ],
     }
 
 
-def _rule(attack: str) -> dict[str, Any]:
-    flaws = {known.name: known.flaw for known in ATTACKS}
-    return {"id": attack, "shortDescription": {"text": flaws.get(attack, attack)}}
+def _rule(finding: Finding) -> tuple[str, str]:
+    """The name of a finding's rule, and the flaw that it is about."""
+    known = {attack.name: attack.flaw for attack in ATTACKS}.get(finding.attack, "")
+    if not finding.flaw or finding.flaw == known:
+        return finding.attack, known or finding.attack
+    return (f"{finding.attack}/fails" if finding.flaw == FAILURE else finding.attack), finding.flaw
 
 
-def _result(finding: Finding, place: Place | None, rule: int) -> dict[str, Any]:
+def _result(finding: Finding, place: Place | None, rules: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    rule = _rule(finding)
     said = "does not keep" if finding.refutes else "fails beyond"
     text = f"{finding.target} {said} its claim ({claim_text(finding)})"
     text += f" on the event '{finding.event}'" if finding.event else ""
     text += f", {judged_text(finding)}: {finding.reason}" if finding.judged_at else f": {finding.reason}"
     return {
-        "ruleId": finding.attack,
-        "ruleIndex": rule,
+        "ruleId": rule[0],
+        "ruleIndex": rules.index(rule),
         "level": "error" if finding.refutes else "note",
         "message": {"text": text},
         "locations": _locations(finding, place),

@@ -93,6 +93,14 @@ def largest_excess(claims: Sequence[PrivacyClaim], counts: Counts, alpha: float)
     return max(claim.excess(at_least, at_most) for claim in claims for at_least, at_most in cases)
 
 
+def keeps_surely(claim: PrivacyClaim, counts: Counts, alpha: float) -> bool:
+    """Whether an event keeps the claim wherever its two probabilities lie within bounds at this α."""
+    hits = np.array([counts.first, counts.second])
+    lower, upper = clopper_pearson(hits, counts.trials, alpha / 2)
+    cases = directions((float(upper[0]), float(lower[0])), (float(upper[1]), float(lower[1])))
+    return max(claim.excess(at_most, at_least) for at_most, at_least in cases) <= 0
+
+
 def read_off(
     claim: PrivacyClaim, counts: Counts, first: tuple[float, float], second: tuple[float, float]
 ) -> Assessment:

@@ -40,6 +40,19 @@ def detects(claim: PrivacyClaim, p: float, q: float, trials: int, alpha: float) 
     return evidence(claim, Counts(rarely, often, trials, both)) >= math.log(2 / alpha)
 
 
+def can_refute(claim: PrivacyClaim, trials: int, alpha: float) -> bool:
+    """Whether any event at all can refute the claim in so many trials: one that holds every output of one input only.
+
+    The α is that of `betting.judge`.
+    """
+    return evidence(claim, Counts(trials, 0, trials)) >= math.log(2 / alpha)
+
+
+def fewest_trials(claim: PrivacyClaim, alpha: float) -> int | None:
+    """The number of trials, within 1 %, of which `can_refute` says so first; None if there are too many."""
+    return first(lambda trials: can_refute(claim, trials, alpha), most=MOST_TRIALS, precision=0.01)
+
+
 def smallest_detectable_advantage(claim: PrivacyClaim, trials: int, alpha: float, base_rate: float) -> float | None:
     """The smallest advantage that refutes the claim with probability at least `POWER`.
 

@@ -7,6 +7,7 @@ the same draws.
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,9 +23,10 @@ from attacklab.execution.batches import Batch, Bench, Outline, Role, Sample
 from attacklab.execution.runners import Results
 from attacklab.findings import Counts, Finding, Verdict
 from attacklab.neighbours import NeighbouringPair
-from attacklab.referee import CHOOSING_ALPHA, CHOOSING_SHARE, audit, points_of
+from attacklab.referee import CHOOSING_ALPHA, SURELY, audit, points_of
 from attacklab.statistics.betting import growths, judge
-from attacklab.statistics.inference import clopper_pearson
+from attacklab.statistics.choosing import SHARE, promised_evidence
+from attacklab.statistics.inference import clopper_pearson, keeps_surely
 from attacklab.targets import Outputs, Target
 from experiments.common.simulated_audits import fewest_trials, looks
 
@@ -34,6 +36,9 @@ Tables: TypeAlias = NDArray[np.int64]
 DIRECTIONS = np.array([[0, 1, 2, 3], [3, 2, 1, 0], [0, 2, 1, 3], [3, 1, 2, 0]])
 """The columns of a table as `betting.evidence` orders them in each of its four directions."""
 
+
+CHUNK = 256
+"""For how many audits at a time the event is chosen, to bound memory."""
 
 CLOSELY = 8
 """At how many points the bound on the trials of any test is computed: those where it is nearly the least."""
@@ -78,16 +83,11 @@ class Draws:
             first: the probability of each bin under the first input, at least 2 bins.
             second: under the second.
             audits: how many.
-            trials: the most trials of the sample that judges.
+            trials: the most trials of the sample that judges, enough that a tenth of them chooses.
             rng: the source of randomness.
         """
-        sizes = (choosing_trials(trials), trials)
+        sizes = (trials // SHARE, trials)
         return cls(trials, *(_tables(first, second, audits, looks(size), rng) for size in sizes))
-
-
-def choosing_trials(trials: int) -> int:
-    """The most trials that the referee spends on choosing for so many spent on judging."""
-    return max(1, trials // CHOOSING_SHARE)
 
 
 def _tables(first: Floats, second: Floats, audits: int, at: Sequence[int], rng: np.random.Generator) -> Tables:
@@ -112,40 +112,47 @@ def decided(claim: Claim, draws: Draws, alpha: float) -> list[Decision]:
         alpha: of each audit.
     """
     points = points_of(claim)
-    events, places = _chosen(points, draws.choosing)
+    events, places, seen = _chosen(points, draws.choosing)
     judged = {place: claim.at(points[place].epsilon) for place in sorted(set(places.tolist()))}
     tables = draws.judging[np.arange(len(events)), :, events]
     growing = np.array([growths(judged[place]) for place in places.tolist()])
     shown = np.stack([_evidence(tables[:, look], growing) for look in range(tables.shape[1])], axis=1)
     enough = shown >= math.log(2 / alpha)
-    decisions = []
+    decisions, at = [], looks(draws.trials)
     for number, (event, place) in enumerate(zip(events.tolist(), places.tolist(), strict=True)):
-        look = int(np.argmax(enough[number])) if enough[number].any() else tables.shape[1] - 1
+        was_seen = _counts(seen[number])
+        settles = was_seen.trials if keeps_surely(judged[place], was_seen, SURELY) else draws.trials
+        last = bisect.bisect_left(at, settles)
+        look = int(np.argmax(enough[number])) if enough[number, : last + 1].any() else last
         counts = _counts(tables[number, look])
         violated = bool(enough[number, look]) or _by_bounds(judged[place], counts, alpha)
         decisions.append(Decision(event, judged[place].epsilon, counts.trials, violated))
     return decisions
 
 
-def _chosen(points: Sequence[PrivacyClaim], tables: Tables) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The event that each audit judges, and the place of the point at which it does."""
+def _chosen(
+    points: Sequence[PrivacyClaim], tables: Tables
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The event that each audit judges, the place of the point at which it does, and what was seen of it."""
     audits, last = len(tables), tables.shape[1] - 1
     events, places = np.zeros(audits, dtype=np.int64), np.zeros(audits, dtype=np.int64)
+    ended = np.full(audits, last)
     open_ = np.arange(audits)
-    growing = np.array([growths(point) for point in points])
     for look in range(last + 1):
         if not open_.size:
             break
         seen = tables[open_, look]
-        shown = _largest_excess(points, seen)
-        ends = (shown.max(axis=1) > 0) | (look == last)
-        best = np.argmax(shown, axis=1)
-        for number in np.flatnonzero(ends).tolist():
-            events[open_[number]] = best[number]
-            table = np.broadcast_to(seen[number, best[number]], (len(points), 4))
-            places[open_[number]] = np.argmax(_evidence(table, growing))
+        ends = (_largest_excess(points, seen).max(axis=1) > 0) | (look == last)
+        ended[open_[ends]] = look
+        for chunk in (
+            np.array_split(np.flatnonzero(ends), math.ceil(np.count_nonzero(ends) / CHUNK)) if ends.any() else ()
+        ):
+            first, second = (seen[chunk, :, 0] + seen[chunk, :, one] for one in (1, 2))
+            promised = promised_evidence(points, first, second, int(seen[0, 0].sum()))
+            best = promised.reshape(len(chunk), -1).argmax(axis=1)
+            events[open_[chunk]], places[open_[chunk]] = np.divmod(best, len(points))
         open_ = open_[~ends]
-    return events, places
+    return events, places, tables[np.arange(audits), ended, events]
 
 
 def _largest_excess(points: Sequence[PrivacyClaim], tables: Tables) -> Floats:

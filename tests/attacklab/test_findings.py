@@ -19,6 +19,7 @@ from attacklab.claims import PrivacyClaim
 from attacklab.findings import (
     CERTIFICATE,
     EXACT_LAW,
+    FAILURE,
     LONGEST_INPUT_IN_FULL,
     SCHEMA,
     CheckedCertificate,
@@ -277,3 +278,10 @@ def test_bounds_in_text_are_no_closer_than_they_are_and_at_most_a_last_digit_fur
 def test_a_bound_of_few_digits_is_written_as_it_is() -> None:
     assert (lower_text(0.5), upper_text(0.5), lower_text(1.0, 12), lower_text(math.inf)) == ("0.5", "0.5", "1", "inf")
     assert (lower_text(1.2399), upper_text(1.2301)) == ("1.23", "1.24")
+
+
+def test_the_flaw_of_a_finding_is_kept_and_older_records_have_none() -> None:
+    shown = replace(FULL, flaw=FAILURE, verdict=Verdict.UNTESTABLE)
+    assert Finding.from_json(shown.to_json()) == shown
+    older = {name: value for name, value in FULL.to_json().items() if name != "flaw"}
+    assert Finding.from_json(older).flaw == ""

@@ -25,11 +25,12 @@ from attacklab.claims import PrivacyClaim
 from attacklab.errors import ArithmeticModeError
 from attacklab.execution import batches
 from attacklab.execution.batches import BATCH_OUTPUTS, FIRST_LOOK, GROWTH
-from attacklab.findings import Counts, Finding, Verdict
+from attacklab.findings import FAILURE, Counts, Finding, Verdict
 from attacklab.neighbours import NeighbouringPair, Relation
-from attacklab.referee import CHOOSING_SHARE, DEFAULT_ALPHA, Advance, audit
+from attacklab.referee import DEFAULT_ALPHA, LARGEST_BUDGET, Advance, audit
 from attacklab.statistics.betting import judge
-from attacklab.statistics.power import trials_needed
+from attacklab.statistics.choosing import SHARE
+from attacklab.statistics.power import smallest_detectable_advantage, trials_needed
 from attacklab.targets import Failure, Kind, Target
 
 PAIR = NeighbouringPair.records([0], [1], Relation.SUBSTITUTE)
@@ -90,7 +91,7 @@ def test_probing_choosing_and_judging_draw_from_generators_of_their_own_on_eithe
     audit(target_of(recording), [attack], trials=trials, spend_all=True)
     states = [state for _side, _trials, state in recording.calls]
     assert len(set(states)) == len(states)
-    choosing = trials // CHOOSING_SHARE
+    choosing = trials // SHARE
     scenario = [(0, choosing), (1, choosing), *[(0, BATCH_OUTPUTS), (1, BATCH_OUTPUTS)] * 2]
     assert [(side, drawn) for side, drawn, _state in recording.calls] == [(0, 10), (0, 10), *scenario, *scenario]
 
@@ -107,15 +108,94 @@ def test_both_samples_grow_until_they_have_decided() -> None:
     assert sum(drawn) == finding.trials // 2
 
 
-def test_a_sample_that_decides_nothing_is_spent_whole() -> None:
-    recording = Recording()
-    (finding,) = audit(target_of(recording, epsilon=5.0), [Bets((Scenario(PAIR, (ZERO,)),))], trials=10_000)
+def looked_at(recording: Recording) -> tuple[list[int], list[int]]:
+    """After how many trials the two samples of a scenario were looked at."""
     drawn = [count for side, count, _state in recording.calls if side == 0]
     begins = drawn.index(FIRST_LOOK, 1)
-    for looks, most in ((np.cumsum(drawn[:begins]), 1_000), (np.cumsum(drawn[begins:]), 10_000)):
+    return np.cumsum(drawn[:begins]).tolist(), np.cumsum(drawn[begins:]).tolist()
+
+
+def test_a_sample_that_decides_nothing_is_spent_whole() -> None:
+    """A target on the edge of its claim; at 5 % and then 10^-6 it is accused in neither sample for this seed."""
+    recording = Recording()
+    (finding,) = audit(target_of(recording, epsilon=math.log(2)), [Bets((Scenario(PAIR, (ZERO,)),))], trials=10_000)
+    for looks, most in zip(looked_at(recording), (1_000, 10_000), strict=True):
         assert looks[-1] == most
         assert all(before < look <= math.ceil(GROWTH * before) for before, look in itertools.pairwise(looks))
     assert finding.verdict is Verdict.NOT_DETECTED
+
+
+def test_an_event_seen_to_keep_the_claim_is_judged_on_few_trials_and_the_power_is_that_of_those() -> None:
+    """At 1000 trials the rates are 30 standard errors within the claim."""
+    recording, attack = Recording(), Bets((Scenario(PAIR, (ZERO,)),))
+    target = target_of(recording, epsilon=2.0)
+    (finding,) = audit(target, [attack], trials=10_000)
+    (*_, chosen), (*_, before, judged) = looked_at(recording)
+    assert before < chosen == 1_000 <= judged <= math.ceil(GROWTH * before)
+    assert finding.verdict is Verdict.NOT_DETECTED
+    assert finding.counts is not None
+    assert (finding.counts.trials, finding.trials) == (judged, 2 * (chosen + judged))
+    rates = (finding.counts.first / judged, finding.counts.second / judged)
+    power = smallest_detectable_advantage(PrivacyClaim(2.0), judged, DEFAULT_ALPHA, min(rates[1], 1 - rates[0]))
+    assert finding.smallest_detectable == power
+    (whole,) = audit(target, [attack], trials=10_000, spend_all=True)
+    assert whole.counts is not None
+    assert whole.counts.trials == 10_000
+
+
+def test_the_event_that_promises_most_is_chosen_at_a_large_epsilon() -> None:
+    """The second input never gives 1, and gives 2 at a tenth of the rate that the claim allows.
+
+    The union of both is the best bet. Of 32,000 trials of choosing it holds two outputs of the second input on
+    average, where 40 would keep the claim.
+    """
+    epsilon = 6.0
+    rates = {0: (0.5, 0.2, 0.3), 1: (1 - 0.3 * math.exp(-epsilon) / 10, 0.0, 0.3 * math.exp(-epsilon) / 10)}
+
+    def release(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
+        return rng.choice(3, trials, p=rates[int(records[0])])
+
+    either = Event("not a zero", lambda outputs: np.asarray(outputs != 0, dtype=bool))
+    two = Event("a two", lambda outputs: np.asarray(outputs == 2, dtype=bool))
+    for seed in range(3):
+        (finding,) = audit(
+            target_of(release, epsilon), [Bets((Scenario(PAIR, (NEVER, two, ONE, either)),))], trials=80_000, seed=seed
+        )
+        assert finding.verdict is Verdict.VIOLATED
+        assert finding.event == "not a zero"
+
+
+def test_a_claim_that_no_sample_can_refute_is_untestable_and_nothing_is_drawn() -> None:
+    recording = Recording()
+    (finding,) = audit(target_of(recording, epsilon=20.0), [Bets((Scenario(PAIR, (ZERO,)),))], trials=1_000)
+    assert finding.verdict is Verdict.UNTESTABLE
+    assert not recording.calls
+    (said,) = re.findall(r"no fewer than ([\d,]+) trials could refute ε = 20.0", finding.reason)
+    # An event of P = 1 and Q = 0 refutes once (1 + e^-20)^n reaches 2/α; the mean over stakes makes that a few more.
+    least = math.log(2 / DEFAULT_ALPHA) * math.exp(20.0)
+    assert least < float(said.replace(",", "")) < 1.5 * least
+    assert least > LARGEST_BUDGET
+
+
+def test_too_few_trials_for_a_claim_that_more_would_test_are_inconclusive_with_their_number() -> None:
+    """P = 1 and Q = 0 refute e^10 in some 400,000 trials, not in 10,000."""
+    certain = target_of(lambda records, trials, _rng: np.full(trials, records[0]), epsilon=10.0)
+    attack = Bets((Scenario(PAIR, (ZERO,)),))
+    (few,) = audit(certain, [attack], trials=10_000)
+    assert few.verdict is Verdict.INCONCLUSIVE
+    (said,) = re.findall(r"it takes at least ([\d,]+); raise --trials", few.reason)
+    (enough,) = audit(certain, [attack], trials=int(said.replace(",", "")) * 11 // 10)
+    assert enough.verdict is Verdict.VIOLATED
+
+
+def test_many_answers_of_which_the_claim_promises_nothing_are_untestable() -> None:
+    attack = Bets((Scenario(PAIR, (Event("any", lambda outputs: outputs[:, 0] == 0),), answers=20),))
+    (finding,) = audit(target_of(randomized_response(2.0), epsilon=1.0, delta=0.1), [attack], trials=100)
+    assert (finding.verdict, finding.reason) == (
+        Verdict.UNTESTABLE,
+        "the claim promises nothing of 20 answers together",
+    )
+    assert finding.decides_nothing
 
 
 def test_a_subtle_flaw_states_the_trials_it_needs_before_it_is_judged() -> None:
@@ -245,7 +325,7 @@ def test_several_answers_a_trial_are_judged_against_their_composition_as_rows() 
         return np.asarray((outputs == 0).all(axis=1), dtype=bool)
 
     attack = Bets((Scenario(PAIR, (Event("all zero", contains),), answers=3),))
-    trials, choosing = BATCH_OUTPUTS // 3 + 5, (BATCH_OUTPUTS // 3 + 5) // CHOOSING_SHARE
+    trials, choosing = BATCH_OUTPUTS // 3 + 5, (BATCH_OUTPUTS // 3 + 5) // SHARE
     target = target_of(randomized_response(2.0), epsilon=0.3, delta=1e-9)
     (finding,) = audit(target, [attack], trials=trials, spend_all=True)
     assert shapes == [(choosing, 3)] * 2 + [(BATCH_OUTPUTS // 3, 3)] * 2 + [(5, 3)] * 2
@@ -373,6 +453,8 @@ def test_refusals_that_depend_on_the_data_refute_the_claim(rates: tuple[float, f
     (finding,) = audit(target_of(refusing(rates)), [Bets((Scenario(PAIR, (ZERO,)),))], trials=20_000, seed=3)
     assert finding.verdict is Verdict.VIOLATED, finding.reason
     assert finding.event == "the target fails"
+    assert finding.flaw == FAILURE
+    assert finding.reason.startswith("it fails on the first input with a probability in [")
 
 
 def test_a_sample_with_refusals_has_the_law_of_single_outputs() -> None:

@@ -118,13 +118,13 @@ def test_pairs_are_one_record_at_the_lower_bound_apart() -> None:
     assert all(set(one.pair.first) | set(one.pair.second) == {LOWER} for one in scenarios)
 
 
-def test_a_claim_that_promises_nothing_of_eight_answers_is_inconclusive_there_and_judged_elsewhere() -> None:
+def test_a_claim_that_promises_nothing_of_eight_answers_is_untestable_there_and_judged_elsewhere() -> None:
     target = Target.mean(partial(global_noise, epsilon=1.0), epsilon=1.0, delta=0.2, bounds=(LOWER, UPPER))
     findings = audit(target, [LocalSensitivity()], trials=2_000)
     by_answers = {finding.answers: finding for finding in findings if finding.counts is not None}
     assert set(by_answers) == {1}
     others = [finding for finding in findings if finding.counts is None]
-    assert {finding.verdict for finding in others} == {Verdict.INCONCLUSIVE}
+    assert {finding.verdict for finding in others} == {Verdict.UNTESTABLE}
     assert {finding.reason for finding in others} == {"the claim promises nothing of 8 answers together"}
 
 

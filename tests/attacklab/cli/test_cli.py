@@ -163,6 +163,39 @@ def test_exit_status_tells_refuted_from_not_refuted_from_failed(attacklab: Any) 
     assert attacklab(f"audit some_targets.py:few {NOISE}")[0] == 2
 
 
+@pytest.mark.parametrize(
+    ("rest", "said"),
+    [
+        (
+            "--epsilon 1 --trials 5",
+            "could be decided: the trials were too few for every attack; raise --trials",
+        ),
+        (
+            "--epsilon 20 --trials 100",
+            "could be decided: the claim is untestable by sampling; prove it instead",
+        ),
+    ],
+)
+def test_an_audit_that_could_decide_nothing_is_no_pass_and_says_why(attacklab: Any, rest: str, said: str) -> None:
+    status, _out, err = attacklab(f"audit some_targets.py:sound --kind noise --attack precision {rest}")
+    assert status == 2
+    assert said in err
+
+
+def test_the_largest_epsilon_is_shown_and_its_replay_line_gives_it_again(attacklab: Any) -> None:
+    line = f"audit some_targets.py:leaking {NOISE} --attack low_bit_laplace --maximise-epsilon --seed 3"
+    status, out, _ = attacklab(f"{line} --json -")
+    (finding,) = json.loads(out)["findings"]
+    assert status == 1
+    assert finding["counts"]["trials"] == 4000
+    assert finding["epsilon_lower"] > 4
+    again = json.loads(attacklab(f"{finding['replay'].removeprefix('attacklab ')} --json -")[1])["findings"]
+    assert [{**one, "seconds": 0} for one in again] == [{**finding, "seconds": 0}]
+    status, _, err = attacklab(f"{line} --workers 2")
+    assert status == 2
+    assert "--maximise-epsilon runs in this process; leave out --workers" in err
+
+
 def test_a_refuted_claim_is_shown_with_its_advantage_and_the_line_that_replays_it(attacklab: Any) -> None:
     _status, out, err = attacklab(f"audit some_targets.py:leaking {NOISE} --seed 5")
     assert err == ""

@@ -88,6 +88,11 @@ def test_a_line_that_replays_a_finding_is_never_wrapped(
     assert shown(capsys, finding(Verdict.VIOLATED, replay=replay))[-1] == f"replay: {replay}"
 
 
+def test_a_refuted_claim_says_which_flaw_shows(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "    flaw: it fails on one" in shown(capsys, replace(VIOLATED, flaw="it fails on one"))
+    assert not any("flaw" in line for line in shown(capsys, replace(QUIET, flaw="it fails on one")))
+
+
 def test_nothing_but_what_does_not_apply_has_no_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert shown(capsys, ELSEWHERE) == ["do not apply to this target: cast"]
 
@@ -100,6 +105,10 @@ def test_nothing_but_what_does_not_apply_has_no_table(capsys: pytest.CaptureFixt
         ((QUIET, ELSEWHERE), Status.OK),
         ((finding(Verdict.PROVED),), Status.OK),
         ((ELSEWHERE, ELSEWHERE), Status.FAILED),
+        ((finding(Verdict.INCONCLUSIVE), ELSEWHERE), Status.FAILED),
+        ((finding(Verdict.UNTESTABLE),), Status.FAILED),
+        ((finding(Verdict.UNTESTABLE), finding(Verdict.INCONCLUSIVE)), Status.FAILED),
+        ((finding(Verdict.UNTESTABLE), QUIET, finding(Verdict.INCONCLUSIVE)), Status.OK),
     ],
 )
 def test_the_status_tells_refuted_from_failed_and_both_from_neither(

@@ -463,3 +463,15 @@ def test_the_example_attack_runs_as_it_stands_and_fails_a_test_that_it_is_handed
     result = pytester.runpytest_inprocess("test_own.py")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["fraction: violated: *"])
+
+
+def test_a_claim_that_no_sample_can_refute_skips_its_test_and_says_why(pytester: pytest.Pytester) -> None:
+    written(pytester, "def test_it(dp_audit):\n    dp_audit(Target.noise(sound, epsilon=20.0))\n")
+    result = pytester.runpytest_inprocess(FEW, "-rs", "--dp-json=found.json")
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(
+        ["SKIPPED * sound: untestable by sampling: no fewer than * trials could refute ε = 20.0*"]
+    )
+    result.stdout.fnmatch_lines(["*::test_it  untestable  *"])
+    verdicts = {finding["verdict"] for finding in found(pytester.path / "found.json")}
+    assert verdicts == {"untestable", "not applicable"}

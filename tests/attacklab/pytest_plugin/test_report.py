@@ -23,6 +23,7 @@ QUIET = finding(Verdict.NOT_DETECTED, smallest_detectable=0.125)
 TOO_FEW = finding(Verdict.INCONCLUSIVE)
 UNDECIDABLE = finding(Verdict.INCONCLUSIVE, counts=None)
 FAILED = finding(Verdict.ERROR, counts=None)
+UNTESTABLE = finding(Verdict.UNTESTABLE, counts=None)
 ELSEWHERE = finding(Verdict.NOT_APPLICABLE, counts=None)
 
 
@@ -39,6 +40,8 @@ def audited(*findings: Finding) -> AuditedTest:
         ((QUIET, TOO_FEW, ELSEWHERE), Verdict.INCONCLUSIVE),
         ((ELSEWHERE, QUIET, UNDECIDABLE), Verdict.NOT_DETECTED),
         ((ELSEWHERE, UNDECIDABLE), Verdict.INCONCLUSIVE),
+        ((ELSEWHERE, QUIET, UNTESTABLE), Verdict.NOT_DETECTED),
+        ((UNTESTABLE, TOO_FEW), Verdict.INCONCLUSIVE),
         ((ELSEWHERE,), Verdict.INCONCLUSIVE),
     ],
 )
@@ -48,6 +51,18 @@ def test_the_worst_finding_that_decides_anything_is_the_verdict(
     test = audited(*findings)
     assert test.verdict is verdict
     assert test.failed is (verdict is not Verdict.NOT_DETECTED)
+
+
+def test_a_test_that_nothing_but_untestable_findings_speaks_of_is_skipped_with_their_reason() -> None:
+    test = audited(UNTESTABLE, ELSEWHERE)
+    assert (test.verdict, test.skipped, test.failed) == (Verdict.UNTESTABLE, True, False)
+    assert test.why_skipped() == "noisy: untestable by sampling: because it is untestable"
+    assert test.summary() == "because it is untestable"
+    assert not audited(UNTESTABLE, QUIET).skipped
+
+
+def test_a_failure_says_which_flaw_the_event_shows() -> None:
+    assert "  flaw: it fails on one" in audited(finding(Verdict.VIOLATED, flaw="it fails on one")).failure()
 
 
 def test_a_failure_shows_the_findings_of_the_verdict_and_no_others() -> None:

@@ -7,7 +7,7 @@ import math
 from dataclasses import replace
 
 from attacklab.claims import PrivacyClaim, ZeroConcentrated
-from attacklab.findings import Counts, Finding, Verdict, to_text
+from attacklab.findings import FAILURE, Counts, Finding, Verdict, to_text
 from attacklab.reporting.sarif import Place, sarif_log
 
 VIOLATED = Finding(
@@ -57,6 +57,19 @@ def test_each_attack_is_one_rule_however_many_results_it_has() -> None:
     assert [result["ruleIndex"] for result in run["results"]] == [0, 1, 0]
 
 
+def test_a_flaw_that_the_attack_did_not_look_for_is_a_rule_of_its_own() -> None:
+    flaw = "some floats cannot be the sum of a true answer and any noise"
+    looked_for, failing = (replace(VIOLATED, flaw=shown) for shown in (flaw, FAILURE))
+    (run,) = sarif_log([(looked_for, PLACE), (failing, PLACE), (VIOLATED, PLACE)])["runs"]
+    rules = [(rule["id"], rule["shortDescription"]["text"]) for rule in run["tool"]["driver"]["rules"]]
+    assert rules == [("precision", flaw), ("precision/fails", FAILURE)]
+    assert [(result["ruleId"], result["ruleIndex"]) for result in run["results"]] == [
+        ("precision", 0),
+        ("precision/fails", 1),
+        ("precision", 0),
+    ]
+
+
 def test_what_was_not_detected_or_did_not_apply_is_neither_a_result_nor_a_pass() -> None:
     quiet = [replace(VIOLATED, verdict=verdict) for verdict in (Verdict.NOT_DETECTED, Verdict.NOT_APPLICABLE)]
     (run,) = sarif_log([(finding, PLACE) for finding in quiet])["runs"]
@@ -68,6 +81,9 @@ def test_what_was_not_detected_or_did_not_apply_is_neither_a_result_nor_a_pass()
 def test_an_error_makes_the_run_unsuccessful_and_too_few_trials_a_warning() -> None:
     error = replace(VIOLATED, verdict=Verdict.ERROR, reason="it raised ValueError")
     few = replace(VIOLATED, verdict=Verdict.INCONCLUSIVE, reason="too few")
+    beyond = replace(VIOLATED, verdict=Verdict.UNTESTABLE, reason="ten to the twelve")
+    (invocation,) = sarif_log([(beyond, PLACE)])["runs"][0]["invocations"]
+    assert [one["level"] for one in invocation["toolExecutionNotifications"]] == ["warning"]
     (invocation,) = sarif_log([(few, PLACE)])["runs"][0]["invocations"]
     assert invocation["executionSuccessful"]
     assert [one["level"] for one in invocation["toolExecutionNotifications"]] == ["warning"]

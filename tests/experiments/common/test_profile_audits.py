@@ -27,7 +27,7 @@ def normal_bins(answer: float, sigma: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=KINDS)
-@pytest.mark.parametrize("sigma", [0.5, 0.8, 1.0])
+@pytest.mark.parametrize("sigma", [0.5, 0.8, 1.0, 3.0])
 def test_each_audit_ends_as_the_referee_ends_it(claim: Claim, sigma: float) -> None:
     """Event, ε, trials and verdict."""
     bins = [normal_bins(answer, sigma) for answer in (1.0, 0.0)]

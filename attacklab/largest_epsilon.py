@@ -1,0 +1,235 @@
+"""The largest ε that a sample proves a target to have, rather than whether it refutes a claim.
+
+An audit of a claim may look often and stop early, which costs some of its bound. Here all trials are spent and looked
+at once, so the bound is that of Clopper and Pearson for a fixed number of trials, and one bet has the whole α.
+
+The attacks look for what refutes a claim, and what refutes a small ε best is seldom what shows a large one: that is a
+rarer event, which the other input hardly ever shows. So they run in rounds, each on the target with a larger claim: the
+ε that the best bet of the round before seems to show. Every event of every scenario is counted on a choosing sample.
+The most promising scenarios of all rounds are counted again, on as many trials as will judge, and the event with the
+largest lower bound on ε is judged on fresh outputs.
+
+No sample shows more than about ln(P[E]·trials/ln(2/α)), which is what an event gives that the other input never shows.
+
+Source: Bichsel, Steffen, Bogunovic and Vechev 2021, 'DP-Sniper: Black-Box Discovery of Differential Privacy Violations
+using Classifiers', for maximising a lower bound on ε. The rounds are ours.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from attacklab.attacks import default_attacks
+from attacklab.attacks.base import Attack
+from attacklab.attacks.common.failures import FAILS
+from attacklab.claims import PrivacyClaim
+from attacklab.errors import LabFault, TargetError
+from attacklab.execution.batches import REFUSES, Bench, Outline, Role, Sample
+from attacklab.execution.runners import Here
+from attacklab.findings import FAILURE, Counts, Finding, Severity, Verdict
+from attacklab.floats import require_ieee_arithmetic
+from attacklab.referee import (
+    CHOOSING_ALPHA,
+    DEFAULT_ALPHA,
+    DEFAULT_TRIALS,
+    Advance,
+    Judge,
+    refuted_reason,
+    require_settings,
+)
+from attacklab.statistics.choosing import SHARE
+from attacklab.statistics.inference import Assessment, assess
+from attacklab.targets import Target
+
+ROUNDS = 4
+"""At most so many rounds; a further one is run only if the last raised the ε that is shown by `RISE`."""
+
+RISE = 0.05
+
+FINALISTS = 4
+"""How many scenarios are counted again on as many trials as will judge."""
+
+
+@dataclass(frozen=True)
+class _Bet:
+    """An event of a scenario, and the ε that it seems to show in one answer."""
+
+    judge: Judge
+    outlines: tuple[Outline, ...]
+    number: int
+    event: int
+    epsilon: float
+
+    @property
+    def outline(self) -> Outline:
+        return self.outlines[self.number]
+
+
+def largest_epsilon(
+    target: Target,
+    attacks: Sequence[Attack] | None = None,
+    *,
+    trials: int = DEFAULT_TRIALS,
+    alpha: float = DEFAULT_ALPHA,
+    seed: int = 0,
+    spec: str | None = None,
+    report: Callable[[Advance], object] = lambda _: None,
+) -> list[Finding]:
+    """Find the largest lower bound on a target's ε, at the δ that it claims (of a profile, at its nominal point's δ).
+
+    Args:
+        target: the implementation; its claim is where the search begins, and what the verdict is about.
+        attacks: which attacks, `default_attacks` of the target by default.
+        trials: the outputs of each input that judge; each scenario is chosen on a tenth, the best few on as many.
+        alpha: the probability that the bound is wrong.
+        seed: what all randomness is derived from.
+        spec: the words after `attacklab audit` that load this target, for the line that replays the finding.
+        report: is told after every batch how far it is.
+
+    Returns:
+        One finding whose `epsilon_lower` is the bound, and one for each attack that had nothing to try or failed.
+
+    Raises:
+        ValueError: `trials`, `alpha` or `seed` is out of range.
+        ArithmeticModeError: this process does not compute as IEEE 754 says.
+    """
+    require_ieee_arithmetic()
+    require_settings(trials, alpha, seed)
+    started = time.perf_counter()
+    chosen = tuple(default_attacks(target) if attacks is None else attacks)
+    search = _Search(target, chosen, trials, seed, report)
+    bets, findings = search.bets()
+    finalists = sorted(bets, key=lambda bet: -bet.epsilon)[:FINALISTS]
+    again = [search.again(bet) for bet in finalists]
+    better = [bet for bet in again if isinstance(bet, _Bet)]
+    findings += [failure for failure in again if isinstance(failure, Finding)]
+    if better:
+        findings.insert(0, search.judged(max(better, key=lambda bet: bet.epsilon), alpha))
+    require_ieee_arithmetic()  # a target may have loaded a library that changed it
+    replay, seconds = _replay(target, attacks, trials, alpha, seed, spec), time.perf_counter() - started
+    return [replace(one, replay=replay, seconds=seconds) for one in findings]
+
+
+def _replay(
+    target: Target, attacks: Sequence[Attack] | None, trials: int, alpha: float, seed: int, spec: str | None
+) -> str:
+    """All attacks run again: what one of them finds is where the next round of the others begins."""
+    if spec is None:
+        named = "" if attacks is None else f", {list(attacks)!r}"
+        return f"largest_epsilon({target.name}{named}, trials={trials}, alpha={alpha!r}, seed={seed})"
+    named = "".join(f" --attack {attack.name}" for attack in attacks or ())
+    settings = f"--trials {trials} --alpha {alpha!r} --seed {seed}"
+    return f"attacklab audit {spec}{named} --maximise-epsilon {settings}"
+
+
+@dataclass(frozen=True)
+class _Search:
+    target: Target
+    attacks: tuple[Attack, ...]
+    trials: int
+    seed: int
+    report: Callable[[Advance], object]
+
+    def bets(self) -> tuple[list[_Bet], list[Finding]]:
+        """The best bet of each scenario of each round, and what the first round found in place of bets."""
+        bets, findings, claimed, shown = [], [], self.target, -math.inf
+        for turn in range(ROUNDS):
+            found = list(self._round(claimed))
+            bets += [bet for bet in found if isinstance(bet, _Bet)]
+            findings += [one for one in found if isinstance(one, Finding) and turn == 0]
+            best = max((bet.epsilon for bet in found if isinstance(bet, _Bet)), default=0.0)
+            if best <= shown + RISE:
+                break
+            nominal, shown = self.target.claim.nominal, best
+            claimed = replace(self.target, claim=PrivacyClaim(max(best, nominal.epsilon), nominal.delta))
+        return bets, findings
+
+    def _round(self, claimed: Target) -> Iterator[_Bet | Finding]:
+        runner = Here(Bench(claimed, self.attacks, self.seed))
+        for place, attack in enumerate(self.attacks):
+            judge = Judge(claimed, attack, place, runner, seed=self.seed)
+            plan = judge.plan()
+            if not plan.outlines:
+                yield replace(judge, target=self.target).finding(plan.verdict, plan.reason)
+            for number, outline in enumerate(plan.outlines):
+                if outline.severity is Severity.CLAIM:
+                    yield self._chosen(judge, plan.outlines, number, max(1, self.trials // SHARE))
+
+    def again(self, bet: _Bet) -> _Bet | Finding:
+        """The best bet of a scenario on as many trials as will judge."""
+        return self._chosen(bet.judge, bet.outlines, bet.number, self.trials)
+
+    def _chosen(self, judge: Judge, outlines: tuple[Outline, ...], number: int, trials: int) -> _Bet | Finding:
+        """The best bet of a scenario, or why there is none."""
+        outline, found = outlines[number], replace(judge, target=self.target).finding
+        try:
+            claim = self._judged_at(outline)
+        except ValueError:
+            reason = f"the claim promises nothing of {outline.answers} answers together"
+            return found(Verdict.UNTESTABLE, reason, pair=outline.pair)
+        try:
+            seen = self._counted(judge, outlines, number, Role.CHOOSE, tuple(range(len(outline.events) + 1)), trials)
+        except (TargetError, LabFault) as error:
+            return found(Verdict.ERROR, str(error), pair=outline.pair)
+        shown = [assess(claim, counts, CHOOSING_ALPHA).epsilon_lower / outline.answers for counts in seen]
+        event = max(range(len(shown)), key=shown.__getitem__)
+        return _Bet(judge, outlines, number, event, shown[event])
+
+    def _judged_at(self, outline: Outline) -> PrivacyClaim:
+        return self.target.claim.composed(outline.answers).nominal
+
+    def _counted(
+        self, judge: Judge, outlines: Sequence[Outline], number: int, role: Role, events: tuple[int, ...], trials: int
+    ) -> list[Counts]:
+        outline = outlines[number]
+        sample = Sample(judge.place, number, outline.digest(), role, events, outline.answers, trials, spend_all=True)
+        counts = [Counts(0, 0, 0)] * len(events)
+        with contextlib.closing(judge.runner.counts(sample, sample.batches())) as results:
+            for batch, drawn in zip(sample.batches(), results, strict=True):
+                counts = [before + new for before, new in zip(counts, drawn, strict=True)]
+                choosing = role is Role.CHOOSE
+                self.report(Advance(judge.attack.name, number + 1, len(outlines), choosing, batch.done, trials))
+        return counts
+
+    def judged(self, bet: _Bet, alpha: float) -> Finding:
+        """What a fresh sample shows of a bet."""
+        outline, judged = bet.outline, self._judged_at(bet.outline)
+        judge = replace(bet.judge, target=self.target)
+        here = {"pair": outline.pair, "severity": outline.severity, "answers": outline.answers}
+        try:
+            (counts,) = self._counted(judge, bet.outlines, bet.number, Role.JUDGE, (bet.event,), self.trials)
+        except (TargetError, LabFault) as error:
+            return judge.finding(Verdict.ERROR, str(error), **here)
+        found = assess(judged, counts, alpha)
+        claim = self.target.claim.composed(outline.answers)
+        event = (*outline.events, REFUSES.description)[bet.event]
+        fails = event == FAILS.description
+        return judge.finding(
+            _verdict(judged, found, self.trials, alpha),
+            refuted_reason(found, judged, fails=fails),
+            **here,
+            flaw=FAILURE if fails else judge.attack.flaw,
+            claim=claim,
+            judged_at=None if judged == claim else judged,
+            event=event,
+            counts=counts,
+            first=found.first,
+            second=found.second,
+            advantage=found.advantage,
+            ceiling=claim.ceiling,
+            epsilon_lower=found.epsilon_lower,
+            delta_lower=found.delta_lower,
+            alpha=alpha,
+            trials=2 * outline.answers * (max(1, self.trials // SHARE) + 2 * self.trials),
+        )
+
+
+def _verdict(claim: PrivacyClaim, found: Assessment, trials: int, alpha: float) -> Verdict:
+    if found.violated:
+        return Verdict.VIOLATED
+    could = assess(claim, Counts(trials, 0, trials), alpha).violated
+    return Verdict.NOT_DETECTED if could else Verdict.INCONCLUSIVE

@@ -1,0 +1,82 @@
+"""Choosing by the evidence that an event promises: the right event at every ε, however rare its hits are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from attacklab.claims import GaussianDP, PrivacyClaim
+from attacklab.findings import Counts
+from attacklab.statistics.choosing import choosing_trials, promised_evidence
+from attacklab.statistics.expected import expected_evidence
+
+
+def promised(claims: Sequence[PrivacyClaim], *seen: Counts) -> np.ndarray:
+    first, second = [counts.first for counts in seen], [counts.second for counts in seen]
+    return promised_evidence(claims, first, second, seen[0].trials)
+
+
+def best(claims: Sequence[PrivacyClaim], *seen: Counts) -> int:
+    return int(promised(claims, *seen).max(axis=1).argmax())
+
+
+def test_with_many_hits_it_is_what_known_probabilities_promise() -> None:
+    """With 10^8 trials the posterior is as good as a point: the rest differs by under 1 part in 1 000."""
+    claims, trials = [PrivacyClaim(0.2), PrivacyClaim(1.0, 0.01)], 10**8
+    p, q = np.array([0.7, 0.3, 0.02]), np.array([0.2, 0.6, 0.001])
+    seen = [Counts(int(here * trials), int(there * trials), trials) for here, there in zip(p, q, strict=True)]
+    assert promised(claims, *seen).max(axis=1) == pytest.approx(expected_evidence(claims, p, q), rel=1e-3)
+
+
+@pytest.mark.parametrize("epsilon", [2.0, 5.0, 8.0])
+def test_at_a_large_epsilon_the_event_that_one_input_never_shows_is_the_best(epsilon: float) -> None:
+    """The commoner event has twice as many hits under the other input as the claim's edge allows."""
+    claim, trials = [PrivacyClaim(epsilon)], 10_000
+    never, often = Counts(4_000, 0, trials), Counts(6_000, math.ceil(12_000 * math.exp(-epsilon)), trials)
+    assert best(claim, often, never) == 1
+    assert best(claim, never, often) == 0
+
+
+def test_of_two_events_that_one_input_never_shows_the_commoner_is_the_better() -> None:
+    for epsilon in (1.0, 5.0, 8.0, 12.0):
+        assert best([PrivacyClaim(epsilon)], Counts(0, 40, 1_000), Counts(0, 400, 1_000)) == 1
+
+
+def test_an_event_that_nobody_saw_promises_nothing_and_a_complement_what_its_event_does() -> None:
+    claims = [PrivacyClaim(0.5), PrivacyClaim(6.0)]
+    assert promised(claims, Counts(0, 0, 100)).max() <= 0
+    event, complement, swapped = (Counts(*hits, 100) for hits in ((30, 2), (70, 98), (2, 30)))
+    shown = promised(claims, event, complement, swapped)
+    assert shown[0] == pytest.approx(shown[1])
+    assert shown[0] == pytest.approx(shown[2])
+
+
+def test_the_point_of_a_profile_that_promises_most_is_that_of_known_probabilities() -> None:
+    profile = GaussianDP(1.0)
+    points = [profile.near(epsilon) for epsilon in profile.points]
+    p, q, trials = 0.3, 0.02, 10**7
+    shown = promised(points, Counts(int(p * trials), int(q * trials), trials))[0]
+    known = [float(expected_evidence([point], p, q)) for point in points]
+    assert known[int(shown.argmax())] == pytest.approx(max(known), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "trials", "most"),
+    [
+        *(
+            (0.1, 100_000, 10_000),
+            (3.0, 55, 5),
+            (5.0, 100_000, 30_000),
+            (7.0, 100_000, 50_000),
+            (20.0, 100_000, 50_000),
+        ),
+        *((20.0, 100_000, 50_000), (5.0, 200_000, 37_993), (5.0, 10**6, 100_000), (20.0, 1, 1)),
+    ],
+)
+def test_the_choosing_sample_grows_with_the_claim_up_to_half_of_the_trials(
+    epsilon: float, trials: int, most: int
+) -> None:
+    assert choosing_trials(PrivacyClaim(epsilon), trials) == most
