@@ -248,7 +248,7 @@ def _of_rows(values: Values, *, of: Callable[[NDArray[np.float64]], NDArray[Any]
     known = ~np.isnan(rows).all(axis=1)
     found = np.full(len(rows), math.nan)
     with np.errstate(invalid="ignore", over="ignore"):
-        found[known] = of(rows[known])
+        found[known] = of(rows[known]) if known.any() else math.nan
     return found
 
 
