@@ -1,12 +1,12 @@
 """The referee: runs a target against attacks and says what was found.
 
-One α a run is split over the attacks that have something to try (see `shares`), and each attack's share evenly over its
-scenarios. One sample chooses among a scenario's candidate events the one that promises most evidence (see `choosing`), and says
-how many trials it will take to refute the claim by it; a fresh sample judges it. Both samples grow until they have
-decided: the evidence against a claim may be looked at as often as one likes (see `betting`). Where the choosing sample
-shows that the chosen event keeps the claim, the fresh one is hardly larger than it, and the power that is stated is
-that of the trials drawn. What is drawn, and that it does not depend on what else runs or where, is told in `batches`;
-where it is drawn, in `execution`.
+One α a run is split over the attacks that have something to try (see `shares`), and each attack's share evenly over
+its scenarios. One sample chooses among a scenario's candidate events the one that promises most evidence (see
+`choosing`), and says how many trials it will take to refute the claim by it; a fresh sample judges it. Both samples
+grow until they have decided: the evidence against a claim may be looked at as often as one likes (see `betting`). Where
+the choosing sample shows that the chosen event keeps the claim, the fresh one is hardly larger than it, and the power
+that is stated is that of the trials drawn. What is drawn, and that it does not depend on what else runs or where, is
+told in `batches`; where it is drawn, in `execution`.
 """
 
 from __future__ import annotations
