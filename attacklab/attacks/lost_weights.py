@@ -1,4 +1,4 @@
-"""Lost weights: light outcomes vanish, jump or freeze at some depth below a heavy one, in whatever way weights are held.
+"""Lost weights: light outcomes vanish, jump or freeze at some depth below a heavy one, however weights are held.
 
 An exponential mechanism on real numbers gives an outcome at depth d below the best the weight e^(−ε·d/(2Δu)), however
 deep it lies. Weights in a short format, integer tickets, tables, sums that round, uniform numbers of few bits and
@@ -69,8 +69,8 @@ SHARE_BITS = 11
 LADDERS = (range(4, 21), range(22, 25, 2))
 """Bits k of the weights 2^−k of the groups; the second has 10,240 light outcomes, for sums in binary32."""
 
-LOOKS = ((1 << 13, 1), (1 << 14, 3))
-"""Numbers of outputs, and how many of a group at most show that its weights may be lost; 4 and 8 are to be expected."""
+LOOKS = ((1 << 13, 1), (1 << 14, 3), (1 << 15, 8))
+"""Numbers of outputs, and how many of a group at most show that its weights may be lost; 4, 8 and 16 are to be expected."""
 
 NARROW, NARROW_BITS, NARROW_OUTPUTS = 512, 17, 1 << 15
 """So many light outcomes of weight 2^−17 each look for gaps in that many outputs."""
@@ -247,8 +247,7 @@ def _on_ladder(scale: _Scale, probe: Probe, rungs: range) -> Iterator[Scenario]:
 
 def _between_gaps(scale: _Scale, probe: Probe) -> Iterator[Scenario]:
     """Narrow light outcomes, with a bet on those that were seen, if the same ones are drawn too often."""
-    depth = scale.units(NARROW_BITS * math.log(2)) - scale.parts
-    pair = scale.astride(np.full(NARROW, depth))
+    pair = scale.astride(np.full(NARROW, scale.units(NARROW_BITS * math.log(2)) + scale.parts))
     drawn = as_floats(sampled(probe, pair.first, NARROW_OUTPUTS))
     seen, times = np.unique(drawn[drawn > 0].astype(np.int64), return_counts=True)
     expected = times.sum() ** 2 / (2 * NARROW)
