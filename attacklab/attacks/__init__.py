@@ -10,6 +10,7 @@ from attacklab.attacks.generator_seed import GeneratorSeed
 from attacklab.attacks.generator_state import GeneratorState
 from attacklab.attacks.integer_cast import IntegerCast
 from attacklab.attacks.local_sensitivity import LocalSensitivity
+from attacklab.attacks.lost_weights import LostWeights
 from attacklab.attacks.low_bit_gaussian import LowBitGaussian
 from attacklab.attacks.low_bit_laplace import LowBitLaplace
 from attacklab.attacks.missing_clip import MissingClip
@@ -33,6 +34,7 @@ __all__ = [
     "GeneratorState",
     "IntegerCast",
     "LocalSensitivity",
+    "LostWeights",
     "LowBitGaussian",
     "LowBitLaplace",
     "MissingClip",
@@ -48,7 +50,7 @@ __all__ = [
 
 ATTACKS: tuple[Attack, ...] = (
     ZeroRounding(),
-    TruncatedAddition(),
+    LostWeights(),
     ScoreOverflow(),
     LowBitLaplace(),
     LowBitGaussian(),
@@ -65,7 +67,7 @@ ATTACKS: tuple[Attack, ...] = (
     SpecialValues(),
 )
 
-ON_REQUEST: tuple[Attack, ...] = (BlackBox(),)
+ON_REQUEST: tuple[Attack, ...] = (BlackBox(), TruncatedAddition())
 """Attacks that run only when they are named, or where a target declares what they try (see `default_attacks`): they
 draw many times as many outputs as the others."""
 

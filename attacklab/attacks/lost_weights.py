@@ -69,6 +69,9 @@ SHARE_BITS = 11
 LADDERS = (range(4, 21), range(22, 25, 2))
 """Bits k of the weights 2^−k of the groups; the second has 10,240 light outcomes, for sums in binary32."""
 
+GROUPS = 10_240
+"""Light outcomes of the larger ladder."""
+
 LOOKS = ((1 << 13, 1), (1 << 14, 3), (1 << 15, 8))
 """Numbers of outputs, and how many of a group at most show that its weights may be lost; 4, 8 and 16 are to be expected."""
 
@@ -86,8 +89,14 @@ NO_PAIR = (OutsideDomain, UsageError)
 
 @dataclass(frozen=True)
 class LostWeights:
-    """The attack."""
+    """The attack.
 
+    Attributes:
+        most_outcomes: the largest number of light outcomes, which bounds the cost of a draw; forms that need more of
+            them are left out.
+    """
+
+    most_outcomes: int = 1 << 14
     name: str = "lost_weights"
     flaw: str = "light outcomes lose their weight on one dataset only"
 
@@ -99,17 +108,19 @@ class LostWeights:
         """What a sweep shows clearly; else whatever the other forms show to be worth judging, and the halves."""
         scale = _Scale.of(target)
         clearest = 0.0
-        for swept in SWEPT:
+        for lights, outputs in SWEPT:
+            if lights > self.most_outcomes:
+                break
             with contextlib.suppress(*NO_PAIR):
-                for excess, scenario in _swept(scale, probe, *swept):
+                for excess, scenario in _swept(scale, probe, lights, outputs):
                     clearest = max(clearest, excess)
                     yield scenario
             if clearest > CLEAR_DEVIATIONS:
                 return
-        deeper = (*(_on_ladder(scale, probe, rungs) for rungs in LADDERS), _between_gaps(scale, probe))
-        for scenarios in (*deeper, _in_halves(scale)):
-            with contextlib.suppress(*NO_PAIR):
-                yield from scenarios
+        for needed, look in ((GROUPS, _on_ladders), (NARROW, _between_gaps), (HALVES, _in_halves)):
+            if needed <= self.most_outcomes:
+                with contextlib.suppress(*NO_PAIR):
+                    yield from look(scale, probe)
 
 
 @dataclass(frozen=True)
@@ -228,6 +239,14 @@ def _deviations(point: PrivacyClaim, here: float, there: float, trials: int) -> 
     return (math.log(kept / other) - point.epsilon) / math.sqrt(1 / kept + 1 / other)
 
 
+def _on_ladders(scale: _Scale, probe: Probe) -> Iterator[Scenario]:
+    """The first ladder on which weights may be lost; what is below its lost rungs is lost on both sides."""
+    for rungs in LADDERS:
+        with contextlib.suppress(StopIteration):
+            yield next(_on_ladder(scale, probe, rungs))
+            return
+
+
 def _on_ladder(scale: _Scale, probe: Probe, rungs: range) -> Iterator[Scenario]:
     """Groups of light outcomes of equal shares, if one of them is hardly drawn where its weights may be lost."""
     sizes = [max(1, 1 << max(0, bits - SHARE_BITS)) for bits in rungs]
@@ -255,6 +274,6 @@ def _between_gaps(scale: _Scale, probe: Probe) -> Iterator[Scenario]:
         yield Scenario(pair, (among("a light outcome that was seen", seen, NARROW), LIGHT))
 
 
-def _in_halves(scale: _Scale) -> Iterator[Scenario]:
+def _in_halves(scale: _Scale, probe: Probe) -> Iterator[Scenario]:
     even = among("an outcome at an even place", np.arange(0, HALVES, 2), HALVES)
     yield Scenario(scale.halves(HALVES), (even,))
