@@ -64,16 +64,16 @@ DEVIATIONS, CLEAR_DEVIATIONS = 1.5, 4.0
 """By how many standard deviations a pair must exceed the claim in these to be judged, or to end the search."""
 
 SHARE_BITS = 11
-"""A group of a ladder has a share of 2^−11 of the weight, or more where that is less than one outcome."""
+"""A group of a ladder has a share of 2^−11 of the weight."""
 
-LADDERS = (range(4, 21), range(22, 25, 2))
+LADDERS = (range(11, 21), range(22, 25, 2))
 """Bits k of the weights 2^−k of the groups; the second has 10,240 light outcomes, for sums in binary32."""
 
 GROUPS = 10_240
 """Light outcomes of the larger ladder."""
 
 LOOKS = ((1 << 13, 1), (1 << 14, 3), (1 << 15, 8))
-"""Numbers of outputs, and how many of a group at most show that its weights may be lost; 4, 8 and 16 are to be expected."""
+"""Numbers of outputs, and how many of a group at most show that its weights may be lost; 4, 8, 16 are expected."""
 
 NARROW, NARROW_BITS, NARROW_OUTPUTS = 512, 17, 1 << 15
 """So many light outcomes of weight 2^−17 each look for gaps in that many outputs."""
@@ -117,10 +117,11 @@ class LostWeights:
                     yield scenario
             if clearest > CLEAR_DEVIATIONS:
                 return
-        for needed, look in ((GROUPS, _on_ladders), (NARROW, _between_gaps), (HALVES, _in_halves)):
+        ladders, gaps, halves = _on_ladders(scale, probe), _between_gaps(scale, probe), _in_halves(scale)
+        for needed, scenarios in ((GROUPS, ladders), (NARROW, gaps), (HALVES, halves)):
             if needed <= self.most_outcomes:
                 with contextlib.suppress(*NO_PAIR):
-                    yield from look(scale, probe)
+                    yield from scenarios
 
 
 @dataclass(frozen=True)
@@ -249,7 +250,7 @@ def _on_ladders(scale: _Scale, probe: Probe) -> Iterator[Scenario]:
 
 def _on_ladder(scale: _Scale, probe: Probe, rungs: range) -> Iterator[Scenario]:
     """Groups of light outcomes of equal shares, if one of them is hardly drawn where its weights may be lost."""
-    sizes = [max(1, 1 << max(0, bits - SHARE_BITS)) for bits in rungs]
+    sizes = [1 << bits - SHARE_BITS for bits in rungs]
     depths = [scale.units(bits * math.log(2)) - scale.parts for bits in rungs]
     # The deepest come first, so that a running sum is still that of the heavy outcome alone when it reaches them.
     pair = scale.astride(np.repeat(depths[::-1], sizes[::-1]))
@@ -274,6 +275,6 @@ def _between_gaps(scale: _Scale, probe: Probe) -> Iterator[Scenario]:
         yield Scenario(pair, (among("a light outcome that was seen", seen, NARROW), LIGHT))
 
 
-def _in_halves(scale: _Scale, probe: Probe) -> Iterator[Scenario]:
+def _in_halves(scale: _Scale) -> Iterator[Scenario]:
     even = among("an outcome at an even place", np.arange(0, HALVES, 2), HALVES)
     yield Scenario(scale.halves(HALVES), (even,))
