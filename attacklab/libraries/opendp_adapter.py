@@ -8,6 +8,10 @@ Mechanisms whose names end in `_zcdp` claim the ρ that the measurement's map de
 ε²/8, which holds of the exponential mechanism, whose law version 0.16 draws from; version 0.15.1 declared the same and
 drew by permute-and-flip, of which it does not hold (opendp issue 2911).
 
+Mechanisms whose names end in `_of_3` and the like spend that part of ε on one answer. At the larger scales that this
+takes, versions up to 0.14.1 drew biased integer noise, because a dependency divided big rationals wrongly (opendp issue
+2638).
+
 Version 0.4 is here for its Laplace noise over floats, which other code in the module `opendp.meas` computed.
 """
 
@@ -25,6 +29,7 @@ UNSEEDED = True
 VERSIONS = {
     **dict.fromkeys(("laplace_integer", "gaussian", "gaussian_integer", "noisy_max", "sum", "mean"), ">=0.16"),
     **dict.fromkeys(("gaussian_zcdp", "gaussian_integer_zcdp"), ">=0.16"),
+    **dict.fromkeys(("laplace_integer_of_3", "laplace_integer_of_9", "laplace_integer_of_20"), ">=0.14.1,!=0.15.1"),
     "noisy_max_zcdp": ">=0.15.1",
 }
 
@@ -87,6 +92,21 @@ def laplace(*, epsilon: float = 1.0) -> dict[str, Any]:
 def laplace_integer(*, epsilon: float = 1.0) -> dict[str, Any]:
     """`make_laplace` over integers; it cuts off a fraction of the answer."""
     return _laplace(int, epsilon)
+
+
+def laplace_integer_of_3(*, epsilon: float = 1.0) -> dict[str, Any]:
+    """`make_laplace` over integers, for one of 3 answers: at scale 3 for ε = 1."""
+    return _laplace(int, epsilon / 3)
+
+
+def laplace_integer_of_9(*, epsilon: float = 1.0) -> dict[str, Any]:
+    """`make_laplace` over integers, for one of 9 answers: at scale 9 for ε = 1."""
+    return _laplace(int, epsilon / 9)
+
+
+def laplace_integer_of_20(*, epsilon: float = 1.0) -> dict[str, Any]:
+    """`make_laplace` over integers, for one of 20 answers: at scale 20 for ε = 1."""
+    return _laplace(int, epsilon / 20)
 
 
 def _gaussian(type_: type, epsilon: float, delta: float) -> dict[str, Any]:
@@ -205,5 +225,6 @@ def mean(*, epsilon: float = 1.0, bounds: tuple[float, float] = (0.0, 1.0)) -> d
 
 MECHANISMS = (
     *(laplace, laplace_integer, gaussian, gaussian_integer, noisy_max, sum, mean),
+    *(laplace_integer_of_3, laplace_integer_of_9, laplace_integer_of_20),
     *(gaussian_zcdp, gaussian_integer_zcdp, noisy_max_zcdp),
 )
