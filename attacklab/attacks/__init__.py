@@ -9,6 +9,7 @@ from attacklab.attacks.failing_size import FailingSize
 from attacklab.attacks.generator_seed import GeneratorSeed
 from attacklab.attacks.generator_state import GeneratorState
 from attacklab.attacks.integer_cast import IntegerCast
+from attacklab.attacks.lattice_bias import LatticeBias
 from attacklab.attacks.local_sensitivity import LocalSensitivity
 from attacklab.attacks.lost_weights import LostWeights
 from attacklab.attacks.low_bit_gaussian import LowBitGaussian
@@ -33,6 +34,7 @@ __all__ = [
     "GeneratorSeed",
     "GeneratorState",
     "IntegerCast",
+    "LatticeBias",
     "LocalSensitivity",
     "LostWeights",
     "LowBitGaussian",
@@ -55,6 +57,7 @@ ATTACKS: tuple[Attack, ...] = (
     LowBitLaplace(),
     LowBitGaussian(),
     Precision(),
+    LatticeBias(),
     IntegerCast(),
     GeneratorSeed(),
     GeneratorState(),
