@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from attacklab.attacks import ATTACKS, Attack, MissingClip, SumSensitivity, TruncatedAddition, ZeroRounding
+from attacklab.attacks import ATTACKS, Attack, LostWeights, MissingClip, SumSensitivity, ZeroRounding
 from attacklab.attacks.work import Work
 from attacklab.bisection import least
 from attacklab.findings import CERTIFICATE, EXACT_LAW, Estimate, Finding, Scope, Verdict, decisive, described_pair
@@ -90,7 +90,7 @@ SMALLER: Mapping[str, Attack] = {
     attack.name: attack
     for attack in (
         ZeroRounding(outcomes=FEW_OUTCOMES),
-        TruncatedAddition(most_outcomes=FEW_OUTCOMES),
+        LostWeights(most_outcomes=FEW_OUTCOMES),
         MissingClip(size=FEW_RECORDS),
         SumSensitivity(most_records=FEW_RECORDS),
     )

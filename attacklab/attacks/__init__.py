@@ -1,4 +1,4 @@
-"""The attacks, one file a flaw; `ATTACKS` is the registry."""
+"""The attacks, one file a flaw; `ATTACKS` and `ALL_ATTACKS` are the registry."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from attacklab.attacks.failing_size import FailingSize
 from attacklab.attacks.generator_seed import GeneratorSeed
 from attacklab.attacks.generator_state import GeneratorState
 from attacklab.attacks.integer_cast import IntegerCast
+from attacklab.attacks.lattice_bias import LatticeBias
 from attacklab.attacks.local_sensitivity import LocalSensitivity
+from attacklab.attacks.lost_weights import LostWeights
 from attacklab.attacks.low_bit_gaussian import LowBitGaussian
 from attacklab.attacks.low_bit_laplace import LowBitLaplace
 from attacklab.attacks.missing_clip import MissingClip
@@ -23,6 +25,7 @@ from attacklab.attacks.truncated_addition import TruncatedAddition
 from attacklab.attacks.zero_rounding import ZeroRounding
 
 __all__ = [
+    "ALL_ATTACKS",
     "ATTACKS",
     "Attack",
     "BlackBox",
@@ -31,7 +34,9 @@ __all__ = [
     "GeneratorSeed",
     "GeneratorState",
     "IntegerCast",
+    "LatticeBias",
     "LocalSensitivity",
+    "LostWeights",
     "LowBitGaussian",
     "LowBitLaplace",
     "MissingClip",
@@ -48,11 +53,12 @@ __all__ = [
 
 ATTACKS: tuple[Attack, ...] = (
     ZeroRounding(),
-    TruncatedAddition(),
+    LostWeights(),
     ScoreOverflow(),
     LowBitLaplace(),
     LowBitGaussian(),
     Precision(),
+    LatticeBias(),
     IntegerCast(),
     GeneratorSeed(),
     GeneratorState(),
@@ -67,6 +73,9 @@ ATTACKS: tuple[Attack, ...] = (
     BlackBox(),
 )
 """All of them run where none is named."""
+
+ALL_ATTACKS: tuple[Attack, ...] = (*ATTACKS, TruncatedAddition())
+"""Those, and what runs only when it is named: `LostWeights` finds what truncated addition does, with fewer outputs."""
 
 
 def sized(attack: Attack, trials: int) -> Attack:

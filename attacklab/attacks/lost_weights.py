@@ -1,4 +1,4 @@
-"""Lost weights: light outcomes vanish, jump or freeze at some depth below a heavy one, in whatever way weights are held.
+"""Lost weights: light outcomes vanish, jump or freeze at some depth below a heavy one, however weights are held.
 
 An exponential mechanism on real numbers gives an outcome at depth d below the best the weight e^(−ε·d/(2Δu)), however
 deep it lies. Weights in a short format, integer tickets, tables, sums that round, uniform numbers of few bits and
@@ -64,13 +64,16 @@ DEVIATIONS, CLEAR_DEVIATIONS = 1.5, 4.0
 """By how many standard deviations a pair must exceed the claim in these to be judged, or to end the search."""
 
 SHARE_BITS = 11
-"""A group of a ladder has a share of 2^−11 of the weight, or more where that is less than one outcome."""
+"""A group of a ladder has a share of 2^−11 of the weight."""
 
-LADDERS = (range(4, 21), range(22, 25, 2))
+LADDERS = (range(11, 21), range(22, 25, 2))
 """Bits k of the weights 2^−k of the groups; the second has 10,240 light outcomes, for sums in binary32."""
 
-LOOKS = ((1 << 13, 1), (1 << 14, 3))
-"""Numbers of outputs, and how many of a group at most show that its weights may be lost; 4 and 8 are to be expected."""
+GROUPS = 10_240
+"""Light outcomes of the larger ladder."""
+
+LOOKS = ((1 << 13, 1), (1 << 14, 3), (1 << 15, 8))
+"""Numbers of outputs, and how many of a group at most show that its weights may be lost; 4, 8, 16 are expected."""
 
 NARROW, NARROW_BITS, NARROW_OUTPUTS = 512, 17, 1 << 15
 """So many light outcomes of weight 2^−17 each look for gaps in that many outputs."""
@@ -86,8 +89,14 @@ NO_PAIR = (OutsideDomain, UsageError)
 
 @dataclass(frozen=True)
 class LostWeights:
-    """The attack."""
+    """The attack.
 
+    Attributes:
+        most_outcomes: the largest number of light outcomes, which bounds the cost of a draw; forms that need more of
+            them are left out.
+    """
+
+    most_outcomes: int = 1 << 14
     name: str = "lost_weights"
     flaw: str = "light outcomes lose their weight on one dataset only"
 
@@ -99,17 +108,20 @@ class LostWeights:
         """What a sweep shows clearly; else whatever the other forms show to be worth judging, and the halves."""
         scale = _Scale.of(target)
         clearest = 0.0
-        for swept in SWEPT:
+        for lights, outputs in SWEPT:
+            if lights > self.most_outcomes:
+                break
             with contextlib.suppress(*NO_PAIR):
-                for excess, scenario in _swept(scale, probe, *swept):
+                for excess, scenario in _swept(scale, probe, lights, outputs):
                     clearest = max(clearest, excess)
                     yield scenario
             if clearest > CLEAR_DEVIATIONS:
                 return
-        deeper = (*(_on_ladder(scale, probe, rungs) for rungs in LADDERS), _between_gaps(scale, probe))
-        for scenarios in (*deeper, _in_halves(scale)):
-            with contextlib.suppress(*NO_PAIR):
-                yield from scenarios
+        ladders, gaps, halves = _on_ladders(scale, probe), _between_gaps(scale, probe), _in_halves(scale)
+        for needed, scenarios in ((GROUPS, ladders), (NARROW, gaps), (HALVES, halves)):
+            if needed <= self.most_outcomes:
+                with contextlib.suppress(*NO_PAIR):
+                    yield from scenarios
 
 
 @dataclass(frozen=True)
@@ -228,9 +240,17 @@ def _deviations(point: PrivacyClaim, here: float, there: float, trials: int) -> 
     return (math.log(kept / other) - point.epsilon) / math.sqrt(1 / kept + 1 / other)
 
 
+def _on_ladders(scale: _Scale, probe: Probe) -> Iterator[Scenario]:
+    """The first ladder on which weights may be lost; what is below its lost rungs is lost on both sides."""
+    for rungs in LADDERS:
+        with contextlib.suppress(StopIteration):
+            yield next(_on_ladder(scale, probe, rungs))
+            return
+
+
 def _on_ladder(scale: _Scale, probe: Probe, rungs: range) -> Iterator[Scenario]:
     """Groups of light outcomes of equal shares, if one of them is hardly drawn where its weights may be lost."""
-    sizes = [max(1, 1 << max(0, bits - SHARE_BITS)) for bits in rungs]
+    sizes = [1 << bits - SHARE_BITS for bits in rungs]
     depths = [scale.units(bits * math.log(2)) - scale.parts for bits in rungs]
     # The deepest come first, so that a running sum is still that of the heavy outcome alone when it reaches them.
     pair = scale.astride(np.repeat(depths[::-1], sizes[::-1]))
@@ -247,8 +267,7 @@ def _on_ladder(scale: _Scale, probe: Probe, rungs: range) -> Iterator[Scenario]:
 
 def _between_gaps(scale: _Scale, probe: Probe) -> Iterator[Scenario]:
     """Narrow light outcomes, with a bet on those that were seen, if the same ones are drawn too often."""
-    depth = scale.units(NARROW_BITS * math.log(2)) - scale.parts
-    pair = scale.astride(np.full(NARROW, depth))
+    pair = scale.astride(np.full(NARROW, scale.units(NARROW_BITS * math.log(2)) + scale.parts))
     drawn = as_floats(sampled(probe, pair.first, NARROW_OUTPUTS))
     seen, times = np.unique(drawn[drawn > 0].astype(np.int64), return_counts=True)
     expected = times.sum() ** 2 / (2 * NARROW)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from attacklab.attacks import ATTACKS
+from attacklab.attacks import ALL_ATTACKS
 from attacklab.cli.output import console
 from attacklab.libraries import NAMES, Library, library
 from attacklab.libraries.environments import Environment, environments
@@ -35,7 +35,7 @@ def _table(title: str, *columns: str) -> Table:
 
 def _attacks() -> Table:
     table = _table("Attacks", "attack", "looks for")
-    for attack in ATTACKS:
+    for attack in ALL_ATTACKS:
         table.add_row(attack.name, attack.flaw)
     return table
 

@@ -8,6 +8,10 @@ Mechanisms whose names end in `_zcdp` claim the ρ that the measurement's map de
 ε²/8, which holds of the exponential mechanism, whose law version 0.16 draws from; version 0.15.1 declared the same and
 drew by permute-and-flip, of which it does not hold (opendp issue 2911).
 
+Mechanisms whose names end in `_of_3` and the like spend that part of ε on one answer, at a whole scale where ε is 1,
+and claim what their map declares. At such scales versions up to 0.14.1 drew biased integer noise, because a dependency
+divided big rationals wrongly (opendp issue 2638).
+
 Version 0.4 is here for its Laplace noise over floats, which other code in the module `opendp.meas` computed.
 """
 
@@ -25,6 +29,7 @@ UNSEEDED = True
 VERSIONS = {
     **dict.fromkeys(("laplace_integer", "gaussian", "gaussian_integer", "noisy_max", "sum", "mean"), ">=0.16"),
     **dict.fromkeys(("gaussian_zcdp", "gaussian_integer_zcdp"), ">=0.16"),
+    **dict.fromkeys(("laplace_integer_of_3", "laplace_integer_of_9", "laplace_integer_of_20"), ">=0.14.1,!=0.15.1"),
     "noisy_max_zcdp": ">=0.15.1",
 }
 
@@ -87,6 +92,27 @@ def laplace(*, epsilon: float = 1.0) -> dict[str, Any]:
 def laplace_integer(*, epsilon: float = 1.0) -> dict[str, Any]:
     """`make_laplace` over integers; it cuts off a fraction of the answer."""
     return _laplace(int, epsilon)
+
+
+def _laplace_at(scale: float) -> dict[str, Any]:
+    dp = _prelude()
+    measurement = dp.m.make_laplace(dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int), scale)
+    return {"kind": "noise", "release": _per_coordinate(int, measurement), "epsilon": measurement.map(1)}
+
+
+def laplace_integer_of_3(*, epsilon: float = 1.0) -> dict[str, Any]:
+    """`make_laplace` over integers at scale 3/ε, as for one of 3 answers."""
+    return _laplace_at(3 / epsilon)
+
+
+def laplace_integer_of_9(*, epsilon: float = 1.0) -> dict[str, Any]:
+    """`make_laplace` over integers at scale 9/ε, as for one of 9 answers."""
+    return _laplace_at(9 / epsilon)
+
+
+def laplace_integer_of_20(*, epsilon: float = 1.0) -> dict[str, Any]:
+    """`make_laplace` over integers at scale 20/ε, as for one of 20 answers."""
+    return _laplace_at(20 / epsilon)
 
 
 def _gaussian(type_: type, epsilon: float, delta: float) -> dict[str, Any]:
@@ -205,5 +231,6 @@ def mean(*, epsilon: float = 1.0, bounds: tuple[float, float] = (0.0, 1.0)) -> d
 
 MECHANISMS = (
     *(laplace, laplace_integer, gaussian, gaussian_integer, noisy_max, sum, mean),
+    *(laplace_integer_of_3, laplace_integer_of_9, laplace_integer_of_20),
     *(gaussian_zcdp, gaussian_integer_zcdp, noisy_max_zcdp),
 )

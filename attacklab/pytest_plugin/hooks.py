@@ -346,9 +346,9 @@ def _claimed(item: pytest.Item, target: Target | Release | Sampler, fixture: str
 
 def _registered(names: Sequence[str]) -> tuple[Attack, ...]:
     """The attacks of these names; all where none is named."""
-    from attacklab.attacks import ATTACKS
+    from attacklab.attacks import ALL_ATTACKS
 
-    known = {attack.name: attack for attack in ATTACKS}
+    known = {attack.name: attack for attack in ALL_ATTACKS}
     unknown = [name for name in names if name not in known]
     if unknown:
         raise pytest.UsageError(f"--dp-attacks: unknown {', '.join(unknown)}; choose from {', '.join(known)}")

@@ -1,0 +1,95 @@
+"""Lattice bias: noise on the integers, or on another grid, favours some of its points more than the claim allows.
+
+Integer noise of an exact sampler has a law without kinks. A sampler that divides, rounds or carries wrongly gives some
+points too much probability and their neighbours too little. The bias may be anywhere, and no single point need show it.
+
+The noise does not depend on the answer, so one sample of it tells what is likely under either answer of a pair. The
+event is a set of points: those that come from the one answer more often than the claim allows compared with the other,
+by so many standard deviations. One half of the outputs learns such a set for each of a few thresholds, and the other
+half says which is best. Then the best is learned again from all of them.
+
+The adversary knows the sensitivity, draws some outputs for both answers, and bets on the learned set.
+
+A negative result does not rule out biases of points that are rarer than a few in 10,000, nor noise that takes so many
+values that points hardly repeat.
+
+Source: OpenDP issue 2638, for a sampler that had the flaw. The search is ours.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.attacks.base import Event, Probe, Scenario, as_floats, pair_of_answers
+from attacklab.findings import Counts
+from attacklab.statistics.betting import evidence
+from attacklab.targets import Kind, Outputs, Target
+
+FIRST_LOOK = 1 << 12
+REPEATS = 8
+"""Noise is taken to lie on a grid if, in a first look, an output stands for so many equal ones on average."""
+
+LEARNING = 1 << 15
+"""How many outputs of either answer the set is learned from."""
+
+DEVIATIONS = (0.5, 1.0, 1.5, 2.0, 3.0)
+"""The thresholds that are tried."""
+
+
+@dataclass(frozen=True)
+class LatticeBias:
+    """The attack."""
+
+    name: str = "lattice_bias"
+    flaw: str = "noise on a grid favours some of its points"
+
+    def applies_to(self, target: Target) -> bool:
+        """Additive noise only."""
+        return target.kind is Kind.NOISE
+
+    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
+        """The answers 0 and Δ, if the noise lies on a grid and a set of its points seems to break the claim."""
+        pair, near, far = pair_of_answers(target, 0.0, target.sensitivity)
+        look = as_floats(probe(pair.first, FIRST_LOOK))
+        if len(np.unique(look)) * REPEATS > FIRST_LOOK:
+            return
+        noises = [
+            as_floats(probe(side, LEARNING)) - answer for side, answer in ((pair.first, near), (pair.second, far))
+        ]
+        noise, step, claim = np.concatenate(noises), far - near, target.claim.nominal
+        learning, ranking = noise[::2], noise[1::2]
+        ranked = []
+        for sign in (1, -1):  # a set that is likely under the first answer, or under the second
+            for deviations in DEVIATIONS:
+                points = _favoured(learning, sign * step, claim.epsilon, deviations)
+                here, there = (int(np.isin(ranking + shift, points).sum()) for shift in (0.0, sign * step))
+                counts = Counts(here, there, len(ranking), round(here * there / len(ranking)))
+                ranked.append((evidence(claim, counts), sign, deviations))
+        shown, sign, deviations = max(ranked)
+        if shown > 0:
+            points = _favoured(noise, sign * step, claim.epsilon, deviations) + (near if sign > 0 else far)
+            yield Scenario(pair, (_one_of(np.sort(points)),))
+
+
+def _favoured(noise: NDArray[np.float64], step: float, epsilon: float, deviations: float) -> NDArray[np.float64]:
+    """The values of noise that are seen more than e^ε times as often as what makes them of an answer one step off."""
+    values, counts = np.unique(noise, return_counts=True)
+    places = np.searchsorted(values, values - step).clip(max=len(values) - 1)
+    others = np.where(values[places] == values - step, counts[places], 0)
+    factor = math.exp(min(epsilon, 300.0))
+    return values[counts - factor * others > deviations * np.sqrt(counts + factor**2 * (others + 1.0))]
+
+
+def _one_of(points: NDArray[np.float64]) -> Event:
+    shown = ", ".join(f"{point:g}" for point in points[:8])
+    rest = f" and {len(points) - 8} more" if len(points) > 8 else ""
+
+    def contains(outputs: Outputs) -> NDArray[np.bool_]:
+        return np.isin(as_floats(outputs), points)
+
+    return Event(f"the output is one of {shown}{rest}", contains)
