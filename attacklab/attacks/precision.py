@@ -192,4 +192,4 @@ def _of_neighbouring_sums(target: Target, probe: Probe) -> Iterator[Known]:
     datasets = [np.array([*[upper] * whole, float(one)]) for one in (last, moved)]
     sums = [float(records.sum()) for records in datasets]
     if sums == [total, math.nextafter(total, 0)]:
-        yield NeighbouringPair.records(*datasets, Relation.SUBSTITUTE), (sums[0], sums[1])
+        yield NeighbouringPair.records(datasets[0], datasets[1], Relation.SUBSTITUTE), (sums[0], sums[1])

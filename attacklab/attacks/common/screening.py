@@ -56,6 +56,7 @@ class Bet:
     model: Model
     here: Side
     there: Side
+    on_first: bool
 
     def contains(self, outputs: Outputs) -> Bools:
         """Which rows win the bet."""
@@ -99,7 +100,7 @@ def scenarios(
         models = models_of(number.view)
         if fallback is None and number.given:
             sides = (number.here[0], number.there[0])
-            blind = (Bet(number.view, models[0], *order) for order in (sides, sides[::-1]))
+            blind = (Bet(number.view, models[0], *sides[::step], on_first=step > 0) for step in (1, -1))
             fallback = Scenario(number.pair, tuple(bet.event for bet in blind))
         if ranked and (number.view.slope != 1 or max(ranked, key=_worth)[0] > ENOUGH):
             break
@@ -133,10 +134,13 @@ def _grouped(ranked: Sequence[tuple[float, NoisyNumber, Bet]]) -> list[Scenario]
         group = (id(number.pair), bet.model.answers)
         if worth >= NEARLY * best.setdefault(group, worth) or worth <= 0:
             groups.setdefault(group, []).append((number, bet))
-    return [
-        Scenario(group[0][0].pair, tuple(bet.event for _, bet in group[:MOST_BETS]), group[0][1].model.answers)
-        for group in itertools.islice(groups.values(), MOST_SCENARIOS)
-    ]
+    found = []
+    for group in itertools.islice(groups.values(), MOST_SCENARIOS):
+        number, bet = group[0]
+        # The best bet is on the first input.
+        pair = number.pair if bet.on_first else number.pair.swapped()
+        found.append(Scenario(pair, tuple(one.event for _, one in group[:MOST_BETS]), bet.model.answers))
+    return found
 
 
 def _bets(number: NoisyNumber, models: Sequence[Model], answers: int) -> list[tuple[tuple[float, float], Bet]]:
@@ -152,7 +156,7 @@ def _bets(number: NoisyNumber, models: Sequence[Model], answers: int) -> list[tu
         for pair in itertools.product(*likely):
             # Which side's bet it is, and the outputs in the order of its own and the other's.
             for own, (here, there) in enumerate((pair, pair[::-1])):
-                bet = Bet(number.view, model, here, there)
+                bet = Bet(number.view, model, here, there, on_first=own == 0)
                 if not _hits(bet, glances[own]):
                     continue
                 rows = len(samples[own][0])
