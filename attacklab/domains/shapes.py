@@ -19,6 +19,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attacklab.domains.datasets import (
     COUNTS,
@@ -125,13 +126,13 @@ class Queries:
                         make = NeighbouringPair.integers if placed[0].dtype.kind == "i" else NeighbouringPair.utilities
                         yield make(*placed, sensitivity=step)
 
-    def _bases(self) -> Iterator[np.ndarray[Any, np.dtype[np.float64]]]:
+    def _bases(self) -> Iterator[NDArray[np.float64]]:
         step = self.sensitivity
-        level, row = np.zeros(self.size), np.arange(self.size)
+        level, row = np.zeros(self.size), np.arange(self.size, dtype=np.float64)
         yield level
         yield np.where(row == 0, step, level)
-        yield step * row
-        yield -step * row
+        yield np.multiply(step, row)
+        yield np.multiply(-step, row)
         yield np.where(row == 0, 1024 * step, level)
         yield np.where(row < self.size // 2, 8 * step, level)
         yield level + 0.5

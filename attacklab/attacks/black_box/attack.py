@@ -1,9 +1,10 @@
 """A target that nobody wrote an attack for: try many pairs, learn how the outputs of each differ, and bet on that.
 
-The adversary knows the target's kind, its claim, and its sensitivity or bounds. It draws outputs for both inputs of
-each candidate pair (see `candidate_pairs`), uses them to rank candidate events (see `candidate_events`), and keeps the
-pairs whose events break the claim most clearly. All this happens on probes. The referee chooses among the events and
-judges the chosen one on outputs of its own, so the search costs no α beyond that of the pairs that are kept.
+The adversary knows the target's kind, its claim, its domain, and its sensitivity or bounds. It draws a few outputs for
+both inputs of many candidate pairs (see `candidate_pairs`) and keeps those that tell the inputs apart most clearly (see
+`screening`). For these it learns events from more outputs (see `candidate_events`). All this happens on probes, whose
+number is bounded. The referee chooses among the events and judges the chosen one on outputs of its own, so the search
+costs no α beyond that of the pairs that are kept.
 
 If the probes fail, failures and NaN are outputs like any other.
 

@@ -47,7 +47,7 @@ def broken_steps(line: Callable[[int], Any], last: int, claim: PrivacyClaim, pro
         except OutsideDomain:
             return np.full(LINE_OUTPUTS, -np.inf)
         numbers = as_floats(outputs).reshape(len(outputs), -1).sum(axis=1)
-        return np.nan_to_num(numbers, nan=-np.inf)
+        return np.asarray(np.nan_to_num(numbers, nan=-np.inf))
 
     points = [0, *(1 << power for power in range(last.bit_length()))]
     seen = functools.cache(values)
