@@ -14,6 +14,8 @@ from checker.theorems import (
     histogram,
     laplace,
     means,
+    partition,
+    quantile,
     response,
     selection,
     snapping,
@@ -38,6 +40,7 @@ THEOREMS: Mapping[str, Theorem] = {
     "numeric_sparse": sparse_vector.numeric_sparse,
     "permute_and_flip": selection.permute_and_flip,
     "propose_test_release": means.propose_test_release,
+    "quantile_by_rank": quantile.quantile_by_rank,
     "randomized_response": response.randomized_response,
     "rounded_gaussian_on_grid": gaussian.rounded_gaussian_on_grid,
     "rounded_ideal_laplace": laplace.rounded_ideal_laplace,
@@ -45,5 +48,6 @@ THEOREMS: Mapping[str, Theorem] = {
     "smooth_mean": means.smooth_mean,
     "snapping": snapping.snapping,
     "sum_over_count": means.sum_over_count,
+    "thresholded_histogram": partition.thresholded_histogram,
 }
 """The theorems by name."""
