@@ -1,8 +1,8 @@
 """The mechanisms on which StatDP and DP-Sniper were measured, written anew from their papers.
 
-Each has the parameters of DP-Sniper's evaluation: the claim ε = 0.1, five answers for histograms and noisy max, ten for
-sparse vectors and prefix sums. Neighbours are those of that evaluation too: for most mechanisms every answer may move by
-1, for histograms one answer. Noise is numpy's, as it was there.
+Each has the parameters of DP-Sniper's evaluation: the claim ε = 0.1, five answers for histograms and noisy max, ten
+for sparse vectors and prefix sums. Neighbours are those of that evaluation too: for most mechanisms every answer may
+move by 1, for histograms one answer. Noise is numpy's, as it was there.
 
 Source: Ding, Wang, Wang, Zhang and Kifer 2018, 'Detecting Violations of Differential Privacy', algorithms 5 to 10; Lyu,
 Su and Li 2017, 'Understanding the Sparse Vector Technique for Differential Privacy', figure 1; Balcer and Vadhan 2018,
