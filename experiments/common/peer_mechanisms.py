@@ -80,7 +80,7 @@ def noisy_max(answers: Doubles, trials: int, rng: np.random.Generator, *, expone
     """The place of the largest noisy answer, or its value, which the proof of noisy max does not cover."""
     draw = rng.exponential if exponential else partial(rng.laplace, 0.0)
     noisy = answers + draw(2 / CLAIM, (trials, len(answers)))
-    return np.max(noisy, axis=1) if value else np.argmax(noisy, axis=1)
+    return np.asarray(noisy.max(axis=1) if value else noisy.argmax(axis=1))
 
 
 def truncated_geometric(answers: Doubles, trials: int, rng: np.random.Generator) -> Outputs:
@@ -156,7 +156,7 @@ def rappor(
     bits = np.where(drawn < flipped / 2, True, np.where(drawn < flipped, False, bits))
     if rates is not None:
         bits = rng.random(bits.shape) < np.where(bits, rates[1], rates[0])
-    return bits.astype(np.int64)
+    return np.asarray(bits, dtype=np.int64)
 
 
 def parallel_laplace(answers: Doubles, trials: int, rng: np.random.Generator) -> Outputs:

@@ -70,7 +70,8 @@ def delta_of_shuffled(epsilon: float | Fraction, flip: Fraction, people: int) ->
         rates = [1 - flip] * others + [flip] * (people - 1 - others)
         yes, no = _count_law([1 - flip, *rates]), _count_law([flip, *rates])
         for one, other in ((yes, no), (no, yes)):
-            worst = max(worst, sum((max(Fraction(0), p - least * q) for p, q in zip(one, other, strict=True))))
+            excess = [max(Fraction(0), p - least * q) for p, q in zip(one, other, strict=True)]
+            worst = max(worst, sum(excess, Fraction(0)))
     return worst
 
 
