@@ -27,9 +27,9 @@ LEARNING = 1 << 16
 TRIALS = 10_000_000
 
 PARAGRAPH = """\
-Every mechanism claims ε = {claim:g}, and the bounds hold with {confidence:.0%} confidence each. Ours are from {trials:,}
-outputs of each input, events learned from {learning:,}; those of DP-Sniper (its logistic regression) and of StatDP,
-as DP-Sniper's authors measured it, from {published:,}, with no figure where we know of none. Ours are at least
+Every mechanism claims ε = {claim:g}, and the bounds hold with {confidence:.0%} confidence each. Ours are from
+{trials:,} outputs of each input, events learned from {learning:,}; those of DP-Sniper (its logistic regression) and of
+StatDP, as DP-Sniper's authors measured it, from {published:,}, with no figure where we know of none. Ours are at least
 DP-Sniper's on {ahead} of {all} mechanisms{behind}. Of {broken} mechanisms that lose more than they claim, the claim is
 refuted for {refuted}; of the {sound} that keep it, for {accused}. Where no ε is kept, the bound is what so many outputs
 can show: an event that never happens for one input in {trials:,} outputs shows ε ≤ {most:.1f}."""
@@ -70,7 +70,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
         points = [
             (row[key], place)
             for place, row in enumerate(rows)
-            if row[key] is not None and 0 < row[key] and not math.isinf(row[key])
+            if row[key] is not None and row[key] > 0 and not math.isinf(row[key])
         ]
         return Series(
             label=label, role=role, x=[x for x, _ in points], y=[float(y) for _, y in points], marks_only=True
