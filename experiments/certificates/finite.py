@@ -98,6 +98,7 @@ def small_scope(
     lengths: Sequence[int],
     neighbours: str,
     epsilon: Fraction,
+    delta: Fraction = Fraction(0),
     closed: bool = False,
 ) -> Draft:
     """Draft a certificate of every vector of given lengths of the whole numbers below `values`.
@@ -109,12 +110,14 @@ def small_scope(
         values: how many values an element can have.
         lengths: of the vectors.
         neighbours: which vectors are neighbours.
-        epsilon: what is claimed; with δ = 2^−58 where laws are not closed.
+        epsilon: what is claimed.
+        delta: what is claimed besides; 2^−58 more where laws are not closed.
         closed: whether every probability is rational.
     """
-    claim = {"kind": "pure", "epsilon": str(epsilon)}
-    if not closed:
-        claim = {"kind": "approximate", "epsilon": str(epsilon), "delta": f"1/{1 << 58}"}
+    delta += 0 if closed else Fraction(1, 1 << 58)
+    claim = {"kind": "approximate", "epsilon": str(epsilon), "delta": str(delta)}
+    if not delta:
+        claim = {"kind": "pure", "epsilon": str(epsilon)}
     vectors = [vector for length in lengths for vector in product(range(values), repeat=length)]
     return Draft(
         theorem="finite_inputs",

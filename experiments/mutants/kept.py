@@ -58,6 +58,12 @@ KEPT: Mapping[str, str] = {
     "140a62feb5": "claim: it is postprocessing of the noisy sum",  # summation/exact:exact_narrow_sum
     "0a9249023f": "claim: the noise is wider by 2^16 where the step is 256",  # exact_rounded:_in_steps
     "324a52bdd6": "law: the lower bound is 1",  # summation/exact_fast:exact_narrow_sum_fast
+    "021a2c7205": "claim: the answers say the opposite of what they said",  # interactive/exact:_answer
+    "1c33ac15cd": "claim: no answer is given",  # interactive/exact:exact_query_session
+    "29d3ab0426": "claim: a unit of the budget is never spent",  # interactive/exact:exact_query_session
+    "0127da982d": "law: every sample of a size is as likely, whatever the order of the records",  # exact_sampled_count
+    "10ed9e3cc0": "claim: it raises on samples of the same places, whatever the records are",  # exact_sampled_count
+    "25e3c5d05a": "claim: it raises on every dataset",  # subsampling/exact:exact_shuffled_response
 }
 """By the key of a mutant, what it keeps."""
 

@@ -113,10 +113,11 @@ class OneByOne:
 
     sampler: Callable[..., Any]
 
-    def __call__(self, input_: Any, trials: int, rng: np.random.Generator) -> NDArray[Any]:
-        """Draw outputs."""
+    def __call__(self, input_: Any, trials: int, rng: np.random.Generator) -> NDArray[Any] | list[Any]:
+        """Draw outputs, in a list if each is a tuple, whose length may vary."""
         bits = SeededBits(rng)
-        return np.array([self.sampler(input_, bits) for _ in range(trials)])
+        outputs = [self.sampler(input_, bits) for _ in range(trials)]
+        return outputs if outputs and isinstance(outputs[0], tuple) else np.array(outputs)
 
 
 @dataclass(frozen=True)

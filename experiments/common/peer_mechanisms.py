@@ -1,0 +1,225 @@
+"""The mechanisms on which StatDP and DP-Sniper were measured, written anew from their papers.
+
+Each has the parameters of DP-Sniper's evaluation: the claim ε = 0.1, five answers for histograms and noisy max, ten
+for sparse vectors and prefix sums. Neighbours are those of that evaluation too: for most mechanisms every answer may
+move by 1, for histograms one answer. Noise is numpy's, as it was there.
+
+Source: Ding, Wang, Wang, Zhang and Kifer 2018, 'Detecting Violations of Differential Privacy', algorithms 5 to 10; Lyu,
+Su and Li 2017, 'Understanding the Sparse Vector Technique for Differential Privacy', figure 1; Balcer and Vadhan 2018,
+'Differential Privacy on Finite Computers', algorithm 4.8; Erlingsson, Pihur and Korolova 2014, 'RAPPOR', steps 1 to 3;
+Wang, Ding, Wang, Kifer and Zhang 2019, 'Proving Differential Privacy with Shadow Execution', for prefix sums and the
+numerical sparse vector; Bichsel, Steffen, Bogunovic and Vechev 2021, 'DP-Sniper', table 1, for the parameters.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.domains import Domain, Pattern, Queries
+from attacklab.targets import Outputs, Target
+
+Doubles: TypeAlias = NDArray[np.float64]
+
+CLAIM = 0.1
+"""The ε that every mechanism claims."""
+
+BINS, QUERIES = 5, 10
+
+NOT_ABOVE, STOPPED = -1000.0, -2000.0
+"""What stands for a query below the threshold, and for one after the mechanism stopped, where others give numbers."""
+
+NOTHING = -1
+"""What stands for a query after the mechanism stopped, where others give 0 or 1."""
+
+FILTER_BITS, HASHES = 20, 4
+"""RAPPOR's Bloom filter."""
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A mechanism of the benchmark.
+
+    Attributes:
+        name: as its papers call it.
+        release: `release(answers, trials, rng)`.
+        domain: the inputs and how they move.
+        epsilon: the ε that it really keeps, by its papers' theorems or its law; inf where no ε is kept.
+        published: the ε that DP-Sniper proved of it, at 90 % confidence.
+        statdp: the same by StatDP, as DP-Sniper's authors measured it; None where that was not recorded.
+    """
+
+    name: str
+    release: Callable[[Doubles, int, np.random.Generator], Outputs]
+    domain: Domain
+    epsilon: float
+    published: float
+    statdp: float | None = None
+
+    def target(self) -> Target:
+        """The mechanism with the claim of the benchmark."""
+        return Target.dataset(self.release, epsilon=CLAIM, name=self.name, domain=self.domain)
+
+
+def _noisy(answers: Doubles, trials: int, rng: np.random.Generator, scale: float) -> Doubles:
+    return answers + rng.laplace(0.0, scale, (trials, len(answers)))
+
+
+def histogram(answers: Doubles, trials: int, rng: np.random.Generator, *, scale: float) -> Outputs:
+    """All answers with Laplace noise of a scale."""
+    return _noisy(answers, trials, rng, scale)
+
+
+def noisy_max(answers: Doubles, trials: int, rng: np.random.Generator, *, exponential: bool, value: bool) -> Outputs:
+    """The place of the largest noisy answer, or its value, which the proof of noisy max does not cover."""
+    draw = rng.exponential if exponential else partial(rng.laplace, 0.0)
+    noisy = answers + draw(2 / CLAIM, (trials, len(answers)))
+    return np.asarray(noisy.max(axis=1) if value else noisy.argmax(axis=1))
+
+
+def truncated_geometric(answers: Doubles, trials: int, rng: np.random.Generator) -> Outputs:
+    """One count of at most five people by the table of `GeoSample`, whose ε is ln(1 + 2^−k)."""
+    count, people, base = int(answers[0]), BINS, 1 << GEOMETRIC_BITS
+    total = (2 * base + 1) * (base + 1) ** (people - 1)
+    below = [base ** (count - z) * (base + 1) ** (people - (count - z)) for z in range(count)]
+    above = [total - base ** (z - count + 1) * (base + 1) ** (people - 1 - (z - count)) for z in range(count, people)]
+    return np.searchsorted([*below, *above, total], rng.integers(1, total, trials, endpoint=True))
+
+
+GEOMETRIC_BITS = math.ceil(math.log(2 / CLAIM))
+
+
+@dataclass(frozen=True)
+class SparseVector:
+    """One of the published variants of the sparse vector technique, for at most one query above the threshold.
+
+    Attributes:
+        threshold: what noisy answers are compared with.
+        threshold_scale: of the threshold's noise.
+        query_scale: of each answer's noise; 0 for none.
+        stops: whether it answers nothing after the first answer above the threshold.
+        gives_value: whether it gives the noisy answer where that is above.
+    """
+
+    threshold: float
+    threshold_scale: float
+    query_scale: float
+    stops: bool = True
+    redrawn: bool = False
+    gives_value: bool = False
+
+    def __call__(self, answers: Doubles, trials: int, rng: np.random.Generator) -> Outputs:
+        """One row a trial."""
+        bar = self.threshold + rng.laplace(0.0, self.threshold_scale, trials)[:, np.newaxis]
+        noisy = _noisy(answers, trials, rng, self.query_scale) if self.query_scale else np.tile(answers, (trials, 1))
+        above = noisy >= bar
+        rows = np.where(above, noisy, NOT_ABOVE) if self.gives_value else above.astype(np.int64)
+        if self.stops:  # with one answer above at most, a threshold drawn anew is never used
+            rows[_after_first(above)] = STOPPED if self.gives_value else NOTHING
+        return rows
+
+
+def _after_first(above: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    so_far = np.cumsum(above, axis=1)
+    return np.asarray(so_far - above > 0)
+
+
+def numerical_sparse_vector(answers: Doubles, trials: int, rng: np.random.Generator) -> Outputs:
+    """Up to two answers above a noisy threshold, with fresh noise; nothing after them."""
+    most = 2
+    bar = 1.0 + rng.laplace(0.0, 3 / CLAIM, trials)[:, np.newaxis]
+    above = _noisy(answers, trials, rng, 6 * most / CLAIM) >= bar
+    rows = np.where(above, _noisy(answers, trials, rng, 3 * most / CLAIM), 0.0)
+    rows[np.cumsum(above, axis=1) - above >= most] = NOT_ABOVE
+    return rows
+
+
+def bloom_filter(value: int) -> NDArray[np.bool_]:
+    """The bits that a value sets. Those of 0 and 1 differ in six places, as they did in the evaluation."""
+    filter_ = np.zeros(FILTER_BITS, dtype=bool)
+    filter_[[(3 * value + hash_ * (1 + 2 * value)) % FILTER_BITS for hash_ in range(HASHES)]] = True
+    return filter_
+
+
+def rappor(
+    answers: Doubles, trials: int, rng: np.random.Generator, *, flipped: float, rates: tuple[float, float] | None
+) -> Outputs:
+    """Randomised bits of a Bloom filter: once, and again on every report where `rates` are given."""
+    bits = np.tile(bloom_filter(int(answers[0])), (trials, 1))
+    drawn = rng.random(bits.shape)
+    bits = np.where(drawn < flipped / 2, True, np.where(drawn < flipped, False, bits))
+    if rates is not None:
+        bits = rng.random(bits.shape) < np.where(bits, rates[1], rates[0])
+    return np.asarray(bits, dtype=np.int64)
+
+
+def parallel_laplace(answers: Doubles, trials: int, rng: np.random.Generator) -> Outputs:
+    """One answer twenty times, each with its share of the budget."""
+    return answers[0] + rng.laplace(0.0, 20 / CLAIM, (trials, 20))
+
+
+def sparse_vectors_in_parallel(answers: Doubles, trials: int, rng: np.random.Generator) -> Outputs:
+    """Two broken variants side by side, for two answers above the threshold each."""
+    first = _up_to_two(answers, trials, rng, CLAIM / 2, CLAIM / 4, value=True)
+    second = _up_to_two(answers, trials, rng, CLAIM / 4, 3 * CLAIM / 4, value=False)
+    return np.hstack([first, second])
+
+
+def _up_to_two(
+    answers: Doubles, trials: int, rng: np.random.Generator, threshold: float, query: float, *, value: bool
+) -> Doubles:
+    bar = 1.0 + rng.laplace(0.0, 1 / threshold, trials)[:, np.newaxis]
+    noisy = _noisy(answers, trials, rng, 1 / query)
+    above = noisy >= bar
+    rows = np.where(above, noisy if value else 1.0, NOT_ABOVE if value else 0.0)
+    rows[np.cumsum(above, axis=1) - above >= 2] = STOPPED if value else NOTHING
+    return rows
+
+
+def prefix_sum(answers: Doubles, trials: int, rng: np.random.Generator) -> Outputs:
+    """All sums of the first few noisy answers."""
+    return np.cumsum(_noisy(answers, trials, rng, 1 / CLAIM), axis=1)
+
+
+def _answers(size: int, *patterns: Pattern, **numbers: Any) -> Domain:
+    return Domain(shape=Queries(size=size, patterns=patterns or tuple(Pattern)), **numbers)
+
+
+ONE = _answers(1)
+COUNTS = _answers(BINS, Pattern.ONE)
+ANSWERS, LONG = _answers(BINS), _answers(QUERIES)
+VALUES = _answers(1, bounds=(0, 1), integers=True)
+COUNT = _answers(1, bounds=(0, BINS), integers=True)
+
+HALF, QUARTER = CLAIM / 2, CLAIM / 4
+PER_BIT = math.log(0.5125 / 0.4875), math.log(0.525 / 0.475)
+"""ln of the ratio of a reported bit's probabilities, where the filter has the bit and where not."""
+
+PEERS = (
+    Peer("Laplace", partial(histogram, scale=1 / CLAIM), ONE, 0.1, 0.0968, 0.0998),
+    Peer("TruncatedGeometric", truncated_geometric, COUNT, math.log1p(2.0**-GEOMETRIC_BITS), 0.1156, 0.1159),
+    Peer("NoisyHist1", partial(histogram, scale=1 / CLAIM), COUNTS, 0.1, 0.0978, 0.0828),
+    Peer("NoisyHist2", partial(histogram, scale=CLAIM), COUNTS, 10.0, 4.6020, 9.7169),
+    Peer("ReportNoisyMax1", partial(noisy_max, exponential=False, value=False), ANSWERS, 0.1, 0.0923, 0.0920),
+    Peer("ReportNoisyMax2", partial(noisy_max, exponential=True, value=False), ANSWERS, 0.1, 0.0975),
+    Peer("ReportNoisyMax3", partial(noisy_max, exponential=False, value=True), ANSWERS, BINS * HALF, 0.2478),
+    Peer("ReportNoisyMax4", partial(noisy_max, exponential=True, value=True), ANSWERS, math.inf, 0.3463),
+    Peer("SVT1", SparseVector(0.5, 1 / HALF, 2 / HALF), LONG, 0.1, 0.0858),
+    Peer("SVT2", SparseVector(1.0, 1 / HALF, 2 / HALF), LONG, 0.1, 0.0859),
+    Peer("SVT3", SparseVector(1.0, 1 / HALF, 1 / HALF, gives_value=True), LONG, math.inf, 0.1716),
+    Peer("SVT4", SparseVector(1.0, 1 / QUARTER, 1 / (3 * QUARTER)), LONG, 1.75 * CLAIM, 0.1687),
+    Peer("SVT5", SparseVector(1.0, 1 / HALF, 0.0, stops=False), LONG, math.inf, 1.7612),
+    Peer("SVT6", SparseVector(1.0, 1 / HALF, 1 / HALF, stops=False), LONG, math.inf, 0.2720),
+    Peer("RAPPOR", partial(rappor, flipped=0.75, rates=(0.45, 0.55)), VALUES, 6 * PER_BIT[0], 0.2930),
+    Peer("OneTimeRAPPOR", partial(rappor, flipped=0.95, rates=None), VALUES, 6 * PER_BIT[1], 0.5978),
+    Peer("LaplaceParallel", parallel_laplace, ONE, 0.1, 0.0350),
+    Peer("SVT34Parallel", sparse_vectors_in_parallel, LONG, math.inf, 0.2610),
+    Peer("PrefixSum", prefix_sum, LONG, QUERIES * CLAIM, 0.5040),
+    Peer("NumericalSVT", numerical_sparse_vector, LONG, 0.1, 0.0343),
+)

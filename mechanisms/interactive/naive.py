@@ -1,0 +1,52 @@
+"""The same session by a service that asks whether anything is left of its budget, and not whether enough is.
+
+So the last answer may cost more than what is left, and an adversary who pays little at first and much at last gets more
+than the budget's worth.
+
+Source: the check is ours, as programs have it that keep a running total; Rogers, Roth, Ullman and Vadhan 2016, 'Privacy
+Odometers and Filters', for what the check must be.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mechanisms.interactive.adversary import BUDGET, cheaper, offer
+from mechanisms.parameters import trial_count
+
+
+def naive_query_session(
+    secret: bool,
+    trials: int,
+    rng: np.random.Generator,
+    *,
+    epsilon: float,
+) -> list[tuple[int, ...]]:
+    """Run sessions with the adversary of `adversary`.
+
+    Args:
+        secret: the private bit.
+        trials: how many sessions.
+        rng: the source of randomness.
+        epsilon: what a session claims to lose, above 0.
+
+    Returns:
+        The answers of each session, 0 or 1, in order.
+    """
+    return [_session(bool(secret), rng, epsilon / BUDGET) for _ in range(trial_count(trials))]
+
+
+def _session(secret: bool, rng: np.random.Generator, unit: float) -> tuple[int, ...]:
+    answers: list[int] = []
+    spent = 0
+    price: int | None = offer(answers)
+    while price is not None:
+        if spent >= BUDGET:
+            price = cheaper(price)
+            continue
+        spent += price
+        answers.append(int(secret != (rng.random() < 1 / (1 + math.exp(unit * price)))))
+        price = offer(answers)
+    return tuple(answers)

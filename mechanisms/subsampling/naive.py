@@ -1,0 +1,91 @@
+"""Amplification as programs get it wrong: a batch of fixed size, a sample with repetitions, a shuffle that stops short.
+
+Each is written for a theorem whose sampling it does not do (README.md, 'The flaw'). The noise is numpy's Laplace.
+
+Sources: Lebeda, Regehr, Kamath and Steinke 2025, 'Avoiding Pitfalls for Privacy Accounting of Subsampled Mechanisms
+under Composition', and Chua, Ghazi, Kamath, Kumar, Manurangsi, Sinha and Zhang 2024, 'How Private are DP-SGD
+Implementations?', on batches that are not Poisson samples. The sample and the shuffle are ours.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.laplace.naive import noise_scale
+from mechanisms.parameters import trial_count
+
+Answers = NDArray[np.int64]
+
+
+def naive_poisson_count(
+    records: Answers, trials: int, rng: np.random.Generator, *, epsilon: float, rate: float
+) -> NDArray[np.float64]:
+    """Count the yeses of a batch whose size is the rate times the number of records, and add Laplace noise.
+
+    Args:
+        records: 1 for yes and 0 for no, shape (n,).
+        trials: how many outputs to draw.
+        rng: the source of randomness.
+        epsilon: what the noisy count promises of a known sample, above 0.
+        rate: the share of records in a batch.
+
+    Returns:
+        Array of `trials` outputs.
+
+    Raises:
+        ValueError: a parameter is out of its range.
+    """
+    size = round(rate * len(records))
+    order = rng.random((trial_count(trials), len(records))).argsort(axis=1)
+    counts = np.asarray(records)[order[:, :size]].sum(axis=1)
+    return np.asarray(counts + rng.laplace(0.0, noise_scale(epsilon, 1.0), trials))
+
+
+def naive_sampled_count(
+    records: Answers, trials: int, rng: np.random.Generator, *, epsilon: float, size: int
+) -> NDArray[np.float64]:
+    """Count the yeses of a sample drawn with `choice` as numpy has it by default, which is with replacement.
+
+    Args:
+        records: 1 for yes and 0 for no, shape (n,), at least one.
+        trials: how many outputs to draw.
+        rng: the source of randomness.
+        epsilon: what the noisy count promises of a known sample, above 0.
+        size: how many records are drawn.
+
+    Returns:
+        Array of `trials` outputs.
+
+    Raises:
+        ValueError: a parameter is out of its range.
+    """
+    drawn = rng.choice(np.asarray(records), (trial_count(trials), size))
+    return np.asarray(drawn.sum(axis=1) + rng.laplace(0.0, noise_scale(epsilon, 1.0), trials))
+
+
+def naive_shuffled_response(
+    records: Answers, trials: int, rng: np.random.Generator, *, epsilon: float
+) -> NDArray[np.int64]:
+    """Randomize each answer, then shuffle all but the last: the loop starts one place too low.
+
+    Args:
+        records: 1 for yes and 0 for no, shape (n,).
+        trials: how many outputs to draw.
+        rng: the source of randomness.
+        epsilon: of each answer's randomized response, above 0.
+
+    Returns:
+        Array of shape (trials, n).
+    """
+    truth = np.tile(np.asarray(records), (trial_count(trials), 1))
+    answers = np.where(rng.random(truth.shape) < 1 / (1 + math.exp(epsilon)), 1 - truth, truth)
+    rows = np.arange(trials)
+    for last in range(len(records) - 2, 0, -1):
+        other = rng.integers(0, last, trials, endpoint=True)
+        kept = answers[rows, other].copy()
+        answers[rows, other] = answers[:, last]
+        answers[:, last] = kept
+    return answers
