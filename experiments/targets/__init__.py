@@ -74,6 +74,7 @@ from experiments.targets.quantiles import (
     naive_quantile_half_sensitivity,
     naive_quantile_midpoint,
     naive_quantile_unscaled,
+)
 from experiments.targets.sampled import (
     exact_poisson_count,
     exact_query_session,

@@ -36,12 +36,9 @@ from mechanisms.local_sensitivity.sample_aggregate.exact import exact_sample_agg
 from mechanisms.local_sensitivity.smooth.exact import exact_smooth_mean, prepare_smooth_mean
 from mechanisms.local_sensitivity.sum_over_count.exact import exact_sum_over_count, prepare_sum_over_count
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_laplace_noisy_max
-<<<<<<< HEAD
 from mechanisms.sparse_vector.exact import exact_above_threshold, exact_numeric_sparse
 from mechanisms.sparse_vector.exact_fast import exact_above_threshold_fast, exact_numeric_sparse_fast
-=======
 from mechanisms.subsampling.exact import exact_poisson_count, exact_sampled_count, exact_shuffled_response
->>>>>>> w-peers
 from mechanisms.summation.bounds import Bounds, NarrowBounds
 from mechanisms.summation.exact import exact_bounded_mean, exact_bounded_sum, exact_narrow_sum
 from mechanisms.summation.exact_fast import exact_bounded_mean_fast, exact_bounded_sum_fast, exact_narrow_sum_fast
@@ -135,12 +132,9 @@ RUNS: dict[str, Run] = {
     "exact_laplace_on_grid": one_by_one(exact_laplace_on_grid, eta=ETA, lower=-4, spacing=Fraction(1, 3), points=25),
     "exact_narrow_sum": one_by_one(exact_narrow_sum, epsilon=EPSILON, bounds=NARROW),
     "exact_narrow_sum_fast": at_once(exact_narrow_sum_fast, epsilon=EPSILON, bounds=NARROW),
-<<<<<<< HEAD
     "exact_numeric_sparse": one_by_one(exact_numeric_sparse, epsilon_values=EPSILON, **ABOVE),
     "exact_numeric_sparse_fast": at_once(exact_numeric_sparse_fast, epsilon_values=EPSILON, **ABOVE),
-=======
     "exact_poisson_count": one_by_one(exact_poisson_count, eta=ETA, rate=Fraction(1, 4), most=8),
->>>>>>> w-peers
     "exact_ptr_mean": one_by_one(exact_ptr_mean, bound=2, **MEAN, **DELTA),
     "exact_randomized_response": one_by_one(exact_randomized_response, epsilon=EPSILON),
     "exact_rounded_gaussian": one_by_one(exact_rounded_gaussian, **GAUSSIAN),
