@@ -8,7 +8,7 @@ from typing import Any
 
 from attacklab.attacks.black_box import BlackBox
 from attacklab.findings import Finding, Verdict
-from attacklab.referee import Aim, audit
+from attacklab.largest_epsilon import largest_epsilon
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments.common.peer_mechanisms import CLAIM, PEERS, Peer
@@ -43,7 +43,7 @@ def collect(settings: Settings) -> Collected:
     rows, seconds = [], []
     for peer in PEERS:
         started = time.perf_counter()
-        found = audit(peer.target(), [attack], trials=trials, alpha=ALPHA, seed=settings.seed, aim=Aim.EPSILON)
+        found = largest_epsilon(peer.target(), [attack], trials=trials, alpha=ALPHA, seed=settings.seed)
         seconds.append(time.perf_counter() - started)
         findings += found
         rows.append(_row(peer, found))
