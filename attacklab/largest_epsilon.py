@@ -23,7 +23,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from attacklab.attacks import default_attacks
+from attacklab.attacks import ATTACKS, sized
 from attacklab.attacks.base import Attack
 from attacklab.attacks.common.failures import FAILS
 from attacklab.claims import PrivacyClaim
@@ -83,7 +83,7 @@ def largest_epsilon(
 
     Args:
         target: the implementation; its claim is where the search begins, and what the verdict is about.
-        attacks: which attacks, `default_attacks` of the target by default.
+        attacks: which attacks, all of `ATTACKS` by default.
         trials: the outputs of each input that judge; each scenario is chosen on a tenth, the best few on as many.
         alpha: the probability that the bound is wrong.
         seed: what all randomness is derived from.
@@ -100,7 +100,7 @@ def largest_epsilon(
     require_ieee_arithmetic()
     require_settings(trials, alpha, seed)
     started = time.perf_counter()
-    chosen = tuple(default_attacks(target) if attacks is None else attacks)
+    chosen = tuple(sized(attack, trials) for attack in (ATTACKS if attacks is None else attacks))
     search = _Search(target, chosen, trials, seed, report)
     bets, findings = search.bets()
     finalists = sorted(bets, key=lambda bet: -bet.epsilon)[:FINALISTS]

@@ -1,12 +1,12 @@
 """The referee: runs a target against attacks and says what was found.
 
-One α a run is split evenly over the attacks that have something to try, and each attack's share over its scenarios.
-One sample chooses among a scenario's candidate events the one that promises most evidence (see `choosing`), and says
-how many trials it will take to refute the claim by it; a fresh sample judges it. Both samples grow until they have
-decided: the evidence against a claim may be looked at as often as one likes (see `betting`). Where the choosing sample
-shows that the chosen event keeps the claim, the fresh one is hardly larger than it, and the power that is stated is
-that of the trials drawn. What is drawn, and that it does not depend on what else runs or where, is told in `batches`;
-where it is drawn, in `execution`.
+One α a run is split over the attacks that have something to try (see `shares`), and each attack's share evenly over its
+scenarios. One sample chooses among a scenario's candidate events the one that promises most evidence (see `choosing`),
+and says how many trials it will take to refute the claim by it; a fresh sample judges it. Both samples grow until they
+have decided: the evidence against a claim may be looked at as often as one likes (see `betting`). Where the choosing
+sample shows that the chosen event keeps the claim, the fresh one is hardly larger than it, and the power that is stated
+is that of the trials drawn. What is drawn, and that it does not depend on what else runs or where, is told in
+`batches`; where it is drawn, in `execution`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import contextlib
 import functools
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
@@ -22,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from attacklab.attacks import default_attacks
+from attacklab.attacks import ATTACKS, BlackBox, sized
 from attacklab.attacks.base import Attack
 from attacklab.attacks.common.failures import FAILS
 from attacklab.claims import Claim, PrivacyClaim
@@ -63,6 +64,9 @@ LARGEST_BUDGET = 10**8
 
 SURELY = 1e-9
 """The probability with which an event that breaks the claim is taken to keep it, so that fewer trials judge it."""
+
+BLACK_BOX_SHARE = 0.25
+"""The part of a run's α that the black box has to itself."""
 
 BEYOND = "; NaN or an infinity on one side only is beyond the claim: a note on robustness, not a refutation"
 
@@ -112,7 +116,7 @@ def audit(
 
     Args:
         target: the implementation.
-        attacks: which attacks, `default_attacks` of the target by default; those that do not apply, or find nothing to
+        attacks: which attacks, all of `ATTACKS` by default; those that do not apply, or find nothing to
             try on this target, give a NOT_APPLICABLE finding and cost no α.
         trials: the most outputs of either input on which an event is judged. Besides, up to a tenth of that number is
             spent on choosing it; at a large e^ε up to half.
@@ -134,7 +138,7 @@ def audit(
     """
     require_ieee_arithmetic()
     require_settings(trials, alpha, seed)
-    attacks = default_attacks(target) if attacks is None else attacks
+    attacks = [sized(attack, trials) for attack in (ATTACKS if attacks is None else attacks)]
     findings: list[Finding] = []
     with contextlib.ExitStack() as ends:
         runner = where(Bench(target, attacks, seed))
@@ -146,11 +150,31 @@ def audit(
             for place, attack in enumerate(attacks)
         ]
         plans = [judge.plan() for judge in judges]
-        share = share_of_alpha(alpha, max(1, sum(bool(plan.outlines) for plan in plans)))
-        for judge, plan in zip(judges, plans, strict=True):
+        parts = shares(attacks, [bool(plan.outlines) for plan in plans], alpha)
+        for judge, plan, share in zip(judges, plans, parts, strict=True):
             findings += judge.findings(plan, trials, share)
     require_ieee_arithmetic()  # a target may have loaded a library that changed it
     return findings
+
+
+def shares(attacks: Sequence[Attack], trying: Sequence[bool], alpha: float) -> list[float]:
+    """The α of each attack.
+
+    The black box gets `BLACK_BOX_SHARE` of the run's α where other attacks have something to try too, because it looks
+    for every flaw that none of them was written for. The others split the rest evenly.
+
+    Args:
+        attacks: those that run.
+        trying: which of them have something to try.
+        alpha: of the run.
+
+    Returns:
+        One α an attack; those of the attacks that have something to try add up to `alpha` at the most.
+    """
+    learning = [isinstance(attack, BlackBox) for attack in attacks]
+    counts = Counter(kind for kind, tries in zip(learning, trying, strict=True) if tries)
+    parts = {True: BLACK_BOX_SHARE, False: 1 - BLACK_BOX_SHARE} if len(counts) == 2 else {True: 1.0, False: 1.0}
+    return [share_of_alpha(parts[kind] * alpha, max(1, counts[kind])) for kind in learning]
 
 
 def require_settings(trials: int, alpha: float, seed: int) -> None:

@@ -18,14 +18,14 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from attacklab.attacks import default_attacks
+from attacklab.attacks import ATTACKS, BlackBox, sized
 from attacklab.attacks.base import Attack
 from attacklab.errors import AttackError, LabFault, TargetError, UsageError
 from attacklab.execution.batches import FIRST_LOOK, Bench, Outline, Role, Sample, applies
 from attacklab.execution.runners import Here, Runner, Say
 from attacklab.findings import Finding, Verdict
 from attacklab.floats import require_ieee_arithmetic
-from attacklab.referee import DEFAULT_ALPHA, Advance, Judge, Plan, is_testable, require_settings
+from attacklab.referee import DEFAULT_ALPHA, Advance, Judge, Plan, is_testable, require_settings, shares
 from attacklab.statistics.choosing import choosing_trials
 from attacklab.statistics.inference import share_of_alpha
 from attacklab.targets import Target
@@ -85,11 +85,11 @@ def timed_audit(
 
     Args:
         target: the implementation.
-        attacks: which attacks, `default_attacks` of the target by default.
+        attacks: which attacks, all of `ATTACKS` by default.
         seconds: how long it may take, about; what an attack draws to find its pairs is not limited by it.
         trials: the most outputs of either input on which an event is judged; None for as many as there is time for.
-        alpha: the probability of any false alarm in the whole run, were the claim true; split evenly over the attacks
-            that apply.
+        alpha: the probability of any false alarm in the whole run, were the claim true; split over the attacks that
+            apply, as `shares` of the referee does.
         seed: what all randomness is derived from.
         until_refuted: whether to end with the first attack that refutes the claim, and to make a short round for that
             before the one with all trials; otherwise every attack has one round.
@@ -111,30 +111,20 @@ def timed_audit(
     require_ieee_arithmetic()
     require_settings(1 if trials is None else trials, alpha, seed)
     started = time.perf_counter()
-    attacks = default_attacks(target) if attacks is None else attacks
-    applying = max(1, sum(_applies(attack, target) for attack in attacks))
-    share = share_of_alpha(alpha, applying)
+    attacks = ATTACKS if attacks is None else attacks
+    applying = [_applies(attack, target) for attack in attacks]
+
+    def judging(attack: Attack) -> Judge:
+        runner = where(Bench(target, [attack], seed))
+        return Judge(target, attack, 0, runner, seed=seed, spend_all=spend_all, spec=spec, report=report)
 
     turns = [
-        _Turn(
-            Judge(
-                target,
-                attack,
-                0,
-                where(Bench(target, [attack], seed)),
-                seed=seed,
-                spend_all=spend_all,
-                spec=spec,
-                report=report,
-            ),
-            share,
-        )
-        for attack in attacks
+        _Turn(attack, judging, share) for attack, share in zip(attacks, shares(attacks, applying, alpha), strict=True)
     ]
-    ahead = turns
+    ahead, rounds = turns, 2 if until_refuted else 1
     if until_refuted:
         for place, turn in enumerate(turns):
-            turn.judge(min(trials or turn.affordable(seconds / applying), SHORT_ROUND), share / 2)
+            turn.judge(min(trials or turn.affordable(seconds / max(1, sum(applying))), SHORT_ROUND), rounds)
             if turn.refutes:
                 return [turn.result() for turn in turns[: place + 1]]
         if any(turn.shows(Verdict.ERROR) for turn in turns):
@@ -145,7 +135,7 @@ def timed_audit(
         left = max(0.0, started + seconds - time.perf_counter())
         most = trials or turn.affordable(left / max(1, sum(other.applies for other in ahead[place:])), say)
         if most > turn.trials:
-            turn.judge(most, share / 2 if until_refuted else share)
+            turn.judge(most, rounds)
         if until_refuted and turn.refutes:
             break
     return [turn.result() for turn in turns]
@@ -160,8 +150,9 @@ def _applies(attack: Attack, target: Target) -> bool:
 class _Turn:
     """One attack on a target, through all rounds."""
 
-    def __init__(self, judge: Judge, alpha: float) -> None:
-        self._judge, self._alpha = judge, alpha
+    def __init__(self, attack: Attack, judging: Callable[[Attack], Judge], alpha: float) -> None:
+        self._attack, self._judging, self._alpha = attack, judging, alpha
+        self._judge = judging(sized(attack, STEPS[0]))
         self._costs: list[_Cost] | None = None
         self._findings: list[Finding] = []
         self.trials = 0
@@ -186,13 +177,18 @@ class _Turn:
     def refutes(self) -> bool:
         return any(finding.refutes for finding in self._findings)
 
-    def judge(self, trials: int, alpha: float) -> None:
+    def judge(self, trials: int, rounds: int) -> None:
+        """Judge all that was planned in one of so many rounds, with its share of the attack's α."""
         self.trials = trials
-        self._findings = self._judge.findings(self._plan, trials, alpha)
+        attack = sized(self._attack, trials)
+        if attack != self._judge.attack:
+            self._judge = self._judging(attack)
+            self.__dict__.pop("_plan", None)
+        self._findings = self._judge.findings(self._plan, trials, share_of_alpha(self._alpha, rounds))
         require_ieee_arithmetic()  # a target may have loaded a library that changed it
 
     def result(self) -> TimedAttack:
-        return TimedAttack(self._judge.attack, self.trials, self._alpha, tuple(self._findings))
+        return TimedAttack(self._attack, self.trials, self._alpha, tuple(self._findings))
 
     def affordable(self, seconds: float, say: Say = lambda _: None) -> int:
         """How many trials there is time for, at least 1."""
@@ -206,12 +202,17 @@ class _Turn:
         return trials
 
     def _cost(self, trials: int) -> float:
-        """The seconds that it takes to judge all scenarios on so many trials."""
+        """The seconds that it takes to judge all scenarios on so many trials, and to find those of the black box."""
         assert self._costs is not None  # noqa: S101 - asked after the rehearsal
         claim = self._judge.target.claim
-        return sum(
+        judging = sum(
             cost.of(choosing_trials(claim.composed(cost.answers), trials)) + cost.of(trials) for cost in self._costs
         )
+        attack = sized(self._attack, trials)
+        if not isinstance(attack, BlackBox):
+            return judging
+        output = sum(cost.trial / (2 * cost.answers) for cost in self._costs) / len(self._costs)
+        return judging + output * attack.looks
 
     def _rehearsed(self, seconds: float) -> list[_Cost]:
         """What the scenarios cost."""

@@ -1,4 +1,4 @@
-"""The attacks, one file a flaw; `ATTACKS` and `ON_REQUEST` are the registry."""
+"""The attacks, one file a flaw; `ATTACKS` is the registry."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ from attacklab.attacks.low_bit_laplace import LowBitLaplace
 from attacklab.attacks.missing_clip import MissingClip
 from attacklab.attacks.position_chunks import PositionChunks
 from attacklab.attacks.precision import Precision
+from attacklab.attacks.repeated_noise import RepeatedNoise
 from attacklab.attacks.score_overflow import ScoreOverflow
 from attacklab.attacks.special_values import SpecialValues
 from attacklab.attacks.sum_sensitivity import SumSensitivity
 from attacklab.attacks.truncated_addition import TruncatedAddition
 from attacklab.attacks.zero_rounding import ZeroRounding
-from attacklab.targets import Kind, Target
 
 __all__ = [
     "ATTACKS",
-    "ON_REQUEST",
     "Attack",
     "BlackBox",
     "DoubleBudget",
@@ -38,12 +37,13 @@ __all__ = [
     "MissingClip",
     "PositionChunks",
     "Precision",
+    "RepeatedNoise",
     "ScoreOverflow",
     "SpecialValues",
     "SumSensitivity",
     "TruncatedAddition",
     "ZeroRounding",
-    "default_attacks",
+    "sized",
 ]
 
 ATTACKS: tuple[Attack, ...] = (
@@ -63,19 +63,12 @@ ATTACKS: tuple[Attack, ...] = (
     DoubleBudget(),
     FailingSize(),
     SpecialValues(),
+    RepeatedNoise(),
+    BlackBox(),
 )
-
-ON_REQUEST: tuple[Attack, ...] = (BlackBox(),)
-"""Attacks that run only when they are named, or where a target declares what they try (see `default_attacks`): they
-draw many times as many outputs as the others."""
+"""All of them run where none is named."""
 
 
-def default_attacks(target: Target) -> tuple[Attack, ...]:
-    """The attacks that run where none is named.
-
-    They are `ATTACKS`, and the black box on what only it can try: pairs that the target declares, or follow from the
-    shape of its domain.
-    """
-    if not target.pairs and target.kind is not Kind.DATASET:
-        return ATTACKS
-    return (*ATTACKS, *(attack for attack in ON_REQUEST if attack.applies_to(target)))
+def sized(attack: Attack, trials: int) -> Attack:
+    """The attack as an audit of so many trials runs it: the black box learns from as many outputs as that warrants."""
+    return attack.within(trials) if isinstance(attack, BlackBox) else attack

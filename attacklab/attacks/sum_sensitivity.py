@@ -8,8 +8,9 @@ adversary bisects the path, each time keeping the half with the larger change, a
 If the bounds are too wide for that, it bisects for the change that real arithmetic does not explain: the step at which
 a machine integer wraps around or a double overflows.
 
-If the claim holds for add-remove only, the path adds records at the bound of larger magnitude, one at a time. There
-too, a machine integer wraps around and a double overflows.
+For add-remove, the path adds records at the bound of larger magnitude, one at a time. There too, a machine integer
+wraps around and a double overflows. If the claim names no relation, it is taken to hold for both, and both paths are
+searched.
 
 The adversary knows the bounds and ε. The event is a half-line: outputs beyond the middle of the two typical answers. A
 step that replaces a record moves the real sum by no more than the sensitivity under either relation, max(|l|, |u|) or u
@@ -40,6 +41,8 @@ from attacklab import bisection
 from attacklab.attacks.base import Probe, Scenario
 from attacklab.attacks.common.datasets import ends, on_path
 from attacklab.attacks.common.half_lines import half_line_scenario, typical
+from attacklab.domains.datasets import relations_of
+from attacklab.domains.shapes import Records
 from attacklab.errors import TargetError
 from attacklab.neighbours import Relation
 from attacklab.targets import Kind, Target
@@ -70,10 +73,14 @@ class SumSensitivity:
         return target.kind in (Kind.SUM, Kind.MEAN)
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """The steepest step of the path."""
+        """The steepest step of each path."""
+        for relation in relations_of(target.relation, Records.relations):
+            yield self._steepest(target, probe, relation)
+
+    def _steepest(self, target: Target, probe: Probe, relation: Relation) -> Scenario:
         near, far = ends(target)
         path: Callable[[int], NDArray[np.float64]]
-        if target.relation is Relation.ADD_REMOVE:
+        if relation is Relation.ADD_REMOVE:
             size, path = self.most_records, partial(_of_added, far)
             slope = 0.0 if target.kind is Kind.MEAN else far
         else:
@@ -83,8 +90,7 @@ class SumSensitivity:
             rounds_away = math.ulp(size * far) > abs(far - near)
             slope = 0.0 if rounds_away else (far - near) / (size if target.kind is Kind.MEAN else 1)
         step = steepest_step(lambda place: _answer(path(place), probe), size, slope)
-        relation = target.relation or Relation.SUBSTITUTE
-        yield half_line_scenario(path(step), path(step + 1), relation, probe, probed=PROBED)
+        return half_line_scenario(path(step), path(step + 1), relation, probe, probed=PROBED)
 
     def _size(self, target: Target, near: float, far: float) -> int:
         """The least power of two at which doubles near the sum are far enough apart; the largest one if none is."""

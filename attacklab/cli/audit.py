@@ -12,7 +12,7 @@ from typing import Any
 import typer
 from rich.console import Console
 
-from attacklab.attacks import ATTACKS, ON_REQUEST
+from attacklab.attacks import ATTACKS
 from attacklab.attacks.base import Attack
 from attacklab.cli import options
 from attacklab.cli.messages import by_name, say
@@ -112,7 +112,7 @@ def command(
 
 def _attacks(names: Sequence[str] | None) -> list[Attack] | None:
     """The attacks of these names; None for the default ones."""
-    known: dict[str, Attack] = {attack.name: attack for attack in (*ATTACKS, *ON_REQUEST)}
+    known: dict[str, Attack] = {attack.name: attack for attack in ATTACKS}
     return [by_name(name, known, "attack") for name in dict.fromkeys(names)] if names else None
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from attacklab.attacks import ATTACKS, ON_REQUEST
+from attacklab.attacks import ATTACKS
 from attacklab.cli.output import console
 from attacklab.libraries import NAMES, Library, library
 from attacklab.libraries.environments import Environment, environments
@@ -37,8 +37,6 @@ def _attacks() -> Table:
     table = _table("Attacks", "attack", "looks for")
     for attack in ATTACKS:
         table.add_row(attack.name, attack.flaw)
-    for attack in ON_REQUEST:
-        table.add_row(attack.name, f"{attack.flaw} (runs only when named by --attack)")
     return table
 
 

@@ -11,13 +11,27 @@ patterns of query answers.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Sequence
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from attacklab.domains.datasets import (
+    COUNTS,
+    FEW,
+    Datasets,
+    at_counts,
+    at_ends,
+    at_places,
+    interleaved,
+    relations_of,
+    repeated,
+)
 from attacklab.domains.numbers import Numbers
 from attacklab.errors import UsageError, UsageTypeError
 from attacklab.neighbours import NeighbouringPair, Relation
@@ -26,7 +40,13 @@ MOST_RECORDS = 64
 """How many records a dataset has at the most, unless the domain says more."""
 
 NAMES_TRIED = 3
-"""How many categories are tried as the one that a person has."""
+"""How many categories are tried as the one that a person has, besides the last."""
+
+DISTINCT = 8
+"""How many different values a dataset without repetition has, about."""
+
+FAR = (1_000, -1_000, 1 << 20)
+"""Records that are tried where the domain holds them."""
 
 
 class Pattern(enum.StrEnum):
@@ -94,29 +114,39 @@ class Queries:
         return max(map(abs, moves)) <= Fraction(self.sensitivity) and any(fits[pattern] for pattern in self.patterns)
 
     def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:  # noqa: ARG002 - none
-        """Each pattern up and down, from answers that are all alike and from answers of which one is ahead."""
+        """Each pattern up and down, from several answers: all alike, one ahead, in a row, far apart, halves."""
         step = self.sensitivity
-        level = np.zeros(self.size)
-        ahead = level.copy()
-        ahead[0] = step
         for pattern in self.patterns:
-            for move in (self._moves(pattern), -self._moves(pattern)):
-                for base in (level, ahead):
-                    placed = numbers.nearest(base, base + step * move, step)
-                    if placed is None or np.array_equal(*placed):
-                        continue
-                    make = NeighbouringPair.integers if placed[0].dtype.kind == "i" else NeighbouringPair.utilities
-                    yield make(*placed, sensitivity=step)
+            for moves in self._moves(pattern):
+                for move in (moves, -moves):
+                    for base in self._bases():
+                        placed = numbers.nearest(base, base + step * move, step)
+                        if placed is None or np.array_equal(*placed):
+                            continue
+                        make = NeighbouringPair.integers if placed[0].dtype.kind == "i" else NeighbouringPair.utilities
+                        yield make(*placed, sensitivity=step)
 
-    def _moves(self, pattern: Pattern) -> np.ndarray[Any, np.dtype[np.float64]]:
+    def _bases(self) -> Iterator[NDArray[np.float64]]:
+        step = self.sensitivity
+        level, row = np.zeros(self.size), np.arange(self.size, dtype=np.float64)
+        yield level
+        yield np.where(row == 0, step, level)
+        yield np.multiply(step, row)
+        yield np.multiply(-step, row)
+        yield np.where(row == 0, 1024 * step, level)
+        yield np.where(row < self.size // 2, 8 * step, level)
+        yield level + 0.5
+
+    def _moves(self, pattern: Pattern) -> Iterator[np.ndarray[Any, np.dtype[np.float64]]]:
         moves = np.ones(self.size)
-        if pattern is Pattern.ONE:
-            moves[1:] = 0.0
+        if pattern is Pattern.ALL:
+            yield moves
         elif pattern is Pattern.HALVES:
-            moves[self.size // 2 :] = -1.0
-        elif pattern is Pattern.ONE_AGAINST_REST:
-            moves[1:] = -1.0
-        return moves
+            yield np.where(np.arange(self.size) < self.size // 2, moves, -moves)
+        else:
+            rest = 0.0 if pattern is Pattern.ONE else -1.0
+            for place in dict.fromkeys((0, self.size // 2, self.size - 1)):
+                yield np.where(np.arange(self.size) == place, moves, rest)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,9 +172,14 @@ class Records:
         return np.ndim(input_) == 1 and self.least <= len(input_) <= self.most and numbers.holds(input_)
 
     def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:
-        """Datasets of records at the ends of the domain."""
+        """Datasets of records at the ends of the domain and between, and far away where it has no end."""
         low, high = numbers.ends()
-        for one, other, by in _datasets([low, high], self.least, self.most, relation):
+        between = dict.fromkeys(numbers.typed(_between(numbers, low, high, part)) for part in range(1, DISTINCT))
+        far = [numbers.typed(Fraction(value)) for value in FAR]
+        rare = [value for value in (list(between)[len(between) // 2 :][:1] + far) if numbers.holds(value)]
+        distinct = list(dict.fromkeys((low, *between, high)))
+        values = [low, high, *(value for value in rare if value not in (low, high))]
+        for one, other, by in _datasets(values, distinct, self.least, self.most, relation):
             yield NeighbouringPair.records(numbers.vector(one), numbers.vector(other), by)
 
 
@@ -177,8 +212,8 @@ class Categories:
 
     def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:  # noqa: ARG002
         """Datasets in which one person has a category that others have, or that nobody else has."""
-        for name in self.names[1 : 1 + NAMES_TRIED]:
-            yield from _texts_pairs([self.names[0], name], self.least, self.most, relation)
+        tried = list(dict.fromkeys((*self.names[: 1 + NAMES_TRIED], self.names[-1])))
+        yield from _texts_pairs(tried, self.names[:DISTINCT], self.least, self.most, relation)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,8 +254,9 @@ class Strings:
     def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:  # noqa: ARG002
         """Datasets in which one string is the longest, differs in its first or its last character, or is empty."""
         usual, other = self.alphabet[0] * self.longest, self.alphabet[1]
-        for rare in dict.fromkeys((other * self.longest, usual[:-1] + other, other + usual[1:], "")):
-            yield from _texts_pairs([usual, rare], self.least, self.most, relation)
+        values = list(dict.fromkeys((usual, other * self.longest, usual[:-1] + other, other + usual[1:], "")))
+        words = itertools.islice(itertools.product(self.alphabet, repeat=self.longest), DISTINCT)
+        yield from _texts_pairs(values, ["".join(word) for word in words], self.least, self.most, relation)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,13 +280,17 @@ class Streams:
         return np.shape(input_) == (self.length,) and numbers.holds(input_)
 
     def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:  # noqa: ARG002 - one
-        """The first, middle or last step differs, in a stream of all low, all high or alternating numbers."""
-        ends = numbers.ends()
-        for base in ([ends[0]] * self.length, [ends[1]] * self.length, [ends[k % 2] for k in range(self.length)]):
-            for place in sorted({0, self.length // 2, self.length - 1}):
-                changed = list(base)
-                changed[place] = ends[0] if base[place] == ends[1] else ends[1]
-                yield NeighbouringPair.records(numbers.vector(changed), numbers.vector(base), Relation.SUBSTITUTE)
+        """Some step differs, among numbers that are equal, halved or alternating, or first high and then low."""
+        low, high = numbers.ends()
+        places = at_places(low, high, self.length, Relation.SUBSTITUTE)
+        starts = (
+            ([high] * (count + 1) + [low] * (self.length - count - 1), [high] * count + [low] * (self.length - count))
+            for count in COUNTS
+            if count < self.length
+        )
+        runs = ((one, other, Relation.SUBSTITUTE) for one, other in starts)
+        for one, other, by in interleaved(places, runs):
+            yield NeighbouringPair.records(numbers.vector(one), numbers.vector(other), by)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -281,27 +321,29 @@ class Graphs:
         )
 
     def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:  # noqa: ARG002
-        """One edge of no graph, of a path, of a star and of a complete graph; one node of each of them."""
+        """Each of several edges and nodes of graphs without edges, paths, rings, stars, halves and complete graphs."""
         for graph in self._graphs():
             if relation in (None, Relation.EDGE):
-                flipped = graph.copy()
-                flipped[0, 1] = flipped[1, 0] = not graph[0, 1]
-                yield NeighbouringPair.graphs(flipped, graph, Relation.EDGE)
+                for one, other in dict.fromkeys(((0, 1), (0, len(graph) - 1), (len(graph) - 2, len(graph) - 1))):
+                    flipped = graph.copy()
+                    flipped[one, other] = flipped[other, one] = not graph[one, other]
+                    yield NeighbouringPair.graphs(flipped, graph, Relation.EDGE)
             if relation in (None, Relation.NODE):
-                yield NeighbouringPair.graphs(graph, graph[1:, 1:], Relation.NODE)
+                for node in dict.fromkeys((0, len(graph) // 2, len(graph) - 1)):
+                    fewer = np.delete(np.delete(graph, node, 0), node, 1)
+                    yield NeighbouringPair.graphs(graph, fewer, Relation.NODE)
 
     def _graphs(self) -> Iterator[np.ndarray[Any, np.dtype[np.bool_]]]:
-        none = np.zeros((self.nodes, self.nodes), dtype=bool)
-        yield none
-        path, star = none.copy(), none.copy()
-        for node in range(1, self.nodes):
-            path[node - 1, node] = path[node, node - 1] = True
-            star[0, node] = star[node, 0] = True
-        if self.nodes > 2:
-            yield path
-        if self.nodes > 3:
-            yield star
-        yield ~np.eye(self.nodes, dtype=bool)
+        for nodes in dict.fromkeys((self.nodes, min(self.nodes, 4), 2)):
+            none = np.zeros((nodes, nodes), dtype=bool)
+            path, star, half = none.copy(), none.copy(), none.copy()
+            for node in range(1, nodes):
+                path[node - 1, node] = path[node, node - 1] = True
+                star[0, node] = star[node, 0] = True
+            ring = path.copy()
+            ring[0, -1] = ring[-1, 0] = nodes > 2
+            half[: nodes // 2, nodes // 2 :] = True
+            yield from (none, ~np.eye(nodes, dtype=bool), star, path, ring, half | half.T)
 
 
 Shape: TypeAlias = Queries | Records | Categories | Strings | Streams | Graphs
@@ -309,23 +351,51 @@ Shape: TypeAlias = Queries | Records | Categories | Strings | Streams | Graphs
 SHAPES: tuple[type[Shape], ...] = (Queries, Records, Categories, Strings, Streams, Graphs)
 
 
+def _sizes(least: int, most: int) -> list[int]:
+    """A few numbers of records besides the one that differs."""
+    sizes = (least, least + 1, least + 2, 3, 16, (least + most) // 2, most - 1)
+    return list(dict.fromkeys(size for size in sizes if least <= size < most)) or [most - 1]
+
+
+def _fitting(found: Iterable[Datasets], least: int, most: int) -> Iterator[Datasets]:
+    return (sides for sides in found if all(least <= len(side) <= most for side in sides[:2]))
+
+
 def _datasets(
-    values: Sequence[Any], least: int, most: int, relation: Relation | None
-) -> Iterator[tuple[list[Any], list[Any], Relation]]:
-    """Datasets that are all of one value, and one record apart: added, or replaced by the other value."""
-    sizes = sorted({least, min(max(least, 1), most), min(max(least, 2), most), (least + most) // 2, most})
-    for usual, other in (tuple(values), tuple(reversed(values))):
-        for size in sizes:
-            if relation in (None, Relation.ADD_REMOVE) and size < most:
-                for added in (usual, other):
-                    yield [usual] * size + [added], [usual] * size, Relation.ADD_REMOVE
-            if relation in (None, Relation.SUBSTITUTE) and size:
-                yield [usual] * (size - 1) + [other], [usual] * size, Relation.SUBSTITUTE
+    values: Sequence[Any], distinct: Sequence[Any], least: int, most: int, relation: Relation | None
+) -> Iterator[Datasets]:
+    """Datasets one record apart.
+
+    Args:
+        values: two or more values of records, the usual one first, a rare one next.
+        distinct: values that are all different.
+        least: how few records there may be.
+        most: how many records there may be.
+        relation: that of the claim.
+    """
+    usual, rare, *others = values
+    sizes = _sizes(least, most)
+    middle = min(16, most - 1)
+    families: list[Iterable[Datasets]] = []
+    for by in relations_of(relation, Records.relations):
+        families += [
+            at_ends((usual, rare), sizes, by),
+            at_counts(usual, rare, least, most, by),
+            at_counts(usual, rare, max(least, middle), most, by),
+            at_counts(rare, usual, least, most, by),
+            at_places(usual, rare, max(1, least, min(FEW, most - 1)), by),
+            at_places(usual, rare, max(1, least, middle), by),
+            repeated(distinct[:most], by),
+            *(at_ends((usual, other), (least, max(least, middle)), by) for other in others),
+        ]
+    return _fitting(interleaved(*families), least, most)
 
 
-def _texts_pairs(values: Sequence[str], least: int, most: int, relation: Relation | None) -> Iterator[NeighbouringPair]:
-    widest = np.dtype(f"<U{max(map(len, values))}")
-    for one, other, by in _datasets(values, least, most, relation):
+def _texts_pairs(
+    values: Sequence[str], distinct: Sequence[str], least: int, most: int, relation: Relation | None
+) -> Iterator[NeighbouringPair]:
+    widest = np.dtype(f"<U{max(map(len, (*values, *distinct)))}")
+    for one, other, by in _datasets(values, distinct, least, most, relation):
         yield NeighbouringPair.records(np.array(one, dtype=widest), np.array(other, dtype=widest), by)
 
 
@@ -333,6 +403,12 @@ def _texts(what: str, values: Any) -> tuple[str, ...]:
     if isinstance(values, str) or not all(isinstance(value, str) for value in values):
         raise UsageTypeError(f"{what} must be a list of strings, not {values!r}")
     return tuple(values)
+
+
+def _between(numbers: Numbers, low: float, high: float, part: int) -> Fraction:
+    """A number of a domain between two others, so many of `DISTINCT` parts of the way."""
+    value = Fraction(low) + (Fraction(high) - Fraction(low)) * Fraction(part, DISTINCT)
+    return Fraction(math.floor(value)) if numbers.integers else value
 
 
 def _require_count(name: str, value: Any, least: int) -> None:

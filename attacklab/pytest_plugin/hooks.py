@@ -219,7 +219,7 @@ def _audited(
     from attacklab.timed_audit import timed_audit
 
     claimed = _claimed(item, target, FIXTURE)
-    chosen = _chosen(run.attacks, claimed) if attacks is None else tuple(attacks)
+    chosen = _registered(run.attacks) if attacks is None else tuple(attacks)
     if not chosen:
         raise UsageError(f"{FIXTURE} was given no attacks; leave attacks= out to run the registered ones")
     alpha = run.alpha / len(run.audits)
@@ -344,20 +344,15 @@ def _claimed(item: pytest.Item, target: Target | Release | Sampler, fixture: str
     return replace(made_target(Kind(said.pop("kind", Kind.NOISE)), target, **said), relation=relation)
 
 
-def _chosen(names: Sequence[str], target: Target) -> tuple[Attack, ...]:
-    from attacklab.attacks import default_attacks
-
-    return _registered(names) if names else default_attacks(target)
-
-
 def _registered(names: Sequence[str]) -> tuple[Attack, ...]:
-    from attacklab.attacks import ATTACKS, ON_REQUEST
+    """The attacks of these names; all where none is named."""
+    from attacklab.attacks import ATTACKS
 
-    known = {attack.name: attack for attack in (*ATTACKS, *ON_REQUEST)}
+    known = {attack.name: attack for attack in ATTACKS}
     unknown = [name for name in names if name not in known]
     if unknown:
         raise pytest.UsageError(f"--dp-attacks: unknown {', '.join(unknown)}; choose from {', '.join(known)}")
-    return tuple(known[name] for name in dict.fromkeys(names))
+    return tuple(known[name] for name in dict.fromkeys(names or known))
 
 
 def _style(test: AuditedTest | None) -> dict[str, bool]:

@@ -20,7 +20,7 @@ from importlib import metadata
 from typing import Any
 from urllib.parse import quote
 
-from attacklab.attacks import ATTACKS, ON_REQUEST
+from attacklab.attacks import ATTACKS
 from attacklab.findings import FAILURE, Finding, Verdict
 from attacklab.reporting.wording import claim_text, judged_text
 
@@ -87,7 +87,7 @@ def sarif_log(findings: Sequence[tuple[Finding, Place | None]]) -> dict[str, Any
 
 def _rule(finding: Finding) -> tuple[str, str]:
     """The name of a finding's rule, and the flaw that it is about."""
-    known = {attack.name: attack.flaw for attack in (*ATTACKS, *ON_REQUEST)}.get(finding.attack, "")
+    known = {attack.name: attack.flaw for attack in ATTACKS}.get(finding.attack, "")
     if not finding.flaw or finding.flaw == known:
         return finding.attack, known or finding.attack
     return (f"{finding.attack}/fails" if finding.flaw == FAILURE else finding.attack), finding.flaw

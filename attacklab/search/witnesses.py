@@ -18,6 +18,7 @@ import numpy as np
 from attacklab.attacks.base import Attack
 from attacklab.attacks.black_box import BlackBox
 from attacklab.attacks.black_box.candidate_pairs import candidate_pairs
+from attacklab.attacks.black_box.screening import Sampler, screened
 from attacklab.errors import UsageError
 from attacklab.execution.batches import prober
 from attacklab.findings import Finding
@@ -31,6 +32,12 @@ SEARCH_TRIALS = 2_000
 SEARCH_LEARNING = 2_048
 PROMISING = math.log(1_000)
 """The evidence that makes a pair worth shrinking, and that a smaller one has to keep."""
+
+MOST_PROPOSED = 200
+"""How many pairs are screened where none are given."""
+
+STARTS = 16
+"""How many of them a search starts from."""
 
 MOST_CHANGES = 32
 """Improvements before the search stops."""
@@ -101,7 +108,9 @@ def search(
 def _proposed(target: Target, seed: int) -> tuple[NeighbouringPair, ...]:
     if target.kind is Kind.DATASET:
         return ()
-    return tuple(candidate_pairs(target, prober(target, 2 * seed, "proposals"), BlackBox().outcomes))
+    probe = prober(target, 2 * seed, "proposals")
+    found = tuple(candidate_pairs(target, probe, BlackBox().outcomes, MOST_PROPOSED))
+    return tuple(screened(found, Sampler(probe), target.claim.nominal, kept=STARTS, outputs=SEARCH_LEARNING // 4))
 
 
 class _Looks:

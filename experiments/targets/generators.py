@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Target
 from experiments.targets.making import exactly, named
 from mechanisms.grid import Grid
@@ -31,6 +32,10 @@ def naive_laplace_clock_seeded(epsilon: float = 1.0) -> Target:
     return Target.noise(release, epsilon=epsilon)
 
 
+ONE_PERSON = NeighbouringPair.utilities([1.0, 0.0], [0.0, 0.0], sensitivity=1.0)
+"""Two counts with and without one person."""
+
+
 @named
 def naive_histogram(epsilon: float = 1.0) -> Target:
     """Noisy histogram, numpy's legacy generator."""
@@ -39,11 +44,11 @@ def naive_histogram(epsilon: float = 1.0) -> Target:
         generator = np.random.RandomState(int(rng.integers(2**32)))
         return counts + generator.laplace(0.0, 1 / epsilon, (trials, len(counts)))
 
-    return Target.dataset(release, epsilon=epsilon)
+    return Target.dataset(release, epsilon=epsilon, pairs=(ONE_PERSON,))
 
 
 @named
 def exact_histogram(epsilon: float = 1.0) -> Target:
     """Noisy histogram, discrete Laplace noise from fair bits, exact."""
     release = exactly(exact_histogram_fast, epsilon=Fraction(epsilon), grid=Grid(0))
-    return Target.dataset(release, epsilon=epsilon)
+    return Target.dataset(release, epsilon=epsilon, pairs=(ONE_PERSON,))

@@ -19,7 +19,7 @@ import pytest
 from scipy import stats
 
 from attacklab import cli, referee
-from attacklab.attacks import ATTACKS
+from attacklab.attacks import ATTACKS, BlackBox
 from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.claims import PrivacyClaim
 from attacklab.errors import ArithmeticModeError
@@ -279,15 +279,25 @@ def test_a_finding_does_not_depend_on_which_other_attacks_run_or_in_what_order()
 
 def test_alpha_is_split_over_the_attacks_that_apply_and_their_scenarios() -> None:
     scenario = Scenario(PAIR, (ZERO,))
-    attacks = [Bets((scenario,) * 3, name="three"), Bets((scenario,), name="one"), *ATTACKS]
+    attacks = [Bets((scenario,) * 3, name="three"), Bets((scenario,), name="one"), *ATTACKS[:-1]]
     findings = audit(target_of(randomized_response(2.0)), attacks, trials=100, alpha=1e-3)
     alphas = [(finding.attack, finding.alpha) for finding in findings if finding.alpha is not None]
     assert alphas == [("three", 1e-3 / 2 / 3)] * 3 + [("one", 1e-3 / 2)]
     assert sum(finding.alpha for finding in findings if finding.alpha is not None) <= 1e-3
     inapplicable = [finding for finding in findings if finding.verdict is Verdict.NOT_APPLICABLE]
-    assert [finding.attack for finding in inapplicable] == [attack.name for attack in ATTACKS]
+    assert [finding.attack for finding in inapplicable] == [attack.name for attack in ATTACKS[:-1]]
     reasons = {"does not apply to a dataset target", "found nothing to try on this target"}
     assert {finding.reason.removeprefix(f"{finding.attack} ") for finding in inapplicable} == reasons
+
+
+def test_a_quarter_of_alpha_is_the_black_box_s_where_other_attacks_have_something_to_try_too() -> None:
+    scenario = Scenario(PAIR, (ZERO,))
+    attacks = [Bets((scenario,), name="one"), Bets((scenario,), name="two"), BlackBox(pairs=(PAIR, PAIR))]
+    target = target_of(randomized_response(2.0))
+    alphas = [(finding.attack, finding.alpha) for finding in audit(target, attacks, trials=100, alpha=2.0**-10)]
+    quarter = 2.0**-12
+    assert alphas == [("one", 1.5 * quarter), ("two", 1.5 * quarter), *[("black_box", quarter / 2)] * 2]
+    assert [finding.alpha for finding in audit(target, attacks[-1:], trials=100, alpha=2.0**-10)] == [2.0**-11] * 2
 
 
 def test_a_target_exactly_on_its_claim_is_seldom_accused() -> None:
@@ -357,7 +367,8 @@ def test_an_event_and_its_complement_have_the_same_power(event: Event) -> None:
 )
 def test_a_target_that_misbehaves_becomes_an_error_finding(released: Callable[[int], Any], message: str) -> None:
     target = Target.noise(lambda _answer, trials, _rng: released(trials), epsilon=1.0, name="stub")
-    blind = [attack for attack in ATTACKS if attack.name != "special_values"]  # which sees failures
+    seeing = ("special_values", "black_box")  # failures are outputs like others to these
+    blind = [attack for attack in ATTACKS if attack.name not in seeing]
     failed = [one for one in audit(target, blind, trials=1_000) if one.verdict is not Verdict.NOT_APPLICABLE]
     assert failed
     assert {finding.verdict for finding in failed} == {Verdict.ERROR}

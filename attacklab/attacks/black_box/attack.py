@@ -1,9 +1,10 @@
 """A target that nobody wrote an attack for: try many pairs, learn how the outputs of each differ, and bet on that.
 
-The adversary knows the target's kind, its claim, and its sensitivity or bounds. It draws outputs for both inputs of
-each candidate pair (see `candidate_pairs`), uses them to rank candidate events (see `candidate_events`), and keeps the
-pairs whose events break the claim most clearly. All this happens on probes. The referee chooses among the events and
-judges the chosen one on outputs of its own, so the search costs no α beyond that of the pairs that are kept.
+The adversary knows the target's kind, its claim, its domain, and its sensitivity or bounds. It draws a few outputs for
+both inputs of many candidate pairs (see `candidate_pairs`) and keeps those that tell the inputs apart most clearly (see
+`screening`). For these it learns events from more outputs (see `candidate_events`). All this happens on probes, whose
+number is bounded. The referee chooses among the events and judges the chosen one on outputs of its own, so the search
+costs no α beyond that of the pairs that are kept.
 
 If the probes fail, failures and NaN are outputs like any other.
 
@@ -19,12 +20,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
-from attacklab.attacks.base import Probe, Scenario, adapted_pairs
+from attacklab.attacks.base import Probe, Scenario
 from attacklab.attacks.black_box.candidate_events import candidate_events
 from attacklab.attacks.black_box.candidate_pairs import candidate_pairs
-from attacklab.attacks.common.failures import sampled
+from attacklab.attacks.black_box.screening import Draw, Sampler, screened
 from attacklab.errors import TargetError, UsageError
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Failure, Kind, Target
@@ -32,8 +34,26 @@ from attacklab.targets import Failure, Kind, Target
 EVENTS = 8
 """How many events of a pair the choosing sample picks from."""
 
+LEAST_LEARNING = 64
+
+LOOKS = 12
+"""All in all, about so many times as many outputs are drawn as the events of one pair are learned from."""
+
+OF_TRIALS = 6
+"""Events are learned from one output for so many trials at the most, so that looking costs less than judging."""
+
+MOST_PAIRS = 200
+
+OUTPUTS_A_PAIR = 16
+"""There is at most one candidate pair for so many outputs that events are learned from."""
+
 SCREENING = 16
-LEAST_LEARNING = 4 * SCREENING
+"""Pairs are compared on so many times fewer outputs than events are learned from."""
+
+OBJECTS = 2
+"""Where outputs are not arrays of numbers, events are learned from so many times fewer of them."""
+
+WHAT_TO_DECLARE = "declare domain=Domain(shape=...), or pairs=(...) to try"
 
 
 @dataclass(frozen=True)
@@ -44,8 +64,7 @@ class BlackBox:
         pairs: the pairs to try; by default those that the target declares, and those that follow from its domain or
             fit its kind. Of the declared ones, all are judged, and of the others the most promising.
         outcomes: the numbers of utilities to try on a selection.
-        learning: how many outputs of each input the events of a pair are learned from, at least 64. If there are more
-            pairs than are kept, they are compared on a sixteenth of that.
+        learning: how many outputs of each input the events of a pair are learned from, at least 64.
         kept: how many pairs are judged, besides the declared ones; α is split over them.
 
     Raises:
@@ -53,11 +72,12 @@ class BlackBox:
     """
 
     pairs: tuple[NeighbouringPair, ...] = ()
-    outcomes: tuple[int, ...] = (2, 257)
-    learning: int = 1 << 15
+    outcomes: tuple[int, ...] = (2, 3, 8, 257)
+    learning: int = 1 << 14
     kept: int = 4
     name: str = "black_box"
     flaw: str = "outputs differ between neighbours in a way that can be learned"
+    whole_outputs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.learning < LEAST_LEARNING:
@@ -67,33 +87,45 @@ class BlackBox:
         if not self.outcomes or min(self.outcomes) < 2:
             raise UsageError(f"outcomes must be numbers of at least 2, not {self.outcomes}")
 
-    def applies_to(self, target: Target) -> bool:
-        """Every target; a target of kind DATASET only if pairs are given, or declared, or follow from its domain."""
-        return bool(self.pairs or target.pairs or target.domain) or target.kind is not Kind.DATASET
+    def within(self, trials: int) -> BlackBox:
+        """The attack with as much to learn from as an audit of so many trials warrants."""
+        return replace(self, learning=max(LEAST_LEARNING, min(self.learning, trials // OF_TRIALS)))
+
+    @property
+    def looks(self) -> int:
+        """About how many outputs it draws to find its pairs and events."""
+        return LOOKS * self.learning
+
+    def applies_to(self, target: Target) -> bool:  # noqa: ARG002 - as the protocol has it
+        """Every target."""
+        return True
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """The most promising pairs, with the events learned for them.
 
         Raises:
-            TargetError: the target fails on both inputs of every pair.
+            TargetError: the target fails on both inputs of every pair; or it takes a dataset, and nothing says which.
         """
+        if target.kind is Kind.DATASET and not (self.pairs or target.pairs or target.domain):
+            raise TargetError(f"{target.name} does not say which datasets it takes; {WHAT_TO_DECLARE}")
+        draw = Sampler(probe)
         declared = [] if self.pairs else list(target.pairs)
-        pairs = [pair for pair in self.pairs or self._found(target, probe) if target.covers(pair)]
-        if len(pairs) > self.kept:
-            clarity = [_learned(target, probe, pair, self.learning // SCREENING)[0] for pair in pairs]
-            best = sorted(range(len(pairs)), key=lambda number: -clarity[number])
-            pairs = [pairs[number] for number in best[: self.kept]]
-        pairs = declared + pairs
-        learned = [_learned(target, probe, pair, self.learning) for pair in pairs]
-        if learned and all(scenario.sees_failures for _, scenario in learned):
+        most = max(self.kept, min(MOST_PAIRS, self.learning // OUTPUTS_A_PAIR))
+        found = self.pairs or tuple(candidate_pairs(target, probe, self.outcomes, most))
+        covered = [pair for pair in found if target.covers(pair)]
+        best = screened(covered, draw, target.claim.nominal, kept=self.kept, outputs=self.learning // SCREENING)
+        pairs = declared + best
+        learned = [_learned(target, draw, pair, self._outputs(draw, pair, len(pairs))) for pair in pairs]
+        if learned and all(scenario.sees_failures for scenario in learned):
             _require_output(probe, pairs)
-        return [scenario for _, scenario in learned]
+        return learned
 
-    def _found(self, target: Target, probe: Probe) -> Iterable[NeighbouringPair]:
-        """Pairs that nobody has given."""
-        if target.kind is Kind.DATASET:
-            return () if target.domain is None else target.domain.pairs(target.relation)
-        return adapted_pairs(target, candidate_pairs(target, probe, self.outcomes))
+    def _outputs(self, draw: Draw, pair: NeighbouringPair, pairs: int) -> int:
+        """How many outputs the events of each of so many pairs are learned from."""
+        outputs = min(self.learning, self.learning * self.kept // pairs)
+        if any(side.dtype == object for side in draw(pair, LEAST_LEARNING)):
+            outputs //= OBJECTS
+        return max(LEAST_LEARNING, outputs)
 
 
 def _require_output(probe: Probe, pairs: list[NeighbouringPair]) -> None:
@@ -106,13 +138,11 @@ def _require_output(probe: Probe, pairs: list[NeighbouringPair]) -> None:
     probe(pairs[0].first, 1)
 
 
-def _learned(target: Target, probe: Probe, pair: NeighbouringPair, outputs: int) -> tuple[float, Scenario]:
-    """How clearly the best event for a pair breaks the claim, and the pair with its events."""
-    first, second = (sampled(probe, input_, outputs) for input_ in (pair.first, pair.second))
-    drawn = min(len(first), len(second))
+def _learned(target: Target, draw: Draw, pair: NeighbouringPair, outputs: int) -> Scenario:
+    """The pair with the events learned for it."""
+    first, second = draw(pair, outputs)
     points = [target.claim.near(epsilon) for epsilon in target.claim.points]
-    candidates = candidate_events(first[:drawn], second[:drawn], points, EVENTS)
+    candidates = candidate_events(first, second, points, EVENTS)
     failed = any(isinstance(output, Failure) for side in (first, second) if side.dtype == object for output in side)
-    events = tuple(candidate.event for candidate in candidates)
     # Only if needed: to see failures, outputs are drawn one at a time, which is slow and loses their format.
-    return candidates[0].clarity, Scenario(pair, events, sees_failures=failed)
+    return Scenario(pair, tuple(candidate.event for candidate in candidates), sees_failures=failed)

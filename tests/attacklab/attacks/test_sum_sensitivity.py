@@ -42,7 +42,7 @@ ORDERS: list[Summation] = [sequential_sum, pairwise_sum, numpy_sum, correctly_ro
 def naive_sum(bounds: tuple[float, float], epsilon: float = 1.0, **rest: Any) -> Target:
     lower, upper = bounds
     release = partial(naive_bounded_sum, epsilon=epsilon, lower=lower, upper=upper, **rest)
-    return Target.sum(release, bounds=bounds, epsilon=epsilon, name="naive_sum")
+    return Target.sum(release, bounds=bounds, epsilon=epsilon, relation=Relation.SUBSTITUTE, name="naive_sum")
 
 
 def judged(target: Target) -> Finding:
@@ -80,7 +80,10 @@ def test_float_sums_between_narrow_bounds_are_caught(summation: Summation, bound
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
 def test_float_means_between_narrow_bounds_are_caught(epsilon: float) -> None:
     release = partial(naive_bounded_mean, epsilon=epsilon, lower=NARROW[0], upper=NARROW[1])
-    assert judged(Target.mean(release, bounds=NARROW, epsilon=epsilon)).verdict is Verdict.VIOLATED
+    assert (
+        judged(Target.mean(release, bounds=NARROW, epsilon=epsilon, relation=Relation.SUBSTITUTE)).verdict
+        is Verdict.VIOLATED
+    )
 
 
 @pytest.mark.parametrize(("dtype", "upper"), [(np.int8, 20.0), (np.int16, 100.0), (np.int32, 2.0**20)])
@@ -126,7 +129,7 @@ def test_a_sum_that_fails_on_every_dataset_ends_in_an_error() -> None:
     def release(*_: object) -> NDArray[np.float64]:
         raise OSError("unplugged")
 
-    finding = judged(Target.sum(release, bounds=(0.0, 100.0), epsilon=1.0))
+    finding = judged(Target.sum(release, bounds=(0.0, 100.0), epsilon=1.0, relation=Relation.SUBSTITUTE))
     assert finding.verdict is Verdict.ERROR
     assert "unplugged" in finding.reason
 
@@ -156,27 +159,45 @@ def from_lower(records: NDArray[np.float64], trials: int, rng: np.random.Generat
 
 WIDTH = Fraction(NARROW[1]) - 1
 SOUND = [
-    Target.sum(partial(from_lower, bounds=Bounds(0, WIDTH, Grid(-56))), bounds=NARROW, epsilon=1, name="from lower"),
+    Target.sum(
+        partial(from_lower, bounds=Bounds(0, WIDTH, Grid(-56))),
+        bounds=NARROW,
+        epsilon=1,
+        relation="substitute",
+        name="from lower",
+    ),
     Target.sum(
         exactly(exact_bounded_sum_fast, epsilon=1, bounds=Bounds(*NARROW, Grid(-48)), relation="substitute"),
         bounds=NARROW,
         epsilon=1,
+        relation="substitute",
         name="beyond the grid",
     ),
     Target.sum(
         exactly(exact_bounded_sum_fast, epsilon=1, bounds=Bounds(-3, 5, Grid(-20))),
         bounds=(-3, 5),
         epsilon=1,
+        relation="add-remove",
         name="add-remove",
     ),
     Target.mean(
         exactly(exact_bounded_mean_fast, epsilon=1, bounds=Bounds(0, 100, Grid(-20))),
         bounds=(0, 100),
         epsilon=1,
+        relation="substitute",
         name="mean",
     ),
     naive_sum((0.0, 100.0)),
 ]
+
+
+def test_a_claim_without_a_relation_is_judged_on_a_step_of_each() -> None:
+    target = replace(naive_sum((-3.0, 100.0)), relation=None)
+    findings = audit(target, [SumSensitivity()], trials=1_000)
+    assert [finding.pair and finding.pair["relation"] for finding in findings] == ["add-remove", "substitute"]
+    width_for_added = replace(naive_sum(NARROW, relation="substitute"), relation=None)
+    added_record, _ = audit(width_for_added, [SumSensitivity()], trials=1_000)
+    assert added_record.verdict is Verdict.VIOLATED
 
 
 @pytest.mark.parametrize("target", SOUND, ids=lambda target: target.name)

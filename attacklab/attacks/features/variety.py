@@ -1,0 +1,65 @@
+"""Which of very many features to keep: those that differ most between two inputs, or that vary most."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+LOOKED_AT = 1024
+"""How many outputs are looked at."""
+
+MOST_LOOKED_AT = 1 << 22
+"""How many numbers are looked at in all: of very many features, fewer outputs."""
+
+
+def most_telling(
+    reads: Sequence[Callable[[Any], NDArray[Any]]], values: Any, of_first: NDArray[np.bool_] | None, most: int
+) -> list[int]:
+    """The places of the features to keep, in ascending order.
+
+    Args:
+        reads: each reads one feature off values.
+        values: an array or a list, one value a trial.
+        of_first: which values come from the first input of a pair; None if that is not known.
+        most: how many to keep.
+    """
+    rows = _rows(len(values), of_first, max(16, min(LOOKED_AT, MOST_LOOKED_AT // max(1, len(reads)))))
+    some = values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows]
+    sides = None if of_first is None else of_first[rows]
+    told = np.array([_told(np.asarray(read(some)).astype(np.float64), sides) for read in reads])
+    return sorted(np.argsort(-told, kind="stable")[:most].tolist())
+
+
+def _rows(count: int, of_first: NDArray[np.bool_] | None, most: int) -> NDArray[np.intp]:
+    if of_first is None:
+        return np.arange(min(count, most))
+    return np.concatenate([np.flatnonzero(side)[: most // 2] for side in (of_first, ~of_first)])
+
+
+def _told(numbers: NDArray[np.float64], of_first: NDArray[np.bool_] | None) -> float:
+    """How much a feature varies; for two inputs, by how many standard errors its ranks or bits differ."""
+    if of_first is None:
+        return float(len(np.unique(numbers)))
+    if not np.isfinite(numbers).any() or numbers.min() == numbers.max():
+        return 0.0
+    ranks = np.searchsorted(np.sort(numbers), numbers) / len(numbers) - 0.5
+    apart = [_apart(ranks, of_first), _apart(np.abs(ranks), of_first)]
+    return max(*apart, _apart(_odd_bits(numbers), of_first))
+
+
+def _odd_bits(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The number of trailing zeros of each significand."""
+    significands = (np.frexp(np.where(np.isfinite(numbers), numbers, 0.0))[0] * 2.0**53).astype(np.int64)
+    return np.frexp((significands & -significands).astype(np.float64))[1].astype(np.float64)
+
+
+def _apart(numbers: NDArray[np.float64], of_first: NDArray[np.bool_]) -> float:
+    one, other = numbers[of_first], numbers[~of_first]
+    if not len(one) or not len(other):
+        return 0.0
+    error = math.sqrt((one.var() + 1e-12) / len(one) + (other.var() + 1e-12) / len(other))
+    return abs(float(one.mean() - other.mean())) / error
