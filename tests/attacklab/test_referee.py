@@ -457,6 +457,27 @@ def test_refusals_that_depend_on_the_data_refute_the_claim(rates: tuple[float, f
     assert finding.reason.startswith("it fails on the first input with a probability in [")
 
 
+def test_an_attack_on_another_flaw_says_that_the_target_fails_where_that_is_what_shows() -> None:
+    """The sum refuses records outside its bounds, and so counts none of them unclipped."""
+
+    def strict_sum(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
+        if records.min() < 0 or records.max() > 1:
+            raise ValueError("outside the bounds")
+        return records.sum() + rng.laplace(0.0, 1.0, trials)
+
+    target = Target.sum(strict_sum, epsilon=1.0, bounds=(0.0, 1.0), name="strict_sum")
+    findings = audit(target, [MissingClip()], trials=2_000)
+    assert {(finding.verdict, finding.flaw) for finding in findings} == {(Verdict.VIOLATED, FAILURE)}
+    assert all(finding.reason.startswith("it fails on the first input with a probability") for finding in findings)
+
+    def unclipped(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
+        return records.sum() + rng.laplace(0.0, 1.0, trials)
+
+    (below, _) = audit(replace(target, release=unclipped), [MissingClip()], trials=2_000)
+    assert (below.verdict, below.flaw) == (Verdict.VIOLATED, MissingClip().flaw)
+    assert below.reason.startswith("P[E] in ")
+
+
 def test_a_sample_with_refusals_has_the_law_of_single_outputs() -> None:
     """Rates within 5 standard errors: outputs counted in batches that a refusal has ended are not skewed."""
     rate, trials = 0.02, 20_000
