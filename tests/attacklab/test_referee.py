@@ -19,7 +19,7 @@ import pytest
 from scipy import stats
 
 from attacklab import cli, referee
-from attacklab.attacks import ATTACKS, BlackBox
+from attacklab.attacks import ATTACKS, BlackBox, MissingClip
 from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.claims import PrivacyClaim
 from attacklab.errors import ArithmeticModeError

@@ -170,7 +170,7 @@ def test_shares_of_alpha_add_up_and_bad_ones_are_refused() -> None:
         share_of_alpha(0.1, 0)
 
 
-@pytest.mark.parametrize("claim", [PrivacyClaim(0.0, 0.2), PrivacyClaim(0.7), PrivacyClaim(2.0, 0.01)])
+@pytest.mark.parametrize("claim", [PrivacyClaim(0.0, 0.4), PrivacyClaim(0.7), PrivacyClaim(2.0, 0.01)])
 def test_an_event_that_breaks_a_claim_is_seldom_seen_to_keep_it_surely(claim: PrivacyClaim) -> None:
     """The probability of that is enumerated, at the claim's edge and beyond it, and is at most α."""
     trials, alpha, q = 60, 0.05, 0.1
