@@ -143,6 +143,14 @@ def test_an_event_seen_to_keep_the_claim_is_judged_on_few_trials_and_the_power_i
     assert whole.counts.trials == 10_000
 
 
+def test_an_event_is_judged_on_all_trials_where_fewer_could_refute_nothing() -> None:
+    """At ε = 8 an event of base rate ½ needs more trials than the 80,000 that show it to keep the claim."""
+    attack = Bets((Scenario(PAIR, (ZERO,)),))
+    (finding,) = audit(target_of(randomized_response(1.0), epsilon=8.0), [attack], trials=160_000)
+    assert finding.counts is not None
+    assert (finding.verdict, finding.counts.trials) == (Verdict.NOT_DETECTED, 160_000)
+
+
 def test_the_event_that_promises_most_is_chosen_at_a_large_epsilon() -> None:
     """The second input never gives 1, and gives 2 at a tenth of the rate that the claim allows.
 
