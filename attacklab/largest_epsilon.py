@@ -23,7 +23,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from attacklab.attacks import ATTACKS
+from attacklab.attacks import ATTACKS, sized
 from attacklab.attacks.base import Attack
 from attacklab.attacks.common.failures import FAILS
 from attacklab.claims import PrivacyClaim
@@ -100,7 +100,7 @@ def largest_epsilon(
     require_ieee_arithmetic()
     require_settings(trials, alpha, seed)
     started = time.perf_counter()
-    chosen = tuple(ATTACKS if attacks is None else attacks)
+    chosen = tuple(sized(attack, trials) for attack in (ATTACKS if attacks is None else attacks))
     search = _Search(target, chosen, trials, seed, report)
     bets, findings = search.bets()
     finalists = sorted(bets, key=lambda bet: -bet.epsilon)[:FINALISTS]

@@ -50,6 +50,7 @@ from attacklab.statistics.inference import Assessment, keeps_surely, largest_exc
 from attacklab.statistics.power import (
     POWER,
     can_refute,
+    detects,
     fewest_trials,
     smallest_detectable_advantage,
     trials_needed,
@@ -338,13 +339,13 @@ class _Trial:
             )
         description = (*outline.events, REFUSES.description)[event]
         fails = description == FAILS.description
-        detectable = None if assessment.violated else _detectable(judged, assessment, counts.trials, alpha)
+        detectable = None if assessment.violated else _detectable(judged, counts, alpha)
         if assessment.violated:
             verdict, reason = Verdict.VIOLATED, refuted_reason(assessment, judged, fails=fails)
         elif detectable is not None:
             verdict, reason = Verdict.NOT_DETECTED, _not_refuted(detectable, claim.ceiling)
         else:
-            verdict, reason = _undecided(judged, assessment, alpha, max(self.trials, LARGEST_BUDGET))
+            verdict, reason = _undecided(judged, counts, alpha, max(self.trials, LARGEST_BUDGET))
         if verdict is Verdict.VIOLATED and outline.severity is Severity.ROBUSTNESS:
             reason += BEYOND
         if verdict is Verdict.NOT_DETECTED and needed is not None and needed > self.trials:
@@ -398,7 +399,7 @@ class _Trial:
         seen: Counts,
         needed: int | None,
     ) -> tuple[Counts, Assessment]:
-        enough = seen.trials if keeps_surely(claim, seen, SURELY) else self.trials
+        enough = seen.trials if is_settled(claim, seen, alpha) else self.trials
         with contextlib.closing(self._looks(outlines, number, Role.JUDGE, (event,), self.trials, needed)) as looks:
             for (counts,) in looks:
                 if evidence(claim, counts) >= math.log(2 / alpha) or counts.trials >= enough:
@@ -478,14 +479,28 @@ def _about(trials: int) -> str:
     return f"{float(f'{trials:.2g}'):,.0f}"
 
 
-def _base_rate(assessment: Assessment) -> float:
+def _base_rate(counts: Counts) -> float:
     # An event and its complement refute the same claims; the rarer of the two says how small an advantage shows.
-    rates = (assessment.first.estimate, assessment.second.estimate)
+    rates = (counts.first / counts.trials, counts.second / counts.trials)
     return min(*rates, *(1 - rate for rate in rates))
 
 
-def _detectable(claim: PrivacyClaim, assessment: Assessment, trials: int, alpha: float) -> float | None:
-    return smallest_detectable_advantage(claim, trials, alpha, _base_rate(assessment))
+def _detectable(claim: PrivacyClaim, counts: Counts, alpha: float) -> float | None:
+    return smallest_detectable_advantage(claim, counts.trials, alpha, _base_rate(counts))
+
+
+def is_settled(claim: PrivacyClaim, seen: Counts, alpha: float) -> bool:
+    """Whether an event keeps the claim so surely, and its opposite would show so plainly, that as many trials will do.
+
+    They are a quarter more than would show an advantage of an event as rare as this, in case a fresh sample has it less
+    rare.
+
+    Args:
+        claim: the point at which the event is judged.
+        seen: its counts in the choosing sample.
+        alpha: at which it is judged.
+    """
+    return keeps_surely(claim, seen, SURELY) and detects(claim, 1.0, _base_rate(seen), int(seen.trials / 1.25), alpha)
 
 
 def refuted_reason(assessment: Assessment, judged: PrivacyClaim, *, fails: bool) -> str:
@@ -513,9 +528,9 @@ def _not_refuted(detectable: float, ceiling: float) -> str:
     )
 
 
-def _undecided(claim: PrivacyClaim, assessment: Assessment, alpha: float, budget: int) -> tuple[Verdict, str]:
+def _undecided(claim: PrivacyClaim, counts: Counts, alpha: float, budget: int) -> tuple[Verdict, str]:
     """What is said of an event that could not have refuted the claim on so few trials."""
-    fewest = trials_needed(claim, 1.0, _base_rate(assessment), alpha)
+    fewest = trials_needed(claim, 1.0, _base_rate(counts), alpha)
     if fewest is not None and fewest <= budget:
         return Verdict.INCONCLUSIVE, (
             "with so few trials no advantage on this event can refute the claim; "

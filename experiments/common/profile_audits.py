@@ -23,10 +23,10 @@ from attacklab.execution.batches import Batch, Bench, Outline, Role, Sample
 from attacklab.execution.runners import Results
 from attacklab.findings import Counts, Finding, Verdict
 from attacklab.neighbours import NeighbouringPair
-from attacklab.referee import CHOOSING_ALPHA, SURELY, audit, points_of
+from attacklab.referee import CHOOSING_ALPHA, audit, is_settled, points_of
 from attacklab.statistics.betting import growths, judge
 from attacklab.statistics.choosing import SHARE, promised_evidence
-from attacklab.statistics.inference import clopper_pearson, keeps_surely
+from attacklab.statistics.inference import clopper_pearson
 from attacklab.targets import Outputs, Target
 from experiments.common.simulated_audits import fewest_trials, looks
 
@@ -121,7 +121,7 @@ def decided(claim: Claim, draws: Draws, alpha: float) -> list[Decision]:
     decisions, at = [], looks(draws.trials)
     for number, (event, place) in enumerate(zip(events.tolist(), places.tolist(), strict=True)):
         was_seen = _counts(seen[number])
-        settles = was_seen.trials if keeps_surely(judged[place], was_seen, SURELY) else draws.trials
+        settles = was_seen.trials if is_settled(judged[place], was_seen, alpha) else draws.trials
         last = bisect.bisect_left(at, settles)
         look = int(np.argmax(enough[number])) if enough[number, : last + 1].any() else last
         counts = _counts(tables[number, look])

@@ -35,7 +35,7 @@ def of_dataset(release: Callable[..., Any], pair: NeighbouringPair = PAIR, epsil
 
 def truncated_geometric(answer: float, trials: int, rng: np.random.Generator, *, epsilon: float) -> np.ndarray:
     stop = -math.expm1(-epsilon)
-    return np.clip(round(answer) + rng.geometric(stop, trials) - rng.geometric(stop, trials), -2, 3)
+    return np.clip(math.floor(answer) + rng.geometric(stop, trials) - rng.geometric(stop, trials), -2, 3)
 
 
 def noisy_histogram(records: np.ndarray, trials: int, rng: np.random.Generator, *, epsilon: float) -> np.ndarray:

@@ -19,7 +19,7 @@ import pytest
 from scipy import stats
 
 from attacklab import cli, referee
-from attacklab.attacks import ATTACKS, BlackBox
+from attacklab.attacks import ATTACKS, BlackBox, MissingClip
 from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.claims import PrivacyClaim
 from attacklab.errors import ArithmeticModeError
@@ -141,6 +141,14 @@ def test_an_event_seen_to_keep_the_claim_is_judged_on_few_trials_and_the_power_i
     (whole,) = audit(target, [attack], trials=10_000, spend_all=True)
     assert whole.counts is not None
     assert whole.counts.trials == 10_000
+
+
+def test_an_event_is_judged_on_all_trials_where_fewer_could_refute_nothing() -> None:
+    """At ε = 8 an event of base rate ½ needs more trials than the 80,000 that show it to keep the claim."""
+    attack = Bets((Scenario(PAIR, (ZERO,)),))
+    (finding,) = audit(target_of(randomized_response(1.0), epsilon=8.0), [attack], trials=160_000)
+    assert finding.counts is not None
+    assert (finding.verdict, finding.counts.trials) == (Verdict.NOT_DETECTED, 160_000)
 
 
 def test_the_event_that_promises_most_is_chosen_at_a_large_epsilon() -> None:
@@ -455,6 +463,27 @@ def test_refusals_that_depend_on_the_data_refute_the_claim(rates: tuple[float, f
     assert finding.event == "the target fails"
     assert finding.flaw == FAILURE
     assert finding.reason.startswith("it fails on the first input with a probability in [")
+
+
+def test_an_attack_on_another_flaw_says_that_the_target_fails_where_that_is_what_shows() -> None:
+    """The sum refuses records outside its bounds, and so counts none of them unclipped."""
+
+    def strict_sum(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
+        if records.min() < 0 or records.max() > 1:
+            raise ValueError("outside the bounds")
+        return records.sum() + rng.laplace(0.0, 1.0, trials)
+
+    target = Target.sum(strict_sum, epsilon=1.0, bounds=(0.0, 1.0), name="strict_sum")
+    findings = audit(target, [MissingClip()], trials=2_000)
+    assert {(finding.verdict, finding.flaw) for finding in findings} == {(Verdict.VIOLATED, FAILURE)}
+    assert all(finding.reason.startswith("it fails on the first input with a probability") for finding in findings)
+
+    def unclipped(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
+        return records.sum() + rng.laplace(0.0, 1.0, trials)
+
+    (below, _) = audit(replace(target, release=unclipped), [MissingClip()], trials=2_000)
+    assert (below.verdict, below.flaw) == (Verdict.VIOLATED, MissingClip().flaw)
+    assert below.reason.startswith("P[E] in ")
 
 
 def test_a_sample_with_refusals_has_the_law_of_single_outputs() -> None:

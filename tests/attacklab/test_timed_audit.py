@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -33,7 +34,7 @@ class Slow:
         if not self.sound:
             return answer + rng.laplace(0.0, 1.0, trials)
         stop = -np.expm1(-1.0)
-        return round(answer) + rng.geometric(stop, trials) - rng.geometric(stop, trials)
+        return math.floor(answer) + rng.geometric(stop, trials) - rng.geometric(stop, trials)
 
     def audited(self, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> list[TimedAttack]:
         monkeypatch.setattr("attacklab.timed_audit.time.perf_counter", lambda: self.seconds)

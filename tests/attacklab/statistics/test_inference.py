@@ -13,7 +13,7 @@ from scipy import stats
 
 from attacklab.claims import PrivacyClaim
 from attacklab.findings import Counts
-from attacklab.statistics.inference import Assessment, assess, clopper_pearson, share_of_alpha
+from attacklab.statistics.inference import Assessment, assess, clopper_pearson, keeps_surely, share_of_alpha
 
 
 def at_least(hits: int, trials: int, probability: Fraction) -> Fraction:
@@ -168,3 +168,18 @@ def test_shares_of_alpha_add_up_and_bad_ones_are_refused() -> None:
         share_of_alpha(math.nan, 1)
     with pytest.raises(ValueError, match="parts must be at least 1, not 0"):
         share_of_alpha(0.1, 0)
+
+
+@pytest.mark.parametrize("claim", [PrivacyClaim(0.0, 0.4), PrivacyClaim(0.7), PrivacyClaim(2.0, 0.01)])
+def test_an_event_that_breaks_a_claim_is_seldom_seen_to_keep_it_surely(claim: PrivacyClaim) -> None:
+    """The probability of that is enumerated, at the claim's edge and beyond it, and is at most α."""
+    trials, alpha, q = 60, 0.05, 0.1
+    settled = np.array(
+        [[keeps_surely(claim, Counts(k, n, trials), alpha) for n in range(trials + 1)] for k in range(trials + 1)]
+    )
+    for p in (math.exp(claim.epsilon) * q + claim.delta, 0.95):
+        hits = [stats.binom.pmf(np.arange(trials + 1), trials, rate) for rate in (p, q)]
+        assert hits[0] @ settled @ hits[1] <= alpha
+        assert hits[1] @ settled @ hits[0] <= alpha
+    assert settled[30, 30]
+    assert not settled[60, 0]

@@ -11,7 +11,7 @@ from scipy import stats
 from attacklab.claims import PrivacyClaim
 from attacklab.findings import Counts
 from attacklab.statistics.betting import evidence
-from attacklab.statistics.power import POWER, smallest_detectable_advantage, trials_needed
+from attacklab.statistics.power import POWER, can_refute, fewest_trials, smallest_detectable_advantage, trials_needed
 
 RUNS = 2_000
 
@@ -105,3 +105,27 @@ def test_rarer_events_and_more_trials_show_smaller_advantages() -> None:
 
 def test_nothing_is_detectable_with_a_handful_of_trials() -> None:
     assert smallest_detectable_advantage(PrivacyClaim(1.0), 5, 1e-6, 0.0) is None
+
+
+@pytest.mark.parametrize(
+    "claim", [PrivacyClaim(0.0, 0.9), PrivacyClaim(1.0), PrivacyClaim(6.0, 1e-3), PrivacyClaim(16.0)]
+)
+def test_no_counts_refute_in_fewer_trials_than_those_of_an_event_of_one_input_only(claim: PrivacyClaim) -> None:
+    """It wins every bet; the fewest trials are those of the best stake, and what the mean over 124 bets costs."""
+    fewest = fewest_trials(claim, 1e-6)
+    assert fewest is not None
+    assert can_refute(claim, fewest, 1e-6)
+    assert not can_refute(claim, round(0.98 * fewest), 1e-6)
+    gain = math.log1p((1 - claim.delta) / (math.exp(claim.epsilon) + claim.delta))
+    assert math.log(2e6) <= fewest * gain <= 1.02 * math.log(124 * 2e6)
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        trials = min(fewest - 1, 1_000)
+        first, second = (int(rng.integers(trials + 1)) for _ in range(2))
+        both = int(rng.integers(max(0, first + second - trials), min(first, second) + 1))
+        counts = Counts(first, second, trials, both)
+        assert evidence(claim, counts) <= evidence(claim, Counts(trials, 0, trials)) + 1e-9
+
+
+def test_a_claim_that_nothing_refutes_has_no_number_of_trials() -> None:
+    assert fewest_trials(PrivacyClaim(60.0), 1e-6) is None

@@ -2,8 +2,8 @@
 
 If answers are rounded to multiples of a unit g, and neighbours move them by s = k·g + r with 0 ≤ r < g, then rounded
 answers move by k·g or (k + 1)·g. They do the latter from an answer that is less than r below an edge between two
-multiples: half of g for rounding to nearest, or a whole one for rounding up or down. Where r is 0, rounding half to
-even moves 0.5·g and 1.5·g two units apart.
+multiples: half of g for rounding to nearest, or a whole one for rounding up or down. Where r is 0 and k is odd,
+rounding half to even moves 0.5·g and (k + 0.5)·g by (k + 1)·g apart.
 
 Source: the argument is elementary, and ours.
 """
@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-UNITS = tuple(map(Fraction, ("1", "10", "0.1", "100", "0.5", "0.01", "5", "0.05", "1000", "0.001")))
+_USUAL = ("1", "10", "0.1", "100", "0.5", "0.01", "5", "0.05", "1000", "50", "0.001", "500", "10000", "100000")
+UNITS = tuple(map(Fraction, _USUAL))
 """Numbers to multiples of which answers are often rounded."""
 
 FINEST, COARSEST = Fraction(1, 8), 1 << 12
@@ -29,6 +30,8 @@ def answers_before_edges(step: Fraction) -> Iterator[Fraction]:
     """
     for unit in UNITS:
         if FINEST * step <= unit <= COARSEST * step:
-            rest = step % unit
-            for edge in (unit / 2, unit) if rest else (unit / 2,):
-                yield edge - rest / 2
+            whole, rest = divmod(step, unit)
+            if rest:
+                yield from (unit / 2 - rest / 2, unit - rest / 2)
+            elif whole % 2:
+                yield unit / 2

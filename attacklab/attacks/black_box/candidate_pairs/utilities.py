@@ -32,9 +32,11 @@ def pairs_of_utilities(target: Target, probe: Probe, outcomes: Sequence[int]) ->
         probe: draws outputs of the target.
         outcomes: the numbers of utilities; lines are searched for the least and the largest of them.
     """
+    first, *others = outcomes
+    yield from _moved(first, target.sensitivity)
     for count in sorted({min(outcomes), max(outcomes)}):
         yield from _on_lines(target, probe, count)
-    for count in outcomes:
+    for count in others:
         yield from _moved(count, target.sensitivity)
 
 
