@@ -14,6 +14,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from attacklab.attacks.features.paths import followed
+from attacklab.attacks.features.recent import recalled
 from attacklab.attacks.features.values import DEEPEST, EXACT, Parts, is_foreign, not_understood, opened
 from attacklab.targets import Outputs
 
@@ -48,9 +50,16 @@ def hashes(outputs: Outputs) -> NDArray[np.uint64]:
     Raises:
         NotUnderstood: an output holds something that has only an identity.
     """
+    return recalled(outputs, "hashes", lambda: _hashed(outputs))
+
+
+def _hashed(outputs: Outputs) -> NDArray[np.uint64]:
     outputs = outputs.astype(np.float32) if is_foreign(outputs.dtype) else outputs
+    table = followed(outputs, ())
     if outputs.dtype.kind in NUMBERS:
         return _hashes_of_numbers(outputs)
+    if isinstance(table, np.ndarray) and table.dtype in (np.float64, np.int64):
+        return _hashes_of_numbers(table)
     found = np.zeros(len(outputs), dtype=np.uint64)
     alike: dict[tuple[np.dtype[Any], tuple[int, ...]], list[tuple[int, Any]]] = {}
     for place, output in enumerate(outputs):

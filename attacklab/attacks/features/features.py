@@ -25,6 +25,7 @@ from attacklab.attacks.features.leaves import (
     type_codes,
 )
 from attacklab.attacks.features.paths import Computed, Named, Position, Step, Values, as_numbers, followed
+from attacklab.attacks.features.recent import recalled
 from attacklab.attacks.features.values import (
     DEEPEST,
     EXACT,
@@ -119,11 +120,11 @@ Found = Iterator[tuple[Feature, bool]]
 
 
 def _found(outputs: Outputs, of_first: NDArray[np.bool_] | None) -> Found:
-    return _Walk(of_first).at(outputs, (), "the output", 0)
+    return _Walk(of_first, outputs).at((), "the output", 0)
 
 
-def _at(outputs: Outputs, *, steps: Sequence[Step], read: Callable[[Values], NDArray[Any]]) -> NDArray[Any]:
-    return read(followed(outputs, steps))
+def _at(outputs: Outputs, *, steps: tuple[Step, ...], read: Callable[[Values], NDArray[Any]]) -> NDArray[Any]:
+    return recalled(outputs, (steps, read), lambda: read(followed(outputs, steps)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,20 +132,21 @@ class _Walk:
     """A walk through all parts of outputs, which gives a feature for each, and whether it is a number in them."""
 
     of_first: NDArray[np.bool_] | None
+    outputs: Outputs
 
-    def at(self, values: Values, steps: tuple[Step, ...], words: str, depth: int) -> Found:
+    def at(self, steps: tuple[Step, ...], words: str, depth: int) -> Found:
         """The features of the values at the end of a path."""
+        values = followed(self.outputs, steps)
         if isinstance(values, np.ndarray) and (values.dtype.kind in "biuf" or is_foreign(values.dtype)):
             if values.ndim == 1:
                 yield self._feature(words, steps, as_numbers), True
             else:
                 yield from self._in_sequences(values, steps, words, depth)
             return
-        known = [opened(value) for value in values]
-        present = [value for value in known if value is not MISSING]
-        if depth > DEEPEST and present:
+        known = list(map(opened, values))
+        if depth > DEEPEST and (present := [value for value in known if value is not MISSING]):
             raise not_understood(present[0])
-        kinds = sorted({kind_name(value) for value in present})
+        kinds = sorted(_kinds_of(known))
         if len(kinds) > 1:
             yield self._feature(f"the type of {words}", steps, partial(type_codes, names=tuple(kinds))), False
         yield from self._of_kinds(known, steps, words, depth)
@@ -153,8 +155,10 @@ class _Walk:
         return Feature(words, partial(_at, steps=steps, read=read))
 
     def _of_kinds(self, known: list[Any], steps: tuple[Step, ...], words: str, depth: int) -> Found:
+        held = set(map(type, known))
+
         def has(*types: type) -> bool:
-            return any(isinstance(value, types) for value in known)
+            return any(issubclass(one, types) for one in held)
 
         if has(int, float, np.floating, *EXACT):
             yield self._feature(words, steps, as_numbers), True
@@ -162,7 +166,7 @@ class _Walk:
                 yield self._feature(f"{name} of {words}", steps, read), False
         if has(complex, np.complexfloating):
             for part in (Computed("the real part", _real), Computed("the imaginary part", _imaginary)):
-                yield from self._deeper(known, part, steps, words, depth)
+                yield from self._deeper(part, steps, words, depth)
         if has(str):
             for name, read in in_text(known):
                 yield self._feature(f"{name} {words}", steps, read), name.startswith("number")
@@ -178,8 +182,8 @@ class _Walk:
             for name, read in in_sets(known, self.of_first):
                 yield self._feature(f"{name} in {words}", steps, read), False
 
-    def _deeper(self, values: Values, step: Step, steps: tuple[Step, ...], words: str, depth: int) -> Found:
-        return self.at(step(values), (*steps, step), step.words(words), depth + 1)
+    def _deeper(self, step: Step, steps: tuple[Step, ...], words: str, depth: int) -> Found:
+        return self.at((*steps, step), step.words(words), depth + 1)
 
     def _in_sequences(self, values: Values, steps: tuple[Step, ...], words: str, depth: int) -> Found:
         if isinstance(values, np.ndarray):
@@ -192,7 +196,7 @@ class _Walk:
             reads = [partial(_number_at, step=Position(place)) for place in places]
             places = most_telling(reads, values, self.of_first, MOST)
         for place in places:
-            yield from self._deeper(values, Position(place), steps, words, depth)
+            yield from self._deeper(Position(place), steps, words, depth)
         if longest > 1:
             for name, read in in_rows(values):
                 yield self._feature(f"{name} of {words}", steps, read), False
@@ -206,7 +210,7 @@ class _Walk:
                 told = most_telling([*reads, *numbers_], known, self.of_first, MOST_NAMES)
                 names = [names[place] for place in sorted({place % len(names) for place in told})]
             for name in names:
-                yield from self._deeper(known, Named(name, of_parts), steps, words, depth)
+                yield from self._deeper(Named(name, of_parts), steps, words, depth)
                 present = presence(known, name=name, of_parts=of_parts)
                 if not present.all():
                     read: Callable[[Values], NDArray[Any]] = partial(presence, name=name, of_parts=of_parts)
@@ -215,6 +219,13 @@ class _Walk:
             yield self._feature(f"the size of {words}", steps, lengths), False
             for name, read in order_of_keys(known):
                 yield self._feature(f"{name} in {words}", steps, read), False
+
+
+def _kinds_of(known: list[Any]) -> set[str]:
+    """The names of the types of opened values, of which some say more than the type itself."""
+    told = {kind for kind in set(map(type, known)) - {type(MISSING)} if not issubclass(kind, np.ndarray | Parts)}
+    names = {kind_name(value) for value in known if type(value) not in told and value is not MISSING}
+    return names | {"float64" if kind is float else kind.__name__ for kind in told}
 
 
 def _number_at(values: Values, *, step: Step) -> NDArray[Any]:

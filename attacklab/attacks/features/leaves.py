@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.features.atoms import hash_of
-from attacklab.attacks.features.paths import NUMBER_IN_TEXT, Values, as_numbers
+from attacklab.attacks.features.paths import EXACT_IN_DOUBLES, NUMBER_IN_TEXT, Values, as_numbers
+from attacklab.attacks.features.recent import recalled
 from attacklab.attacks.features.values import EXACT, MISSING, Parts, kind_name, opened
 from attacklab.attacks.features.variety import most_telling
 
@@ -41,8 +42,6 @@ MOST_BYTES = 64
 
 ORDERED = 8
 """Of how many keys the place in the order is looked at."""
-
-EXACT_IN_DOUBLES = 1 << 53
 
 READINGS: Final = {8: ("<f8", ">f8", "<i8", ">i8"), 4: ("<f4", ">f4", "<i4", ">i4"), 2: ("<f2", ">f2", "<i2", ">i2")}
 """How bytes of a length may be read as one number."""
@@ -232,6 +231,10 @@ def _byte(value: Any, *, place: int) -> float:
 
 
 def _rows(values: Values) -> NDArray[np.float64]:
+    return recalled(values, "rows", lambda: _as_rows(values))
+
+
+def _as_rows(values: Values) -> NDArray[np.float64]:
     """The numbers in each value as a row of doubles, with NaN up to the longest: shape (n, longest)."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "biuf" and values.ndim > 1:
         return values.reshape(len(values), -1).astype(np.float64)

@@ -6,15 +6,17 @@ such part. So a path is a pure function that is defined on whatever outputs come
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from attacklab.attacks.features.recent import recalled
 from attacklab.attacks.features.values import EXACT, MISSING, Parts, is_foreign, opened
 
 Values: TypeAlias = "NDArray[Any] | list[Any]"
@@ -24,6 +26,8 @@ NUMBER_IN_TEXT: Final = re.compile(
     r"|(?<![A-Za-z])[+-]?(?:inf(?:inity)?|nan)(?![A-Za-z])",
     re.IGNORECASE,
 )
+
+EXACT_IN_DOUBLES = 1 << 53
 
 FINITE_BITS = 1024
 """Integers of fewer bits are finite as doubles."""
@@ -99,11 +103,32 @@ class Computed:
 Step: TypeAlias = Position | Named | Computed
 
 
-def followed(outputs: Values, steps: Sequence[Step]) -> Values:
+def followed(outputs: Values, steps: tuple[Step, ...]) -> Values:
     """The values at the end of a path."""
-    for step in steps:
-        outputs = step(outputs)
-    return outputs
+    if not steps:
+        return recalled(outputs, "table", lambda: as_table(outputs))
+    return recalled(outputs, steps, lambda: steps[-1](followed(outputs, steps[:-1])))
+
+
+def as_table(values: Values) -> Values:
+    """Numbers of one type, or lists of as many of them each, as an array of that type; anything else as it is."""
+    types = set(map(type, values)) if isinstance(values, list) or values.dtype == object else set()
+    if types == {list} or types == {tuple}:
+        if len(set(map(len, values))) == 1 and values[0]:
+            table = _table_of(list(itertools.chain.from_iterable(values)))
+            return values if table is None else table.reshape(len(values), -1)
+        return values
+    table = _table_of(list(values)) if types else None
+    return values if table is None else table
+
+
+def _table_of(values: list[Any]) -> NDArray[Any] | None:
+    types = set(map(type, values))
+    if len(types) == 1 and issubclass(*types, float | np.floating):
+        return np.array(values)
+    if types == {int} and max(map(abs, values)) <= EXACT_IN_DOUBLES:
+        return np.array(values, dtype=np.int64)
+    return None
 
 
 def as_numbers(values: Values) -> NDArray[Any]:

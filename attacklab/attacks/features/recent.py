@@ -1,0 +1,38 @@
+"""What was lately read off the same outputs, so that a part which many features share is taken out of them once.
+
+Outputs are told apart by identity, and nobody changes them. A few are kept at a time, for each thread on its own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Any, Final, TypeVar
+
+Made = TypeVar("Made")
+
+KEPT: Final = 24
+"""How many arrays or lists of outputs and of their parts are remembered."""
+
+
+class _Memory(threading.local):
+    def __init__(self) -> None:
+        self.of: OrderedDict[int, tuple[Any, dict[Hashable, Any]]] = OrderedDict()
+
+
+_MEMORY = _Memory()
+
+
+def recalled(values: Any, key: Hashable, make: Callable[[], Made]) -> Made:
+    """What was made of these very values under that key, or what `make` makes of them now."""
+    known = _MEMORY.of.pop(id(values), None)
+    if known is None or known[0] is not values:
+        known = (values, {})
+    _MEMORY.of[id(values)] = known
+    while len(_MEMORY.of) > KEPT:
+        _MEMORY.of.popitem(last=False)
+    if key not in known[1]:
+        known[1][key] = make()
+    made: Made = known[1][key]
+    return made
