@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import math
 from typing import Any
@@ -65,10 +66,14 @@ def keyed_by_answer(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]
     return np.full(trials, answer + np.random.default_rng(seed).laplace(0.0, 1.0))
 
 
+@functools.cache
+def _noise_of_seeds(width: int) -> NDArray[np.float64]:
+    return np.stack([np.random.RandomState(seed).laplace(0.0, 4.0, width) for seed in range(4096)])
+
+
 def short_seeds(answers: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.float64]:
     seeds = rng.integers(0, 4096, trials)
-    noise = np.stack([np.random.RandomState(seed).laplace(0.0, 4.0, len(answers)) for seed in range(4096)])
-    return np.asarray(answers + noise[seeds])
+    return np.asarray(answers + _noise_of_seeds(len(answers))[seeds])
 
 
 def pool_of_noise(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:

@@ -162,8 +162,16 @@ def exact_noisy_max(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[A
 
 
 WHOLE = Domain(integers=True, bounds=(0, 20))
-HEAVY = lambda output: output == 0  # noqa: E731 - the event of most witnesses
-LIGHT = lambda output: output != 0  # noqa: E731 - likewise
+
+
+def is_heavy(output: Any) -> bool:
+    """Whether the first outcome was selected, which is the heavy one in most witnesses."""
+    return bool(output == 0)
+
+
+def is_light(output: Any) -> bool:
+    """Whether another outcome was selected."""
+    return bool(output != 0)
 
 
 def _choice(release: Any, **rest: Any) -> Any:
@@ -177,7 +185,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         _choice(softmax_binary16),
         "scores in binary16 are integers from 1024 on, and utilities between two of them go to the even one",
         NeighbouringPair.utilities([2050.0, 2050.0], [2051.0, 2049.0], sensitivity=1.0),
-        LIGHT,
+        is_light,
     ),
     broken(
         "cumulative_binary32",
@@ -185,7 +193,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         _choice(cumulative_binary32),
         "a running total in binary32 that light weights no longer move",
         _one_above(33.9, 400_000),
-        LIGHT,
+        is_light,
         trials=10_000,
     ),
     broken(
@@ -194,7 +202,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         _choice(unscaled_exponentials),
         "exponentials that underflow when all utilities are very low",
         NeighbouringPair.utilities([-1490.0, -1491.0], [-1491.0, -1490.0], sensitivity=1.0),
-        HEAVY,
+        is_heavy,
     ),
     broken(
         "thousand_tickets",
@@ -202,7 +210,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         _choice(thousand_tickets),
         "weights are whole numbers of tickets out of a thousand",
         _one_above(15.0, 500),
-        LIGHT,
+        is_light,
     ),
     broken(
         "table_of_bytes",
@@ -210,7 +218,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         _choice(table_of_bytes),
         "a table with 256 entries has room for heavy outcomes only",
         NeighbouringPair.utilities([13.0, 0.0], [12.0, 1.0], sensitivity=1.0),
-        LIGHT,
+        is_light,
         trials=50_000,
     ),
     broken(
@@ -219,7 +227,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         _choice(gumbel_binary16),
         "Gumbel noise from 10 bits is bounded by 7.6",
         _one_above(19.2, 300),
-        LIGHT,
+        is_light,
         trials=20_000,
     ),
     broken(
@@ -228,7 +236,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         _choice(gumbel_binary32, epsilon=2.0),
         "scores in binary32 are even from 2^24 on",
         NeighbouringPair.utilities([2.0**24 + 2] * 2, [2.0**24 + 3, 2.0**24 + 1], sensitivity=1.0),
-        LIGHT,
+        is_light,
     ),
     broken(
         "nucleus",
@@ -236,7 +244,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         _choice(nucleus),
         "outcomes with a share below 0.001 are left out",
         _one_above(14.0, 300),
-        LIGHT,
+        is_light,
     ),
     broken(
         "shifted_weights",
@@ -244,7 +252,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         _choice(shifted_weights, epsilon=2 * math.log(2), domain=Domain(integers=True, bounds=(0, 60))),
         "weights 4096·2^−depth in integers are 0 from a depth of 13",
         _whole([14, *[0] * 2000], [13, *[1] * 2000]),
-        LIGHT,
+        is_light,
     ),
     broken(
         "integer_noisy_max",
@@ -252,7 +260,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         _choice(integer_noisy_max, epsilon=2.0),
         "utilities are rounded before noise is added, and move by 2 from one half to the next but one",
         NeighbouringPair.utilities([1.5, 2.5], [0.5, 3.5], sensitivity=1.0),
-        HEAVY,
+        is_heavy,
     ),
     broken(
         "probabilities_as_text",
@@ -260,7 +268,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         _choice(probabilities_as_text),
         "shares with three decimals",
         _one_above(16.0, 400),
-        LIGHT,
+        is_light,
     ),
     broken(
         "same_noise_for_all",
@@ -268,7 +276,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         _choice(same_noise_for_all),
         "one draw of Gumbel noise for all outcomes leaves the largest utility in front",
         NeighbouringPair.utilities([1.0, 0.0], [0.0, 1.0], sensitivity=1.0),
-        HEAVY,
+        is_heavy,
     ),
     broken(
         "clipped_scores",
@@ -276,7 +284,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         _choice(clipped_scores, claim=ZeroConcentrated(0.125), epsilon=None),
         "scores below −6 get no weight; the claim is of zero-concentrated privacy",
         _one_above(13.0, 1000),
-        LIGHT,
+        is_light,
     ),
     broken(
         "exponential_noise_few_bits",
@@ -284,7 +292,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         _choice(exponential_noise_few_bits),
         "exponential noise from 12 bits is bounded by 8.3",
         _one_above(18.0, 3000),
-        LIGHT,
+        is_light,
         trials=5_000,
     ),
     broken(
@@ -293,7 +301,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         _choice(squared_utilities),
         "weights fall with the square of the depth, faster than the claim allows",
         NeighbouringPair.utilities([8.0, *[0.0] * 500], [7.0, *[1.0] * 500], sensitivity=1.0),
-        LIGHT,
+        is_light,
     ),
     sound(
         "exact_weights",

@@ -84,7 +84,7 @@ def _cell(salt: int, site: str) -> int:
 
 def hashed_report(sites: NDArray[Any], trials: int, rng: Rng) -> list[tuple[int, int]]:
     """A salted hash of the site into 16 cells, told truly with probability 0.8 and otherwise at random."""
-    salts = rng.integers(0, 1 << 16, trials)
+    salts = rng.integers(0, 64, trials)
     truth = rng.random(trials) < 0.8
     other = rng.integers(0, 16, trials)
     return [
