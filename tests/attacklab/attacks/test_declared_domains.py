@@ -341,7 +341,8 @@ def test_a_dataset_without_a_domain_or_pairs_is_an_error_that_says_what_to_decla
     (undeclared,) = [finding for finding in findings if finding.verdict is not Verdict.NOT_APPLICABLE]
     assert (undeclared.attack, undeclared.verdict) == ("black_box", Verdict.ERROR)
     assert undeclared.reason == (
-        "mute does not say which datasets it takes; declare domain=Domain(shape=...), or pairs=(...) to try"
+        "mute does not say which datasets it takes; declare domain=Domain(shape=...), or pairs=(...) to try; "
+        "on the command line, --domain or --pairs"
     )
 
 
