@@ -147,6 +147,8 @@ def _best_interval(
         places = np.ceil(QUANTILES * len(pooled)).astype(np.intp) - 1
         ends = np.unique(np.append(pooled[places], 0.0))
         ends = ends[(ends >= pooled[0]) & (ends < pooled[-1])]
+    if score.again is not None:  # half way to the next value, because values move when it is learned again
+        ends = ends / 2 + pooled[np.searchsorted(pooled, ends, "right")] / 2
     likely = np.argsort(-frequency, kind="stable")[:LIKELY_VALUES]
     likely_values = pooled[starts[likely[frequency[likely] > 1]]]
     if score.again is not None:  # no single value of it stays what it is
