@@ -167,7 +167,7 @@ def _of_features(numbers: Sequence[Feature], others: Sequence[Feature], memory: 
 def _tables(feature: Feature, learning: Learning, *, with_bits: bool) -> Iterator[Score]:
     """The tables of one feature by itself; none if it always has the same value."""
     ordered = np.sort(as_doubles(feature.of(learning.outputs)))
-    distinct = ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])]
+    distinct = np.unique(ordered)
     if len(distinct) <= FEW:
         if len(distinct) > 1:
             yield table(feature.description, bins(feature, distinct), learning, SMOOTHINGS[-1])
