@@ -22,7 +22,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, TypeAlias
@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from attacklab.attacks.base import Event, Probe, Scenario, pair_of_answers
 from attacklab.attacks.common.datasets import ends, on_path
-from attacklab.attacks.features import NotUnderstood, hashes
+from attacklab.attacks.features import NotUnderstood, hashes, numbers
 from attacklab.bisection import first
 from attacklab.errors import OutsideDomain, TargetError
 from attacklab.floats import power_of_two_within
@@ -40,8 +40,11 @@ from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.statistics.expected import expected_evidence
 from attacklab.targets import Kind, Outputs, Target
 
-Hashes: TypeAlias = tuple[NDArray[np.uint64], NDArray[np.uint64]]
-"""The hashes of outputs of either input of a pair."""
+Sides: TypeAlias = tuple[Outputs, Outputs]
+"""Outputs of either input of a pair."""
+
+Atoms: TypeAlias = Callable[[Outputs], NDArray[np.uint64]]
+"""Takes outputs and gives the hash of each, or of a number in each."""
 
 PAIRS = 2
 """How many pairs are tried."""
@@ -68,6 +71,9 @@ evidence takes more calls than these."""
 MOST_STEPS = 1 << 16
 """By how many steps a utility is raised at the most until its outcome wins."""
 
+COLUMNS = 8
+"""How many numbers of an output are looked at by themselves."""
+
 OUTCOMES = 8
 RECORDS = 4
 
@@ -93,15 +99,15 @@ class RepeatedNoise:
         agree: bool | None = None
         for pair in _pairs(target):
             try:
-                together = _seen(probe, pair, TOGETHER)
-                scenario = _repeated(pair, together, _seen(probe, pair, TOGETHER), target, "calls of many trials")
+                seen, again = (_drawn(pair, partial(_in_one_call, probe)) for _ in range(2))
+                scenario = _repeated(pair, seen, again, target, "calls of many trials")
                 if scenario is not None:
                     yield scenario
                     continue
-                agree = _calls_agree(probe, pair.first, together[0]) if agree is None else agree
+                agree = _calls_agree(target, pair, probe, seen[0]) if agree is None else agree
                 flipped = _flipped(target, probe) if agree and target.kind is Kind.SELECTION else pair
                 if agree and flipped is not None:
-                    seen, again = (_seen_in_calls(probe, flipped, COLLECTED) for _ in range(2))
+                    seen, again = (_drawn(flipped, partial(_in_calls, probe, calls=COLLECTED)) for _ in range(2))
                     scenario = _repeated(flipped, seen, again, target, "calls of one trial")
                     if scenario is not None:
                         yield replace(scenario, sees_failures=True)  # so that every trial is a call of its own
@@ -147,22 +153,27 @@ def _flipped(target: Target, probe: Probe) -> NeighbouringPair | None:
     return None if step is None else _step(target, step - 1, other)
 
 
-def _seen(probe: Probe, pair: NeighbouringPair, trials: int) -> Hashes:
-    return hashes(probe(pair.first, trials)), hashes(probe(pair.second, trials))
+def _drawn(pair: NeighbouringPair, draw: Callable[[Any], Outputs]) -> Sides:
+    return draw(pair.first), draw(pair.second)
 
 
-def _seen_in_calls(probe: Probe, pair: NeighbouringPair, calls: int) -> Hashes:
-    return _in_calls(probe, pair.first, calls), _in_calls(probe, pair.second, calls)
+def _in_one_call(probe: Probe, input_: Any) -> Outputs:
+    return probe(input_, TOGETHER)
 
 
-def _in_calls(probe: Probe, input_: Any, calls: int) -> NDArray[np.uint64]:
-    return np.concatenate([hashes(probe(input_, 1)) for _ in range(calls)])
+def _in_calls(probe: Probe, input_: Any, calls: int) -> Outputs:
+    outputs = [probe(input_, 1)[0] for _ in range(calls)]
+    return np.fromiter(outputs, dtype=object, count=calls)
 
 
-def _calls_agree(probe: Probe, input_: Any, together: NDArray[np.uint64]) -> bool:
-    """Whether calls of one trial give the same output more often than the trials of one call."""
-    expected = _agreeing(together) / math.comb(len(together), 2) * math.comb(CALLS, 2)
-    return _agreeing(_in_calls(probe, input_, CALLS)) > expected + BEYOND_CHANCE * math.sqrt(expected)
+def _calls_agree(target: Target, pair: NeighbouringPair, probe: Probe, together: Outputs) -> bool:
+    """Whether calls of one trial give the same output more often than the trials of one call, or there is no noise."""
+    agreeing, pairs = _agreeing(hashes(together)), math.comb(len(together), 2)
+    if target.kind is Kind.SELECTION and agreeing == pairs:
+        return True
+    expected = agreeing / pairs * math.comb(CALLS, 2)
+    seen = _agreeing(hashes(_in_calls(probe, pair.first, CALLS)))
+    return seen > expected + BEYOND_CHANCE * math.sqrt(expected)
 
 
 def _agreeing(seen: NDArray[np.uint64]) -> int:
@@ -171,18 +182,28 @@ def _agreeing(seen: NDArray[np.uint64]) -> int:
     return int((counts * (counts - 1) // 2).sum())
 
 
-def _repeated(pair: NeighbouringPair, seen: Hashes, again: Hashes, target: Target, calls: str) -> Scenario | None:
+def _repeated(pair: NeighbouringPair, seen: Sides, again: Sides, target: Target, calls: str) -> Scenario | None:
     """The bets on outputs seen from one input only, if others drawn later bear one of them out."""
-    only = [np.setdiff1d(seen[side], seen[1 - side]) for side in (0, 1)]
+    columns = numbers(seen[0])[:COLUMNS]
+    parts: list[tuple[str, Atoms]] = [("this very output", hashes)]
+    if len(columns) > 1:
+        parts += [(f"this very {column.description}", partial(_column, of=column.of)) for column in columns]
     bets = []
-    for side, words in enumerate(("first", "second")):
-        rates = [float(np.isin(outputs, only[side]).mean()) for outputs in again]
-        evidence = len(again[0]) * float(expected_evidence([target.claim.nominal], *rates))
-        if evidence > ENOUGH or (rates[side] > OFTEN and not rates[1 - side]):
-            description = f"{calls} gave this very output before for the {words} input, and never for the other"
-            bets.append(Event(description, partial(_is_among, known=only[side])))
+    for part, atoms in parts:
+        known, later = [atoms(outputs) for outputs in seen], [atoms(outputs) for outputs in again]
+        for side, words in enumerate(("first", "second")):
+            only = np.setdiff1d(known[side], known[1 - side])
+            rates = [float(np.isin(outputs, only).mean()) for outputs in later]
+            evidence = len(later[0]) * float(expected_evidence([target.claim.nominal], *rates))
+            if evidence > ENOUGH or (rates[side] > OFTEN and not rates[1 - side]):
+                description = f"{calls} on the {words} input, and none on the other, gave {part} before"
+                bets.append(Event(description, partial(_is_among, atoms=atoms, known=only)))
     return Scenario(pair, tuple(bets)) if bets else None
 
 
-def _is_among(outputs: Outputs, *, known: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    return np.isin(hashes(outputs), known)
+def _column(outputs: Outputs, *, of: Callable[[Outputs], NDArray[Any]]) -> NDArray[np.uint64]:
+    return hashes(of(outputs))
+
+
+def _is_among(outputs: Outputs, *, atoms: Atoms, known: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    return np.isin(atoms(outputs), known)

@@ -82,7 +82,7 @@ def form_of_list(value: list[Any] | tuple[Any, ...]) -> np.dtype[Any] | None:
 
 def _form(value: Any) -> tuple[np.dtype[Any], tuple[int, ...]] | None:
     """The type and shape of a number or of a row of numbers; None for anything else."""
-    if type(value) is float or isinstance(value, np.floating):
+    if isinstance(value, float | complex | np.floating | np.complexfloating):
         return np.dtype(type(value)), ()
     if type(value) is int:
         return (np.dtype(np.int64), ()) if -(1 << 63) <= value < 1 << 63 else None
@@ -96,10 +96,10 @@ def _form(value: Any) -> tuple[np.dtype[Any], tuple[int, ...]] | None:
 
 def _hashes_of_numbers(values: NDArray[Any]) -> NDArray[np.uint64]:
     numbers: NDArray[Any] = values.astype(_common(values.dtype), copy=False)
-    count = len(numbers)
-    tag = f"{numbers.dtype.kind}{numbers.dtype.itemsize}{numbers.shape[1:]}"
-    data = np.ascontiguousarray(numbers).reshape(-1).view(np.uint8)
-    data = _without_padding(numbers.dtype, data.reshape(count, data.size // max(count, 1)))
+    count, *shape = numbers.shape
+    tag = f"{numbers.dtype.kind}{numbers.dtype.itemsize}{shape}"
+    flat = np.ascontiguousarray(numbers).reshape(-1).view(np.uint8)
+    data = _without_padding(numbers.dtype, flat.reshape(count, flat.size // max(count, 1)))
     padded = np.pad(data, ((0, 0), (0, -data.shape[1] % 8))) if data.shape[1] % 8 else data
     words = np.ascontiguousarray(padded).view(np.uint64).reshape(count, padded.shape[1] // 8)
     start = int.from_bytes(hashlib.blake2b(tag.encode(), digest_size=8).digest(), "little")

@@ -238,9 +238,11 @@ def _rows(values: Values) -> NDArray[np.float64]:
     known = [value if isinstance(value, list | tuple | np.ndarray) else () for value in map(opened, values)]
     if any(isinstance(value, np.ndarray) and value.ndim > 1 for value in known):
         known = [np.ravel(value) for value in known]
-    columns = itertools.zip_longest(*known, fillvalue=MISSING)  # one by one: there are many more rows than columns
-    filled = [as_numbers(list(column)).astype(np.float64) for column in columns]
-    return np.stack(filled, axis=1) if filled else np.full((len(known), 1), math.nan)
+    sizes = np.fromiter(map(len, known), dtype=np.intp, count=len(known))
+    filled = np.full((len(known), max(1, int(sizes.max(initial=0)))), math.nan)
+    inside = np.arange(filled.shape[1]) < sizes[:, np.newaxis]
+    filled[inside] = as_numbers(list(itertools.chain.from_iterable(known))).astype(np.float64)
+    return filled
 
 
 def _of_rows(values: Values, *, of: Callable[[NDArray[np.float64]], NDArray[Any]]) -> NDArray[np.float64]:
@@ -248,7 +250,7 @@ def _of_rows(values: Values, *, of: Callable[[NDArray[np.float64]], NDArray[Any]
     known = ~np.isnan(rows).all(axis=1)
     found = np.full(len(rows), math.nan)
     with np.errstate(invalid="ignore", over="ignore"):
-        found[known] = of(rows[known])
+        found[known] = of(rows[known]) if known.any() else math.nan
     return found
 
 
