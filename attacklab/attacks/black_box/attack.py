@@ -53,7 +53,7 @@ SCREENING = 16
 OBJECTS = 2
 """Where outputs are not arrays of numbers, events are learned from so many times fewer of them."""
 
-WHAT_TO_DECLARE = "declare domain=Domain(shape=...), or pairs=(...) to try"
+WHAT_TO_DECLARE = "declare domain=Domain(shape=...), or pairs=(...) to try; on the command line, --domain or --pairs"
 
 
 @dataclass(frozen=True)

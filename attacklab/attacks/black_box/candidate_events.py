@@ -17,6 +17,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +27,11 @@ from attacklab.attacks.black_box.learned_scores import Memory, learned_scores
 from attacklab.attacks.black_box.scores import IS_FAILURE, Learning, Score
 from attacklab.attacks.features.atoms import form_of_list
 from attacklab.attacks.features.paths import as_numbers
+from attacklab.attacks.features.values import opened
 from attacklab.claims import PrivacyClaim
 from attacklab.floats import Doubles
 from attacklab.statistics.expected import expected_evidence
-from attacklab.targets import Outputs
+from attacklab.targets import Failure, Outputs
 
 QUANTILES = np.unique(np.concatenate([np.arange(1, 16) / 16, 2.0 ** -np.arange(4, 12), 1 - 2.0 ** -np.arange(4, 12)]))
 """Where half-lines may end, besides at the largest and the least value."""
@@ -104,8 +106,7 @@ def _halves(first: Outputs, second: Outputs) -> tuple[Learning, Learning]:
     """Outputs of both inputs to learn from, and as many to rank on."""
     alike = first.dtype == second.dtype and first.shape[1:] == second.shape[1:]
     if not alike or first.dtype == object:
-        both = np.fromiter((*first, *second), dtype=object, count=len(first) + len(second))
-        pooled = _as_array(both)
+        pooled = _as_array([output if isinstance(output, Failure) else opened(output) for output in (*first, *second)])
     else:
         pooled = np.concatenate([first, second])
     sides = np.arange(len(first)), np.arange(len(first), len(pooled))
@@ -118,17 +119,20 @@ def _halves(first: Outputs, second: Outputs) -> tuple[Learning, Learning]:
     return halves[0], halves[1]
 
 
-def _as_array(outputs: Outputs) -> Outputs:
-    """A list of numbers, or of lists of numbers, as an array where it is one."""
-    types = {type(output) for output in outputs}
-    if len(types) == 1 and isinstance(outputs[0], float | np.floating | int):
+def _as_array(opened_: list[Any]) -> Outputs:
+    """A list of numbers, or of rows of numbers, as an array of numbers where it is one."""
+    outputs: Outputs = np.fromiter(opened_, dtype=object, count=len(opened_))
+    types = {type(output) for output in opened_}
+    if len(types) == 1 and isinstance(opened_[0], float | np.floating | int):
         values = as_numbers(outputs)
-        if values.dtype.kind != "f" or isinstance(outputs[0], float | np.floating):
+        if values.dtype.kind != "f" or isinstance(opened_[0], float | np.floating):
             return values
-    if types in ({list}, {tuple}) and len(set(map(len, outputs))) == 1:
-        dtype = form_of_list([number for output in outputs for number in output])
+    if types == {np.ndarray} and len({(output.dtype, output.shape) for output in opened_}) == 1:
+        return np.stack(opened_)
+    if types in ({list}, {tuple}) and len(set(map(len, opened_))) == 1:
+        dtype = form_of_list([number for output in opened_ for number in output])
         if dtype is not None:
-            return np.array(list(outputs), dtype=dtype)
+            return np.array(opened_, dtype=dtype)
     return outputs
 
 
@@ -147,6 +151,8 @@ def _best_interval(
         places = np.ceil(QUANTILES * len(pooled)).astype(np.intp) - 1
         ends = np.unique(np.append(pooled[places], 0.0))
         ends = ends[(ends >= pooled[0]) & (ends < pooled[-1])]
+    if score.again is not None:  # half way to the next value, because values move when it is learned again
+        ends = ends / 2 + pooled[np.searchsorted(pooled, ends, "right")] / 2
     likely = np.argsort(-frequency, kind="stable")[:LIKELY_VALUES]
     likely_values = pooled[starts[likely[frequency[likely] > 1]]]
     if score.again is not None:  # no single value of it stays what it is

@@ -38,7 +38,7 @@ LEARNED_FROM = 24
 """From how many features rules are learned: those that tell the two inputs apart best at a first look."""
 
 IN_DETAIL = 4
-"""Of how many features every score is looked at; of others, the tables and the linear rule."""
+"""Of how many features every score is looked at; of others, the tables."""
 
 WEIGHED = 16
 """How many features the rules over all of them take in."""
@@ -144,30 +144,30 @@ def _of_features(numbers: Sequence[Feature], others: Sequence[Feature], memory: 
         places = most_telling(reads, learning.outputs, learning.of_first, LEARNED_FROM)
     for place in places:
         feature = memory.feature(found[place])
-        rules = list(map(memory.score, _rules(feature, learning, with_bits=place < len(numbers))))
+        rules = list(map(memory.score, _tables(feature, learning, with_bits=place < len(numbers))))
         if rules:
             of_each.append((feature, rules))
             yield from rules
             yield plain_score(feature)
-    told = np.array([_told(rules[0], learning) for _, rules in of_each])
-    order = np.argsort(-told, kind="stable")
-    for place in order[:IN_DETAIL]:
-        feature, _ = of_each[place]
+    of_each.sort(key=lambda one: -max(_told(rule, learning) for rule in one[1]))
+    for feature, rules in of_each[:IN_DETAIL]:
         values = as_doubles(feature.of(learning.outputs))
         if len(np.unique(values)) > FEW:
             finite = values[np.isfinite(values)]
+            rules.append(memory.score(linear_rule(feature, learning)))
+            yield rules[-1]
             yield from number_scores(feature, float(np.median(finite)) if finite.size else 0.0)
-    if sum(len(rules) for _, rules in of_each) > 1:
-        chosen = [of_each[place][1] for place in order[:WEIGHED]]
-        if len(chosen) > 1:
-            yield summed([rules[0] for rules in chosen])
+    chosen = [rules for _, rules in of_each[:WEIGHED]]
+    if len(chosen) > 1:
+        yield summed([rules[0] for rules in chosen])
+    if sum(map(len, chosen)) > 1:
         yield weighed([rule for rules in chosen for rule in rules], learning)
 
 
-def _rules(feature: Feature, learning: Learning, *, with_bits: bool) -> Iterator[Score]:
-    """The rules of one feature by itself; none if it always has the same value."""
+def _tables(feature: Feature, learning: Learning, *, with_bits: bool) -> Iterator[Score]:
+    """The tables of one feature by itself; none if it always has the same value."""
     ordered = np.sort(as_doubles(feature.of(learning.outputs)))
-    distinct = ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])]
+    distinct = np.unique(ordered)
     if len(distinct) <= FEW:
         if len(distinct) > 1:
             yield table(feature.description, bins(feature, distinct), learning, SMOOTHINGS[-1])
@@ -175,7 +175,6 @@ def _rules(feature: Feature, learning: Learning, *, with_bits: bool) -> Iterator
     yield table(f"the size of {feature.description}", bins(feature, _ends(ordered)), learning)
     if with_bits:
         yield table(f"the sign, exponent and grid of {feature.description}", cells_of(feature), learning)
-        yield linear_rule(feature, learning)
 
 
 def _ends(ordered: Doubles) -> Doubles:

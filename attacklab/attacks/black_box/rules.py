@@ -82,7 +82,8 @@ def encoded(values: NDArray[Any]) -> NDArray[np.uint8]:
 def linear_rule(feature: Feature, learning: Learning) -> Score:
     """The ridge regression of the input over the bits of a number."""
     values = feature.of(learning.outputs)
-    bits = np.unpackbits(encoded(values), axis=1)
+    dtype = values.dtype if values.dtype.itemsize <= 8 else np.dtype(np.float64)
+    bits = np.unpackbits(encoded(values.astype(dtype)), axis=1)
     ones_of_first = bits[learning.of_first].sum(axis=0, dtype=np.int64)
     ones = bits.sum(axis=0, dtype=np.int64)
     mean_label = 2 * learning.of_first.mean() - 1
@@ -92,7 +93,7 @@ def linear_rule(feature: Feature, learning: Learning) -> Score:
     of_bytes = (np.unpackbits(EVERY_BYTE, axis=1)[np.newaxis] * weights.reshape(-1, 1, 8)).sum(axis=2)
     return Score(
         f"a linear rule over all bits of {feature.description}",
-        partial(_weighed_bytes, feature=feature.of, dtype=values.dtype, of_bytes=of_bytes),
+        partial(_weighed_bytes, feature=feature.of, dtype=dtype, of_bytes=of_bytes),
     )
 
 

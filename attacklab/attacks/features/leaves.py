@@ -241,9 +241,11 @@ def _as_rows(values: Values) -> NDArray[np.float64]:
     known = [value if isinstance(value, list | tuple | np.ndarray) else () for value in map(opened, values)]
     if any(isinstance(value, np.ndarray) and value.ndim > 1 for value in known):
         known = [np.ravel(value) for value in known]
-    columns = itertools.zip_longest(*known, fillvalue=MISSING)  # one by one: there are many more rows than columns
-    filled = [as_numbers(list(column)).astype(np.float64) for column in columns]
-    return np.stack(filled, axis=1) if filled else np.full((len(known), 1), math.nan)
+    sizes = np.fromiter(map(len, known), dtype=np.intp, count=len(known))
+    filled = np.full((len(known), max(1, int(sizes.max(initial=0)))), math.nan)
+    inside = np.arange(filled.shape[1]) < sizes[:, np.newaxis]
+    filled[inside] = as_numbers(list(itertools.chain.from_iterable(known))).astype(np.float64)
+    return filled
 
 
 def _of_rows(values: Values, *, of: Callable[[NDArray[np.float64]], NDArray[Any]]) -> NDArray[np.float64]:

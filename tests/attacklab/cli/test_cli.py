@@ -555,6 +555,12 @@ def test_a_target_that_misbehaves_ends_in_error_findings_and_status_two(
     assert all("\n" not in one for one in reasons)
 
 
+def test_a_dataset_of_which_nothing_is_declared_ends_in_an_error_that_says_what_to_declare(attacklab: Any) -> None:
+    status, out, _err = attacklab("audit some_targets.py:sound --kind dataset --epsilon 1")
+    assert status == 2
+    assert "--domain or --pairs" in " ".join(out.split())
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [
@@ -563,7 +569,7 @@ def test_a_target_that_misbehaves_ends_in_error_findings_and_status_two(
             "applies to this noise target; leave --attack out to run every attack that applies\n",
         ),
         (
-            "audit some_targets.py:sound --kind dataset --epsilon 1",
+            "audit some_targets.py:sound --kind dataset --epsilon 1 --attack zero_rounding",
             "applies to this dataset target; declare its --domain, or --pairs to try\n",
         ),
     ],

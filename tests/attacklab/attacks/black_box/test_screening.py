@@ -1,0 +1,81 @@
+"""Screening: of many pairs the one that tells its inputs apart is kept, and inputs that pairs share are drawn once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from attacklab.attacks.black_box.screening import Sampler, screened, told_apart
+from attacklab.claims import PrivacyClaim
+from attacklab.errors import TargetError
+from attacklab.neighbours import NeighbouringPair
+from attacklab.targets import Outputs
+
+CLAIM = PrivacyClaim(1.0)
+PAIRS = [NeighbouringPair.answers(float(number), number + 1.0, sensitivity=1.0) for number in range(100)]
+LEAKING = 37.0
+
+Form = Callable[[NDArray[np.float64]], Outputs]
+
+
+def as_objects(values: list[Any]) -> Outputs:
+    return np.fromiter(values, dtype=object, count=len(values))
+
+
+FORMS: dict[str, Form] = {
+    "numbers": lambda y: y,
+    "rows": lambda y: np.column_stack([np.zeros(len(y)), y]),
+    "dicts": lambda y: as_objects([{"sum": value} for value in y.tolist()]),
+    "texts": lambda y: as_objects(["yes" if value > 20 else "no" for value in y]),
+    "missing": lambda y: as_objects([None if value > 20 else value for value in y.tolist()]),
+}
+
+
+class Probe:
+    """Outputs that depend on one of the inputs only; what is drawn of each input is counted."""
+
+    def __init__(self, form: Form) -> None:
+        self.form, self.drawn, self.rng = form, Counter[tuple[float, int]](), np.random.default_rng(7)
+
+    def __call__(self, input_: Any, trials: int) -> Outputs:
+        self.drawn[input_, trials] += 1
+        return self.form(self.rng.normal(40.0 if input_ == LEAKING else 0.0, 3.0, trials))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_pairs_that_tell_their_inputs_apart_are_kept(form: str) -> None:
+    probe = Probe(FORMS[form])
+    kept = screened(PAIRS, Sampler(probe), CLAIM, kept=2, outputs=256)
+    assert {frozenset((pair.first, pair.second)) for pair in kept} == {frozenset((36.0, 37.0)), frozenset((37.0, 38.0))}
+    assert set(probe.drawn.values()) == {1}
+    total = sum(trials * times for (_, trials), times in probe.drawn.items())
+    assert total <= 101 * 16 + 2 * 32 * 64 + 2 * 8 * 256
+
+
+def test_of_no_more_pairs_than_are_kept_nothing_is_drawn() -> None:
+    probe = Probe(FORMS["numbers"])
+    assert screened(PAIRS[:3], Sampler(probe), CLAIM, kept=3, outputs=256) == PAIRS[:3]
+    assert not probe.drawn
+
+
+def test_a_target_that_always_fails_is_not_asked_for_every_pair() -> None:
+    asked = Counter[float]()
+
+    def fails(input_: Any, trials: int) -> Outputs:
+        asked[input_] += trials
+        raise TargetError("unplugged")
+
+    assert len(screened(PAIRS, Sampler(fails), CLAIM, kept=4, outputs=256)) == 4
+    assert len(asked) <= 2 * 16 + 1
+
+
+def test_two_samples_of_one_law_promise_no_evidence_and_two_far_ones_do() -> None:
+    rng = np.random.default_rng(2)
+    near, also_near, far = (rng.normal(mean, 1.0, 256) for mean in (0.0, 0.0, 9.0))
+    assert told_apart(near, also_near, CLAIM) < 0 < told_apart(near, far, CLAIM)
+    assert told_apart(np.zeros(64), np.zeros(64), CLAIM) <= 0
