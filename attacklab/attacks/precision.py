@@ -43,12 +43,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import Probe, Scenario, bounds_of, origin, pair_of_answers
+from attacklab.attacks.common.failures import answered
 from attacklab.attacks.common.noisy_numbers import Answers, View, noisy_numbers, pairs_with_answers
 from attacklab.attacks.common.screening import scenarios
 from attacklab.attacks.released_formats import Released, inferred
 from attacklab.attacks.samplers.grid_points import Bools
 from attacklab.attacks.samplers.model import Assumed, Model
-from attacklab.errors import OutsideDomain
+from attacklab.errors import OutsideDomain, TargetError
 from attacklab.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, Doubles, Floats, Format
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Kind, Outputs, Target
@@ -91,7 +92,7 @@ class Precision:
             yield pairs_with_answers(target, self.answers)
             return
         if target.kind is Kind.NOISE:
-            outputs = probe(origin(target), PROBED)
+            outputs = answered(probe, origin(target), PROBED)
             released = inferred(outputs)
             yield pairs_with_answers(target, (0.0, released.form.at_most(target.sensitivity)))
             yield _of_neighbouring_floats(target, _median(outputs, released), released.form)
@@ -177,7 +178,10 @@ def _of_neighbouring_sums(target: Target, probe: Probe) -> Iterator[Known]:
     lower, upper = bounds_of(target)
     if upper <= 0:
         return
-    outputs = probe(np.array([upper]), PROBED)
+    try:
+        outputs = answered(probe, np.array([upper]), PROBED)
+    except TargetError:
+        return
     released = inferred(outputs)
     numbers = released.numbers(outputs).astype(np.float64)
     median = float(np.median(np.abs(numbers - np.median(numbers))))

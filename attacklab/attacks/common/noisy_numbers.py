@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from attacklab.attacks.base import Probe, as_released, pair_of_answers
 from attacklab.attacks.common.datasets import ends
+from attacklab.attacks.common.failures import answered
 from attacklab.attacks.features import numbers
 from attacklab.attacks.released_formats import Released, inferred, merged
 from attacklab.attacks.samplers.model import Assumed
@@ -176,7 +177,7 @@ def noisy_numbers(
     found = []
     for pair, known in pairs:
         try:
-            probed = (probe(pair.first, PROBED), probe(pair.second, PROBED))
+            probed = (answered(probe, pair.first, PROBED), answered(probe, pair.second, PROBED))
         except TargetError:
             if target.kind is Kind.NOISE:
                 raise
