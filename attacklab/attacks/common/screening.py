@@ -38,7 +38,7 @@ EXPECTED = 0.25
 STANDARD_ERRORS = 3.0
 """By how many a bet must win on the outputs looked at to be judged."""
 
-NEARLY = 0.9
+NEARLY = 0.95
 """Bets that promise less than so much of the best one's evidence are left out; a first look might prefer them."""
 
 MOST_BETS = 3
@@ -127,7 +127,7 @@ def _worth(ranked: tuple[float, NoisyNumber, Bet]) -> float:
 
 
 def _grouped(ranked: Sequence[tuple[float, NoisyNumber, Bet]]) -> list[Scenario]:
-    """The best bets on the best pairs, those on one answer and those on two apart."""
+    """The best bets on the best pairs, all on the first input; those on one answer and those on two apart."""
     groups: dict[tuple[int, int], list[tuple[NoisyNumber, Bet]]] = {}
     best: dict[tuple[int, int], float] = {}
     for worth, number, bet in ranked:
@@ -137,9 +137,9 @@ def _grouped(ranked: Sequence[tuple[float, NoisyNumber, Bet]]) -> list[Scenario]
     found = []
     for group in itertools.islice(groups.values(), MOST_SCENARIOS):
         number, bet = group[0]
-        # The best bet is on the first input.
         pair = number.pair if bet.on_first else number.pair.swapped()
-        found.append(Scenario(pair, tuple(one.event for _, one in group[:MOST_BETS]), bet.model.answers))
+        events = [one.event for _, one in group if one.on_first == bet.on_first]
+        found.append(Scenario(pair, tuple(events[:MOST_BETS]), bet.model.answers))
     return found
 
 

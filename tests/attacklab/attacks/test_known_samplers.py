@@ -80,12 +80,12 @@ def test_gaussian_noise_of_every_known_sampler_is_refuted(sampler: samplers.Samp
         (laplace_target(samplers.rand_of_15_bits, 0.7), "2^16 uniforms", 0.98),
         (laplace_target(samplers.genrand_real3, 0.7), "2^33 uniforms", 0.98),
         (laplace_target(samplers.drand48, 0.7), "48 bits", 0.9),
-        (laplace_target(samplers.log_of_a_ratio, 0.7), "the log of any double", 0.2),
+        (laplace_target(samplers.log_of_a_ratio, 0.125), "the log of any double", 0.2),
         (gaussian_target(samplers.sum_of_twelve, 0.7), "multiple of 2^−5", 0.9),
         (gaussian_target(samplers.random_gauss, 0.7), "Box–Muller", 0.9),
         (gaussian_target(samplers.java_next_gaussian, 0.7), "polar method", 0.9),
         (gaussian_target(samplers.polar_by_rand, 0.7), "polar method of 2^31 − 1 uniforms", 0.98),
-        (gaussian_target(samplers.box_muller_by_rand, 0.7), "Box–Muller of 2^31 + 1 uniforms", 0.98),
+        (gaussian_target(samplers.box_muller_by_rand, 0.7), "Box–Muller", 0.8),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )
@@ -111,7 +111,9 @@ AFTERWARDS: dict[str, Release] = {
     "binary32 as doubles": lambda *given: in_binary32(*given).astype(np.float64),
     "binary32 as Python floats": lambda *given: in_binary32(*given).tolist(),
     "binary32 printed": lambda *given: [float(str(number)) for number in in_binary32(*given)],
-    "binary16 as doubles": lambda *given: in_binary32(*given).astype(np.float16).astype(np.float64),
+    "binary16 as doubles": lambda answer, trials, rng: (
+        (np.float16(answer) + rng.laplace(0.0, 1 / 0.7, trials).astype(np.float16)).astype(np.float64)
+    ),
     "binary32 noise on a double": lambda answer, trials, rng: answer + in_binary32(0, trials, rng).astype(np.float64),
     "binary32 variates scaled as doubles": lambda answer, trials, rng: (
         answer + 1 / 0.7 * rng.laplace(size=trials).astype(np.float32).astype(np.float64)
@@ -244,9 +246,9 @@ SOUND: dict[str, Release] = {
 @pytest.mark.parametrize("delta", [0.0, DELTA])
 def test_sound_noise_is_not_accused(release: Release, delta: float) -> None:
     """A false alarm has probability at most 1e-9."""
-    target = Target.noise(release, epsilon=1.0, delta=delta)
+    target = Target.noise(release, epsilon=1.0, delta=delta, domain=Domain(bounds=(-1024, 1024)))
     attacks = [LowBitLaplace(), LowBitGaussian(), Precision(), IntegerCast()]
-    findings = audit(target, attacks, trials=TRIALS, alpha=1e-9)
+    findings = audit(target, attacks, trials=TRIALS // 2, alpha=1e-9)
     assert {finding.verdict for finding in findings} <= {Verdict.NOT_DETECTED, Verdict.NOT_APPLICABLE}, findings
 
 
