@@ -99,8 +99,11 @@ def scenarios(
     for number in found:
         models = models_of(number.view)
         if fallback is None and number.given:
-            sides = (number.here[0], number.there[0])
-            blind = (Bet(number.view, models[0], *sides[::step], on_first=step > 0) for step in (1, -1))
+            here, there = number.here[0], number.there[0]
+            blind = (
+                Bet(number.view, models[0], here, there, on_first=True),
+                Bet(number.view, models[0], there, here, on_first=False),
+            )
             fallback = Scenario(number.pair, tuple(bet.event for bet in blind))
         if ranked and (number.view.slope != 1 or max(ranked, key=_worth)[0] > ENOUGH):
             break
@@ -131,9 +134,9 @@ def _grouped(ranked: Sequence[tuple[float, NoisyNumber, Bet]]) -> list[Scenario]
     groups: dict[tuple[int, int], list[tuple[NoisyNumber, Bet]]] = {}
     best: dict[tuple[int, int], float] = {}
     for worth, number, bet in ranked:
-        group = (id(number.pair), bet.model.answers)
-        if worth >= NEARLY * best.setdefault(group, worth) or worth <= 0:
-            groups.setdefault(group, []).append((number, bet))
+        key = (id(number.pair), bet.model.answers)
+        if worth >= NEARLY * best.setdefault(key, worth) or worth <= 0:
+            groups.setdefault(key, []).append((number, bet))
     found = []
     for group in itertools.islice(groups.values(), MOST_SCENARIOS):
         number, bet = group[0]

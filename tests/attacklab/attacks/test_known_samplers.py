@@ -112,8 +112,8 @@ AFTERWARDS: dict[str, Release] = {
     "binary32 as Python floats": lambda *given: in_binary32(*given).tolist(),
     "binary32 printed": lambda *given: [float(str(number)) for number in in_binary32(*given)],
     "binary16 as doubles": lambda answer, trials, rng: (
-        (np.float16(answer) + rng.laplace(0.0, 1 / 0.7, trials).astype(np.float16)).astype(np.float64)
-    ),
+        np.float16(answer) + rng.laplace(0.0, 1 / 0.7, trials).astype(np.float16)
+    ).astype(np.float64),
     "binary32 noise on a double": lambda answer, trials, rng: answer + in_binary32(0, trials, rng).astype(np.float64),
     "binary32 variates scaled as doubles": lambda answer, trials, rng: (
         answer + 1 / 0.7 * rng.laplace(size=trials).astype(np.float32).astype(np.float64)
