@@ -8,9 +8,9 @@ y. For example, a negative y close to 0 needs n < −1 and is then a multiple of
 
 There are up to three pairs. The first is the answers 0 and Δ, where the advantage is large unless Δ is small against
 the noise. The second works however large the noise is: a power of two 2^k and the next number below it. If n lies in
-(−2^(k+1), −2^k), it is a multiple of 2^(k−p+1), so a y in (−2^k, 0) is an even multiple of 2^(k−p) from the one answer and an odd
-multiple from the other. If 2^k is the median of |n|, that happens with probability 1/8 for Laplace and 0.16 for
-Gaussian noise. The adversary takes the power of two nearest to an estimate of the median.
+(−2^(k+1), −2^k), it is a multiple of 2^(k−p+1), so a y in (−2^k, 0) is an even multiple of 2^(k−p) from the one answer
+and an odd multiple from the other. If 2^k is the median of |n|, that happens with probability 1/8 for Laplace and 0.16
+for Gaussian noise. The adversary takes the power of two nearest to an estimate of the median.
 
 The adversary knows the two answers and the outputs' format (it looks at some of them), but nothing of the sampler or
 its scale. It bets that y can be reached from one answer and not from the other.

@@ -37,7 +37,7 @@ from attacklab.targets import Kind, Outputs, Target
 PROBED = 512
 """How many outputs of each input are looked at."""
 
-MOST_PAIRS = 3
+MOST_PAIRS = 2
 """How many declared pairs are looked at, if the input is a dataset of any shape."""
 
 MOST_NUMBERS = 4
@@ -54,9 +54,6 @@ SPLITS = (2.0, 3.0, 4.0, 0.5)
 
 SLOPES = (1.0, -1.0, 100.0, 0.01, 1000.0, 0.001)
 """Public factors by which a sum may be multiplied afterwards, besides the number of records."""
-
-COARSE = 256.0
-"""If rounding may have moved numbers by so many half ulps, every number nearby is taken to be reachable."""
 
 ERRORS = 6.0
 """How many standard errors a median may be off; by chance, with a probability of 2e-9."""
@@ -151,11 +148,11 @@ class NoisyNumber:
     given: bool
 
     @property
-    def is_coarse(self) -> bool:
-        """Whether half of the numbers may have come from so many that any sampler produces some of them."""
+    def coarseness(self) -> float:
+        """By how many half ulps rounding may have moved a number that lies in the middle of them."""
         numbers, widths = self.view.look(self.probed[0])
         half_ulps = half_ulp(numbers.astype(np.float64), self.view.released.form)
-        return bool(np.median(widths) > COARSE * np.median(half_ulps))
+        return float(np.median(widths) / np.median(half_ulps)) if np.median(half_ulps) else 0.0
 
 
 def noisy_numbers(

@@ -29,6 +29,9 @@ GLANCED_AT = 128
 GUESSED_AT = 32
 """How many rows tell whether a guess of the answer, the scale and the sampler can be right."""
 
+COARSE = {1: 256.0, 2: 3.0}
+"""If rounding may have moved one number, or two, by more half ulps than this, any number nearby counts as reachable."""
+
 ENOUGH = 0.01
 """If a bet promises so much evidence a trial, in nats, no other numbers are looked at."""
 
@@ -105,10 +108,10 @@ def scenarios(
                 Bet(number.view, models[0], there, here, on_first=False),
             )
             fallback = Scenario(number.pair, tuple(bet.event for bet in blind))
-        if ranked and (number.view.slope != 1 or max(ranked, key=_worth)[0] > ENOUGH):
+        if ranked and max(ranked, key=_worth)[0] > (0.0 if number.view.slope != 1 else ENOUGH):
             break
-        if number.is_coarse:
-            models = [model for model in models if model.coarse]
+        coarseness = number.coarseness
+        models = [model for model in models if model.coarse or coarseness <= COARSE[model.answers]]
         for answers in sorted({model.answers for model in models}):
             try:
                 composed = claim.composed(answers).nominal
@@ -120,9 +123,10 @@ def scenarios(
                 for rates, bet in _bets(number, same, answers)
             ]
     ranked.sort(key=_worth, reverse=True)
-    if ranked:
-        return _grouped(ranked)
-    return [] if fallback is None else [fallback]
+    promising = [one for one in ranked if one[0] > 0]
+    if promising or fallback is None:
+        return _grouped(promising)
+    return _grouped([one for one in ranked if one[1].given][:1]) or [fallback]
 
 
 def _worth(ranked: tuple[float, NoisyNumber, Bet]) -> float:
@@ -135,7 +139,7 @@ def _grouped(ranked: Sequence[tuple[float, NoisyNumber, Bet]]) -> list[Scenario]
     best: dict[tuple[int, int], float] = {}
     for worth, number, bet in ranked:
         key = (id(number.pair), bet.model.answers)
-        if worth >= NEARLY * best.setdefault(key, worth) or worth <= 0:
+        if worth >= NEARLY * best.setdefault(key, worth):
             groups.setdefault(key, []).append((number, bet))
     found = []
     for group in itertools.islice(groups.values(), MOST_SCENARIOS):
@@ -163,9 +167,9 @@ def _bets(number: NoisyNumber, models: Sequence[Model], answers: int) -> list[tu
                 if not _hits(bet, glances[own]):
                     continue
                 rows = len(samples[own][0])
-                rates = [(_hits(bet, samples[place]) + 0.5) / (rows + 1) for place in (own, 1 - own)]
-                if rates[0] - rates[1] > STANDARD_ERRORS * math.sqrt(sum(rates) / rows):
-                    won.append(((rates[0], rates[1]), bet))
+                hits, others = (_hits(bet, samples[place]) for place in (own, 1 - own))
+                if hits - others > STANDARD_ERRORS * math.sqrt(hits + others + 1):
+                    won.append(((hits / rows, others / rows), bet))
     return won
 
 
