@@ -113,10 +113,11 @@ class View:
 
     @property
     def description(self) -> str:
-        """Where it is and how it was moved, for the words of an event."""
+        """Where it is and what happened to it, to end the words of an event; empty for an output as it is."""
+        where = f", {self.words}" if self.words else ""
         moved = "" if self.slope == 1 and self.offset == 0 else f", after y = {self.slope!r}·x + {self.offset!r}"
-        grid = "" if self.released == Released(self.released.form) else f" ({self.released.description})"
-        return f"{self.words}{moved}{grid}"
+        made = "" if self.released == Released(self.released.form) else f", {self.released.description}"
+        return f"{where}{moved}{made}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +214,7 @@ def pairs_with_answers(target: Target, answers: Answers | None) -> Iterator[tupl
 
 def _features(target: Target, outputs: Outputs) -> Iterable[tuple[str, Callable[[Outputs], NDArray[Any]]]]:
     if target.kind is not Kind.DATASET:
-        return (("y", as_released),)
+        return (("", as_released),)
     return tuple((feature.description, feature.of) for feature in numbers(outputs)[:MOST_NUMBERS])
 
 

@@ -76,8 +76,8 @@ class Bet:
     def event(self) -> Event:
         """The bet as an event."""
         return Event(
-            f"{self.view.description} reachable from {self.here.answer!r} and not from {self.there.answer!r} by "
-            f"{self.model.description}, scale {self.here.assumed.scale!r}",
+            f"reachable from {self.here.answer!r} and not from {self.there.answer!r} by {self.model.description}, "
+            f"scale {self.here.assumed.scale!r}{self.view.description}",
             self.contains,
         )
 
