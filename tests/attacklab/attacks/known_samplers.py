@@ -189,7 +189,7 @@ def polar_by_rand(answer: float, scale: float, trials: int, rng: np.random.Gener
 
 
 def box_muller_by_rand(answer: float, scale: float, trials: int, rng: np.random.Generator) -> Outputs:
-    first, second = (rng.integers(0, RAND_MAX, trials, endpoint=True) + 1.0) / (RAND_MAX + 2.0), rng.random(trials)
+    first = (rng.integers(0, RAND_MAX, trials, endpoint=True) + 1.0) / (RAND_MAX + 2.0)
     second = rng.integers(0, RAND_MAX, trials) / (RAND_MAX + 1.0)
     radius, angle = np.sqrt(-2 * np.log(first)), 2 * math.pi * second
     pairs = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1).ravel()

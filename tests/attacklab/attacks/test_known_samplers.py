@@ -16,8 +16,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.attacks import IntegerCast, LowBitGaussian, LowBitLaplace, Precision
+from attacklab.attacks import IntegerCast, LowBitGaussian, LowBitLaplace, Precision, low_bit_laplace
 from attacklab.attacks.base import Attack
+from attacklab.attacks.samplers.coarse_uniforms import GAUSSIAN as COARSE_GAUSSIAN
+from attacklab.attacks.samplers.model import Assumed, Model
 from attacklab.domains import Domain, Records
 from attacklab.findings import Finding, Verdict
 from attacklab.neighbours import NeighbouringPair, Relation
@@ -284,3 +286,42 @@ def test_an_exact_mechanism_cast_to_binary32_as_doubles_is_not_accused() -> None
         Target.noise(release, epsilon=1.0), [LowBitLaplace(), Precision()], trials=TRIALS, alpha=1e-9
     )
     assert {finding.verdict for finding in findings} == {Verdict.NOT_DETECTED}
+
+
+def model_named(words: str) -> Model:
+    (found,) = [
+        model
+        for model in (*low_bit_laplace.MODELS, *(one for one in COARSE_GAUSSIAN if one.answers == 2))
+        if words == model.description
+    ]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("sampler", "words"),
+    [
+        (samplers.normal_times_root, "any number, times the scale"),
+        (samplers.by_rate, "any number, divided by the rate"),
+        (samplers.sum_of_twelve, "any multiple of 2^−53, times the scale"),
+        (samplers.log_of_a_ratio, "the log of any double"),
+        (samplers.rand_over_rand_max, "inverse CDF of 2^31 − 1 uniforms"),
+        (samplers.rand_plus_one, "inverse CDF of 2^31 + 1 uniforms"),
+        (samplers.rand_of_15_bits, "inverse CDF of 2^16 uniforms"),
+        (samplers.genrand_real3, "inverse CDF of 2^33 uniforms"),
+        (samplers.drand48, "the C library's log of a uniform of 48 bits"),
+        (samplers.polar_by_rand, "polar method of 2^31 − 1 uniforms"),
+        (samplers.box_muller_by_rand, "Box–Muller of 2^31 + 1 uniforms"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+@pytest.mark.parametrize("answer", [0.0, 1.0, -7.3])
+@pytest.mark.parametrize("scale", [1.0, 5.7])
+def test_a_model_reaches_every_output_of_its_sampler_from_its_answer(
+    sampler: samplers.Sampler, words: str, answer: float, scale: float
+) -> None:
+    model = model_named(words)
+    outputs = sampler(answer, scale, 600, np.random.default_rng(4))
+    rows = outputs.reshape(-1, model.answers) if model.answers > 1 else outputs
+    found = model.reachable(rows, np.zeros(rows.shape), answer, Assumed(scale, 1 / scale))
+    assert found.all()
+    assert not model.reachable(np.full(rows.shape, math.nan), np.zeros(rows.shape), answer, Assumed(scale, 1.0)).any()
