@@ -454,41 +454,61 @@ class Target:
         except (Exception, SystemExit) as error:
             raise _Raised(in_one_line(error)) from error
 
-    def _checked(self, released: NDArray[Any] | list[Any], input_: Any, trials: int, sees_failures: bool) -> Outputs:
+    def _checked(self, released: Any, input_: Any, trials: int, sees_failures: bool) -> Outputs:
         if isinstance(released, list):
             outputs: Outputs = np.fromiter(released, dtype=object, count=len(released))
-        elif isinstance(released, np.ndarray) and released.ndim >= 1 and not isinstance(released, np.ma.MaskedArray):
+        elif hasattr(released, "__array__") and not isinstance(released, np.generic | np.ma.MaskedArray):
             outputs = np.asarray(released)  # a subclass may compare in a way of its own
         else:
+            outputs = np.empty(())
+        if outputs.ndim == 0:
             raise TargetError(f"{self.name} returned {described(released)}, not an array or a list of outputs")
         if len(outputs) != trials:
             raise TargetError(f"{self.name} returned {len(outputs)} outputs for {trials} trials")
-        if self.kind is not Kind.DATASET:
-            self._check_numbers(outputs, input_, sees_failures)
+        if self.kind is Kind.SELECTION:
+            self._check_indices(outputs, len(input_))
+        elif self.kind is not Kind.DATASET:
+            self._check_answers(outputs, sees_failures)
         return outputs
 
-    def _check_numbers(self, outputs: Outputs, input_: Any, sees_failures: bool) -> None:
-        numbers = outputs
-        if outputs.dtype == object:
-            if self.kind is not Kind.SELECTION and _are_exact(outputs):
-                return
-            numbers = _as_vector([output for output in outputs if output is not None])
-        if not numbers.size:
+    def _check_answers(self, outputs: Outputs, sees_failures: bool) -> None:
+        """Refuse NaN in place of a number; outputs of another form are left to attacks that see whole outputs."""
+        numbers = as_vector_of_numbers(outputs)
+        if numbers is None or not numbers.size:
             return
-        if numbers.ndim != 1 or numbers.dtype.kind not in "iuf" or numbers.dtype.itemsize > 8:
-            raise TargetError(
-                f"{self.name} returned outputs of type {numbers.dtype} and shape {numbers.shape[1:]}, "
-                "not numbers of up to 64 bits"
-            )
+        if numbers.dtype.itemsize > 8:
+            raise TargetError(f"{self.name} returned outputs of type {numbers.dtype}, not numbers of up to 64 bits")
         if not sees_failures and np.isnan(numbers.min()):  # the least of numbers and NaN is NaN
             raise Refused(f"{self.name} returned NaN, first at trial {int(np.argmax(np.isnan(numbers)))}")
-        if self.kind is Kind.SELECTION:
-            if numbers.dtype.kind == "f":
-                raise TargetError(f"{self.name} returned outputs of type {numbers.dtype}, not indices")
-            if numbers.min() < 0 or numbers.max() >= len(input_):
-                raise TargetError(
-                    f"{self.name} returned indices from {numbers.min()} to {numbers.max()} of {len(input_)} outcomes"
-                )
+
+    def _check_indices(self, outputs: Outputs, outcomes: int) -> None:
+        numbers = as_vector_of_numbers(outputs)
+        if numbers is None or (numbers.size and numbers.dtype.kind == "f"):
+            form = outputs.dtype if numbers is None else numbers.dtype
+            shape = f" and shape {outputs.shape[1:]}" if outputs.ndim > 1 else ""
+            raise TargetError(f"{self.name} returned outputs of type {form}{shape}, not indices")
+        if numbers.size and (numbers.min() < 0 or numbers.max() >= outcomes):
+            raise TargetError(
+                f"{self.name} returned indices from {numbers.min()} to {numbers.max()} of {outcomes} outcomes"
+            )
+
+
+def are_numbers(outputs: Outputs) -> bool:
+    """Whether each output is one number, or a failure: what attacks on numbers can look at."""
+    return as_vector_of_numbers(outputs) is not None or (outputs.dtype == object and _are_exact(outputs))
+
+
+def as_vector_of_numbers(outputs: Outputs) -> NDArray[Any] | None:
+    """Outputs as an array of integers or floats, without missing ones; None if they are not all such numbers.
+
+    Args:
+        outputs: an array of numbers, or a list of them in an array of objects.
+    """
+    numbers = outputs
+    if outputs.dtype == object:
+        present = [output for output in outputs if output is not None and not isinstance(output, Failure)]
+        numbers = _as_vector(present) if present else np.empty(0)
+    return numbers if numbers.ndim == 1 and (numbers.dtype.kind in "iuf" or not numbers.size) else None
 
 
 def claimed(epsilon: float | None, delta: float = 0.0, claim: Claim | None = None) -> Claim:
@@ -547,9 +567,9 @@ def is_exact(output: object) -> bool:
 
 
 def _are_exact(outputs: Outputs) -> bool:
-    """Whether outputs are exact numbers, some of which may be whole; None and a `Failure` may be among them."""
-    numbers = [output for output in outputs if output is not None]
-    return any(map(is_exact, numbers)) and all(
+    """Whether outputs are numbers held exactly, or whole; None and a `Failure` may be among them."""
+    numbers = [output for output in outputs if output is not None and not isinstance(output, Failure)]
+    return all(
         is_exact(output) or (isinstance(output, Integral) and not isinstance(output, bool)) for output in numbers
     )
 

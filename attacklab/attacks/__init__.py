@@ -15,6 +15,7 @@ from attacklab.attacks.low_bit_laplace import LowBitLaplace
 from attacklab.attacks.missing_clip import MissingClip
 from attacklab.attacks.position_chunks import PositionChunks
 from attacklab.attacks.precision import Precision
+from attacklab.attacks.repeated_noise import RepeatedNoise
 from attacklab.attacks.score_overflow import ScoreOverflow
 from attacklab.attacks.special_values import SpecialValues
 from attacklab.attacks.sum_sensitivity import SumSensitivity
@@ -38,6 +39,7 @@ __all__ = [
     "MissingClip",
     "PositionChunks",
     "Precision",
+    "RepeatedNoise",
     "ScoreOverflow",
     "SpecialValues",
     "SumSensitivity",
@@ -63,6 +65,7 @@ ATTACKS: tuple[Attack, ...] = (
     DoubleBudget(),
     FailingSize(),
     SpecialValues(),
+    RepeatedNoise(),
 )
 
 ON_REQUEST: tuple[Attack, ...] = (BlackBox(),)

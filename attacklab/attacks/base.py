@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from attacklab.errors import OutsideDomain
 from attacklab.floats import Floats
 from attacklab.neighbours import NeighbouringPair
-from attacklab.targets import Outputs, Target, is_exact
+from attacklab.targets import Outputs, Target
 
 Probe: TypeAlias = Callable[[Any, int], Outputs]
 """`probe(input, trials)` returns outputs of the target. None of them is used to judge an event."""
@@ -68,7 +68,11 @@ class Scenario:
 
 
 class Attack(Protocol):
-    """An attack on one flaw."""
+    """An attack on one flaw.
+
+    An attack that looks at outputs of any form, and not only at numbers, says so by a `whole_outputs` that is true.
+    Others meet no target of kind NOISE, SUM or MEAN whose outputs are not numbers.
+    """
 
     @property
     def name(self) -> str:
@@ -96,18 +100,21 @@ class Attack(Protocol):
 def as_floats(outputs: Outputs) -> NDArray[np.float64]:
     """Outputs as doubles: every bit of a float is kept, and a failure becomes NaN.
 
-    An exact number becomes the nearest double, or an infinity beyond the largest, so that no two change their order.
+    An exact number becomes the nearest double, or an infinity beyond the largest, so that no two change their order;
+    what is not a number becomes NaN.
     """
-    if outputs.dtype == object and any(map(is_exact, outputs.flat)):
+    if outputs.dtype == object:
         return np.fromiter(map(_as_double, outputs.flat), dtype=np.float64, count=outputs.size).reshape(outputs.shape)
     return outputs.astype(np.float64)
 
 
 def _as_double(output: Any) -> float:
     try:
-        return math.nan if output is None else float(output)
+        return float(output)
     except OverflowError:
         return math.inf if output > 0 else -math.inf
+    except (TypeError, ValueError):
+        return math.nan
 
 
 def as_released(outputs: Outputs) -> Floats:

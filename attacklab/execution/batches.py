@@ -24,11 +24,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import Attack, Event, Probe, Scenario
+from attacklab.attacks.base import FEW, Attack, Event, Probe, Scenario
 from attacklab.attacks.common.failures import FAILS
 from attacklab.errors import AttackError, OutsideDomain, Refused, TargetError
 from attacklab.findings import Counts, Severity, described_pair
-from attacklab.targets import Failure, Outputs, Target, described, in_one_line
+from attacklab.targets import Failure, Kind, Outputs, Target, are_numbers, described, in_one_line
 
 BATCH_OUTPUTS = 1 << 16
 """Outputs drawn at a time: large enough to hide the cost of a call, small enough that memory stays constant."""
@@ -190,6 +190,7 @@ class Bench:
         self.target, self.attacks, self.seed = target, tuple(attacks), seed
         self._scenarios: dict[int, tuple[Scenario, ...]] = {}
         self._digests: dict[int, tuple[str, ...]] = {}
+        self._gives_numbers: bool | None = None
 
     def outlines(self, attack: int) -> tuple[Outline, ...]:
         """Find the scenarios of an attack on pairs that the claim covers, up to where it finds no more in the domain.
@@ -200,13 +201,36 @@ class Bench:
         """
         probe = prober(self.target, self.seed, self.attacks[attack].name)
         with _naming(self.attacks[attack]):
-            found = _until_outside(partial(self.attacks[attack].scenarios, self.target, probe))
+            found = self._scenarios_of(self.attacks[attack], probe)
             cast = (replace(scenario, pair=self.target.cast_pair(scenario.pair)) for scenario in found)
             scenarios = tuple(scenario for scenario in cast if self.target.covers(scenario.pair))
             outlines = tuple(Outline.of(scenario, self.target) for scenario in scenarios)
         self._scenarios[attack] = scenarios
         self._digests[attack] = tuple(outline.digest() for outline in outlines)
         return outlines
+
+    def _scenarios_of(self, attack: Attack, probe: Probe) -> list[Scenario]:
+        """What an attack finds; nothing if it looks at numbers, and the target gives something else for an answer."""
+        if self.target.kind is Kind.DATASET or getattr(attack, "whole_outputs", False):
+            return _until_outside(partial(attack.scenarios, self.target, probe))
+        try:
+            found = _until_outside(partial(attack.scenarios, self.target, partial(_number, probe)))
+            if found:
+                self._require_numbers(found[0].pair.first)
+        except _NotNumbers:
+            return []
+        return found
+
+    def _require_numbers(self, input_: Any) -> None:
+        """Raise, unless the target gives numbers; it is asked once, for the first input that any attack picks."""
+        if self._gives_numbers is None:
+            probe = prober(self.target, self.seed, "form")
+            try:
+                self._gives_numbers = are_numbers(probe(input_, FEW))
+            except TargetError:  # what it gives where it does not fail is seen elsewhere
+                return
+        if not self._gives_numbers:
+            raise _NotNumbers
 
     def counts(self, sample: Sample, batch: Batch) -> tuple[Counts, ...]:
         """Draw one batch and count each event of the sample in it.
@@ -272,6 +296,17 @@ class Bench:
         )
 
 
+class _NotNumbers(Exception):
+    """An attack on numbers met outputs that are not numbers."""
+
+
+def _number(probe: Probe, input_: Any, trials: int) -> Outputs:
+    outputs = probe(input_, trials)
+    if not are_numbers(outputs):
+        raise _NotNumbers
+    return outputs
+
+
 def _until_outside(scenarios: Callable[[], Iterable[Scenario]]) -> list[Scenario]:
     """The scenarios up to the first that the attack cannot make in the target's domain."""
     found = []
@@ -318,9 +353,10 @@ def _is_failure(output: object) -> bool:
 
 def _as_released(outputs: Outputs) -> Outputs:
     """Outputs that were drawn one at a time in the form in which the release returns many."""
-    if len(outputs) and all(isinstance(output, np.generic | np.ndarray) for output in outputs):
-        return np.stack(list(outputs))
-    return outputs
+    forms = {
+        (output.dtype, output.shape) if isinstance(output, np.generic | np.ndarray) else None for output in outputs
+    }
+    return np.stack(list(outputs)) if len(forms) == 1 and None not in forms else outputs
 
 
 def _inside_of(attack: str, event: Event, drawn: _Drawn) -> NDArray[np.bool_]:

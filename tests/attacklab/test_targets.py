@@ -6,13 +6,18 @@ import functools
 import math
 import sys
 from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
+from attacklab.attacks import ATTACKS, BlackBox
 from attacklab.errors import TargetError
-from attacklab.targets import Kind, Target
+from attacklab.findings import Verdict
+from attacklab.referee import audit
+from attacklab.targets import Kind, Target, are_numbers
 
 RNG = np.random.default_rng(1)
 
@@ -71,17 +76,11 @@ def test_datasets_may_be_answered_by_anything_one_a_trial() -> None:
         (noise(0.5), "stub returned a float, not an array"),
         (noise(np.float64(0.5)), "stub returned a float64, not an array"),
         (noise((1.0, 2.0, 3.0)), "stub returned a tuple, not an array"),
-        (noise(np.array(["a", "b", "c"])), "outputs of type <U1 and shape .*, not numbers"),
-        (noise(["a", 1.0, None]), "not numbers"),
-        (noise(np.zeros((3, 2))), r"outputs of type float64 and shape \(2,\), not numbers"),
-        (noise([[1.0, 2.0], [1.0, 2.0], [1.0, 2.0]]), r"shape \(2,\), not numbers"),
-        (noise([[1.0], [1.0, 2.0], 3.0]), "outputs of type object .* not numbers"),
-        (noise([1, 2, 1 << 70]), "outputs of type object .* not numbers"),
-        (noise(np.zeros(3, dtype=complex)), "outputs of type complex128"),
-        (noise(np.array([True, False, True])), "outputs of type bool"),
         (noise(np.zeros(3, dtype=np.longdouble)), "not numbers of up to 64 bits"),
         (noise(np.array([0.0, math.nan, math.nan])), "stub returned NaN, first at trial 1"),
         (selection(np.array([0.0, 1.0, 0.0])), "outputs of type float64, not indices"),
+        (selection(np.zeros((3, 2), dtype=int)), r"outputs of type int64 and shape \(2,\), not indices"),
+        (selection(["a", 1, None]), "outputs of type object, not indices"),
         (selection(np.array([0, 2, 1])), "indices from 0 to 2 of 2 outcomes"),
         (selection([None, -1, 1]), "indices from -1 to 1 of 2 outcomes"),
     ],
@@ -90,6 +89,58 @@ def test_malformed_outputs_are_told_in_one_line(target: Target, message: str) ->
     with pytest.raises(TargetError, match=message) as raised:
         target.outputs(np.zeros(2), 3, RNG)
     assert "\n" not in str(raised.value)
+
+
+ROWS = np.arange(6.0).reshape(3, 2)
+
+
+@pytest.mark.parametrize(
+    ("released", "numbers"),
+    [
+        (np.arange(3.0), True),
+        ([1.0, np.float32(2.5), np.array(3.0)], True),
+        ([1, 2, 1 << 70], True),
+        ([None, Fraction(1, 3), Decimal(2)], True),
+        (ROWS, False),
+        (ROWS.tolist(), False),
+        ([[1.0], [1.0, 2.0], 3.0], False),
+        ([{"count": 1}] * 3, False),
+        (np.array(["a", "b", "c"]), False),
+        (["a", 1.0, None], False),
+        (np.zeros(3, dtype=complex), False),
+        (np.array([True, False, True]), False),
+    ],
+    ids=str,
+)
+def test_outputs_of_any_form_are_taken_as_they_are(released: Any, numbers: bool) -> None:
+    outputs = noise(released).outputs(0.0, 3, RNG)
+    assert len(outputs) == 3
+    assert are_numbers(outputs) is numbers
+    assert [type(output) for output in outputs] == [type(output) for output in released]
+
+
+def test_what_knows_how_to_be_an_array_is_one() -> None:
+    class Tensor:
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+            return ROWS
+
+    assert noise(Tensor()).outputs(0.0, 3, RNG).tolist() == ROWS.tolist()
+
+
+def test_attacks_on_numbers_leave_other_outputs_to_those_on_whole_outputs() -> None:
+    """The black box and repeated noise alone look at rows; of a sound target's they find nothing."""
+
+    def in_rows(answer: float, trials: int, rng: np.random.Generator) -> np.ndarray:
+        coarse = (
+            np.round(answer) + rng.geometric(1 - math.exp(-0.5), trials) - rng.geometric(1 - math.exp(-0.5), trials)
+        )
+        return np.column_stack([coarse, np.zeros(trials)])
+
+    target = Target.noise(in_rows, epsilon=1.0)
+    findings = audit(target, [*ATTACKS, BlackBox(learning=1 << 9)], trials=1_000, alpha=1e-9)
+    judged = {finding.attack for finding in findings if finding.verdict is not Verdict.NOT_APPLICABLE}
+    assert judged == {"black_box"}
+    assert {finding.verdict for finding in findings if finding.attack == "black_box"} == {Verdict.NOT_DETECTED}
 
 
 @pytest.mark.parametrize("error", [ValueError("two\nlines"), KeyError("k"), ZeroDivisionError(), MemoryError("much")])

@@ -20,6 +20,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from attacklab.attacks.base import Probe, Scenario, adapted_pairs
 from attacklab.attacks.black_box.candidate_events import candidate_events
@@ -58,6 +59,7 @@ class BlackBox:
     kept: int = 4
     name: str = "black_box"
     flaw: str = "outputs differ between neighbours in a way that can be learned"
+    whole_outputs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.learning < LEAST_LEARNING:

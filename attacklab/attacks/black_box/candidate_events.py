@@ -1,33 +1,46 @@
-"""Candidate events for a target that nobody wrote an attack for: bets on the bits, the size and the kind of an output.
+"""Candidate events for a target that nobody wrote an attack for: bets on any feature of an output, and on the whole.
 
-Every candidate is a half-line of a score (see `scores`), or one likely value of it. Rules are learned on one half of
-the given outputs, and intervals are ranked on the other half. The result is a handful of fixed events, to be judged on
+Every candidate is a half-line of a score (see `scores` and `rules`), or one likely value of it. A half-line of a table
+of log likelihood ratios is a union of atoms or of bins in the order of likelihood. Rules are learned on one half of the
+given outputs, and half-lines are ranked on the other half, by the evidence that each is expected to give a trial. The
+rules of the best are then learned again from both halves. The result is a handful of fixed events, to be judged on
 outputs that had no part in choosing them.
 
 Source: Bichsel, Steffen, Bogunovic and Vechev 2021, 'DP-Sniper: Black-Box Discovery of Differential Privacy Violations
-using Classifiers', which also takes events from the bits of outputs, in another form. The ranking and the cells are
-ours.
+using Classifiers', which also takes events from the bits of outputs, in another form. The tables, the ranking and the
+cells are ours.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import Event
-from attacklab.attacks.black_box.scores import IS_FAILURE, Score, learned_scores
-from attacklab.claims import PrivacyClaim, directions
+from attacklab.attacks.black_box.learned_scores import Memory, learned_scores
+from attacklab.attacks.black_box.scores import IS_FAILURE, Learning, Score
+from attacklab.attacks.features.atoms import form_of_list
+from attacklab.attacks.features.paths import as_numbers
+from attacklab.attacks.features.values import opened
+from attacklab.claims import PrivacyClaim
 from attacklab.floats import Doubles
-from attacklab.targets import Outputs
+from attacklab.statistics.expected import expected_evidence
+from attacklab.targets import Failure, Outputs
 
 QUANTILES = np.unique(np.concatenate([np.arange(1, 16) / 16, 2.0 ** -np.arange(4, 12), 1 - 2.0 ** -np.arange(4, 12)]))
 """Where half-lines may end, besides at the largest and the least value."""
+
+FEW = 64
+"""A score of no more values than that may have a half-line end at each of them."""
+
+OBJECTS = 1 << 12
+"""How many outputs of either input are learned from, and ranked on, that are not an array of numbers."""
 
 LIKELY_VALUES = 16
 """How many of the most frequent values are candidates by themselves."""
@@ -35,7 +48,7 @@ LIKELY_VALUES = 16
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An event, and how clearly it exceeded the claim: the excess in units of its standard error."""
+    """An event, and how clearly it exceeded the claim: the evidence, in nats, that it is expected to give a trial."""
 
     event: Event
     clarity: float
@@ -52,74 +65,120 @@ def candidate_events(first: Outputs, second: Outputs, claims: Sequence[PrivacyCl
 
     Returns:
         The candidates, the clearest first: at least one, and no two from the same score.
+
+    Raises:
+        NotUnderstood: an output cannot be taken apart.
     """
-    half = len(first) // 2
-    learning, ranking = (first[:half], second[:half]), (first[half:], second[half:])
-    best = [_best_likely_value(learning, ranking, claims), _best_interval(IS_FAILURE, learning, ranking, claims)]
-    best += [_best_interval(score, learning, ranking, claims) for score in learned_scores(*learning)]
-    found = [candidate for candidate in best if candidate is not None]
+    memory = Memory.of(*_halves(first, second))
+    try:
+        return _candidates(memory, claims, most)
+    finally:
+        memory.forget()
+
+
+def _candidates(memory: Memory, claims: Sequence[PrivacyClaim], most: int) -> list[Candidate]:
+    found: dict[tuple[int, int], _Ranked] = {}  # by hits: of several that held the same outputs, the first is kept
+    for score in learned_scores(memory):
+        ranked = _best_interval(score, memory.learning, memory.ranking, claims)
+        if ranked is not None:
+            found.setdefault(ranked.hits, ranked)
     if not found:  # all outputs are alike, and that is all there is to bet on
         return [Candidate(_interval(IS_FAILURE, 0.0, 0.0), -math.inf)]
-    return sorted(found, key=lambda candidate: -candidate.clarity)[:most]
+    clearest = sorted(found.values(), key=lambda ranked: -ranked.clarity)[:most]
+    return [
+        Candidate(_interval(ranked.score.learned_from(memory.everything), ranked.low, ranked.high), ranked.clarity)
+        for ranked in clearest
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    """The best half-line or value of a score, its clarity, and how often it held outputs of either input."""
+
+    score: Score
+    low: float
+    high: float
+    clarity: float
+    hits: tuple[int, int]
+
+
+def _halves(first: Outputs, second: Outputs) -> tuple[Learning, Learning]:
+    """Outputs of both inputs to learn from, and as many to rank on."""
+    alike = first.dtype == second.dtype and first.shape[1:] == second.shape[1:]
+    if not alike or first.dtype == object:
+        pooled = _as_array([output if isinstance(output, Failure) else opened(output) for output in (*first, *second)])
+    else:
+        pooled = np.concatenate([first, second])
+    sides = np.arange(len(first)), np.arange(len(first), len(pooled))
+    if pooled.dtype == object:
+        sides = sides[0][: 2 * OBJECTS], sides[1][: 2 * OBJECTS]
+    halves = []
+    for part in (slice(len(sides[0]) // 2), slice(len(sides[0]) // 2, None)):
+        places = [side[part] for side in sides]
+        halves.append(Learning(pooled[np.concatenate(places)], np.repeat([True, False], list(map(len, places)))))
+    return halves[0], halves[1]
+
+
+def _as_array(opened_: list[Any]) -> Outputs:
+    """A list of numbers, or of rows of numbers, as an array of numbers where it is one."""
+    outputs: Outputs = np.fromiter(opened_, dtype=object, count=len(opened_))
+    types = {type(output) for output in opened_}
+    if len(types) == 1 and isinstance(opened_[0], float | np.floating | int):
+        values = as_numbers(outputs)
+        if values.dtype.kind != "f" or isinstance(opened_[0], float | np.floating):
+            return values
+    if types == {np.ndarray} and len({(output.dtype, output.shape) for output in opened_}) == 1:
+        return np.stack(opened_)
+    if types in ({list}, {tuple}) and len(set(map(len, opened_))) == 1:
+        dtype = form_of_list([number for output in opened_ for number in output])
+        if dtype is not None:
+            return np.array(opened_, dtype=dtype)
+    return outputs
 
 
 def _best_interval(
-    score: Score, learning: tuple[Outputs, Outputs], ranking: tuple[Outputs, Outputs], claims: Sequence[PrivacyClaim]
-) -> Candidate | None:
-    pooled = np.concatenate([score.of(outputs) for outputs in learning])
+    score: Score, learning: Learning, ranking: Learning, claims: Sequence[PrivacyClaim]
+) -> _Ranked | None:
+    pooled = score.of(learning.outputs)
     pooled = np.sort(pooled[~np.isnan(pooled)])
     if not pooled.size or pooled[0] == pooled[-1]:
         return None
-    ends = np.unique(np.quantile(pooled, QUANTILES, method="inverted_cdf"))
-    ends = ends[ends < pooled[-1]]  # a half-line that contains everything is not a bet
-    lows, highs = np.full(len(ends), -np.inf), ends
-    values, frequency = np.unique(pooled, return_counts=True)
-    likely = values[np.argsort(-frequency, kind="stable")[:LIKELY_VALUES]]
-    likely = likely[np.sort(frequency)[::-1][: len(likely)] > 1]
-    lows, highs = np.concatenate([lows, likely]), np.concatenate([highs, likely])
-    sides = [np.sort(score.of(outputs)) for outputs in ranking]  # NaN is sorted last, beyond every interval
+    starts = np.flatnonzero(np.concatenate([[True], pooled[1:] != pooled[:-1]]))
+    frequency = np.diff(starts, append=len(pooled))
+    if len(starts) <= FEW:
+        ends = pooled[starts[:-1]]  # a half-line that contains everything is not a bet
+    else:
+        places = np.ceil(QUANTILES * len(pooled)).astype(np.intp) - 1
+        ends = np.unique(np.append(pooled[places], 0.0))
+        ends = ends[(ends >= pooled[0]) & (ends < pooled[-1])]
+    if score.again is not None:  # half way to the next value, because values move when it is learned again
+        ends = ends / 2 + pooled[np.searchsorted(pooled, ends, "right")] / 2
+    likely = np.argsort(-frequency, kind="stable")[:LIKELY_VALUES]
+    likely_values = pooled[starts[likely[frequency[likely] > 1]]]
+    if score.again is not None:  # no single value of it stays what it is
+        likely_values = likely_values[:0]
+    lows = np.concatenate([np.full(len(ends), -np.inf), likely_values])
+    highs = np.concatenate([ends, likely_values])
+    ranked = score.of(ranking.outputs)
+    sides = [np.sort(ranked[side]) for side in (ranking.of_first, ~ranking.of_first)]  # NaN comes last
     hits = [np.searchsorted(side, highs, "right") - np.searchsorted(side, lows, "left") for side in sides]
-    clarity = _clarity(hits[0], hits[1], len(ranking[0]), claims)
+    clarity = _clarity(hits[0], hits[1], len(sides[0]), claims)
     best = int(np.argmax(clarity))
-    return Candidate(_interval(score, float(lows[best]), float(highs[best])), float(clarity[best]))
-
-
-def _best_likely_value(
-    learning: tuple[Outputs, Outputs], ranking: tuple[Outputs, Outputs], claims: Sequence[PrivacyClaim]
-) -> Candidate | None:
-    """The best bet on one value of outputs that need not be numbers."""
-    if learning[0].dtype != object:
-        return None
-    seen = [Counter(output for output in outputs if isinstance(output, Hashable)) for outputs in (*learning, *ranking)]
-    likely = [value for value, _ in (seen[0] + seen[1]).most_common(LIKELY_VALUES)]
-    if not likely:
-        return None
-    hits = [np.array([counts[value] for value in likely]) for counts in seen[2:]]
-    clarity = _clarity(hits[0], hits[1], len(ranking[0]), claims)
-    best = int(np.argmax(clarity))
-    return Candidate(
-        Event(f"the output is {likely[best]!r}", partial(_equals, value=likely[best])), float(clarity[best])
-    )
+    held = (int(hits[0][best]), int(hits[1][best]))
+    return _Ranked(score, float(lows[best]), float(highs[best]), float(clarity[best]), held)
 
 
 def _clarity(
     first: NDArray[np.int64], second: NDArray[np.int64], trials: int, claims: Sequence[PrivacyClaim]
 ) -> Doubles:
-    """The excess over the claim in units of its standard error: the largest over both directions and the complement.
+    """The evidence a trial that is expected at the rates seen.
 
-    One is added to each count of hits and of misses, so that no standard error is 0.
+    A fraction of a hit and of a miss is added on both sides: as much as a rate that just keeps the claim would show of
+    the second input, were half a hit added. So it drowns no event at a large ε, where a whole one would.
     """
-    p, q = (first + 1) / (trials + 2), (second + 1) / (trials + 2)
-    cases = [_excess_in_errors(claim, *case, trials) for claim in claims for case in directions((p, p), (q, q))]
-    clarity: Doubles = np.max(cases, axis=0)
-    return clarity
-
-
-def _excess_in_errors(claim: PrivacyClaim, here: Doubles, there: Doubles, trials: int) -> Doubles:
-    # Beyond that ε, only an event that never happens for one input shows anything.
-    factor = math.exp(min(claim.epsilon, 300.0))
-    error = np.sqrt((here * (1 - here) + factor**2 * there * (1 - there)) / trials)
-    return np.asarray((here - factor * there - claim.delta) / error)
+    added = 0.5 / (1 + math.exp(min(700.0, max(claim.epsilon for claim in claims))))
+    rates = [(hits + added) / (trials + 2 * added) for hits in (first, second)]
+    return expected_evidence(claims, *rates)
 
 
 def _interval(score: Score, low: float, high: float) -> Event:
@@ -130,7 +189,3 @@ def _interval(score: Score, low: float, high: float) -> Event:
 def _lies_within(outputs: Outputs, *, of: Callable[[Outputs], Doubles], low: float, high: float) -> NDArray[np.bool_]:
     values = of(outputs)
     return np.asarray((values >= low) & (values <= high))
-
-
-def _equals(outputs: Outputs, *, value: object) -> NDArray[np.bool_]:
-    return np.fromiter((output == value for output in outputs), dtype=bool, count=len(outputs))

@@ -1,38 +1,41 @@
-"""Scores: numbers computed from an output for a bet to rest on: from its bits, its size, and whether it is a failure.
+"""Scores: numbers computed from a feature of an output for a bet to rest on: its size, its bits, whether it is missing.
 
-Two of the scores are rules learned from outputs of both inputs. The *cells* say how much likelier an output of the same
-sign, exponent and grid is from one input than from the other. The *bits* are a linear rule over all bits of the output:
-the ridge regression of the input that it came from. Numbers are read as doubles, except for the linear rule, which sees
-their bits in the format in which they came.
+Numbers are read as doubles. What is learned from outputs is in `rules`.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import as_floats
+from attacklab.attacks.common.failures import failed
+from attacklab.attacks.features import Feature
 from attacklab.floats import Doubles
-from attacklab.targets import Failure, Outputs, is_exact
+from attacklab.targets import Outputs
 
 FINEST, COARSEST = -1100, 1100
 """The exponent and the grid exponent given to 0 and to values that are not finite."""
 
-FINITE_BITS = 1024
-"""Integers of fewer bits are finite as doubles."""
-
 LOW_BITS = 4
 """How many of the lowest bits of a double's encoding are scores of their own."""
 
-PENALTY = 1.0
-"""The penalty of the ridge regression, in outputs: it limits the weight of bits that are hardly ever seen."""
 
-EVERY_BYTE = np.arange(256, dtype=np.uint8)[:, np.newaxis]
+@dataclass(frozen=True, slots=True)
+class Learning:
+    """What rules are learned from.
+
+    Attributes:
+        outputs: of both inputs.
+        of_first: which of them come from the first input.
+    """
+
+    outputs: Outputs
+    of_first: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +45,16 @@ class Score:
     Attributes:
         description: the number in words.
         of: takes outputs and returns their scores; NaN for an output without one.
+        again: learns the same rule from other outputs, on the same scale; None if the score cannot.
     """
 
     description: str
     of: Callable[[Outputs], Doubles]
+    again: Callable[[Learning], Score] | None = None
+
+    def learned_from(self, learning: Learning) -> Score:
+        """The same score, learned from these outputs if it can be."""
+        return self if self.again is None else self.again(learning)
 
 
 def exponent(values: Doubles) -> Doubles:
@@ -71,39 +80,52 @@ def grid_exponent(values: Doubles) -> Doubles:
     return np.where(regular, power - 53.0 + lowest, COARSEST)
 
 
-def encoded(outputs: Outputs) -> NDArray[np.uint8]:
-    """The bytes of each output in the format in which it came, most significant first: shape (n, bytes)."""
-    values = outputs if outputs.dtype.kind in "iuf" else as_floats(outputs)
-    big_endian = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder(">"))
-    return big_endian.view(np.uint8).reshape(len(values), -1)
+def cells(values: Doubles) -> NDArray[np.int64]:
+    """One number for each combination of sign, exponent and grid."""
+    numbers = (exponent(values) - FINEST) * (COARSEST - FINEST + 1) + grid_exponent(values) - FINEST
+    return numbers.astype(np.int64) * 2 + np.signbit(values)
 
 
-def learned_scores(first: Outputs, second: Outputs) -> Iterator[Score]:
-    """All scores of an output; the rules among them are learned from these outputs."""
-    if not all(_are_numbers(outputs) for outputs in (first, second)):
-        return
-    columns = first[0].size if first.ndim > 1 else 1
-    for column in range(columns):
-        prefix = f"number {column}'s " if first.ndim > 1 else ""
-        sides = [_column(outputs, column) for outputs in (first, second)]
-        for score in _number_scores(*sides):
-            yield Score(prefix + score.description, partial(_of_column, column=column, of=score.of))
-    yield _linear_rule(first, second)
+def number_scores(feature: Feature, centre: float) -> Iterator[Score]:
+    """The scores of a feature with many values, besides the feature itself.
 
-
-def _number_scores(first: Doubles, second: Doubles) -> Iterator[Score]:
-    pooled = np.concatenate([first, second])
-    finite = pooled[np.isfinite(pooled)]
-    centre = float(np.median(finite)) if finite.size else 0.0
-    yield Score("value", as_floats)
-    yield Score(f"distance from {centre!r}", partial(_distance, centre=centre))
-    yield Score("exponent", exponent)
-    yield Score("grid exponent", grid_exponent)
-    yield Score("trailing zeros", _trailing_zeros)
-    yield Score("sign bit", lambda values: np.signbit(values).astype(np.float64))
+    Args:
+        feature: a number.
+        centre: of its values.
+    """
+    of = partial(_of, feature)
+    words = feature.description
+    yield Score(f"the distance of {words} from {centre!r}", of(partial(_distance, centre=centre)))
+    yield Score(f"the exponent of {words}", of(exponent))
+    yield Score(f"the grid exponent of {words}", of(grid_exponent))
+    yield Score(f"the trailing zeros of {words}", of(_trailing_zeros))
+    yield Score(f"the sign bit of {words}", of(_sign))
     for bit in range(LOW_BITS):
-        yield Score(f"bit {bit}", partial(_bit, place=bit))
-    yield _cell_rule(first, second)
+        yield Score(f"bit {bit} of {words}", of(partial(_bit, place=bit)))
+
+
+def plain_score(feature: Feature) -> Score:
+    """The feature itself."""
+    return Score(feature.description, _of(feature, _itself))
+
+
+def as_doubles(values: NDArray[Any]) -> Doubles:
+    """The numbers of a feature as doubles."""
+    return values.astype(np.float64, copy=False)
+
+
+def _of(feature: Feature, score: Callable[[Doubles], Doubles]) -> Callable[[Outputs], Doubles]:
+    return partial(_score_of, feature=feature.of, score=score)
+
+
+def _score_of(
+    outputs: Outputs, *, feature: Callable[[Outputs], NDArray[Any]], score: Callable[[Doubles], Doubles]
+) -> Doubles:
+    return score(as_doubles(feature(outputs)))
+
+
+def _itself(values: Doubles) -> Doubles:
+    return values
 
 
 def _distance(values: Doubles, *, centre: float) -> Doubles:
@@ -114,89 +136,16 @@ def _trailing_zeros(values: Doubles) -> Doubles:
     return 52.0 + grid_exponent(values) - exponent(values)
 
 
+def _sign(values: Doubles) -> Doubles:
+    return np.signbit(values).astype(np.float64)
+
+
 def _bit(values: Doubles, *, place: int) -> Doubles:
-    return (values.view(np.uint64) >> np.uint64(place) & np.uint64(1)).astype(np.float64)
-
-
-def _cells(values: Doubles) -> NDArray[np.int64]:
-    """One number for each combination of sign, exponent and grid."""
-    numbers = (exponent(values) - FINEST) * (COARSEST - FINEST + 1) + grid_exponent(values) - FINEST
-    return numbers.astype(np.int64) * 2 + np.signbit(values)
-
-
-def _cell_rule(first: Doubles, second: Doubles) -> Score:
-    sides = [_cells(values) for values in (first, second)]
-    known = np.unique(np.concatenate(sides))
-    counts = [np.bincount(np.searchsorted(known, side), minlength=len(known)) for side in sides]
-    log_ratios = np.log((counts[0] + 0.5) / (counts[1] + 0.5))
-    return Score(
-        "log likelihood ratio of its sign, exponent and grid", partial(_of_cell, known=known, log_ratios=log_ratios)
-    )
-
-
-def _of_cell(values: Doubles, *, known: NDArray[np.int64], log_ratios: Doubles) -> Doubles:
-    cells = _cells(values)
-    place = np.minimum(np.searchsorted(known, cells), len(known) - 1)
-    return np.where(known[place] == cells, log_ratios[place], 0.0)
-
-
-def _linear_rule(first: Outputs, second: Outputs) -> Score:
-    sides = [np.unpackbits(encoded(outputs), axis=1) for outputs in (first, second)]
-    bits = np.concatenate(sides)
-    of_first, of_second = (side.sum(axis=0, dtype=np.int64) for side in sides)
-    ones = of_first + of_second
-    mean_label = (len(first) - len(second)) / len(bits)
-    gram = _ones_in_common(bits) - np.outer(ones, ones) / len(bits) + PENALTY * np.eye(bits.shape[1])
-    weights = np.linalg.solve(gram, of_first - of_second - ones * mean_label)
-    # How much each value of each byte adds to the score.
-    table = (np.unpackbits(EVERY_BYTE, axis=1)[np.newaxis] * weights.reshape(-1, 1, 8)).sum(axis=2)
-    return Score("linear rule over all bits", partial(_weighed_bytes, table=table))
-
-
-def _ones_in_common(bits: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """In how many rows each two columns of bits are both 1, counted 64 rows at a time."""
-    padded = np.pad(bits, ((0, -len(bits) % 64), (0, 0)))
-    columns = np.ascontiguousarray(np.packbits(padded, axis=0).T).view(np.uint64)
-    return np.array([np.bitwise_count(columns & column).sum(axis=1, dtype=np.int64) for column in columns])
-
-
-def _weighed_bytes(outputs: Outputs, *, table: Doubles) -> Doubles:
-    rows = encoded(outputs)
-    scores = np.zeros(len(rows))
-    for place, added in enumerate(table):
-        scores += added[rows[:, place]]
-    return scores
+    return (np.ascontiguousarray(values).view(np.uint64) >> np.uint64(place) & np.uint64(1)).astype(np.float64)
 
 
 def _failures(outputs: Outputs) -> Doubles:
-    if outputs.dtype.kind == "O":
-        return np.array([_failed(output) for output in outputs], dtype=np.float64)
-    failed = np.isnan(outputs).reshape(len(outputs), -1).any(axis=1) if outputs.dtype.kind == "f" else False
-    return np.full(len(outputs), failed, dtype=np.float64)
+    return failed(outputs).astype(np.float64)
 
 
 IS_FAILURE = Score("failure", _failures)
-
-
-def _failed(output: object) -> bool:
-    return output is None or isinstance(output, Failure) or (isinstance(output, float) and math.isnan(output))
-
-
-def _are_numbers(outputs: Outputs) -> bool:
-    if outputs.dtype.kind in "biuf":
-        return outputs.size > 0
-    return outputs.dtype.kind == "O" and all(_failed(output) or _is_number(output) for output in outputs)
-
-
-def _is_number(output: object) -> bool:
-    fits = not isinstance(output, int) or output.bit_length() < FINITE_BITS
-    return fits and (isinstance(output, int | float | np.number | np.bool_) or is_exact(output))
-
-
-def _column(outputs: Outputs, column: int) -> Doubles:
-    values = as_floats(outputs)
-    return values if values.ndim == 1 else values.reshape(len(values), -1)[:, column].copy()
-
-
-def _of_column(outputs: Outputs, *, column: int, of: Callable[[Doubles], Doubles]) -> Doubles:
-    return of(_column(outputs, column))

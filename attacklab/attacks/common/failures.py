@@ -13,16 +13,19 @@ run in a process of its own, where the time limit turns it into an ERROR finding
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import Event, Probe, Scenario, as_floats
+from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.errors import OutsideDomain, TargetError
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Failure, Outputs
+
+FLOATS: Final = (float, np.floating)
 
 PROBES = 64
 """How many outputs of each input are looked at: a failure of probability ½ is missed with probability 2^−64."""
@@ -36,7 +39,16 @@ ONE_BY_ONE = 256
 
 def failed(outputs: Outputs) -> NDArray[np.bool_]:
     """Which outputs are failures: NaN, None or the `Failure` of a release that raised."""
-    return np.isnan(as_floats(outputs))
+    if outputs.dtype == object:
+        return np.fromiter(map(is_failure, outputs), dtype=bool, count=len(outputs))
+    if outputs.dtype.kind not in "fc":
+        return np.zeros(len(outputs), dtype=bool)
+    return np.asarray(np.isnan(outputs).reshape(len(outputs), -1).any(axis=1))
+
+
+def is_failure(output: object) -> bool:
+    """Whether one output is a failure."""
+    return output is None or isinstance(output, Failure) or (isinstance(output, FLOATS) and math.isnan(output))
 
 
 FAILS = Event("the target fails", failed)

@@ -7,7 +7,7 @@ another shape or a missing key, it is NaN.
 """
 
 from attacklab.attacks.features.atoms import hashes, keys
-from attacklab.attacks.features.features import Feature, features, numbers
+from attacklab.attacks.features.features import Feature, features, numbers, taken_apart
 from attacklab.attacks.features.values import NotUnderstood
 
-__all__ = ["Feature", "NotUnderstood", "features", "hashes", "keys", "numbers"]
+__all__ = ["Feature", "NotUnderstood", "features", "hashes", "keys", "numbers", "taken_apart"]

@@ -7,22 +7,14 @@ array or a numpy scalar among failures. Neither depends on the process, as Pytho
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable
+import struct
+from collections.abc import Callable, Hashable
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.features.values import (
-    DEEPEST,
-    EXACT,
-    FLOATS,
-    Parts,
-    is_foreign,
-    kind_name,
-    not_understood,
-    opened,
-)
+from attacklab.attacks.features.values import DEEPEST, EXACT, Parts, is_foreign, not_understood, opened
 from attacklab.targets import Outputs
 
 _ODD: Final = np.uint64(0x9E3779B97F4A7C15)
@@ -33,6 +25,11 @@ _MIX: Final = (
 )
 """The finalizer of SplitMix64 (Steele, Lea and Flood 2014)."""
 
+NUMBERS: Final = "biufc"
+"""numpy's codes of the types whose bytes are their bits."""
+
+DOUBLES: Final = {float, np.float64}
+
 
 def keys(outputs: Outputs) -> list[Hashable]:
     """One hashable an output, equal for two outputs only if they are the same bit for bit, types and order included.
@@ -40,54 +37,71 @@ def keys(outputs: Outputs) -> list[Hashable]:
     Raises:
         NotUnderstood: an output holds something that has only an identity.
     """
-    if outputs.dtype != object and outputs.ndim == 1:
-        return [_key_of_number(value) for value in outputs] if outputs.dtype.kind in "biufc" else _keys(outputs)
-    return _keys(outputs)
+    return [_written(output, 0) for output in outputs]
 
 
 def hashes(outputs: Outputs) -> NDArray[np.uint64]:
-    """64 bits of the key of each output; two different outputs have one hash with probability 2^−64.
+    """64 bits for each output; two different ones have the same with probability 2^−64.
+
+    Here a list of numbers of one type is the same as a row of them.
 
     Raises:
         NotUnderstood: an output holds something that has only an identity.
     """
-    if is_foreign(outputs.dtype):
-        outputs = outputs.astype(np.float32)
-    if outputs.dtype.kind in "biufc":
+    outputs = outputs.astype(np.float32) if is_foreign(outputs.dtype) else outputs
+    if outputs.dtype.kind in NUMBERS:
         return _hashes_of_numbers(outputs)
     found = np.zeros(len(outputs), dtype=np.uint64)
-    alike: dict[tuple[Any, ...], list[tuple[int, Any]]] = {}
+    alike: dict[tuple[np.dtype[Any], tuple[int, ...]], list[tuple[int, Any]]] = {}
     for place, output in enumerate(outputs):
         value = opened(output)
-        if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
-            alike.setdefault((value.dtype, value.shape), []).append((place, value))
-        elif isinstance(value, FLOATS):
-            alike.setdefault((np.dtype(type(value)), ()), []).append((place, value))
-        elif type(value) is int and -(1 << 63) <= value < 1 << 63:
-            alike.setdefault((np.dtype(np.int64), ()), []).append((place, value))
+        form = _form(value)
+        if form is None:
+            found[place] = hash_of(value)
         else:
-            text = repr(_key(value, 0)).encode("utf-8", "surrogatepass")
-            found[place] = int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
-    for (dtype, shape), members in alike.items():
-        rows = np.empty((len(members), *shape), dtype=dtype)
-        for row, (_, value) in enumerate(members):
-            rows[row] = value
+            alike.setdefault(form, []).append((place, value))
+    for (dtype, _), members in alike.items():
+        rows = np.array([value for _, value in members], dtype=dtype)
         found[[place for place, _ in members]] = _hashes_of_numbers(rows)
     return found
 
 
-def _keys(outputs: Outputs) -> list[Hashable]:
-    return [_key(output, 0) for output in outputs]
+def hash_of(value: Any) -> int:
+    """64 bits of the key of a value that is not a number or a row of numbers."""
+    return int.from_bytes(hashlib.blake2b(_written(value, 0), digest_size=8).digest(), "little")
+
+
+def form_of_list(value: list[Any] | tuple[Any, ...]) -> np.dtype[Any] | None:
+    """The type of the numbers in a list, if all have one type that numpy has too."""
+    types = set(map(type, value))
+    if types and types <= DOUBLES:
+        return np.dtype(np.float64)
+    fit = types == {int} and all(-(1 << 63) <= number < 1 << 63 for number in value)
+    return np.dtype(np.int64) if fit else None
+
+
+def _form(value: Any) -> tuple[np.dtype[Any], tuple[int, ...]] | None:
+    """The type and shape of a number or of a row of numbers; None for anything else."""
+    if isinstance(value, float | complex | np.floating | np.complexfloating):
+        return np.dtype(type(value)), ()
+    if type(value) is int:
+        return (np.dtype(np.int64), ()) if -(1 << 63) <= value < 1 << 63 else None
+    if isinstance(value, np.ndarray) and value.dtype.kind in NUMBERS:
+        return value.dtype, value.shape
+    if isinstance(value, list | tuple):
+        dtype = form_of_list(value)
+        return None if dtype is None else (dtype, (len(value),))
+    return None
 
 
 def _hashes_of_numbers(values: NDArray[Any]) -> NDArray[np.uint64]:
-    values = values.astype(_common(values.dtype), copy=False)
-    count, shape = len(values), values.shape[1:]
-    tag = f"{values.dtype.kind}{values.dtype.itemsize}{shape}"
-    data = np.frombuffer(np.ascontiguousarray(values).tobytes(), np.uint8)
-    data = _without_padding(values.dtype, data.reshape(count, data.size // max(count, 1)))
+    numbers: NDArray[Any] = values.astype(_common(values.dtype), copy=False)
+    count, *shape = numbers.shape
+    tag = f"{numbers.dtype.kind}{numbers.dtype.itemsize}{shape}"
+    flat = np.ascontiguousarray(numbers).reshape(-1).view(np.uint8)
+    data = _without_padding(numbers.dtype, flat.reshape(count, flat.size // max(count, 1)))
     padded = np.pad(data, ((0, 0), (0, -data.shape[1] % 8))) if data.shape[1] % 8 else data
-    words = np.ascontiguousarray(padded).view(np.uint64).reshape(count, -1)
+    words = np.ascontiguousarray(padded).view(np.uint64).reshape(count, padded.shape[1] // 8)
     start = int.from_bytes(hashlib.blake2b(tag.encode(), digest_size=8).digest(), "little")
     mixed = np.full(count, start, dtype=np.uint64)
     for column in words.T:
@@ -114,44 +128,64 @@ def _without_padding(dtype: np.dtype[Any], data: NDArray[np.uint8]) -> NDArray[n
     return data.reshape(len(data), -1, 16)[:, :, :10].reshape(len(data), -1)
 
 
-def _key_of_number(value: Any) -> Hashable:
-    if value.dtype.kind in "biu":
-        return value.item() if value.dtype.kind == "b" else ("int", int(value))
-    return kind_name(value), _without_padding(value.dtype, np.frombuffer(value.tobytes(), np.uint8)[None]).tobytes()
-
-
-def _key(value: Any, depth: int) -> Hashable:
+def _written(value: Any, depth: int) -> bytes:
+    """A value in bytes of which none begins like another's: a letter for the type, a length, and what it holds."""
     if depth > DEEPEST:
         raise not_understood(value)
     known = opened(value)
-    deeper = depth + 1
-    match known:
-        case None | bool() | str() | bytes():
-            return known
-        case np.floating() | np.complexfloating():
-            return _key_of_number(known)
-        case float():
-            return _key_of_number(np.float64(known))
-        case complex():
-            return _key_of_number(np.complex128(known))
-        case int():
-            return "int", known
-        case list() | tuple():
-            return type(known).__name__, *(_key(part, deeper) for part in known)
-        case dict():
-            return "dict", *((_key(name, deeper), _key(part, deeper)) for name, part in known.items())
-        case frozenset():
-            return "set", *sorted((_key(member, deeper) for member in known), key=repr)
-        case Parts():
-            return "parts", known.type, *((name, _key(part, deeper)) for name, part in known.named.items())
-        case np.ndarray():
-            known = known.astype(np.float32) if is_foreign(known.dtype) else known
-            if known.dtype.kind in "biufc":
-                dtype = _common(known.dtype)
-                data = np.ascontiguousarray(known, dtype=dtype).view(np.uint8).reshape(1, -1)
-                return f"array {dtype}", known.shape, _without_padding(dtype, data).tobytes()
-            return "array", known.shape, *(_key(part, deeper) for part in known)
-        case _ if isinstance(known, EXACT):
-            return type(known).__name__, str(known)
-        case _:
-            raise not_understood(value)
+    write = _WRITE.get(type(known))
+    if write is not None:
+        return write(known, depth + 1)
+    if isinstance(known, np.floating | np.complexfloating):
+        return _of_array(np.asarray(known))
+    raise not_understood(value)
+
+
+def _of_text(text: str) -> bytes:
+    data = text.encode("utf-8", "surrogatepass")
+    return b"s%d:%b" % (len(data), data)
+
+
+def _of_parts(letter: bytes, parts: Any, depth: int) -> bytes:
+    written = [_written(part, depth) for part in parts]
+    return b"%b%d:%b" % (letter, len(written), b"".join(written))
+
+
+def _of_pairs(letter: bytes, pairs: dict[Any, Any], depth: int) -> bytes:
+    return _of_parts(letter, [part for pair in pairs.items() for part in pair], depth)
+
+
+def _of_array(values: NDArray[Any]) -> bytes:
+    values = values.astype(np.float32) if is_foreign(values.dtype) else values
+    if values.dtype.kind not in NUMBERS:
+        return _of_parts(b"a", values, 1)
+    dtype = _common(values.dtype)
+    if values.ndim == 0 and dtype == np.float64:
+        return b"f%b" % values.tobytes()
+    data = np.ascontiguousarray(values, dtype=dtype).reshape(-1).view(np.uint8)
+    tag = f"{dtype.kind}{dtype.itemsize}{values.shape}"
+    return b"n%b:%b" % (tag.encode(), _without_padding(dtype, data.reshape(1, -1)).tobytes())
+
+
+def _of_set(members: frozenset[Any], depth: int) -> bytes:
+    written = sorted(_written(member, depth) for member in members)
+    return b"S%d:%b" % (len(written), b"".join(written))
+
+
+_WRITE: Final[dict[type, Callable[[Any, int], bytes]]] = {
+    type(None): lambda _, __: b"N",
+    bool: lambda value, _: b"b1" if value else b"b0",
+    int: lambda value, _: b"i%d;" % value,
+    float: lambda value, _: b"f%b" % struct.pack("=d", value),
+    np.float64: lambda value, _: b"f%b" % value.tobytes(),
+    complex: lambda value, _: b"c%b" % struct.pack("=dd", value.real, value.imag),
+    str: lambda value, _: _of_text(value),
+    bytes: lambda value, _: b"y%d:%b" % (len(value), value),
+    list: lambda value, depth: _of_parts(b"l", value, depth),
+    tuple: lambda value, depth: _of_parts(b"t", value, depth),
+    dict: lambda value, depth: _of_pairs(b"d", value, depth),
+    frozenset: _of_set,
+    Parts: lambda value, depth: _of_text(value.type) + _of_pairs(b"p", value.named, depth),
+    np.ndarray: lambda value, _: _of_array(value),
+    **{exact: lambda value, _: b"e" + _of_text(repr(value)) for exact in EXACT},
+}

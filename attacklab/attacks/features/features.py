@@ -83,12 +83,18 @@ def features(outputs: Outputs, of_first: NDArray[np.bool_] | None = None) -> tup
     Raises:
         NotUnderstood: an output holds something that has only an identity.
     """
+    return tuple(itertools.chain(*taken_apart(outputs, of_first)))
+
+
+def taken_apart(
+    outputs: Outputs, of_first: NDArray[np.bool_] | None = None
+) -> tuple[tuple[Feature, ...], tuple[Feature, ...]]:
+    """The numbers in the outputs, and apart from them all other features; arguments and errors as for `features`."""
     found = list(_found(outputs, of_first))
-    plain = [feature for feature, is_number in found if is_number]
+    plain = _kept([feature for feature, is_number in found if is_number], outputs, of_first)
+    pairs = [_difference(*pair) for pair in itertools.pairwise(plain[: DIFFERENCES + 1])]
     others = [feature for feature, is_number in found if not is_number]
-    kept = _kept(plain, outputs, of_first)
-    pairs = [_difference(*pair) for pair in itertools.pairwise(kept[: DIFFERENCES + 1])]
-    return (*kept, *_kept([*others, *pairs], outputs, of_first))
+    return plain, _kept([*others, *pairs], outputs, of_first)
 
 
 def _kept(found: list[Feature], outputs: Outputs, of_first: NDArray[np.bool_] | None) -> tuple[Feature, ...]:

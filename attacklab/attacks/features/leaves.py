@@ -6,10 +6,11 @@ Each function of values gives one number a value, and NaN for a value of another
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
-import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
@@ -18,7 +19,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.features.atoms import hashes
+from attacklab.attacks.features.atoms import hash_of
 from attacklab.attacks.features.paths import NUMBER_IN_TEXT, Values, as_numbers
 from attacklab.attacks.features.values import EXACT, MISSING, Parts, kind_name, opened
 from attacklab.attacks.features.variety import most_telling
@@ -31,6 +32,9 @@ MOST_NAMES = 64
 
 MOST_IN_TEXT = 16
 """How many numbers in a text are looked at."""
+
+MOST_DIGITS = 19
+"""Integers of fewer digits fit in 64 bits."""
 
 MOST_BYTES = 64
 """How many bytes are looked at."""
@@ -172,21 +176,26 @@ def _denominator(value: Any) -> float:
     return float(value.denominator.bit_length()) if isinstance(value, Fraction) else math.nan
 
 
-def _numbers_in(value: Any) -> list[str]:
-    return NUMBER_IN_TEXT.findall(value) if isinstance(value, str) else []
+def _numbers_in(value: Any) -> Sequence[str]:
+    return _printed(value) if isinstance(value, str) else ()
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _printed(text: str) -> tuple[str, ...]:
+    return tuple(NUMBER_IN_TEXT.findall(text))
 
 
 def _number_in_text(values: Values, *, place: int) -> NDArray[Any]:
     return as_numbers([_parsed(_numbers_in(opened(value)), place) for value in values])
 
 
-def _parsed(found: list[str], place: int) -> Any:
+def _parsed(found: Sequence[str], place: int) -> Any:
     if place >= len(found):
         return MISSING
     text = found[place]
     if "x" in text.lower():
         return float.fromhex(text)
-    return int(text) if re.fullmatch(r"[+-]?\d{1,18}", text) else float(text)
+    return int(text) if len(text) < MOST_DIGITS and text.lstrip("+-").isdecimal() else float(text)
 
 
 def _digits(value: Any, *, place: int) -> float:
@@ -202,7 +211,7 @@ def _wording(value: Any) -> float:
 
 
 def _of_hash(text: str) -> float:
-    return float(hashes(np.array([text], dtype=object))[0] >> np.uint64(11))  # 53 bits, which a double holds
+    return float(hash_of(text) >> 11)  # 53 bits, which a double holds
 
 
 def _hashes_of_text(values: Values) -> NDArray[np.float64]:
@@ -226,19 +235,14 @@ def _rows(values: Values) -> NDArray[np.float64]:
     """The numbers in each value as a row of doubles, with NaN up to the longest: shape (n, longest)."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "biuf" and values.ndim > 1:
         return values.reshape(len(values), -1).astype(np.float64)
-    rows = [_row(opened(value)) for value in values]
-    longest = max([1, *map(len, rows)])
-    filled = np.full((len(rows), longest), math.nan)
-    for place, row in enumerate(rows):
-        filled[place, : len(row)] = row
+    known = [value if isinstance(value, list | tuple | np.ndarray) else () for value in map(opened, values)]
+    if any(isinstance(value, np.ndarray) and value.ndim > 1 for value in known):
+        known = [np.ravel(value) for value in known]
+    sizes = np.fromiter(map(len, known), dtype=np.intp, count=len(known))
+    filled = np.full((len(known), max(1, int(sizes.max(initial=0)))), math.nan)
+    inside = np.arange(filled.shape[1]) < sizes[:, np.newaxis]
+    filled[inside] = as_numbers(list(itertools.chain.from_iterable(known))).astype(np.float64)
     return filled
-
-
-def _row(value: Any) -> NDArray[np.float64]:
-    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
-        return value.ravel().astype(np.float64)
-    known = list(value) if isinstance(value, list | tuple | np.ndarray) else []
-    return as_numbers(known).astype(np.float64) if known else np.empty(0)
 
 
 def _of_rows(values: Values, *, of: Callable[[NDArray[np.float64]], NDArray[Any]]) -> NDArray[np.float64]:
@@ -246,7 +250,7 @@ def _of_rows(values: Values, *, of: Callable[[NDArray[np.float64]], NDArray[Any]
     known = ~np.isnan(rows).all(axis=1)
     found = np.full(len(rows), math.nan)
     with np.errstate(invalid="ignore", over="ignore"):
-        found[known] = of(rows[known])
+        found[known] = of(rows[known]) if known.any() else math.nan
     return found
 
 

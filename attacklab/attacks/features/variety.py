@@ -41,13 +41,20 @@ def _rows(count: int, of_first: NDArray[np.bool_] | None, most: int) -> NDArray[
 
 
 def _told(numbers: NDArray[np.float64], of_first: NDArray[np.bool_] | None) -> float:
-    """How much a feature varies; for two inputs, by how many standard errors its ranks or their spread differ."""
+    """How much a feature varies; for two inputs, by how many standard errors its ranks or bits differ."""
     if of_first is None:
         return float(len(np.unique(numbers)))
+    if not np.isfinite(numbers).any() or numbers.min() == numbers.max():
+        return 0.0
     ranks = np.searchsorted(np.sort(numbers), numbers) / len(numbers) - 0.5
     apart = [_apart(ranks, of_first), _apart(np.abs(ranks), of_first)]
-    whole = numbers == np.round(numbers)
-    return max(*apart, _apart(whole.astype(np.float64), of_first))
+    return max(*apart, _apart(_odd_bits(numbers), of_first))
+
+
+def _odd_bits(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The number of trailing zeros of each significand."""
+    significands = (np.frexp(np.where(np.isfinite(numbers), numbers, 0.0))[0] * 2.0**53).astype(np.int64)
+    return np.frexp((significands & -significands).astype(np.float64))[1].astype(np.float64)
 
 
 def _apart(numbers: NDArray[np.float64], of_first: NDArray[np.bool_]) -> float:

@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from attacklab.attacks.black_box import BlackBox
 from attacklab.attacks.black_box.candidate_events import candidate_events
 from attacklab.attacks.black_box.candidate_pairs import candidate_pairs
-from attacklab.attacks.black_box.scores import encoded, exponent, grid_exponent, learned_scores
+from attacklab.attacks.black_box.rules import Learning, encoded, linear_rule
+from attacklab.attacks.black_box.scores import exponent, grid_exponent
+from attacklab.attacks.features import Feature
 from attacklab.claims import PrivacyClaim
 from attacklab.findings import Counts, Finding, Verdict
 from attacklab.floats import BFLOAT16, FORMATS, Format
@@ -90,7 +92,6 @@ def test_values_that_are_not_finite_have_neither_exponent_nor_grid() -> None:
         (np.array([1.0], dtype=np.float32), ["0" * 2 + "1" * 7 + "0" * 23]),
         (np.array([-2], dtype=np.int64), ["1" * 63 + "0"]),
         (np.array([5, 1], dtype=np.uint8), ["00000101", "00000001"]),
-        (np.array([1.0, None], dtype=object)[:1], ["0" * 2 + "1" * 10 + "0" * 52]),
     ],
 )
 def test_outputs_are_read_bit_by_bit_in_the_format_they_came_in(outputs: Outputs, bits: list[str]) -> None:
@@ -100,7 +101,8 @@ def test_outputs_are_read_bit_by_bit_in_the_format_they_came_in(outputs: Outputs
 def test_the_linear_rule_is_the_ridge_regression_over_all_bits() -> None:
     rng = np.random.default_rng(12)
     sides = [rng.integers(0, 1 << 16, count).astype(np.uint16) for count in (90, 75)]
-    *_, rule = learned_scores(*sides)
+    of_first = np.repeat([True, False], [90, 75])
+    rule = linear_rule(Feature("number", lambda outputs: outputs), Learning(np.concatenate(sides), of_first))
     bits = np.array([[int(bit) for bit in f"{value:016b}"] for side in sides for value in side.tolist()])
     labels = np.repeat([1.0, -1.0], [90, 75])
     centred, targets = bits - bits.mean(axis=0), labels - labels.mean()
