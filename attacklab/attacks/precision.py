@@ -6,14 +6,18 @@ is. Otherwise |y| ≥ 2^(e−1), and all numbers of that size are. So in binary6
 while f(D) = 0 gives any number. The event used here is larger: every y for which no n at all satisfies fl(f(D) + n) =
 y. For example, a negative y close to 0 needs n < −1 and is then a multiple of 2^−52.
 
-There are two pairs. The first is the answers 0 and Δ, where the advantage is large unless Δ is small against the noise.
-The second works however large the noise is: a power of two 2^k and the next number below it. If n lies in (−2^(k+1),
-−2^k), it is a multiple of 2^(k−p+1), so a y in (−2^k, 0) is an even multiple of 2^(k−p) from the one answer and an odd
-multiple from the other. If 2^k is the median of |n|, that happens with probability 1/8 for Laplace and 0.16 for
-Gaussian noise. The adversary takes the power of two nearest to an estimate of the median.
+There are up to three pairs. The first is the answers 0 and Δ, where the advantage is large unless Δ is small against
+the noise. The second works however large the noise is: a power of two 2^k and the next number below it. If n lies in
+(−2^(k+1), −2^k), it is a multiple of 2^(k−p+1), so a y in (−2^k, 0) is an even multiple of 2^(k−p) from the one answer
+and an odd multiple from the other. If 2^k is the median of |n|, that happens with probability 1/8 for Laplace and 0.16
+for Gaussian noise. The adversary takes the power of two nearest to an estimate of the median.
 
 The adversary knows the two answers and the outputs' format (it looks at some of them), but nothing of the sampler or
 its scale. It bets that y can be reached from one answer and not from the other.
+
+Noise on a grid that is added to an answer off the grid keeps the answer's place between two grid points. If the
+outputs for one answer show a grid, the third pair has another answer a golden section of Δ away, and the bet is that y
+lies a whole number of steps from the one answer and not from the other.
 
 In a sum, the adversary picks records whose sums are such answers. In other datasets the true answers are guessed (see
 `common.noisy_numbers`), for every number in the outputs. If the noise comes in a narrower format than the sum, in
@@ -42,13 +46,15 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import Probe, Scenario, bounds_of, origin, pair_of_answers
+from attacklab.attacks.base import Event, Probe, Scenario, as_floats, bounds_of, origin, pair_of_answers
+from attacklab.attacks.common.datasets import ends
+from attacklab.attacks.common.failures import answered
 from attacklab.attacks.common.noisy_numbers import Answers, View, noisy_numbers, pairs_with_answers
 from attacklab.attacks.common.screening import scenarios
-from attacklab.attacks.released_formats import Released, inferred
+from attacklab.attacks.released_formats import Released, common_step, inferred
 from attacklab.attacks.samplers.grid_points import Bools
 from attacklab.attacks.samplers.model import Assumed, Model
-from attacklab.errors import OutsideDomain
+from attacklab.errors import OutsideDomain, TargetError
 from attacklab.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, Doubles, Floats, Format
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Kind, Outputs, Target
@@ -57,6 +63,15 @@ PROBED = 512
 """How many outputs the median size of the noise is estimated from."""
 
 MOST_RECORDS = 1 << 12
+
+GOLDEN = (math.sqrt(5) - 1) / 2
+"""How far the answers of the third pair are apart, in sensitivities: a multiple of few steps."""
+
+GRID_PROBED = 64
+"""How many outputs of each of its answers are looked at."""
+
+GRID_TOLERANCE = 1e-3
+"""How far from a multiple of a step, in steps, a number may be rounded."""
 
 NARROW = (BINARY32, BINARY16, BFLOAT16)
 """Formats in which noise may come if the sum is in a wider one."""
@@ -85,13 +100,15 @@ class Precision:
         for pairs in self._pairs(target, probe):
             with contextlib.suppress(OutsideDomain):
                 yield from scenarios(target.claim, noisy_numbers(target, probe, pairs), _models)
+        if self.answers is None and target.kind is not Kind.DATASET:
+            yield from _on_grids(target, probe)
 
     def _pairs(self, target: Target, probe: Probe) -> Iterator[Iterable[Known]]:
         if self.answers is not None or target.kind is Kind.DATASET:
             yield pairs_with_answers(target, self.answers)
             return
         if target.kind is Kind.NOISE:
-            outputs = probe(origin(target), PROBED)
+            outputs = answered(probe, origin(target), PROBED)
             released = inferred(outputs)
             yield pairs_with_answers(target, (0.0, released.form.at_most(target.sensitivity)))
             yield _of_neighbouring_floats(target, _median(outputs, released), released.form)
@@ -177,7 +194,10 @@ def _of_neighbouring_sums(target: Target, probe: Probe) -> Iterator[Known]:
     lower, upper = bounds_of(target)
     if upper <= 0:
         return
-    outputs = probe(np.array([upper]), PROBED)
+    try:
+        outputs = answered(probe, np.array([upper]), PROBED)
+    except TargetError:
+        return
     released = inferred(outputs)
     numbers = released.numbers(outputs).astype(np.float64)
     median = float(np.median(np.abs(numbers - np.median(numbers))))
@@ -193,3 +213,38 @@ def _of_neighbouring_sums(target: Target, probe: Probe) -> Iterator[Known]:
     sums = [float(records.sum()) for records in datasets]
     if sums == [total, math.nextafter(total, 0)]:
         yield NeighbouringPair.records(datasets[0], datasets[1], Relation.SUBSTITUTE), (sums[0], sums[1])
+
+
+def _on_grids(target: Target, probe: Probe) -> Iterator[Scenario]:
+    """A pair whose second answer lies off the grid of the noise, if the outputs show that it was not moved there."""
+    if target.kind is Kind.NOISE:
+        here = float(origin(target))
+        pair, here, there = pair_of_answers(target, here, here + GOLDEN * target.sensitivity)
+    elif target.relation is Relation.ADD_REMOVE:
+        return
+    else:
+        here, far = ends(target)
+        there = here + GOLDEN * (far - here)
+        pair = NeighbouringPair.records(np.array([here]), np.array([there]), Relation.SUBSTITUTE)
+    if here == there:
+        return
+    try:
+        probed = [as_floats(answered(probe, side, GRID_PROBED)) for side in (pair.first, pair.second)]
+    except TargetError:
+        return
+    step = common_step(probed[0] - here)
+    if step is None or _is_multiple(probed[1] - here, step).any() or not _is_multiple(probed[1] - there, step).all():
+        return
+
+    def contains(outputs: Outputs) -> NDArray[np.bool_]:
+        values = as_floats(outputs)
+        return np.asarray(_is_multiple(values - here, step) & ~_is_multiple(values - there, step))
+
+    words = f"y is a whole number of steps of {step!r} from {here!r} and not from {there!r}"
+    yield Scenario(pair, (Event(words, contains),))
+
+
+def _is_multiple(values: Doubles, step: float) -> NDArray[np.bool_]:
+    """Which values are multiples of a step, within a thousandth of it."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.abs(values - np.rint(values / step) * step) <= GRID_TOLERANCE * step)

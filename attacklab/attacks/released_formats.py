@@ -8,7 +8,7 @@ their values alone:
   format have finer last places where they are small, numbers on a grid do not; so integers are not taken for floats.
 - multiples of 10^−k, or numbers of k significant decimal digits, from their shortest decimal texts;
 - decimal texts of numbers of p significant bits (a binary32 number printed and read as a double);
-- multiples of 2^g, however large they are.
+- multiples of 2^g, however large they are; `common_step` finds any other step.
 
 Each is believed only if numbers without it would show it with probability 2^−64 or less, counting every bit or part of
 a digit that could have been otherwise. So too few outputs, or outputs that are all powers of two, keep the format of
@@ -38,6 +38,9 @@ EVIDENCE_BITS = 64 + 6
 
 ROUNDED_TWICE = 1 + 2.0**-20
 """The relative error of half a decimal step computed in doubles, and more."""
+
+STEP_ULPS = 64
+"""How many last places of the largest value multiples of a step may be off, and how far apart they must be besides."""
 
 MOST_DIGITS = 15
 """Doubles hold every decimal number of so many digits apart."""
@@ -190,3 +193,42 @@ def _decimal_exponents(values: Doubles) -> Doubles:
     with np.errstate(divide="ignore"):
         exponents = np.floor(np.log10(np.abs(values)))
     return np.where(np.isfinite(exponents), exponents, 0.0)
+
+
+def common_step(values: Doubles) -> float | None:
+    """A number that all values are multiples of: a power of two or of ten, or the largest number.
+
+    The last is found by Euclid's algorithm on rounded numbers; so it is found if the values are some thousands of
+    steps at the most.
+
+    Args:
+        values: of which failures, infinities and zeros are left out.
+
+    Returns:
+        The step, or None unless the values would be its multiples by chance with probability 2^−64 or less.
+    """
+    sizes = np.unique(np.abs(values[np.isfinite(values) & (values != 0)])[:LOOKED_AT])
+    if not sizes.size:
+        return None
+    error = STEP_ULPS * math.ulp(float(sizes[-1]))
+    power = inferred(values).power
+    tried = [10.0**-places for places in range(MOST_DIGITS)]
+    tried += [_euclid(sizes.tolist(), error), *(() if power is None else (2.0**power,))]
+    for step in sorted(tried, reverse=True):
+        moved = np.abs(sizes - np.rint(sizes / step) * step)
+        if bool((moved <= error).all()) and sizes.size * math.log2(step / (2 * error)) >= EVIDENCE_BITS:
+            return step
+    return None
+
+
+def _euclid(sizes: list[float], error: float) -> float:
+    """The greatest common divisor of rounded numbers, greater than 0; nothing of the kind if it is near the error."""
+    step = sizes[0]
+    for size in sizes:
+        rest = abs(size - round(size / step) * step)
+        while rest > error:
+            step, rest = rest, abs(step - round(step / rest) * rest)
+        if step < error:
+            break
+        step = size / round(size / step)
+    return step

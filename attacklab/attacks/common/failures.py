@@ -12,6 +12,7 @@ run in a process of its own, where the time limit turns it into an ERROR finding
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
@@ -28,6 +29,9 @@ FLOATS: Final = (float, np.floating)
 
 PROBES = 64
 """How many outputs of each input are looked at: a failure of probability ½ is missed with probability 2^−64."""
+
+PIECE = 32
+"""How many outputs are drawn together, if drawing more of them fails."""
 
 ONE_BY_ONE = 256
 """How many outputs are drawn one at a time, if drawing them together fails."""
@@ -110,6 +114,26 @@ def sampled(probe: Probe, input_: Any, trials: int) -> Outputs:
         raise
     except TargetError:
         return np.fromiter((_one(probe, input_) for _ in range(min(trials, ONE_BY_ONE))), dtype=object)
+
+
+def answered(probe: Probe, input_: Any, trials: int) -> Outputs:
+    """Outputs; if the target fails, those of the smaller draws in which it does not.
+
+    Raises:
+        TargetError: it failed in all of them.
+    """
+    try:
+        return probe(input_, trials)
+    except OutsideDomain:
+        raise
+    except TargetError as error:
+        pieces = []
+        for _ in range(0, trials, PIECE):
+            with contextlib.suppress(TargetError):
+                pieces.append(probe(input_, min(PIECE, trials)))
+        if not pieces:
+            raise error from None
+        return np.concatenate(pieces)
 
 
 def _one(probe: Probe, input_: Any) -> Any:

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from attacklab.attacks.base import Probe, as_released, pair_of_answers
 from attacklab.attacks.common.datasets import ends
+from attacklab.attacks.common.failures import answered
 from attacklab.attacks.features import numbers
 from attacklab.attacks.released_formats import Released, inferred, merged
 from attacklab.attacks.samplers.model import Assumed
@@ -36,7 +37,7 @@ from attacklab.targets import Kind, Outputs, Target
 PROBED = 512
 """How many outputs of each input are looked at."""
 
-MOST_PAIRS = 3
+MOST_PAIRS = 2
 """How many declared pairs are looked at, if the input is a dataset of any shape."""
 
 MOST_NUMBERS = 4
@@ -53,9 +54,6 @@ SPLITS = (2.0, 3.0, 4.0, 0.5)
 
 SLOPES = (1.0, -1.0, 100.0, 0.01, 1000.0, 0.001)
 """Public factors by which a sum may be multiplied afterwards, besides the number of records."""
-
-COARSE = 256.0
-"""If rounding may have moved numbers by so many half ulps, every number nearby is taken to be reachable."""
 
 ERRORS = 6.0
 """How many standard errors a median may be off; by chance, with a probability of 2e-9."""
@@ -115,10 +113,11 @@ class View:
 
     @property
     def description(self) -> str:
-        """Where it is and how it was moved, for the words of an event."""
+        """Where it is and what happened to it, to end the words of an event; empty for an output as it is."""
+        where = f", {self.words}" if self.words else ""
         moved = "" if self.slope == 1 and self.offset == 0 else f", after y = {self.slope!r}·x + {self.offset!r}"
-        grid = "" if self.released == Released(self.released.form) else f" ({self.released.description})"
-        return f"{self.words}{moved}{grid}"
+        made = "" if self.released == Released(self.released.form) else f", {self.released.description}"
+        return f"{where}{moved}{made}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,11 +149,11 @@ class NoisyNumber:
     given: bool
 
     @property
-    def is_coarse(self) -> bool:
-        """Whether half of the numbers may have come from so many that any sampler produces some of them."""
+    def coarseness(self) -> float:
+        """By how many half ulps rounding may have moved a number that lies in the middle of them."""
         numbers, widths = self.view.look(self.probed[0])
         half_ulps = half_ulp(numbers.astype(np.float64), self.view.released.form)
-        return bool(np.median(widths) > COARSE * np.median(half_ulps))
+        return float(np.median(widths) / np.median(half_ulps)) if np.median(half_ulps) else 0.0
 
 
 def noisy_numbers(
@@ -176,7 +175,7 @@ def noisy_numbers(
     found = []
     for pair, known in pairs:
         try:
-            probed = (probe(pair.first, PROBED), probe(pair.second, PROBED))
+            probed = (answered(probe, pair.first, PROBED), answered(probe, pair.second, PROBED))
         except TargetError:
             if target.kind is Kind.NOISE:
                 raise
@@ -215,7 +214,7 @@ def pairs_with_answers(target: Target, answers: Answers | None) -> Iterator[tupl
 
 def _features(target: Target, outputs: Outputs) -> Iterable[tuple[str, Callable[[Outputs], NDArray[Any]]]]:
     if target.kind is not Kind.DATASET:
-        return (("y", as_released),)
+        return (("", as_released),)
     return tuple((feature.description, feature.of) for feature in numbers(outputs)[:MOST_NUMBERS])
 
 

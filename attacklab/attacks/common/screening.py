@@ -29,6 +29,9 @@ GLANCED_AT = 128
 GUESSED_AT = 32
 """How many rows tell whether a guess of the answer, the scale and the sampler can be right."""
 
+COARSE = {1: 256.0, 2: 3.0}
+"""If rounding may have moved one number, or two, by more half ulps than this, any number nearby counts as reachable."""
+
 ENOUGH = 0.01
 """If a bet promises so much evidence a trial, in nats, no other numbers are looked at."""
 
@@ -38,7 +41,7 @@ EXPECTED = 0.25
 STANDARD_ERRORS = 3.0
 """By how many a bet must win on the outputs looked at to be judged."""
 
-NEARLY = 0.9
+NEARLY = 0.95
 """Bets that promise less than so much of the best one's evidence are left out; a first look might prefer them."""
 
 MOST_BETS = 3
@@ -73,8 +76,8 @@ class Bet:
     def event(self) -> Event:
         """The bet as an event."""
         return Event(
-            f"{self.view.description} reachable from {self.here.answer!r} and not from {self.there.answer!r} by "
-            f"{self.model.description}, scale {self.here.assumed.scale!r}",
+            f"reachable from {self.here.answer!r} and not from {self.there.answer!r} by {self.model.description}, "
+            f"scale {self.here.assumed.scale!r}{self.view.description}",
             self.contains,
         )
 
@@ -99,13 +102,16 @@ def scenarios(
     for number in found:
         models = models_of(number.view)
         if fallback is None and number.given:
-            sides = (number.here[0], number.there[0])
-            blind = (Bet(number.view, models[0], *sides[::step], on_first=step > 0) for step in (1, -1))
+            here, there = number.here[0], number.there[0]
+            blind = (
+                Bet(number.view, models[0], here, there, on_first=True),
+                Bet(number.view, models[0], there, here, on_first=False),
+            )
             fallback = Scenario(number.pair, tuple(bet.event for bet in blind))
-        if ranked and (number.view.slope != 1 or max(ranked, key=_worth)[0] > ENOUGH):
+        if ranked and max(ranked, key=_worth)[0] > (0.0 if number.view.slope != 1 else ENOUGH):
             break
-        if number.is_coarse:
-            models = [model for model in models if model.coarse]
+        coarseness = number.coarseness
+        models = [model for model in models if model.coarse or coarseness <= COARSE[model.answers]]
         for answers in sorted({model.answers for model in models}):
             try:
                 composed = claim.composed(answers).nominal
@@ -117,9 +123,10 @@ def scenarios(
                 for rates, bet in _bets(number, same, answers)
             ]
     ranked.sort(key=_worth, reverse=True)
-    if ranked:
-        return _grouped(ranked)
-    return [] if fallback is None else [fallback]
+    promising = [one for one in ranked if one[0] > 0]
+    if promising or fallback is None:
+        return _grouped(promising)
+    return _grouped([one for one in ranked if one[1].given][:1]) or [fallback]
 
 
 def _worth(ranked: tuple[float, NoisyNumber, Bet]) -> float:
@@ -127,19 +134,19 @@ def _worth(ranked: tuple[float, NoisyNumber, Bet]) -> float:
 
 
 def _grouped(ranked: Sequence[tuple[float, NoisyNumber, Bet]]) -> list[Scenario]:
-    """The best bets on the best pairs, those on one answer and those on two apart."""
+    """The best bets on the best pairs, all on the first input; those on one answer and those on two apart."""
     groups: dict[tuple[int, int], list[tuple[NoisyNumber, Bet]]] = {}
     best: dict[tuple[int, int], float] = {}
     for worth, number, bet in ranked:
-        group = (id(number.pair), bet.model.answers)
-        if worth >= NEARLY * best.setdefault(group, worth) or worth <= 0:
-            groups.setdefault(group, []).append((number, bet))
+        key = (id(number.pair), bet.model.answers)
+        if worth >= NEARLY * best.setdefault(key, worth):
+            groups.setdefault(key, []).append((number, bet))
     found = []
     for group in itertools.islice(groups.values(), MOST_SCENARIOS):
         number, bet = group[0]
-        # The best bet is on the first input.
         pair = number.pair if bet.on_first else number.pair.swapped()
-        found.append(Scenario(pair, tuple(one.event for _, one in group[:MOST_BETS]), bet.model.answers))
+        events = [one.event for _, one in group if one.on_first == bet.on_first]
+        found.append(Scenario(pair, tuple(events[:MOST_BETS]), bet.model.answers))
     return found
 
 
@@ -160,9 +167,9 @@ def _bets(number: NoisyNumber, models: Sequence[Model], answers: int) -> list[tu
                 if not _hits(bet, glances[own]):
                     continue
                 rows = len(samples[own][0])
-                rates = [(_hits(bet, samples[place]) + 0.5) / (rows + 1) for place in (own, 1 - own)]
-                if rates[0] - rates[1] > STANDARD_ERRORS * math.sqrt(sum(rates) / rows):
-                    won.append(((rates[0], rates[1]), bet))
+                hits, others = (_hits(bet, samples[place]) for place in (own, 1 - own))
+                if hits - others > STANDARD_ERRORS * math.sqrt(hits + others + 1):
+                    won.append(((hits / rows, others / rows), bet))
     return won
 
 

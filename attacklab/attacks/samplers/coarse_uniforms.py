@@ -7,7 +7,7 @@ were done, and even if the result was rounded to a dozen digits: y is reached if
 arithmetic lies within all these errors of one of the M values.
 
 Laplace noise is inverted by e^(−|y − f|/λ), which is u, 1 − u, or 1 − |2u − 1|; one normal by Φ; and a pair of normals
-by the radius and angle of Box–Muller, or by the point in the disc of Marsaglia's polar method.
+by the radius of Box–Muller, or by the point in the disc of Marsaglia's polar method.
 
 Source: Mironov 2012, section 4, for the idea; the models are ours.
 """
@@ -70,15 +70,13 @@ def _inverse_cdf(outputs: Floats, half_widths: Doubles, answer: float, assumed: 
 
 
 def _box_muller(outputs: Floats, half_widths: Doubles, answer: float, assumed: Assumed, *, count: float) -> Bools:
+    """The radius alone tells: the angle's uniform may be one of another number of values."""
     with np.errstate(all="ignore"):
         noise, error = _error(outputs, half_widths, answer, assumed)
         half_square = (noise * noise).sum(axis=1) / 2
         moved = ((np.abs(noise) + error) * error).sum(axis=1)
         radial = np.exp(-half_square)
-        found = _on_grid(radial, radial * np.expm1(moved) + _own(assumed), count)
-        turn = np.arctan2(noise[:, 1], noise[:, 0]) / (2 * math.pi)
-        turned = error.sum(axis=1) / np.sqrt(2 * half_square) / (2 * math.pi) + _own(assumed)
-        return np.asarray(found & _on_grid(np.where(turn < 0, turn + 1, turn), turned, count))
+        return _on_grid(radial, radial * np.expm1(moved) + _own(assumed), count)
 
 
 def _polar(outputs: Floats, half_widths: Doubles, answer: float, assumed: Assumed, *, count: float) -> Bools:

@@ -30,7 +30,7 @@ PRODUCT_ULPS = 7
 """How many ulps from (y − f(D))/σ an x with fl(f(D) + fl(σ·x)) = y can be, if the sum's rounding is finer."""
 
 NARROW_STEPS = 1
-"""The same in steps of a coarser set of x."""
+"""The same in steps of a narrower format."""
 
 LATTICES = (50, 52, 53)
 """Exponents g of the multiples of 2^−g that are tried."""
@@ -74,17 +74,18 @@ def lattice_product(
     """Whether y is the answer plus σ times some multiple of 2^−exponent."""
     spacing = 2.0**-exponent
 
+    # Numbers of the format that are further apart than the multiples are multiples themselves.
     def nearest(values: Floats) -> Floats:
         multiples: Floats = assumed.form.rounded(np.rint(values / spacing) * spacing)
         return multiples
 
     def above(values: Floats) -> Floats:
-        return assumed.form.rounded(values + spacing)
+        return np.maximum(assumed.form.rounded(values + spacing), assumed.form.next_above(values))
 
     def below(values: Floats) -> Floats:
-        return assumed.form.rounded(values - spacing)
+        return np.minimum(assumed.form.rounded(values - spacing), assumed.form.next_below(values))
 
-    return _searched(outputs, half_widths, answer, assumed, divides, NARROW_STEPS, nearest, above, below)
+    return _searched(outputs, half_widths, answer, assumed, divides, PRODUCT_ULPS, nearest, above, below)
 
 
 def _widened(step: Step, narrow: Format, wide: Format) -> Step:

@@ -165,3 +165,31 @@ def test_answers_further_apart_than_the_sensitivity_are_refused() -> None:
     (finding,) = _audited(partial(naive_laplace_numpy, epsilon=1.0), 1.0, Precision((0.0, 2.0)))
     assert finding.verdict is Verdict.ERROR
     assert "not neighbouring" in finding.reason
+
+
+@pytest.mark.parametrize("step", [1.0, 0.1, 0.7, 2.0**-10, 1e-6])
+def test_noise_on_a_grid_tells_an_answer_off_the_grid(step: float) -> None:
+    def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        return answer + step * np.rint(rng.laplace(0.0, 10.0, trials) / step)
+
+    *_, finding = _audited(release, 0.1, Precision())
+    assert finding.verdict is Verdict.VIOLATED
+    assert finding.advantage is not None
+    assert finding.advantage.estimate == 1.0
+
+
+def test_a_sum_off_the_grid_of_its_noise_is_told() -> None:
+    def release(records: Any, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        return np.clip(records, 0, 5).sum() + np.rint(rng.laplace(0.0, 5.0, trials))
+
+    target = Target.sum(release, bounds=(0, 5), epsilon=1.0)
+    *_, finding = audit(target, [Precision()], trials=1_000)
+    assert finding.verdict is Verdict.VIOLATED
+
+
+@pytest.mark.parametrize("step", [1.0, 0.1, 2.0**-10])
+def test_an_answer_that_is_moved_to_the_grid_first_shows_no_grid(step: float) -> None:
+    def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        return step * (round(answer / step) + np.rint(rng.laplace(0.0, 10.0, trials) / step))
+
+    assert all("whole number of steps" not in str(finding.event) for finding in _audited(release, 0.1, Precision()))

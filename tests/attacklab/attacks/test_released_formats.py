@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.attacks.released_formats import Released, inferred, released_format
+from attacklab.attacks.released_formats import Released, common_step, inferred, released_format
 from attacklab.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, TF32, Format
 from tests.attacklab.narrow import NARROW, TYPES
 
@@ -130,3 +130,24 @@ def test_a_format_is_believed_at_the_first_output_that_makes_chance_negligible()
     first = found.index(BINARY32)
     assert first < 48
     assert found[first:] == [BINARY32] * (96 - first)
+
+
+@pytest.mark.parametrize("step", [3.0, 0.25, 0.3, 1 / 3, 0.7310585786300049])
+def test_the_step_of_scaled_integers_is_found(step: float) -> None:
+    found = common_step(np.rint(noise(scale=100.0)) * step)
+    assert found is not None
+    times = round(step / found)  # a multiple of 0.01, say, has another step as well
+    assert times >= 1
+    assert step / found == pytest.approx(times, rel=1e-9)
+
+
+@pytest.mark.parametrize("step", [2.0**-20, 1e-6])
+@pytest.mark.parametrize("scale", [3.0, 1000.0])
+def test_the_step_of_a_fine_grid_is_the_power_of_two_or_ten(step: float, scale: float) -> None:
+    assert common_step(np.rint(noise(scale=scale) / step) * step) == pytest.approx(step, rel=1e-12)
+
+
+def test_doubles_have_no_common_step() -> None:
+    assert common_step(noise()) is None
+    assert common_step(1 + noise()) is None
+    assert common_step(np.zeros(9)) is None
