@@ -34,17 +34,20 @@ FIRST_LOOK = 1 << 12
 REPEATS = 8
 """Noise is taken to lie on a grid if, in a first look, an output stands for so many equal ones on average."""
 
-LEARNING = 1 << 15
-"""How many outputs of either answer the set is learned from."""
-
-DEVIATIONS = (0.5, 1.0, 1.5, 2.0, 3.0)
+DEVIATIONS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
 """The thresholds that are tried."""
 
 
 @dataclass(frozen=True)
 class LatticeBias:
-    """The attack."""
+    """The attack.
 
+    Attributes:
+        learning: how many outputs of either answer the set is learned from. Half of it tells apart about what an audit
+            of so many trials can judge; a smaller bias takes more of both.
+    """
+
+    learning: int = 1 << 15
     name: str = "lattice_bias"
     flaw: str = "noise on a grid favours some of its points"
 
@@ -59,7 +62,7 @@ class LatticeBias:
         if len(np.unique(look)) * REPEATS > FIRST_LOOK:
             return
         noises = [
-            as_floats(probe(side, LEARNING)) - answer for side, answer in ((pair.first, near), (pair.second, far))
+            as_floats(probe(side, self.learning)) - answer for side, answer in ((pair.first, near), (pair.second, far))
         ]
         noise, step, claim = np.concatenate(noises), far - near, target.claim.nominal
         learning, ranking = noise[::2], noise[1::2]
