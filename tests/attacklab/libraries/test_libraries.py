@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from attacklab import libraries
-from attacklab.attacks import LowBitLaplace, Precision, SumSensitivity
+from attacklab.attacks import LatticeBias, LostWeights, LowBitLaplace, Precision, SumSensitivity
 from attacklab.claims import Claim, GaussianDP, Renyi, ZeroConcentrated, claim_from_json
 from attacklab.errors import TargetError
 from attacklab.findings import Verdict
@@ -87,8 +87,11 @@ class NoisyMax:
     def __init__(self, domain, metric, measure, scale): self.measure, self.scale = measure, scale
     def __call__(self, scores): return scores.index(max(scores))
     def map(self, d_in): return d_in / self.scale
-def make_laplace(domain, metric, scale): return lambda values: [value + scale for value in values]
-m = SimpleNamespace(make_laplace=make_laplace, make_gaussian=Gaussian, make_noisy_max=NoisyMax)
+class Laplace:
+    def __init__(self, domain, metric, scale): self.scale = scale
+    def __call__(self, values): return [value + type(value)(self.scale) for value in values]
+    def map(self, d_in): return d_in / self.scale
+m = SimpleNamespace(make_laplace=Laplace, make_gaussian=Gaussian, make_noisy_max=NoisyMax)
 """,
     "opendp-9.8.dist-info/METADATA": "Metadata-Version: 2.1\nName: opendp\nVersion: 9.8\n",
 }
@@ -410,6 +413,13 @@ def test_opendp_is_given_the_scale_that_its_map_allows(faked: Loaded) -> None:
     assert target.outputs(1.5, 3, rng()).tolist() == [3.5, 3.5, 3.5]
 
 
+@pytest.mark.parametrize("parts", [3, 9, 20])
+def test_opendps_integer_noise_at_a_whole_scale_claims_what_its_map_declares(faked: Loaded, parts: int) -> None:
+    target = faked(f"opendp:laplace_integer_of_{parts}")
+    assert target.claim.epsilon == 1 / parts
+    assert target.outputs(2, 2, rng()).tolist() == [2 + parts] * 2
+
+
 @pytest.mark.parametrize("spec", ["opendp:laplace", "pydp:laplace", "tumult:laplace"])
 def test_an_answer_that_is_no_double_is_refused_by_mechanisms_over_doubles(faked: Loaded, spec: str) -> None:
     with pytest.raises(TargetError, match="9007199254740993 is not a double"):
@@ -671,6 +681,37 @@ def test_a_flaw_that_was_repaired_is_found_in_the_old_version_alone(real: Loaded
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("parts", "learning", "trials"), [(3, 1 << 15, 100_000), (9, 1 << 15, 200_000), (20, 1 << 17, 400_000)]
+)
+def test_opendps_biased_integer_noise_is_refuted_in_the_old_version_alone(
+    real: Loaded, parts: int, learning: int, trials: int
+) -> None:
+    """An alarm on the repaired version, were it to keep its claim, has a probability of at most 1e-9."""
+    (old,), (new,) = (
+        audit(real(f"opendp:laplace_integer_of_{parts}", version), [LatticeBias(learning)], trials=trials, alpha=1e-9)
+        for version in ("0.14.1", "0.16.0")
+    )
+    assert (old.verdict, old.target_version) == (Verdict.VIOLATED, "opendp 0.14.1")
+    assert new.verdict in (Verdict.NOT_DETECTED, Verdict.NOT_APPLICABLE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spec", ["torch:gumbel_float16", "torch:gumbel_bfloat16", "jax:gumbel_bfloat16"])
+def test_gumbel_noise_in_16_bits_loses_light_outcomes(real: Loaded, spec: str) -> None:
+    findings = audit(real(spec), [LostWeights()], trials=50_000)
+    assert Verdict.VIOLATED in {finding.verdict for finding in findings}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spec", ["torch:gaussian_one_seed_float32", "jax:gaussian_one_key_float32"])
+def test_two_answers_get_the_same_noise_from_one_seed(real: Loaded, spec: str) -> None:
+    first, second = real(spec).outputs(np.array([3.0, 0.0]), 50, rng()).T
+    assert np.abs(first - second - 3).max() < 1e-5
+    assert np.std(second) > 1
+
+
+@pytest.mark.slow
 def test_one_uniform_number_leaves_gaps_in_diffprivlibs_noise_and_four_do_not(real: Loaded) -> None:
     """An alarm on the repaired version, were it to keep its claim, has a probability of at most 1e-9."""
     old, new = (
@@ -692,8 +733,8 @@ def test_one_uniform_number_leaves_gaps_in_diffprivlibs_noise_and_four_do_not(re
 )
 def test_every_mechanism_of_a_built_library_gives_finite_outputs(real: Loaded, spec: str, version: str) -> None:
     target = real(spec, version)
-    assert (target.relation is None) is (target.kind in (Kind.NOISE, Kind.SELECTION))
-    inputs = {Kind.NOISE: 1.0, Kind.SELECTION: np.array([0.0, 1.0])}
+    assert (target.relation is None) is (target.kind not in (Kind.SUM, Kind.MEAN))
+    inputs = {Kind.NOISE: 1.0, Kind.SELECTION: np.array([0.0, 1.0]), Kind.DATASET: np.array([0.0, 1.0])}
     outputs = target.outputs(inputs.get(target.kind, np.array([0.25, 0.75])), 20, rng())
     assert len(outputs) == 20
     assert np.isfinite(outputs.astype(float)).all()
