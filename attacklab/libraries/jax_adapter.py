@@ -180,7 +180,7 @@ def gaussian_one_key_float32(*, epsilon: float = 1.0, delta: float = 1e-5) -> di
         seed = int(rng.integers(1 << 63))
         return np.stack([add(float(answer), trials, np.random.default_rng(seed)) for answer in answers], axis=1)
 
-    domain = {"shape": {"form": "queries", "size": 2, "sensitivity": 1.0, "patterns": ["one"]}}
+    domain = {"shape": {"form": "queries", "size": 2, "patterns": ["one"]}}
     return {"kind": "dataset", "release": release, "epsilon": epsilon, "delta": delta, "domain": domain}
 
 

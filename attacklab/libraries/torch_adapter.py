@@ -189,7 +189,7 @@ def gaussian_one_seed_float32(*, epsilon: float = 1.0, delta: float = 1e-5) -> d
             noisy.append(_answer(float(answer), torch.float32) + noise)
         return torch.stack(noisy, 1).numpy()
 
-    domain = {"shape": {"form": "queries", "size": 2, "sensitivity": 1.0, "patterns": ["one"]}}
+    domain = {"shape": {"form": "queries", "size": 2, "patterns": ["one"]}}
     return {"kind": "dataset", "release": release, "epsilon": epsilon, "delta": delta, "domain": domain}
 
 
