@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from attacklab.claims import Claim, GaussianDP, PrivacyClaim, Renyi, ZeroConcentrated, claim_from_json
+from attacklab.domains import Domain
 from attacklab.errors import UsageError, UsageTypeError
 from attacklab.libraries import adapter_module, near_library
 from attacklab.random_bits import SeededBits
@@ -284,6 +285,8 @@ def _described(description: dict[str, Any], spec: str, name: str) -> Target:
         raise UsageError(f"{spec} returned a dict with keys that are not strings; name its entries by strings")
     if rest.get("claim") is not None:
         rest["claim"] = read_claim(rest["claim"], spec)
+    if isinstance(rest.get("domain"), dict):
+        rest["domain"] = Domain.from_json(rest["domain"])
     return made_target(Kind(description["kind"]), description["release"], **{"name": name, **rest})
 
 

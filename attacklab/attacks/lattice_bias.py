@@ -21,11 +21,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import Event, Probe, Scenario, as_floats, pair_of_answers
+from attacklab.attacks.common.failures import sampled
 from attacklab.findings import Counts
 from attacklab.statistics.betting import evidence
 from attacklab.targets import Kind, Outputs, Target
@@ -34,17 +36,20 @@ FIRST_LOOK = 1 << 12
 REPEATS = 8
 """Noise is taken to lie on a grid if, in a first look, an output stands for so many equal ones on average."""
 
-LEARNING = 1 << 15
-"""How many outputs of either answer the set is learned from."""
-
-DEVIATIONS = (0.5, 1.0, 1.5, 2.0, 3.0)
+DEVIATIONS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
 """The thresholds that are tried."""
 
 
 @dataclass(frozen=True)
 class LatticeBias:
-    """The attack."""
+    """The attack.
 
+    Attributes:
+        learning: how many outputs of either answer the set is learned from. Half of it tells apart about what an audit
+            of so many trials can judge; a smaller bias takes more of both.
+    """
+
+    learning: int = 1 << 15
     name: str = "lattice_bias"
     flaw: str = "noise on a grid favours some of its points"
 
@@ -55,14 +60,15 @@ class LatticeBias:
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """The answers 0 and Δ, if the noise lies on a grid and a set of its points seems to break the claim."""
         pair, near, far = pair_of_answers(target, 0.0, target.sensitivity)
-        look = as_floats(probe(pair.first, FIRST_LOOK))
-        if len(np.unique(look)) * REPEATS > FIRST_LOOK:
+        look = _numbers(probe, pair.first, FIRST_LOOK)
+        if not len(look) or len(np.unique(look)) * REPEATS > len(look):
             return
-        noises = [
-            as_floats(probe(side, LEARNING)) - answer for side, answer in ((pair.first, near), (pair.second, far))
-        ]
-        noise, step, claim = np.concatenate(noises), far - near, target.claim.nominal
+        sides = ((pair.first, near), (pair.second, far))
+        noise = np.concatenate([_numbers(probe, side, self.learning) - answer for side, answer in sides])
+        step, claim = far - near, target.claim.nominal
         learning, ranking = noise[::2], noise[1::2]
+        if not len(ranking):
+            return
         ranked = []
         for sign in (1, -1):  # a set that is likely under the first answer, or under the second
             for deviations in DEVIATIONS:
@@ -74,6 +80,12 @@ class LatticeBias:
         if shown > 0:
             points = _favoured(noise, sign * step, claim.epsilon, deviations) + (near if sign > 0 else far)
             yield Scenario(pair, (_one_of(np.sort(points)),))
+
+
+def _numbers(probe: Probe, answer: Any, outputs: int) -> NDArray[np.float64]:
+    """Outputs for an answer, without failures; fewer of them if the target fails now and then."""
+    values = as_floats(sampled(probe, answer, outputs))
+    return values[~np.isnan(values)]
 
 
 def _favoured(noise: NDArray[np.float64], step: float, epsilon: float, deviations: float) -> NDArray[np.float64]:

@@ -81,7 +81,7 @@ NARROW, NARROW_BITS, NARROW_OUTPUTS = 512, 17, 1 << 15
 COINCIDENCE_DEVIATIONS = 3.0
 """By how many standard deviations the pairs of equal outputs must exceed those of outcomes that are equally likely."""
 
-HALVES = 256
+HALVES = 64
 
 NO_PAIR = (OutsideDomain, UsageError)
 """The domain has no such pair, or its utilities would lie beyond the largest double."""

@@ -157,7 +157,7 @@ def _loaded(spec: str, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         "name": found.name,
         "relation": found.relation,
         "claim": codec.encoded_claim(_plain_claim(found.claim)),
-        "domain": None if getattr(found, "domain", None) is None else found.domain.to_json(),
+        "domain": _plain_domain(getattr(found, "domain", None)),
         "target": {
             key: codec.encoded(value)
             for key, value in {
@@ -167,6 +167,11 @@ def _loaded(spec: str, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
             }.items()
         },
     }
+
+
+def _plain_domain(domain: Any) -> dict[str, Any] | None:
+    """A domain as a dict of plain values; it is one already in a description."""
+    return domain if domain is None or isinstance(domain, dict) else domain.to_json()
 
 
 def _plain_claim(claim: Any) -> dict[str, Any]:
@@ -186,10 +191,11 @@ def _from_description(made: Any, name: str) -> Any:
     if not isinstance(made, dict):
         return made
     needed, claims = {"kind", "release"}, {"epsilon", "claim"}
-    optional = {"sensitivity", "bounds", "noise_scale", "relation"} | ({"delta"} if "epsilon" in made else set())
+    optional = {"sensitivity", "bounds", "domain", "noise_scale", "relation"}
+    optional |= {"delta"} if "epsilon" in made else set()
     if not needed <= set(made) <= needed | claims | optional or len(claims & set(made)) != 1:
         told = f"{name} returned a dict with {', '.join(map(str, made)) or 'no keys'}; it must have kind, release and "
-        may = "bounds, noise_scale, relation, sensitivity"
+        may = "bounds, domain, noise_scale, relation, sensitivity"
         raise _Fault(LOADING, f"{told}either epsilon (and delta) or claim, and may have {may}")
     return SimpleNamespace(
         kind=made["kind"],
@@ -200,6 +206,7 @@ def _from_description(made: Any, name: str) -> Any:
         bounds=made.get("bounds"),
         noise_scale=made.get("noise_scale"),
         relation=made.get("relation"),
+        domain=made.get("domain"),
         version="unknown",
     )
 

@@ -8,8 +8,8 @@ where the library is not installed, and runs where only numpy and the library ar
 - `VERSIONS`, if mechanisms differ by version: for each mechanism, a specifier (PEP 440) of the versions that have it;
 - `MECHANISMS`: functions of keyword arguments (`epsilon`, `delta`, `bounds`). Each returns a dict: `kind`, `release`,
   and any other arguments of the constructor of that kind of `Target`. A claim of another kind than (ε, δ) stands there
-  as JSON, under `claim`, in the form that `claim_from_json` reads. A sum or a mean states its `relation`: substitute
-  if the number of records is public, add-remove if it is not.
+  as JSON, under `claim`, in the form that `claim_from_json` reads; a domain under `domain`, as `Domain.to_json` has it.
+  A sum or a mean states its `relation`: substitute if the number of records is public, add-remove if it is not.
 
 `ValueError` from an adapter's release means that the mechanism does not take this answer; the lab reports it as the
 target's failure.

@@ -1,10 +1,13 @@
-"""JAX's samplers on the CPU, their noise added to an answer of the same format, as training code does it.
+"""JAX's samplers on the CPU: noise added to an answer of the same format, and selections.
 
 JAX claims no privacy for them; the claim judged here is that of programs that use them this way. An answer must be a
 number in the format of the sampler: others are refused, because the sampler would not do that rounding. bfloat16 comes
 out as binary32, which holds all its numbers: numpy has no bfloat16.
 
-JAX compiles for every shape, so noise is drawn in blocks of one shape, and one block is drawn in advance.
+Utilities are taken as doubles, and their exponents ε·u/2 rounded to the format, in which all that follows is computed.
+
+JAX compiles for every shape, so noise is drawn in blocks of one shape, and one block is drawn in advance. Selections
+are drawn in blocks of one shape for each number of outcomes.
 """
 
 from __future__ import annotations
@@ -20,6 +23,9 @@ UNSEEDED = False
 BLOCK = 1 << 13
 """Outputs drawn at a time."""
 
+CELLS = 1 << 22
+"""Random numbers that a selection holds at a time; a block has as many outputs as that allows, up to `BLOCK`."""
+
 
 def _additive(sampler_name: str, dtype_name: str, scale: float) -> Any:
     import jax
@@ -30,8 +36,7 @@ def _additive(sampler_name: str, dtype_name: str, scale: float) -> Any:
     sampler = getattr(jax.random, sampler_name)
 
     def drawn(value: Any, rng: np.random.Generator) -> Any:
-        key = jax.random.wrap_key_data(rng.integers(1 << 32, size=2, dtype=np.uint32))
-        outputs = np.asarray(value + scale * sampler(key, (BLOCK,), dtype))
+        outputs = np.asarray(value + scale * sampler(_key(rng), (BLOCK,), dtype))
         return outputs.astype(np.float32) if dtype_name == "bfloat16" else outputs
 
     def release(answer: float, trials: int, rng: np.random.Generator) -> Any:
@@ -51,6 +56,40 @@ def _laplace(dtype_name: str, epsilon: float) -> dict[str, Any]:
 def _gaussian(dtype_name: str, epsilon: float, delta: float) -> dict[str, Any]:
     release = _additive("normal", dtype_name, math.sqrt(2 * math.log(1.25 / delta)) / epsilon)
     return {"kind": "noise", "release": release, "epsilon": epsilon, "delta": delta}
+
+
+def _key(rng: np.random.Generator) -> Any:
+    import jax
+
+    return jax.random.wrap_key_data(rng.integers(1 << 32, size=2, dtype=np.uint32))
+
+
+def _selection(dtype_name: str, epsilon: float, select: Any) -> dict[str, Any]:
+    import jax
+
+    if dtype_name == "float64":
+        jax.config.update("jax_enable_x64", True)
+    drawn = jax.jit(select, static_argnums=2)
+
+    def release(utilities: Any, trials: int, rng: np.random.Generator) -> Any:
+        exponents = jax.numpy.asarray(epsilon / 2 * np.asarray(utilities, dtype=float)).astype(dtype_name)
+        block = max(1, min(BLOCK, CELLS // len(exponents)))
+        blocks = [np.asarray(drawn(_key(rng), exponents, block)) for _ in range(-(-trials // block))]
+        return np.concatenate(blocks)[:trials]
+
+    return {"kind": "selection", "release": release, "epsilon": epsilon}
+
+
+def _categorical(key: Any, exponents: Any, block: int) -> Any:
+    import jax
+
+    return jax.random.categorical(key, exponents, shape=(block,))
+
+
+def _gumbel(key: Any, exponents: Any, block: int) -> Any:
+    import jax
+
+    return (exponents + jax.random.gumbel(key, (block, len(exponents)), exponents.dtype)).argmax(1)
 
 
 def laplace_float64(*, epsilon: float = 1.0) -> dict[str, Any]:
@@ -93,6 +132,58 @@ def gaussian_bfloat16(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str,
     return _gaussian("bfloat16", epsilon, delta)
 
 
+def categorical_float64(*, epsilon: float = 1.0) -> dict[str, Any]:
+    """`jax.random.categorical` of the exponents, in binary64."""
+    return _selection("float64", epsilon, _categorical)
+
+
+def categorical_float32(*, epsilon: float = 1.0) -> dict[str, Any]:
+    """`jax.random.categorical` of the exponents, in binary32."""
+    return _selection("float32", epsilon, _categorical)
+
+
+def categorical_float16(*, epsilon: float = 1.0) -> dict[str, Any]:
+    """`jax.random.categorical` of the exponents, in binary16."""
+    return _selection("float16", epsilon, _categorical)
+
+
+def categorical_bfloat16(*, epsilon: float = 1.0) -> dict[str, Any]:
+    """`jax.random.categorical` of the exponents, in bfloat16."""
+    return _selection("bfloat16", epsilon, _categorical)
+
+
+def gumbel_float64(*, epsilon: float = 1.0) -> dict[str, Any]:
+    """The largest of the exponents with `jax.random.gumbel` added, in binary64."""
+    return _selection("float64", epsilon, _gumbel)
+
+
+def gumbel_float32(*, epsilon: float = 1.0) -> dict[str, Any]:
+    """The largest of the exponents with `jax.random.gumbel` added, in binary32."""
+    return _selection("float32", epsilon, _gumbel)
+
+
+def gumbel_float16(*, epsilon: float = 1.0) -> dict[str, Any]:
+    """The largest of the exponents with `jax.random.gumbel` added, in binary16."""
+    return _selection("float16", epsilon, _gumbel)
+
+
+def gumbel_bfloat16(*, epsilon: float = 1.0) -> dict[str, Any]:
+    """The largest of the exponents with `jax.random.gumbel` added, in bfloat16."""
+    return _selection("bfloat16", epsilon, _gumbel)
+
+
+def gaussian_one_key_float32(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
+    """`jax.random.normal` added to each of two answers, with one key for both, in binary32."""
+    add = _additive("normal", "float32", math.sqrt(2 * math.log(1.25 / delta)) / epsilon)
+
+    def release(answers: Any, trials: int, rng: np.random.Generator) -> Any:
+        seed = int(rng.integers(1 << 63))
+        return np.stack([add(float(answer), trials, np.random.default_rng(seed)) for answer in answers], axis=1)
+
+    domain = {"shape": {"form": "queries", "size": 2, "patterns": ["one"]}}
+    return {"kind": "dataset", "release": release, "epsilon": epsilon, "delta": delta, "domain": domain}
+
+
 MECHANISMS = (
     laplace_float64,
     laplace_float32,
@@ -102,4 +193,13 @@ MECHANISMS = (
     gaussian_float32,
     gaussian_float16,
     gaussian_bfloat16,
+    categorical_float64,
+    categorical_float32,
+    categorical_float16,
+    categorical_bfloat16,
+    gumbel_float64,
+    gumbel_float32,
+    gumbel_float16,
+    gumbel_bfloat16,
+    gaussian_one_key_float32,
 )

@@ -209,7 +209,7 @@ def test_the_groups_of_a_ladder_lie_where_their_weights_are_powers_of_two() -> N
 
 def test_a_sound_target_is_spared_the_costly_forms() -> None:
     (halves,) = scenarios_of(LostWeights(), selection_of(ideal_exponential, 1.0))
-    assert len(halves.pair.first) == 256
+    assert len(halves.pair.first) == 64
 
 
 def test_no_more_outcomes_are_tried_than_are_asked_for() -> None:

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from attacklab import libraries
-from attacklab.attacks import LowBitLaplace, Precision, SumSensitivity
+from attacklab.attacks import LatticeBias, LostWeights, LowBitLaplace, Precision, SumSensitivity
 from attacklab.claims import Claim, GaussianDP, Renyi, ZeroConcentrated, claim_from_json
 from attacklab.errors import TargetError
 from attacklab.findings import Verdict
@@ -35,6 +35,7 @@ from attacklab.targets import Kind, Target
 ROOT = Path(__file__).parents[3]
 ENVIRONMENTS = environments(ROOT)
 RIGHTLY_ROUNDED = ["diffprivlib:snapping", "opendp:laplace", "pydp:laplace", "tumult:laplace", "smartnoise:laplace"]
+DTYPES = {"float64": np.float64, "float32": np.float32, "float16": np.float16, "bfloat16": np.float32}
 NARROW_BOUNDS = (1.0, 1.0 + 2.0**-48)
 
 FAKE_DIFFPRIVLIB = {
@@ -87,8 +88,11 @@ class NoisyMax:
     def __init__(self, domain, metric, measure, scale): self.measure, self.scale = measure, scale
     def __call__(self, scores): return scores.index(max(scores))
     def map(self, d_in): return d_in / self.scale
-def make_laplace(domain, metric, scale): return lambda values: [value + scale for value in values]
-m = SimpleNamespace(make_laplace=make_laplace, make_gaussian=Gaussian, make_noisy_max=NoisyMax)
+class Laplace:
+    def __init__(self, domain, metric, scale): self.scale = scale
+    def __call__(self, values): return [value + type(value)(self.scale) for value in values]
+    def map(self, d_in): return d_in / self.scale
+m = SimpleNamespace(make_laplace=Laplace, make_gaussian=Gaussian, make_noisy_max=NoisyMax)
 """,
     "opendp-9.8.dist-info/METADATA": "Metadata-Version: 2.1\nName: opendp\nVersion: 9.8\n",
 }
@@ -154,12 +158,14 @@ from types import SimpleNamespace
 import numpy as np
 float64, float32, float16, bfloat16 = "float64", "float32", "float16", "bfloat16"
 class Tensor:
-    def __init__(self, values, dtype):
+    def __init__(self, values, dtype=float64):
         self.dtype, self.values = dtype, np.asarray(values).astype("float32" if dtype == bfloat16 else dtype)
         if dtype == bfloat16:
             self.values = (self.values.view("u4") & np.uint32(0xFFFF0000)).view("f4")
     def __add__(self, other): return Tensor(self.values + other.values, self.dtype)
     def __getitem__(self, place): return self.values[place]
+    def __len__(self): return len(self.values)
+    def to(self, dtype): return Tensor(self.values, dtype)
     def item(self): return self.values.item()
     def float(self): return Tensor(self.values, float32)
     def numpy(self):
@@ -175,6 +181,14 @@ class Generator:
 everywhere = Generator()
 manual_seed = everywhere.manual_seed
 def normal(mean, std, size, *, generator, dtype): return Tensor(generator.random.normal(mean, std, size), dtype)
+def softmax(exponents, axis):
+    weights = np.exp(exponents.values)
+    return Tensor(weights / weights.sum(), exponents.dtype)
+def multinomial(shares, trials, *, replacement, generator):
+    assert replacement
+    law = shares.values.astype(float)
+    return Tensor(generator.random.choice(len(law), trials, p=law / law.sum()), "int64")
+def stack(tensors, axis): return Tensor(np.stack([each.values for each in tensors], axis), tensors[0].dtype)
 class Laplace:
     def __init__(self, loc, scale): self.loc, self.scale = loc, scale
     def sample(self, shape):
@@ -394,6 +408,26 @@ def test_a_fake_without_real_noise_is_refuted_and_the_finding_tells_its_version(
     assert finding.target_version == "diffprivlib 9.9"
 
 
+@pytest.mark.parametrize("format_", DTYPES)
+def test_torchs_selections_take_their_exponents_in_the_format_of_their_name(faked: Loaded, format_: str) -> None:
+    target = faked(f"torch:multinomial_{format_}", epsilon=2.0)
+    drawn = target.outputs(np.array([0.0, 1.0]), 20_000, rng())
+    # e/(1 + e) of the outputs; the standard error is 0.0031, and an exponent of 1 is a number of every format.
+    assert drawn.mean() == pytest.approx(math.e / (1 + math.e), abs=0.02)
+    assert np.array_equal(drawn, target.outputs(np.array([0.0, 1.0]), 20_000, rng()))
+
+
+def test_two_answers_with_noise_from_one_seed_differ_by_what_the_answers_do(faked: Loaded) -> None:
+    target = faked("torch:gaussian_one_seed_float32")
+    assert target.kind is Kind.DATASET
+    assert target.domain is not None
+    assert target.domain.contains(np.array([3.0, 0.0]))
+    assert not target.domain.contains(np.array([3.0]))
+    first, second = target.outputs(np.array([3.0, 0.0]), 100, rng()).T
+    assert np.abs(first - second - 3).max() < 1e-5
+    assert np.std(second) > 1
+
+
 def test_integers_reach_mechanisms_over_integers_and_come_back_as_integers(faked: Loaded) -> None:
     outputs = faked("diffprivlib:geometric").outputs(2.5, 50, rng())
     assert outputs.dtype.kind == "i"
@@ -408,6 +442,13 @@ def test_opendp_is_given_the_scale_that_its_map_allows(faked: Loaded) -> None:
     target = faked("opendp:laplace", epsilon=0.5)
     assert target.version == "opendp 9.8"
     assert target.outputs(1.5, 3, rng()).tolist() == [3.5, 3.5, 3.5]
+
+
+@pytest.mark.parametrize("parts", [3, 9, 20])
+def test_opendps_integer_noise_at_a_whole_scale_claims_what_its_map_declares(faked: Loaded, parts: int) -> None:
+    target = faked(f"opendp:laplace_integer_of_{parts}")
+    assert target.claim.epsilon == 1 / parts
+    assert target.outputs(2, 2, rng()).tolist() == [2 + parts] * 2
 
 
 @pytest.mark.parametrize("spec", ["opendp:laplace", "pydp:laplace", "tumult:laplace"])
@@ -425,9 +466,6 @@ def test_pydp_is_told_the_bounds_and_sums_within_them(faked: Loaded) -> None:
     target = faked("pydp:sum", bounds=(0.0, 2.0))
     assert (target.version, target.bounds) == ("python-dp 9.7", (0.0, 2.0))
     assert target.outputs(np.array([-5.0, 1.5, 7.0]), 1, rng()).tolist() == [3.5]
-
-
-DTYPES = {"float64": np.float64, "float32": np.float32, "float16": np.float16, "bfloat16": np.float32}
 
 
 def test_tumults_scales_are_those_of_the_claim(faked: Loaded) -> None:
@@ -552,6 +590,11 @@ def constant(*, epsilon=1.0):
 def without_a_release(*, epsilon=1.0):
     return {"kind": "noise", "epsilon": epsilon}
 
+def with_a_domain(*, epsilon=1.0):
+    domain = {"shape": {"form": "queries", "size": 2}}
+    release = lambda answers, trials, rng: [list(answers)] * trials
+    return {"kind": "dataset", "release": release, "epsilon": epsilon, "domain": domain}
+
 def with_something_else(*, epsilon=1.0):
     return {**constant(epsilon=epsilon), "colour": "red"}
 
@@ -569,6 +612,9 @@ def test_any_file_may_describe_its_targets_in_dicts(tmp_path: Path, loaded: Load
     assert (target.name, target.kind, target.claim.epsilon, target.sensitivity) == ("constant", Kind.NOISE, 0.5, 2.0)
     assert target.noise_scale == 0.1
     assert target.outputs(7.0, 2, rng()).tolist() == [7.0, 7.0]
+    domain = load(f"{file}:with_a_domain").domain
+    assert domain is not None
+    assert domain.contains(np.array([1.0, 2.0]))
     with pytest.raises(ValueError, match="returned a dict with"):
         load(f"{file}:without_a_release")
     with pytest.raises(ValueError, match="colour"):
@@ -671,6 +717,37 @@ def test_a_flaw_that_was_repaired_is_found_in_the_old_version_alone(real: Loaded
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("parts", "learning", "trials"), [(3, 1 << 15, 100_000), (9, 1 << 15, 200_000), (20, 1 << 17, 400_000)]
+)
+def test_opendps_biased_integer_noise_is_refuted_in_the_old_version_alone(
+    real: Loaded, parts: int, learning: int, trials: int
+) -> None:
+    """An alarm on the repaired version, were it to keep its claim, has a probability of at most 1e-9."""
+    (old,), (new,) = (
+        audit(real(f"opendp:laplace_integer_of_{parts}", version), [LatticeBias(learning)], trials=trials, alpha=1e-9)
+        for version in ("0.14.1", "0.16.0")
+    )
+    assert (old.verdict, old.target_version) == (Verdict.VIOLATED, "opendp 0.14.1")
+    assert new.verdict in (Verdict.NOT_DETECTED, Verdict.NOT_APPLICABLE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spec", ["torch:gumbel_float16", "torch:gumbel_bfloat16", "jax:gumbel_bfloat16"])
+def test_gumbel_noise_in_16_bits_loses_light_outcomes(real: Loaded, spec: str) -> None:
+    findings = audit(real(spec), [LostWeights()], trials=50_000)
+    assert Verdict.VIOLATED in {finding.verdict for finding in findings}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spec", ["torch:gaussian_one_seed_float32", "jax:gaussian_one_key_float32"])
+def test_two_answers_get_the_same_noise_from_one_seed(real: Loaded, spec: str) -> None:
+    first, second = real(spec).outputs(np.array([3.0, 0.0]), 50, rng()).T
+    assert np.abs(first - second - 3).max() < 1e-5
+    assert np.std(second) > 1
+
+
+@pytest.mark.slow
 def test_one_uniform_number_leaves_gaps_in_diffprivlibs_noise_and_four_do_not(real: Loaded) -> None:
     """An alarm on the repaired version, were it to keep its claim, has a probability of at most 1e-9."""
     old, new = (
@@ -692,8 +769,8 @@ def test_one_uniform_number_leaves_gaps_in_diffprivlibs_noise_and_four_do_not(re
 )
 def test_every_mechanism_of_a_built_library_gives_finite_outputs(real: Loaded, spec: str, version: str) -> None:
     target = real(spec, version)
-    assert (target.relation is None) is (target.kind in (Kind.NOISE, Kind.SELECTION))
-    inputs = {Kind.NOISE: 1.0, Kind.SELECTION: np.array([0.0, 1.0])}
+    assert (target.relation is None) is (target.kind not in (Kind.SUM, Kind.MEAN))
+    inputs = {Kind.NOISE: 1.0, Kind.SELECTION: np.array([0.0, 1.0]), Kind.DATASET: np.array([0.0, 1.0])}
     outputs = target.outputs(inputs.get(target.kind, np.array([0.25, 0.75])), 20, rng())
     assert len(outputs) == 20
     assert np.isfinite(outputs.astype(float)).all()
