@@ -36,6 +36,8 @@ from mechanisms.local_sensitivity.sample_aggregate.exact import exact_sample_agg
 from mechanisms.local_sensitivity.smooth.exact import exact_smooth_mean, prepare_smooth_mean
 from mechanisms.local_sensitivity.sum_over_count.exact import exact_sum_over_count, prepare_sum_over_count
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_laplace_noisy_max
+from mechanisms.quantile.candidates import Candidates, rank_utilities
+from mechanisms.quantile.exact import exact_quantile, exact_quantile_fast
 from mechanisms.sparse_vector.exact import exact_above_threshold, exact_numeric_sparse
 from mechanisms.sparse_vector.exact_fast import exact_above_threshold_fast, exact_numeric_sparse_fast
 from mechanisms.subsampling.exact import exact_poisson_count, exact_sampled_count, exact_shuffled_response
@@ -109,6 +111,7 @@ CHUNKS = {"statistic": np.mean, "chunks": 3, "key": b"public"}
 NARROW = NarrowBounds(-1.0, 2.0, GRID)
 ABOVE = {"threshold": 0, "positives": 2, "epsilon_threshold": EPSILON, "epsilon_answers": EPSILON, "grid": GRID}
 SUM = {"epsilon": EPSILON, "bounds": BOUNDS}
+QUANTILE = {"epsilon": EPSILON, "quantile": Fraction(2, 3), "candidates": Candidates(-1, 4, GRID)}
 
 RUNS: dict[str, Run] = {
     "LevelSampler": level_sampler,
@@ -136,6 +139,8 @@ RUNS: dict[str, Run] = {
     "exact_numeric_sparse_fast": at_once(exact_numeric_sparse_fast, epsilon_values=EPSILON, **ABOVE),
     "exact_poisson_count": one_by_one(exact_poisson_count, eta=ETA, rate=Fraction(1, 4), most=8),
     "exact_ptr_mean": one_by_one(exact_ptr_mean, bound=2, **MEAN, **DELTA),
+    "exact_quantile": one_by_one(exact_quantile, **QUANTILE),
+    "exact_quantile_fast": at_once(exact_quantile_fast, **QUANTILE),
     "exact_randomized_response": one_by_one(exact_randomized_response, epsilon=EPSILON),
     "exact_rounded_gaussian": one_by_one(exact_rounded_gaussian, **GAUSSIAN),
     "exact_rounded_gaussian_fast": at_once(exact_rounded_gaussian_fast, **GAUSSIAN),
@@ -157,6 +162,7 @@ RUNS: dict[str, Run] = {
     "prepare_sample_aggregate": of_people(prepared(prepare_sample_aggregate, **CHUNKS, **MEAN)),
     "prepare_smooth_mean": prepared(prepare_smooth_mean, **MEAN, **DELTA),
     "prepare_sum_over_count": prepared(prepare_sum_over_count, **MEAN),
+    "rank_utilities": lambda given, _: repr(rank_utilities(given, Fraction(2, 3), Candidates(-1, 4, GRID)).tolist()),
     "randomized_response": lambda given, bits: repr([randomized_response(given, KEEP, bits) for _ in range(3)]),
 }
 """How tests release from each: `RUNS[name](private input, bits)`."""
