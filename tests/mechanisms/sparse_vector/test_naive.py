@@ -22,7 +22,7 @@ from mechanisms.sparse_vector.naive import (
     naive_numeric_sparse_reused,
 )
 
-TRIALS = 300_000
+TRIALS = 100_000
 HALVES = np.repeat([1.0, -1.0], 6)
 
 
@@ -96,13 +96,13 @@ def test_answers_without_noise_tell_which_is_larger() -> None:
         for answers in ([0.0, 1.0], [1.0, 0.0])
     ]
     seen = [(said[:, 1] & ~said[:, 0]).sum() for said in rows]
-    assert seen[0] > 50_000
+    assert seen[0] > 15_000
     assert seen[1] == 0
 
 
 def test_without_a_stop_the_loss_grows_with_the_queries() -> None:
     losses = []
-    for half, most in ((6, -3), (24, -2)):
+    for half, most in ((6, -3), (16, -2)):
         signs = np.repeat([1.0, -1.0], half)
         said = [
             naive_above_threshold_endless(answers, TRIALS, rng(), threshold=0.0, epsilon=1.0) @ signs <= most
@@ -110,12 +110,12 @@ def test_without_a_stop_the_loss_grows_with_the_queries() -> None:
         ]
         losses.append(least_loss(*said))
     assert losses[0] > 2
-    assert losses[1] > 3
+    assert losses[1] > 2.5
 
 
 def test_a_value_with_the_noise_that_was_compared_tells_of_the_answers_before_it() -> None:
     """Four answers rise by 1, the next stays: (below)^4 and a value of at most 0 loses 4/2 at c = 1 and ε = 1."""
-    trials = 2_000_000
+    trials = 1_500_000
     said = []
     for first in (0.0, 1.0):
         rows = naive_numeric_sparse_reused([first] * 4 + [0.0], trials, rng(), threshold=0.0, positives=1, epsilon=1.0)
@@ -138,3 +138,35 @@ def test_integers_beyond_the_doubles_are_taken_far_apart() -> None:
         for more in (0, 1)
     ]
     assert [float(said.mean()) for said in above] == [0.0, 1.0]
+
+
+SMALLEST, LARGEST = 1 << 11, 2**64 - 2**11
+"""Words that make the smallest uniform number that numpy turns into Laplace noise, 2^−53, and the largest."""
+
+
+def giving(first: int, second: int) -> np.random.Generator:
+    """A generator whose next words agree with these but for the lowest bit, which does not reach a double.
+
+    PCG64 steps s to s·m + i modulo 2^128 with an odd i, and a state below 2^58 in its upper half is given out as the
+    exclusive or of its halves.
+    """
+    multiplier = 0x2360ED051FC65DA44385DF649FCCF645
+    second ^= 1 - ((second - first) & 1)
+    step = (second - first * multiplier) % 2**128
+    before = (first - step) * pow(multiplier, -1, 2**128) % 2**128
+    source = np.random.PCG64()
+    source.state = {
+        "bit_generator": "PCG64",
+        "state": {"state": before, "inc": step},
+        "has_uint32": 0,
+        "uinteger": 0,
+    }
+    return np.random.Generator(source)
+
+
+def test_an_answer_far_below_is_never_reported_whose_neighbour_sometimes_is() -> None:
+    """Noise lies between −52·ln 2 and 53·ln 2 scales, at ε = 1 and c = 5 of 2 and of 20. So ε-DP fails for every ε."""
+    farthest = -(2 * 52 + 20 * 53) * math.log(2)
+    for answer, reported in ((farthest + 0.5, True), (farthest - 0.5, False)):
+        rows = naive_above_threshold([answer], 1, giving(SMALLEST, LARGEST), threshold=0.0, positives=5, epsilon=1.0)
+        assert rows.tolist() == [[reported]]
