@@ -200,7 +200,8 @@ def _rounded(number: float, step: Fraction) -> int:
     if math.isnan(number):
         return 0
     end = LIMIT * step
-    return (Fraction(min(max(number, -end), end)) / step + Fraction(1, 2)).__floor__()
+    within = number if -end <= number <= end else end if number > 0 else -end
+    return (Fraction(within) / step + Fraction(1, 2)).__floor__()
 
 
 _SCRIPTS = ((0, 1, -1), (5, -1000, 2, 7), (-3, 0, 0, 4, 10**6))

@@ -161,7 +161,7 @@ def rappor(
 
 def parallel_laplace(answers: Doubles, trials: int, rng: np.random.Generator) -> Outputs:
     """One answer twenty times, each with its share of the budget."""
-    return answers[0] + rng.laplace(0.0, 20 / CLAIM, (trials, 20))
+    return np.asarray(answers[0] + rng.laplace(0.0, 20 / CLAIM, (trials, 20)))
 
 
 def sparse_vectors_in_parallel(answers: Doubles, trials: int, rng: np.random.Generator) -> Outputs:

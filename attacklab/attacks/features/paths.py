@@ -124,7 +124,7 @@ def as_table(values: Values) -> Values:
 
 def _table_of(values: list[Any]) -> NDArray[Any] | None:
     types = set(map(type, values))
-    if len(types) == 1 and issubclass(*types, float | np.floating):
+    if len(types) == 1 and issubclass(next(iter(types)), float | np.floating):
         return np.array(values)
     if types == {int} and max(map(abs, values)) <= EXACT_IN_DOUBLES:
         return np.array(values, dtype=np.int64)
