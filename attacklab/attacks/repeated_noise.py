@@ -49,7 +49,7 @@ Atoms: TypeAlias = Callable[[Outputs], NDArray[np.uint64]]
 PAIRS = 2
 """How many pairs are tried."""
 
-TOGETHER = 1 << 11
+TOGETHER = 1 << 8
 """How many outputs are drawn in a call of many."""
 
 CALLS = 32
@@ -61,10 +61,10 @@ BEYOND_CHANCE = 6.0
 COLLECTED = 1 << 9
 """How many calls of one trial the bet is learned from, once some have agreed."""
 
-ENOUGH = 5.0
+ENOUGH = 3.0
 """The evidence, in nats, that further calls must show for a pair to be judged."""
 
-OFTEN = 0.05
+OFTEN = 0.1
 """So often an output must have been seen before, and never from the other input, whatever the evidence: at a large ε,
 evidence takes more calls than these."""
 
