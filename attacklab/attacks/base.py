@@ -24,6 +24,9 @@ from attacklab.targets import Outputs, Target
 Probe: TypeAlias = Callable[[Any, int], Outputs]
 """`probe(input, trials)` returns outputs of the target. None of them is used to judge an event."""
 
+FEW = 8
+"""How many outputs show of what kind they are."""
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
