@@ -77,6 +77,16 @@ from experiments.targets.selections import (
     naive_gumbel_noisy_max,
     naive_laplace_noisy_max,
 )
+from experiments.targets.sparse_vectors import (
+    exact_above_threshold,
+    exact_numeric_sparse,
+    naive_above_threshold,
+    naive_above_threshold_endless,
+    naive_above_threshold_noiseless,
+    naive_above_threshold_unscaled,
+    naive_numeric_sparse,
+    naive_numeric_sparse_reused,
+)
 from experiments.targets.sums import (
     exact_age_sum,
     exact_bounded_mean,
@@ -90,6 +100,7 @@ from experiments.targets.sums import (
 __version__ = "0.1.0"
 
 MECHANISMS = (
+    "above_threshold",
     "age_sum",
     "bounded_mean",
     "bounded_sum",
@@ -99,6 +110,7 @@ MECHANISMS = (
     "histogram",
     "laplace",
     "laplace_noisy_max",
+    "numeric_sparse",
     "ptr_mean",
     "randomized_response",
     "sample_aggregate",
@@ -131,6 +143,7 @@ OTHER_CLAIMS: tuple[str, ...] = (
 """The targets whose claim is of another kind than (ε, δ). A naive one draws exactly, and its claim is false."""
 
 __all__ = [
+    "exact_above_threshold",
     "exact_age_sum",
     "exact_bounded_mean",
     "exact_bounded_sum",
@@ -147,6 +160,7 @@ __all__ = [
     "exact_histogram",
     "exact_laplace_noisy_max",
     "exact_laplace_on_grid",
+    "exact_numeric_sparse",
     "exact_ptr_mean",
     "exact_randomized_response",
     "exact_rounded_gaussian",
@@ -161,6 +175,10 @@ __all__ = [
     "exact_snapping",
     "exact_sum_over_count",
     "exact_two_sided_geometric",
+    "naive_above_threshold",
+    "naive_above_threshold_endless",
+    "naive_above_threshold_noiseless",
+    "naive_above_threshold_unscaled",
     "naive_age_sum_int16",
     "naive_bounded_mean",
     "naive_bounded_sum_correctly_rounded",
@@ -189,6 +207,8 @@ __all__ = [
     "naive_laplace_numpy",
     "naive_laplace_numpy_legacy",
     "naive_local_sensitivity_mean",
+    "naive_numeric_sparse",
+    "naive_numeric_sparse_reused",
     "naive_ptr_mean",
     "naive_randomized_response",
     "naive_sample_aggregate",

@@ -1,0 +1,90 @@
+"""The sparse vector technique as targets: eight queries, a threshold of 0, and two positives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from attacklab.domains import Domain, Queries
+from attacklab.targets import Target
+from experiments.targets.making import exact_by_both_paths, named
+from mechanisms.grid import Grid
+from mechanisms.sparse_vector import exact, exact_fast, naive
+
+QUERIES = Domain(shape=Queries(size=8))
+STOPPING: dict[str, Any] = {"threshold": 0, "positives": 2}
+"""The threshold, and after how many positives a mechanism stops."""
+
+COUNTS = Grid(0)
+"""The public grid of answers."""
+
+
+@named
+def naive_above_threshold(epsilon: float = 1.0) -> Target:
+    """AboveThreshold in doubles, noise of numpy's Generator.laplace."""
+    return _naive(naive.naive_above_threshold, epsilon, **STOPPING)
+
+
+@named
+def naive_above_threshold_unscaled(epsilon: float = 1.0) -> Target:
+    """AboveThreshold as Lee and Clifton have it: the answers' noise does not grow with the positives."""
+    return _naive(naive.naive_above_threshold_unscaled, epsilon, **STOPPING)
+
+
+@named
+def naive_above_threshold_noiseless(epsilon: float = 1.0) -> Target:
+    """AboveThreshold as Stoddard et al. have it: answers have no noise."""
+    return _naive(naive.naive_above_threshold_noiseless, epsilon, threshold=0)
+
+
+@named
+def naive_above_threshold_endless(epsilon: float = 1.0) -> Target:
+    """AboveThreshold as Chen et al. have it: it never stops."""
+    return _naive(naive.naive_above_threshold_endless, epsilon, threshold=0)
+
+
+@named
+def naive_numeric_sparse(epsilon: float = 1.0) -> Target:
+    """The numeric sparse vector technique in doubles, fresh noise of numpy's Generator.laplace on values."""
+    return _naive(naive.naive_numeric_sparse, epsilon, **STOPPING)
+
+
+@named
+def naive_numeric_sparse_reused(epsilon: float = 1.0) -> Target:
+    """The numeric sparse vector technique of lecture notes of 2011: values are released with the noise compared."""
+    return _naive(naive.naive_numeric_sparse_reused, epsilon, **STOPPING)
+
+
+@named
+def exact_above_threshold(epsilon: float = 1.0) -> Target:
+    """AboveThreshold with discrete Laplace noise, exact."""
+    half = Fraction(epsilon) / 2
+    return exact_by_both_paths(
+        Target.dataset,
+        exact_fast.exact_above_threshold_fast,
+        exact.exact_above_threshold,
+        {**STOPPING, "epsilon_threshold": half, "epsilon_answers": half, "grid": COUNTS},
+        epsilon=epsilon,
+        domain=QUERIES,
+    )
+
+
+@named
+def exact_numeric_sparse(epsilon: float = 1.0) -> Target:
+    """The numeric sparse vector technique with discrete Laplace noise, exact."""
+    third = Fraction(epsilon) / 3
+    budget = {"epsilon_threshold": third, "epsilon_answers": third, "epsilon_values": third}
+    return exact_by_both_paths(
+        Target.dataset,
+        exact_fast.exact_numeric_sparse_fast,
+        exact.exact_numeric_sparse,
+        {**STOPPING, **budget, "grid": COUNTS},
+        epsilon=epsilon,
+        domain=QUERIES,
+    )
+
+
+def _naive(mechanism: Callable[..., Any], epsilon: float, **public: Any) -> Target:
+    return Target.dataset(partial(mechanism, epsilon=epsilon, **public), epsilon=epsilon, domain=QUERIES)
