@@ -17,12 +17,14 @@ from checker.theorems import (
     response,
     selection,
     snapping,
+    sparse_vector,
     sums,
 )
 
 Theorem = Callable[[Certificate], Conclusion]
 
 THEOREMS: Mapping[str, Theorem] = {
+    "above_threshold": sparse_vector.above_threshold,
     "discrete_gaussian_on_grid": gaussian.discrete_gaussian_on_grid,
     "discrete_laplace_on_grid": laplace.discrete_laplace_on_grid,
     "exponential_base2": exponential_base2.exponential_base2,
@@ -33,6 +35,7 @@ THEOREMS: Mapping[str, Theorem] = {
     "laplace_noisy_max": selection.laplace_noisy_max,
     "laplace_on_finite_grid": exponential_base2.laplace_on_finite_grid,
     "noisy_sums": sums.noisy_sums,
+    "numeric_sparse": sparse_vector.numeric_sparse,
     "permute_and_flip": selection.permute_and_flip,
     "propose_test_release": means.propose_test_release,
     "randomized_response": response.randomized_response,

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from attacklab.certificates import Draft
-from experiments.certificates import bounded, finite, gaussian, histogram, laplace, means, selections, sums, unlike
+from experiments.certificates import (
+    bounded,
+    finite,
+    gaussian,
+    histogram,
+    laplace,
+    means,
+    selections,
+    sparse_vectors,
+    sums,
+    unlike,
+)
 
 DRAFTS: Mapping[str, Callable[[], Draft]] = {
     **bounded.DRAFTS,
@@ -15,6 +26,7 @@ DRAFTS: Mapping[str, Callable[[], Draft]] = {
     **laplace.DRAFTS,
     **means.DRAFTS,
     **selections.DRAFTS,
+    **sparse_vectors.DRAFTS,
     **sums.DRAFTS,
     **unlike.DRAFTS,
 }
