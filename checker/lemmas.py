@@ -222,20 +222,19 @@ LEMMAS: dict[str, str] = {
         "(mechanisms/exponential/README.md)"
     ),
     "sparse-vector": (
-        "AboveThreshold with noise of scale b on the threshold and of b′ on each answer that it is compared with loses d/b "
-        "+ 2cd/b′ where answers move by d at most and c of them are reported above, however many are not; c values with "
-        "noise of scale b″ of their own cost cd/b″ more (mechanisms/sparse_vector/README.md)"
+        "AboveThreshold with noise of scale b on the threshold and of b′ on each answer loses d/b + 2cd/b′ where "
+        "answers move by d at most and c of them are reported above, however many are not; c values with noise of "
+        "scale b″ of their own cost cd/b″ more (mechanisms/sparse_vector/README.md)"
     ),
     "queries": (
-        "what is shown of up to five unknown answers, of rows of up to six and of thousands of known ones holds for any "
-        "number: they are gone through one by one, or row by row by numpy's comparison, cumulative sum and nonzero (by "
-        "reading, mechanisms/sparse_vector/exact.py and exact_fast.py)"
+        "what is shown of up to five unknown answers, of rows of up to six and of thousands of known ones holds for "
+        "any number: they are gone through one by one, or row by row by numpy's comparison, cumulative sum and nonzero "
+        "(by reading, mechanisms/sparse_vector/exact.py and mechanisms/sparse_vector/exact_fast.py)"
     ),
     "unbounded-noise": (
-        "what lies beyond ±2^62 of discrete Laplace noise is geometric, whatever it is that lies there, so noise that was "
-        "cut off there goes on from there with a geometric variate of its own; that all noise that was cut off does, and "
-        "integers of any size are added and compared by numpy, is by reading, and tried "
-        "(mechanisms/sparse_vector/README.md)"
+        "what lies beyond ±2^62 of discrete Laplace noise is geometric, so noise that was cut off there goes on from "
+        "there with a geometric variate of its own; that all such noise does, and that numpy adds and compares "
+        "integers of any size, is by reading, and tried (mechanisms/sparse_vector/README.md)"
     ),
     "words": (
         "what a word decides follows from its position among the codewords and from two comparisons with that "

@@ -1,7 +1,7 @@
 """The sparse vector technique, as its papers define it, on answers that may be unknown.
 
-Sources: Lyu, Su and Li 2017, Algorithm 7; Dwork and Roth 2014, Algorithms 1 to 3. The noise of values comes after the last
-comparison here, none of which depends on it.
+Sources: Lyu, Su and Li 2017, Algorithm 7; Dwork and Roth 2014, Algorithms 1 to 3. The noise of values comes after the
+last comparison here, none of which depends on it.
 """
 
 from __future__ import annotations
@@ -49,10 +49,11 @@ class SparseVector:
             bits: the source of randomness.
         """
         bar = self.threshold + bits.call(noise, self.threshold_scale)
-        said: list[bool] = []
+        found, said = 0, []
         for answer in answers:
-            stopped = said.count(True) == self.positives
-            said.append(False if stopped else bool(answer + bits.call(noise, self.answer_scale) >= bar))
+            above = found < self.positives and bool(answer + bits.call(noise, self.answer_scale) >= bar)
+            found += above
+            said.append(above)
         return tuple(said)
 
     def run(self, answers: Sequence[Any], value: Callable[[Any], Any], noise: Any, bits: Any) -> tuple[Any, ...]:

@@ -70,13 +70,16 @@ def _proved(certificate: Certificate, *, values: bool) -> Conclusion:
     if loss > epsilon:
         raise Refused(f"{published} loses {loss} where answers move by {distance}, more than {epsilon}")
     reference, fast = certificate.function("reference"), certificate.function("fast")
-    runs = _require_reference(reference, parameters, published)
+    runs, sampler = _require_reference(reference, parameters, published)
     together = _require_many(partial(reference, **parameters), published, step)
-    plain = _require_plain_answers(partial(reference, **parameters), published, step)
+    plain = _require_plain_answers(partial(reference, **parameters), sampler, published, step)
 
-    comparing = used(fast, "exact_above_threshold_fast") if values else fast
+    comparing, compared_with = fast, parameters
+    if values:
+        comparing = used(fast, "exact_above_threshold_fast")
+        shared = {name: one for name, one in parameters.items() if name != "epsilon_values"}
+        compared_with = {"sensitivity": 1, **shared}
     draw = used(comparing, "unbounded_laplace_many")
-    compared_with = {name: one for name, one in parameters.items() if name != "epsilon_values"}
     rows = require_rows(comparing, compared_with, published) + require_far_noise(comparing, compared_with, published)
     if values:
         if used(fast, "discrete_laplace_many") is not used(draw, "discrete_laplace_many"):
@@ -114,11 +117,17 @@ def _published(parameters: Mapping[str, Any], distance: int, step: Fraction, *, 
     )
 
 
-def _require_reference(reference: Callable[..., Any], parameters: Mapping[str, Any], published: SparseVector) -> int:
-    """Check that a sampler does what the algorithm does, on unknown answers and unknown noise; return the runs."""
-    dialogues = UnknownDialogues(depth=100)
+def _require_reference(
+    reference: Callable[..., Any], parameters: Mapping[str, Any], published: SparseVector
+) -> tuple[int, Any]:
+    """Check that a sampler does what the algorithm does, on unknown answers and unknown noise.
+
+    Returns:
+        How many runs were compared, and what draws the noise.
+    """
     drawn: Iterator[int] = iter(())
     noise = Published(discrete_noise.discrete_laplace.function, lambda scale: [unknown(f"noise {next(drawn)}")])  # noqa: ARG005
+    dialogues = UnknownDialogues(depth=100, watched=(noise,))
     for queries in QUERIES:
         grid = RoundedAnswers(parameters["grid"], queries, unknown)
 
@@ -128,17 +137,20 @@ def _require_reference(reference: Callable[..., Any], parameters: Mapping[str, A
             return published.run(grid.wholes, grid.value, noise, bits)
 
         dialogues.same(partial(reference, **{**parameters, "grid": grid}), model, grid.answers)
-    return dialogues.runs
+    samplers = [sampler for sampler, _ in dialogues.asked[id(noise)]]
+    if any(one is not samplers[0] for one in samplers):
+        raise Refused("the noise is drawn by more than one sampler")
+    return dialogues.runs, samplers[0]
 
 
 def _require_many(reference: Callable[..., Any], published: SparseVector, step: Fraction) -> int:
     """Check a sampler on many known answers, of which as many are high as may be above, or fewer."""
     noise = Published(discrete_noise.discrete_laplace.function, lambda scale: discrete_noise.TRIED)  # noqa: ARG005
     far, compared = 10**9, 0
-    for high in (published.positives, published.positives - 1):
-        wholes = [published.threshold - far] * MANY
+    for high, queries in ((published.positives, MANY), (published.positives - 1, MANY // 5)):
+        wholes = [published.threshold - far] * queries
         for place in range(high):
-            wholes[MANY * (place + 1) // (high + 1)] = published.threshold + far
+            wholes[queries * (place + 1) // (high + 1)] = published.threshold + far
 
         def model(answers: Any, bits: Any, wholes: list[int] = wholes) -> tuple[Any, ...]:  # noqa: ARG001
             return published.run(wholes, lambda steps: point(steps, step), noise, bits)
@@ -177,7 +189,7 @@ def _vectors(step: Fraction) -> Iterator[tuple[list[Any], list[int]]]:
 _SCRIPTS = ((0, 1, -1), (5, -1000, 2, 7), (-3, 0, 0, 4, 10**6))
 
 
-def _require_plain_answers(reference: Callable[..., Any], published: SparseVector, step: Fraction) -> int:
+def _require_plain_answers(reference: Callable[..., Any], sampler: Any, published: SparseVector, step: Fraction) -> int:
     """Check what is reported of plain answers of every type, alone, beside others, and three times."""
     tried = 0
     for given, wholes in _vectors(step):
@@ -187,8 +199,8 @@ def _require_plain_answers(reference: Callable[..., Any], published: SparseVecto
             meant = published.run(wholes, lambda steps: point(steps, step), None, expected)
             if type(found) is not tuple or not same(found, meant) or not same(asked.given, expected.given):
                 raise Refused(f"{given!r:.200} are reported as {found!r:.200}, with noise of {asked.given!r:.200}")
-            if any(one is not asked.called[0] for one in asked.called):
-                raise Refused("the noise is drawn by more than one sampler")
+            if any(one is not sampler for one in asked.called):
+                raise Refused(f"the noise of {given!r:.200} is drawn by another sampler")
             tried += 1
     return tried
 
