@@ -227,9 +227,9 @@ LEMMAS: dict[str, str] = {
         "scale b″ of their own cost cd/b″ more (mechanisms/sparse_vector/README.md)"
     ),
     "queries": (
-        "what is shown of up to five unknown answers, of rows of up to six and of thousands of known ones holds for "
-        "any number: they are gone through one by one, or row by row by numpy's comparison, cumulative sum and nonzero "
-        "(by reading, mechanisms/sparse_vector/exact.py and mechanisms/sparse_vector/exact_fast.py)"
+        "what is shown of some more unknown answers than may be above, of all rows of up to eight and of thousands of "
+        "known answers holds for any number: they are gone through one by one, or row by row by numpy's comparison, "
+        "cumulative sum and nonzero (by reading, mechanisms/sparse_vector/exact.py and exact_fast.py)"
     ),
     "unbounded-noise": (
         "what lies beyond ±2^62 of discrete Laplace noise is geometric, so noise that was cut off there goes on from "

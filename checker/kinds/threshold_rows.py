@@ -26,9 +26,11 @@ from checker.models.sparse_vector import SparseVector
 FARTHEST = 1 << 62
 """Where `discrete_laplace_many` cuts noise off."""
 
-MOST_QUERIES = 7
+MOST_QUERIES = 8
+"""All rows of up to so many queries are tried."""
+
 MANY = 2000
-"""Rows of so many queries are tried too, some of them."""
+"""Some rows of so many queries are tried."""
 
 _EDGES = (0, 1, -1, 12345, FARTHEST - 1, 1 - FARTHEST, FARTHEST, -FARTHEST)
 _BEYOND = (0, 1, 77, 1 << 70)
@@ -166,7 +168,7 @@ class _Noise:
 def _outcomes() -> list[Any]:
     """Return matrices of truth values: all rows of a few, single ones, and some rows of many."""
     arrays, random = import_module("numpy"), Random(20261124)
-    found = [list(product((False, True), repeat=length)) for length in range(MOST_QUERIES)]
+    found = [list(product((False, True), repeat=length)) for length in range(MOST_QUERIES + 1)]
     found += [[row] for row in product((False, True), repeat=3)]
     found += [[tuple(random.random() < share for _ in range(MANY)) for share in (0, 0.0005, 0.001, 0.01, 1)]]
     return [arrays.array(rows, dtype=bool).reshape(len(rows), len(rows[0])) for rows in found]

@@ -1,4 +1,4 @@
-"""The sparse vector technique as targets: eight queries, a threshold of 0, and two positives."""
+"""The sparse vector technique as targets: twelve queries, a threshold of 0, and five positives."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from experiments.targets.making import exact_by_both_paths, named
 from mechanisms.grid import Grid
 from mechanisms.sparse_vector import exact, exact_fast, naive
 
-QUERIES = Domain(shape=Queries(size=8))
-STOPPING: dict[str, Any] = {"threshold": 0, "positives": 2}
+QUERIES = Domain(shape=Queries(size=12))
+STOPPING: dict[str, Any] = {"threshold": 0, "positives": 5}
 """The threshold, and after how many positives a mechanism stops."""
 
 COUNTS = Grid(0)

@@ -160,9 +160,9 @@ def test_values_with_the_noise_that_was_compared_are_refused(monkeypatch: pytest
         rechecked(NUMERIC)
 
 
-PUBLISHED = SparseVector(0, 2, Fraction(2), Fraction(8), None)
-VALUES = Fraction(6)
-SCALES = (Fraction(2), Fraction(8))
+PUBLISHED = SparseVector(0, 5, Fraction(2), Fraction(20), None)
+VALUES = Fraction(15)
+SCALES = (Fraction(2), Fraction(20))
 
 
 def compared_rows() -> int:
