@@ -36,6 +36,8 @@ from mechanisms.local_sensitivity.sample_aggregate.exact import exact_sample_agg
 from mechanisms.local_sensitivity.smooth.exact import exact_smooth_mean, prepare_smooth_mean
 from mechanisms.local_sensitivity.sum_over_count.exact import exact_sum_over_count, prepare_sum_over_count
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_laplace_noisy_max
+from mechanisms.sparse_vector.exact import exact_above_threshold, exact_numeric_sparse
+from mechanisms.sparse_vector.exact_fast import exact_above_threshold_fast, exact_numeric_sparse_fast
 from mechanisms.summation.bounds import Bounds, NarrowBounds
 from mechanisms.summation.exact import exact_bounded_mean, exact_bounded_sum, exact_narrow_sum
 from mechanisms.summation.exact_fast import exact_bounded_mean_fast, exact_bounded_sum_fast, exact_narrow_sum_fast
@@ -43,7 +45,7 @@ from mechanisms.summation.exact_fast import exact_bounded_mean_fast, exact_bound
 Run = Callable[[Any, RandomBits], Any]
 """A few releases from a private input, as something that compares equal if each bit is the same."""
 
-PRIVATE = {"answer", "utilities", "records", "truth"}
+PRIVATE = {"answer", "answers", "utilities", "records", "truth"}
 """What mechanisms call their private input, which is their first argument."""
 
 WITHIN = {"LevelledUtilities": "what the base-e mechanisms make of utilities that they have read"}
@@ -104,11 +106,14 @@ MEAN = {"domain": DOMAIN, "epsilon": EPSILON}
 DELTA = {"delta": Fraction(1, 8)}
 CHUNKS = {"statistic": np.mean, "chunks": 3, "key": b"public"}
 NARROW = NarrowBounds(-1.0, 2.0, GRID)
+ABOVE = {"threshold": 0, "positives": 2, "epsilon_threshold": EPSILON, "epsilon_answers": EPSILON, "grid": GRID}
 SUM = {"epsilon": EPSILON, "bounds": BOUNDS}
 
 RUNS: dict[str, Run] = {
     "LevelSampler": level_sampler,
     "clamp_integer": lambda given, _: repr(clamp_integer(given)),
+    "exact_above_threshold": one_by_one(exact_above_threshold, **ABOVE),
+    "exact_above_threshold_fast": at_once(exact_above_threshold_fast, **ABOVE),
     "exact_bounded_mean": one_by_one(partial(exact_bounded_mean, relation="add-remove"), **SUM),
     "exact_bounded_mean_fast": at_once(partial(exact_bounded_mean_fast, relation="add-remove"), **SUM),
     "exact_bounded_sum": one_by_one(exact_bounded_sum, **SUM),
@@ -126,6 +131,8 @@ RUNS: dict[str, Run] = {
     "exact_laplace_on_grid": one_by_one(exact_laplace_on_grid, eta=ETA, lower=-4, spacing=Fraction(1, 3), points=25),
     "exact_narrow_sum": one_by_one(exact_narrow_sum, epsilon=EPSILON, bounds=NARROW),
     "exact_narrow_sum_fast": at_once(exact_narrow_sum_fast, epsilon=EPSILON, bounds=NARROW),
+    "exact_numeric_sparse": one_by_one(exact_numeric_sparse, epsilon_values=EPSILON, **ABOVE),
+    "exact_numeric_sparse_fast": at_once(exact_numeric_sparse_fast, epsilon_values=EPSILON, **ABOVE),
     "exact_ptr_mean": one_by_one(exact_ptr_mean, bound=2, **MEAN, **DELTA),
     "exact_randomized_response": one_by_one(exact_randomized_response, epsilon=EPSILON),
     "exact_rounded_gaussian": one_by_one(exact_rounded_gaussian, **GAUSSIAN),

@@ -31,6 +31,7 @@ RELEASES = """
 from attacklab.random_bits import SeededBits
 from tests.mechanisms.releases import RUNS, found
 INPUTS = {"answer": [2.5, 2], "truth": [True], "utilities": [[0.0, 1.1, 2.3]], "records": [[0.3, 1.1, 3.7]]}
+INPUTS["answers"] = INPUTS["records"]
 def outcomes():
     results = {}
     for name, taken in found().items():

@@ -25,6 +25,7 @@ from tests.mechanisms.releases import PUBLIC, RUNS, found
 TAKEN = found()
 INPUTS: dict[str, tuple[Any, ...]] = {
     "answer": (0.3, -1.7, 2),
+    "answers": ([0.5, 3.0, 1.25], [7.0, -1.0, 0.0, 2.0, 2.0], [1]),
     "truth": (False, True),
     "utilities": ([0.0, 1.25, 3.0], [2.0, 1.0, -0.75], [0, Fraction(1, 3), 2**60]),
     "records": ([0.5, 3.0, 1.25], [7.0, -1.0, 0.0, 2.0, 2.0], [1]),
