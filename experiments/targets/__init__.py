@@ -127,6 +127,12 @@ UNPAIRED: Mapping[str, str] = {
 }
 """The targets that have no twin by name, and why."""
 
+TOO_RARE: Mapping[str, str] = {
+    "naive_above_threshold": "the largest noise of 53 bits makes a report impossible for one of two neighbours, and as "
+    "rare as 2^−106 for the other",
+}
+"""The naive targets whose claim is false through what neither samples show nor the laws that the lab finds, and why."""
+
 OTHER_CLAIMS: tuple[str, ...] = (
     "exact_discrete_gaussian_gdp",
     "exact_discrete_gaussian_profile",

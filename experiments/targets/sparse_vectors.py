@@ -8,12 +8,21 @@ from functools import partial
 from typing import Any
 
 from attacklab.domains import Domain, Queries
+from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Target
 from experiments.targets.making import exact_by_both_paths, named
 from mechanisms.grid import Grid
 from mechanisms.sparse_vector import exact, exact_fast, naive
 
-QUERIES = Domain(shape=Queries(size=12))
+SIZE = 12
+HALF = SIZE // 2
+
+QUERIES: dict[str, Any] = {
+    "domain": Domain(shape=Queries(size=SIZE)),
+    "pairs": (NeighbouringPair.utilities([0.0] * SIZE, [1.0] * HALF + [-1.0] * HALF, sensitivity=1.0),),
+}
+"""The inputs of every target here; what a variant loses grows with the answers that move, in both directions."""
+
 STOPPING: dict[str, Any] = {"threshold": 0, "positives": 5}
 """The threshold, and after how many positives a mechanism stops."""
 
@@ -67,7 +76,7 @@ def exact_above_threshold(epsilon: float = 1.0) -> Target:
         exact.exact_above_threshold,
         {**STOPPING, "epsilon_threshold": half, "epsilon_answers": half, "grid": COUNTS},
         epsilon=epsilon,
-        domain=QUERIES,
+        **QUERIES,
     )
 
 
@@ -82,9 +91,9 @@ def exact_numeric_sparse(epsilon: float = 1.0) -> Target:
         exact.exact_numeric_sparse,
         {**STOPPING, **budget, "grid": COUNTS},
         epsilon=epsilon,
-        domain=QUERIES,
+        **QUERIES,
     )
 
 
 def _naive(mechanism: Callable[..., Any], epsilon: float, **public: Any) -> Target:
-    return Target.dataset(partial(mechanism, epsilon=epsilon, **public), epsilon=epsilon, domain=QUERIES)
+    return Target.dataset(partial(mechanism, epsilon=epsilon, **public), epsilon=epsilon, **QUERIES)

@@ -138,3 +138,35 @@ def test_integers_beyond_the_doubles_are_taken_far_apart() -> None:
         for more in (0, 1)
     ]
     assert [float(said.mean()) for said in above] == [0.0, 1.0]
+
+
+SMALLEST, LARGEST = 1 << 11, 2**64 - 2**11
+"""Words that make the smallest uniform number that numpy turns into Laplace noise, 2^−53, and the largest."""
+
+
+def giving(first: int, second: int) -> np.random.Generator:
+    """A generator whose next words agree with these but for the lowest bit, which does not reach a double.
+
+    PCG64 steps s to s·m + i modulo 2^128 with an odd i, and a state below 2^58 in its upper half is given out as the
+    exclusive or of its halves.
+    """
+    multiplier = 0x2360ED051FC65DA44385DF649FCCF645
+    second ^= 1 - ((second - first) & 1)
+    step = (second - first * multiplier) % 2**128
+    before = (first - step) * pow(multiplier, -1, 2**128) % 2**128
+    source = np.random.PCG64()
+    source.state = {
+        "bit_generator": "PCG64",
+        "state": {"state": before, "inc": step},
+        "has_uint32": 0,
+        "uinteger": 0,
+    }
+    return np.random.Generator(source)
+
+
+def test_an_answer_far_below_is_never_reported_whose_neighbour_sometimes_is() -> None:
+    """Noise lies between −52·ln 2 and 53·ln 2 scales, at ε = 1 and c = 5 of 2 and of 20. So ε-DP fails for every ε."""
+    farthest = -(2 * 52 + 20 * 53) * math.log(2)
+    for answer, reported in ((farthest + 0.5, True), (farthest - 0.5, False)):
+        rows = naive_above_threshold([answer], 1, giving(SMALLEST, LARGEST), threshold=0.0, positives=5, epsilon=1.0)
+        assert rows.tolist() == [[reported]]
