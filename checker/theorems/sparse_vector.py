@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
@@ -13,14 +14,13 @@ from typing import Any
 from checker.core.certificate import Certificate, Conclusion, Refused, require
 from checker.core.tape import Published, same
 from checker.kinds.claims import pure_epsilon, require_neighbours
-from checker.kinds.grids import require_rounding, steps_apart
+from checker.kinds.grids import LIMIT, require_rounding, steps_apart
 from checker.kinds.laplace_words import FAST_LEMMAS, require_fast_noise, require_values
 from checker.kinds.large_runs import MANY, require_same_on_many
 from checker.kinds.lending import used
 from checker.kinds.plain_answers import answers, point
-from checker.kinds.rounded_answers import RoundedAnswers
+from checker.kinds.rounded_answers import RoundedAnswers, Steps, StepsDialogues
 from checker.kinds.threshold_rows import require_far_noise, require_released_rows, require_rows, require_unbounded
-from checker.kinds.unknowns import UnknownDialogues, unknown
 from checker.kinds.word_runs import GivenWords
 from checker.models import discrete_noise
 from checker.models.sparse_vector import SparseVector
@@ -126,10 +126,10 @@ def _require_reference(
         How many runs were compared, and what draws the noise.
     """
     drawn: Iterator[int] = iter(())
-    noise = Published(discrete_noise.discrete_laplace.function, lambda scale: [unknown(f"noise {next(drawn)}")])  # noqa: ARG005
-    dialogues = UnknownDialogues(depth=100, watched=(noise,))
+    noise = Published(discrete_noise.discrete_laplace.function, lambda scale: [Steps(f"noise {next(drawn)}")])  # noqa: ARG005
+    dialogues = StepsDialogues(depth=100, watched=(noise,))
     for queries in (0, 1, 2, min(published.positives, MOST_POSITIVES) + 2):
-        grid = RoundedAnswers(parameters["grid"], queries, unknown)
+        grid = RoundedAnswers(parameters["grid"], queries, Steps)
 
         def model(answers: Any, bits: Any, grid: RoundedAnswers = grid) -> tuple[Any, ...]:  # noqa: ARG001
             nonlocal drawn
@@ -179,11 +179,28 @@ class _Scripted:
         return next(self._numbers)
 
 
-def _vectors(step: Fraction) -> Iterator[tuple[list[Any], list[int]]]:
-    """Give vectors of plain answers of every type, each with the steps that they are rounded to."""
+def _vectors(step: Fraction) -> Iterator[tuple[Any, list[int]]]:
+    """Give lists and arrays of plain answers of every type, each with the steps that they are rounded to."""
     known = [(one, (place + Fraction(1, 2)).__floor__()) for one, place in answers(step)]
     for vector in ([], *([one] for one in known), *([one] * 3 for one in known), known, known[:40] * 10):
         yield [one for one, _ in vector], [whole for _, whole in vector]
+    arrays = importlib.import_module("numpy")
+    numbers = (0.0, 0.5, -1.5, 2.25, -7.0, 1e300, -1e300, math.inf, -math.inf, math.nan)
+    wholes = [_rounded(number, step) for number in numbers]
+    for kind in ("float64", "float16", "object"):
+        array = arrays.array(numbers if kind != "float16" else numbers[:5], dtype=kind)
+        yield array, wholes[: len(array)]
+        yield array[::-2], wholes[: len(array)][::-2]
+    integers = (0, 1, -3, 1 << 40, -(1 << 62))
+    yield arrays.array(integers), [_rounded(number, step) for number in integers]
+
+
+def _rounded(number: float, step: Fraction) -> int:
+    """Return the steps nearest to a number, half a step upward; NaN counts as 0."""
+    if math.isnan(number):
+        return 0
+    end = LIMIT * step
+    return (Fraction(min(max(number, -end), end)) / step + Fraction(1, 2)).__floor__()
 
 
 _SCRIPTS = ((0, 1, -1), (5, -1000, 2, 7), (-3, 0, 0, 4, 10**6))
@@ -195,7 +212,7 @@ def _require_plain_answers(reference: Callable[..., Any], sampler: Any, publishe
     for given, wholes in _vectors(step):
         for script in _SCRIPTS:
             asked, expected = _Scripted(*script), _Scripted(*script)
-            found = reference(list(given), asked)
+            found = reference(given, asked)
             meant = published.run(wholes, lambda steps: point(steps, step), None, expected)
             if type(found) is not tuple or not same(found, meant) or not same(asked.given, expected.given):
                 raise Refused(f"{given!r:.200} are reported as {found!r:.200}, with noise of {asked.given!r:.200}")
@@ -228,7 +245,7 @@ def _require_words(fast: Callable[..., Any], draw: Callable[..., Any], published
                 ]
                 for row in meant
             ]
-        found = fast(list(given), TRIALS, GivenWords(words, (0, 1)))
+        found = fast(given, TRIALS, GivenWords(words, (0, 1)))
         if found.dtype.name != ("bool" if published.value_scale is None else "float64") or found.tolist() != meant:
             raise Refused(f"{given!r:.200} are reported as {found.tolist()!r:.200}")
         released += TRIALS

@@ -101,6 +101,12 @@ BROKEN = {
         "grid.nearest(answer) for answer in answers",
         "grid.nearest(answer) + isinstance(answer, float) for answer in answers",
     ),
+    "arrays compared otherwise": (
+        ABOVE,
+        REPORTS,
+        "grid.nearest(answer) for answer in answers",
+        "grid.nearest(answer) + hasattr(answers, 'dtype') for answer in answers",
+    ),
     "an end after a thousand answers": (ABOVE, REPORTS, "for whole in wholes", "for whole in wholes[:1000]"),
     "answers numbered to the last positive": (
         ABOVE,
