@@ -22,7 +22,7 @@ from mechanisms.sparse_vector.naive import (
     naive_numeric_sparse_reused,
 )
 
-TRIALS = 300_000
+TRIALS = 100_000
 HALVES = np.repeat([1.0, -1.0], 6)
 
 
@@ -96,13 +96,13 @@ def test_answers_without_noise_tell_which_is_larger() -> None:
         for answers in ([0.0, 1.0], [1.0, 0.0])
     ]
     seen = [(said[:, 1] & ~said[:, 0]).sum() for said in rows]
-    assert seen[0] > 50_000
+    assert seen[0] > 15_000
     assert seen[1] == 0
 
 
 def test_without_a_stop_the_loss_grows_with_the_queries() -> None:
     losses = []
-    for half, most in ((6, -3), (24, -2)):
+    for half, most in ((6, -3), (16, -2)):
         signs = np.repeat([1.0, -1.0], half)
         said = [
             naive_above_threshold_endless(answers, TRIALS, rng(), threshold=0.0, epsilon=1.0) @ signs <= most
@@ -110,12 +110,12 @@ def test_without_a_stop_the_loss_grows_with_the_queries() -> None:
         ]
         losses.append(least_loss(*said))
     assert losses[0] > 2
-    assert losses[1] > 3
+    assert losses[1] > 2.5
 
 
 def test_a_value_with_the_noise_that_was_compared_tells_of_the_answers_before_it() -> None:
     """Four answers rise by 1, the next stays: (below)^4 and a value of at most 0 loses 4/2 at c = 1 and ε = 1."""
-    trials = 2_000_000
+    trials = 1_500_000
     said = []
     for first in (0.0, 1.0):
         rows = naive_numeric_sparse_reused([first] * 4 + [0.0], trials, rng(), threshold=0.0, positives=1, epsilon=1.0)
