@@ -108,13 +108,16 @@ def _published(parameters: Mapping[str, Any], distance: int, step: Fraction, *, 
     threshold = Fraction(parameters["threshold"]) / step
     if threshold.denominator != 1 or positives < 1:
         raise Refused(f"the threshold is {threshold} steps, and {positives} answers may be above")
-    return SparseVector(
+    found = SparseVector(
         int(threshold),
         positives,
         distance / Fraction(parameters["epsilon_threshold"]),
         2 * positives * distance / Fraction(parameters["epsilon_answers"]),
         positives * distance / Fraction(parameters["epsilon_values"]) if values else None,
     )
+    if min(found.scales) <= 0:
+        raise Refused(f"{found} has a scale that is not above 0")
+    return found
 
 
 def _require_reference(
@@ -199,9 +202,9 @@ def _rounded(number: float, step: Fraction) -> int:
     """Return the steps nearest to a number, half a step upward; NaN counts as 0."""
     if math.isnan(number):
         return 0
-    end = LIMIT * step
-    within = number if -end <= number <= end else end if number > 0 else -end
-    return (Fraction(within) / step + Fraction(1, 2)).__floor__()
+    if abs(number) >= LIMIT * step:
+        return LIMIT if number > 0 else -LIMIT
+    return (Fraction(number) / step + Fraction(1, 2)).__floor__()
 
 
 _SCRIPTS = ((0, 1, -1), (5, -1000, 2, 7), (-3, 0, 0, 4, 10**6))

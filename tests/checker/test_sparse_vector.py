@@ -44,6 +44,7 @@ FALSE: list[tuple[str, dict[str, Any], str]] = [
     (ABOVE, {"parameters": {**PARAMETERS, "threshold": Fraction(1, 2)}}, "the threshold is 1/2 steps"),
     (ABOVE, {"parameters": {**PARAMETERS, "positives": 0}}, "0 answers may be above"),
     (ABOVE, {"parameters": {**PARAMETERS, "positives": True}}, "positives must be of type int"),
+    (ABOVE, {"parameters": {**PARAMETERS, "epsilon_threshold": Fraction(-1, 2)}}, "a scale that is not above 0"),
     (ABOVE, {"parameters": NUMERIC_PARAMETERS}, "unexpected keyword argument"),
     (ABOVE, {"functions": {"reference": exact.exact_above_threshold}}, "function 'fast'"),
     (NUMERIC, {"parameters": {**NUMERIC_PARAMETERS, "epsilon_values": 1}}, "more than 1"),
