@@ -28,6 +28,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from attacklab.attacks.base import Probe, Scenario
 from attacklab.attacks.common.noisy_numbers import View, noisy_numbers, pairs_with_answers
@@ -58,6 +59,7 @@ class LowBitGaussian:
     sigma: float | None = None
     name: str = "low_bit_gaussian"
     flaw: str = "a Gaussian sampler can reach some outputs from one true answer only"
+    whole_outputs: ClassVar[bool] = True
 
     def applies_to(self, target: Target) -> bool:
         """Any target whose outputs may hold a number with noise."""

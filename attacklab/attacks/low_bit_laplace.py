@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from attacklab.attacks.base import Probe, Scenario
 from attacklab.attacks.common.noisy_numbers import View, noisy_numbers, pairs_with_answers
@@ -51,6 +52,7 @@ class LowBitLaplace:
     answers: tuple[float, float] | None = None
     name: str = "low_bit_laplace"
     flaw: str = "a Laplace sampler can reach some outputs from one true answer only"
+    whole_outputs: ClassVar[bool] = True
 
     def applies_to(self, target: Target) -> bool:
         """Any target whose outputs may hold a number with noise."""

@@ -41,7 +41,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,6 +90,7 @@ class Precision:
     answers: tuple[float, float] | None = None
     name: str = "precision"
     flaw: str = "some floats cannot be the sum of a true answer and any noise"
+    whole_outputs: ClassVar[bool] = True
 
     def applies_to(self, target: Target) -> bool:
         """Any target whose outputs may hold a number with noise."""

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import Attack, Event, Probe, Scenario
+from attacklab.attacks.base import FEW, Attack, Event, Probe, Scenario
 from attacklab.attacks.common.failures import FAILS
 from attacklab.errors import AttackError, OutsideDomain, Refused, TargetError
 from attacklab.findings import Counts, Severity, described_pair
@@ -32,9 +32,6 @@ from attacklab.targets import Failure, Kind, Outputs, Target, are_numbers, descr
 
 BATCH_OUTPUTS = 1 << 16
 """Outputs drawn at a time: large enough to hide the cost of a call, small enough that memory stays constant."""
-
-FEW = 8
-"""How many outputs are asked for to see whether they are numbers."""
 
 KEPT_BYTES = 1 << 24
 """The C library of Linux returns freed blocks to the system, and new pages cost more than the outputs in them: a fast
