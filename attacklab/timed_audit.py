@@ -18,8 +18,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from attacklab.attacks import ATTACKS, BlackBox, sized
-from attacklab.attacks.base import Attack
+from attacklab.attacks import ATTACKS, sized
+from attacklab.attacks.base import Attack, Learning
 from attacklab.errors import AttackError, LabFault, TargetError, UsageError
 from attacklab.execution.batches import FIRST_LOOK, Bench, Outline, Role, Sample, applies
 from attacklab.execution.runners import Here, Runner, Say
@@ -202,14 +202,14 @@ class _Turn:
         return trials
 
     def _cost(self, trials: int) -> float:
-        """The seconds that it takes to judge all scenarios on so many trials, and to find those of the black box."""
+        """The seconds that it takes to judge all scenarios on so many trials, and to find those that are learned."""
         assert self._costs is not None  # noqa: S101 - asked after the rehearsal
         claim = self._judge.target.claim
         judging = sum(
             cost.of(choosing_trials(claim.composed(cost.answers), trials)) + cost.of(trials) for cost in self._costs
         )
         attack = sized(self._attack, trials)
-        if not isinstance(attack, BlackBox):
+        if not isinstance(attack, Learning):
             return judging
         output = sum(cost.trial / (2 * cost.answers) for cost in self._costs) / len(self._costs)
         return judging + output * attack.looks

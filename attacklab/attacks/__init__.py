@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attacklab.attacks.base import Attack
+from attacklab.attacks.base import Attack, Learning
 from attacklab.attacks.black_box import BlackBox
 from attacklab.attacks.double_budget import DoubleBudget
 from attacklab.attacks.failing_size import FailingSize
@@ -79,5 +79,5 @@ ALL_ATTACKS: tuple[Attack, ...] = (*ATTACKS, TruncatedAddition())
 
 
 def sized(attack: Attack, trials: int) -> Attack:
-    """The attack as an audit of so many trials runs it: the black box learns from as many outputs as that warrants."""
-    return attack.within(trials) if isinstance(attack, BlackBox) else attack
+    """The attack as an audit of so many trials runs it: learning from as many outputs as that warrants."""
+    return attack.within(trials) if isinstance(attack, Learning) else attack

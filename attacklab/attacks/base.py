@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,6 +97,20 @@ class Attack(Protocol):
         Raises:
             TargetError: the target failed while it was probed.
         """
+        ...
+
+
+@runtime_checkable
+class Learning(Attack, Protocol):
+    """An attack that learns its events from many outputs, more of them where more trials judge."""
+
+    @property
+    def looks(self) -> int:
+        """About how many outputs it draws to find its pairs and events."""
+        ...
+
+    def within(self, trials: int) -> Attack:
+        """The attack with as much to learn from as an audit of so many trials warrants."""
         ...
 
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,11 +28,18 @@ from numpy.typing import NDArray
 
 from attacklab.attacks.base import Event, Probe, Scenario, as_floats, pair_of_answers
 from attacklab.attacks.common.failures import sampled
+from attacklab.errors import UsageError
 from attacklab.findings import Counts
 from attacklab.statistics.betting import evidence
 from attacklab.targets import Kind, Outputs, Target
 
-FIRST_LOOK = 1 << 12
+OF_TRIALS = 3
+"""At most one output of either answer is learned from for so many trials that judge."""
+
+LEAST_LEARNING = 64
+LOOK_SHARE = 8
+"""The first look takes one output for so many that are learned from."""
+
 REPEATS = 8
 """Noise is taken to lie on a grid if, in a first look, an output stands for so many equal ones on average."""
 
@@ -53,6 +60,19 @@ class LatticeBias:
     name: str = "lattice_bias"
     flaw: str = "noise on a grid favours some of its points"
 
+    def __post_init__(self) -> None:
+        if self.learning < LEAST_LEARNING:
+            raise UsageError(f"learning must be at least {LEAST_LEARNING}, not {self.learning}")
+
+    def within(self, trials: int) -> LatticeBias:
+        """The attack with as much to learn from as an audit of so many trials warrants."""
+        return replace(self, learning=max(LEAST_LEARNING, trials // OF_TRIALS))
+
+    @property
+    def looks(self) -> int:
+        """The most outputs that it draws to find its event."""
+        return 2 * self.learning + self.learning // LOOK_SHARE
+
     def applies_to(self, target: Target) -> bool:
         """Additive noise only."""
         return target.kind is Kind.NOISE
@@ -60,7 +80,7 @@ class LatticeBias:
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """The answers 0 and Δ, if the noise lies on a grid and a set of its points seems to break the claim."""
         pair, near, far = pair_of_answers(target, 0.0, target.sensitivity)
-        look = _numbers(probe, pair.first, FIRST_LOOK)
+        look = _numbers(probe, pair.first, self.learning // LOOK_SHARE)
         if not len(look) or len(np.unique(look)) * REPEATS > len(look):
             return
         sides = ((pair.first, near), (pair.second, far))

@@ -59,7 +59,7 @@ from attacklab.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, Doubles, Fl
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Kind, Outputs, Target
 
-PROBED = 512
+PROBED = 256
 """How many outputs the median size of the noise is estimated from."""
 
 MOST_RECORDS = 1 << 12

@@ -34,7 +34,7 @@ from attacklab.floats import Doubles, Floats, half_ulp
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Kind, Outputs, Target
 
-PROBED = 512
+PROBED = 256
 """How many outputs of each input are looked at."""
 
 MOST_PAIRS = 2
@@ -58,7 +58,7 @@ SLOPES = (1.0, -1.0, 100.0, 0.01, 1000.0, 0.001)
 ERRORS = 6.0
 """How many standard errors a median may be off; by chance, with a probability of 2e-9."""
 
-DEVIATION_TOLERANCE = 0.2
+DEVIATION_TOLERANCE = 0.28
 """How far, relatively, a mean deviation of `PROBED` outputs may be off: 4.5 standard errors for Laplace noise."""
 
 Answers: TypeAlias = tuple[float, float]
