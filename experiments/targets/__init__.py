@@ -61,6 +61,13 @@ from experiments.targets.means import (
     naive_smooth_mean,
     naive_sum_over_count,
 )
+from experiments.targets.partitions import (
+    exact_partition_selection,
+    naive_partition_selection,
+    naive_partition_selection_geometric,
+    naive_partition_selection_own_count,
+    naive_partition_selection_sorted,
+)
 from experiments.targets.selections import (
     exact_exponential,
     exact_exponential_base2,
@@ -99,6 +106,7 @@ MECHANISMS = (
     "histogram",
     "laplace",
     "laplace_noisy_max",
+    "partition_selection",
     "ptr_mean",
     "randomized_response",
     "sample_aggregate",
@@ -147,6 +155,7 @@ __all__ = [
     "exact_histogram",
     "exact_laplace_noisy_max",
     "exact_laplace_on_grid",
+    "exact_partition_selection",
     "exact_ptr_mean",
     "exact_randomized_response",
     "exact_rounded_gaussian",
@@ -189,6 +198,10 @@ __all__ = [
     "naive_laplace_numpy",
     "naive_laplace_numpy_legacy",
     "naive_local_sensitivity_mean",
+    "naive_partition_selection",
+    "naive_partition_selection_geometric",
+    "naive_partition_selection_own_count",
+    "naive_partition_selection_sorted",
     "naive_ptr_mean",
     "naive_randomized_response",
     "naive_sample_aggregate",

@@ -1,0 +1,89 @@
+"""Histograms by threshold as targets: which keys of a dataset are named, and with which counts.
+
+δ is 1/128, so that samples show a δ that is missed; a real release would take one far below 1 over the people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from attacklab.domains import Categories, Domain
+from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.targets import Target
+from experiments.targets.making import exact_by_both_paths, named
+from mechanisms.partition_selection import exact, naive
+
+KEYS = ("ash", "beech", "cedar", "elm")
+"""The keys that people can have."""
+
+DELTA = Fraction(1, 128)
+
+
+def _people(*groups: tuple[str, int]) -> np.ndarray[Any, np.dtype[np.str_]]:
+    return np.array([key for key, count in groups for _ in range(count)], dtype=f"<U{max(map(len, KEYS))}")
+
+
+PAIRS = tuple(
+    NeighbouringPair.records(_people((key, 1), *rest), _people(*rest), Relation.ADD_REMOVE)
+    for key, rest in (
+        ("beech", (("ash", 24), ("beech", 24))),  # beech comes first, or ash
+        ("ash", (("ash", 7),)),
+        ("elm", (("ash", 24),)),  # a key of one person beside others
+    )
+)
+"""Pairs beside those of the domain: they move the first place in line, a count near the threshold, a key's presence."""
+
+
+@named
+def naive_partition_selection(epsilon: float = 1.0) -> Target:
+    """Histogram by threshold, Laplace noise, keys in the order in which they came."""
+    return _naive(naive.naive_partition_selection, epsilon)
+
+
+@named
+def naive_partition_selection_sorted(epsilon: float = 1.0) -> Target:
+    """Histogram by threshold, Laplace noise, sorted keys."""
+    return _naive(naive.naive_partition_selection_sorted, epsilon)
+
+
+@named
+def naive_partition_selection_own_count(epsilon: float = 1.0) -> Target:
+    """Histogram by threshold, a threshold that noise alone exceeds with probability δ."""
+    return _naive(naive.naive_partition_selection_own_count, epsilon)
+
+
+@named
+def naive_partition_selection_geometric(epsilon: float = 1.0) -> Target:
+    """Histogram by threshold, integer noise, the threshold for reals cut to an integer."""
+    return _naive(naive.naive_partition_selection_geometric, epsilon)
+
+
+@named
+def exact_partition_selection(epsilon: float = 1.0) -> Target:
+    """Histogram by threshold, discrete Laplace noise from fair bits and an integer threshold, exact."""
+    return exact_by_both_paths(
+        Target.dataset,
+        exact.exact_partition_selection_fast,
+        exact.exact_partition_selection,
+        {"epsilon": Fraction(epsilon), "delta": DELTA},
+        **_claim(epsilon),
+    )
+
+
+def _naive(mechanism: Callable[..., Any], epsilon: float) -> Target:
+    return Target.dataset(partial(mechanism, epsilon=epsilon, delta=float(DELTA)), **_claim(epsilon))
+
+
+def _claim(epsilon: float) -> dict[str, Any]:
+    return {
+        "epsilon": epsilon,
+        "delta": float(DELTA),
+        "relation": Relation.ADD_REMOVE,
+        "domain": Domain(shape=Categories(names=KEYS)),
+        "pairs": PAIRS,
+    }

@@ -1,0 +1,103 @@
+"""Histograms by threshold as textbooks and libraries write them: Laplace noise in binary64, a threshold in reals.
+
+Flaws, one a function: the order of the keys, low bits of the noise, a threshold made for reals that integers are
+compared with, and a threshold that forgets the person's own count.
+
+Sources: Korolova, Kenthapadi, Mishra and Ntoulas 2009, 'Releasing Search Queries and Clicks Privately'; Desfontaines,
+Voss, Gipson and Mandayam 2022, 'Differentially Private Partition Selection', section 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.parameters import positive_rational, trial_count
+from mechanisms.partition_selection.tally import plain_key, tally
+
+
+def naive_partition_selection(
+    keys: Iterable[str], trials: int, rng: np.random.Generator, *, epsilon: float, delta: float
+) -> list[dict[str, float]]:
+    """Count in a dictionary, add Laplace noise, and show the counts above 1 + ln(1/(2δ))/ε.
+
+    A dictionary keeps its keys in the order in which they came: whoever sees two keys sees whose person came first.
+
+    Args:
+        keys: the key of each person.
+        trials: how many releases.
+        rng: the source of randomness.
+        epsilon: privacy parameter, above 0.
+        delta: the claimed δ, above 0 and below 1/2.
+
+    Returns:
+        One dictionary a trial, from keys to noisy counts.
+
+    Raises:
+        ValueError: a parameter is out of its range.
+    """
+    return _released(Counter(map(plain_key, keys)), trials, rng, epsilon, 1 + _depth(epsilon, delta))
+
+
+def naive_partition_selection_sorted(
+    keys: Iterable[str], trials: int, rng: np.random.Generator, *, epsilon: float, delta: float
+) -> list[dict[str, float]]:
+    """Sort the keys first; the low bits of a noisy count still tell which count it was.
+
+    Arguments and result as in `naive_partition_selection`.
+    """
+    return _released(dict(tally(keys)), trials, rng, epsilon, 1 + _depth(epsilon, delta))
+
+
+def naive_partition_selection_own_count(
+    keys: Iterable[str], trials: int, rng: np.random.Generator, *, epsilon: float, delta: float
+) -> list[dict[str, float]]:
+    """Show the counts above ln(1/(2δ))/ε, where noise alone is with probability δ: one person's count starts at 1.
+
+    Arguments and result as in `naive_partition_selection`.
+    """
+    return _released(dict(tally(keys)), trials, rng, epsilon, _depth(epsilon, delta))
+
+
+def naive_partition_selection_geometric(
+    keys: Iterable[str], trials: int, rng: np.random.Generator, *, epsilon: float, delta: float
+) -> list[dict[str, int]]:
+    """Add two-sided geometric noise, and show the counts that reach the threshold for reals, cut to an integer.
+
+    The noise has the right law: a difference of two geometric variates. The threshold lies below the real one, and an
+    integer at the threshold has a probability above 0, which `>=` shows.
+
+    Arguments and result as in `naive_partition_selection`, but counts are integers.
+    """
+    tallied, threshold = dict(tally(keys)), int(1 + _depth(epsilon, delta))
+    success = -math.expm1(-epsilon)
+    shape = (trial_count(trials), len(tallied))
+    noisy = rng.geometric(success, shape) - rng.geometric(success, shape) + _row(tallied).astype(np.int64)
+    return [_shown(tallied, row, threshold) for row in noisy.tolist()]
+
+
+def _depth(epsilon: float, delta: float) -> float:
+    """Return ln(1/(2δ))/ε, which Laplace noise of scale 1/ε exceeds with probability δ."""
+    positive_rational("epsilon", epsilon)
+    if not 0 < delta < 0.5:
+        raise ValueError(f"delta must be above 0 and below 1/2, not {delta}")
+    return math.log(1 / (2 * delta)) / epsilon
+
+
+def _released(
+    counts: Mapping[str, int], trials: int, rng: np.random.Generator, epsilon: float, threshold: float
+) -> list[dict[str, float]]:
+    noisy = _row(counts) + rng.laplace(0.0, 1 / epsilon, (trial_count(trials), len(counts)))
+    return [{key: count for key, count in zip(counts, row, strict=True) if count > threshold} for row in noisy.tolist()]
+
+
+def _row(counts: Mapping[str, int]) -> NDArray[np.float64]:
+    return np.array(list(counts.values()), dtype=np.float64)
+
+
+def _shown(counts: Mapping[str, int], noisy: list[int], threshold: int) -> dict[str, int]:
+    return {key: count for key, count in zip(counts, noisy, strict=True) if count >= threshold}
