@@ -226,5 +226,21 @@ LEMMAS: dict[str, str] = {
         "position's thresholds (by reading); at both ends of every outcome's words, of each 2^−12 of all words, and at "
         "all places where a decision changes, it was compared (mechanisms/exponential/README.md)"
     ),
+    "keys": (
+        "what holds of up to four keys and of 10,000 holds of any number: a key is shown by its own noisy count alone, "
+        "and keys are gone through in order (by reading, mechanisms/partition_selection/exact.py, and numpy's sum of "
+        "an array and a row)"
+    ),
+    "tally": (
+        "Python's `Counter` counts equal strings, and `sorted` puts pairs into the order of their first members where "
+        "these differ (by reading), so that a tally is a function of how many people have each key "
+        "(mechanisms/partition_selection/README.md)"
+    ),
+    "thresholded-counts": (
+        "with independent discrete Laplace noise of scale s on each count above 0, shown if it is T ≥ 2 or more, one "
+        "person more or fewer changes what is shown by a factor of at most e^(1/s) if the key has other people, and is "
+        "seen with probability e^(−(T − 1)/s)/(1 + e^(−1/s)) if it has not; clamping to ±2^61, beyond T, costs nothing "
+        "(mechanisms/partition_selection/README.md)"
+    ),
 }
 """The statement of each lemma, and the README that proves it."""

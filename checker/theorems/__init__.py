@@ -14,6 +14,7 @@ from checker.theorems import (
     histogram,
     laplace,
     means,
+    partition,
     response,
     selection,
     snapping,
@@ -42,5 +43,6 @@ THEOREMS: Mapping[str, Theorem] = {
     "smooth_mean": means.smooth_mean,
     "snapping": snapping.snapping,
     "sum_over_count": means.sum_over_count,
+    "thresholded_histogram": partition.thresholded_histogram,
 }
 """The theorems by name."""

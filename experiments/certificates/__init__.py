@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from attacklab.certificates import Draft
-from experiments.certificates import bounded, finite, gaussian, histogram, laplace, means, selections, sums, unlike
+from experiments.certificates import (
+    bounded,
+    finite,
+    gaussian,
+    histogram,
+    laplace,
+    means,
+    partitions,
+    selections,
+    sums,
+    unlike,
+)
 
 DRAFTS: Mapping[str, Callable[[], Draft]] = {
     **bounded.DRAFTS,
@@ -14,6 +25,7 @@ DRAFTS: Mapping[str, Callable[[], Draft]] = {
     **histogram.DRAFTS,
     **laplace.DRAFTS,
     **means.DRAFTS,
+    **partitions.DRAFTS,
     **selections.DRAFTS,
     **sums.DRAFTS,
     **unlike.DRAFTS,
