@@ -31,12 +31,12 @@ def _people(*groups: tuple[str, int]) -> np.ndarray[Any, np.dtype[np.str_]]:
 PAIRS = tuple(
     NeighbouringPair.records(_people((key, 1), *rest), _people(*rest), Relation.ADD_REMOVE)
     for key, rest in (
-        ("beech", (("ash", 24), ("beech", 24))),  # beech comes first, or ash
-        ("ash", (("ash", 7),)),
-        ("elm", (("ash", 24),)),  # a key of one person beside others
+        ("ash", (("ash", 5),)),  # counts about the threshold
+        ("elm", (("ash", 24),)),  # a key of one person
+        ("beech", (("ash", 24), ("beech", 24))),  # beech comes first in line, or ash
     )
 )
-"""Pairs beside those of the domain: they move the first place in line, a count near the threshold, a key's presence."""
+"""Pairs beside those of the domain."""
 
 
 @named
