@@ -12,6 +12,7 @@ e^(−ε) = δ/(1 − δ), which is no rational number either.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 
 import gmpy2
 from gmpy2 import mpfr, mpq
@@ -36,15 +37,24 @@ def least_threshold(epsilon: float | Fraction, delta: float | Fraction) -> int:
     rate, most = positive_rational("epsilon", epsilon), positive_rational("delta", delta)
     if most >= Fraction(1, 2):
         raise ValueError(f"delta must be below 1/2, not {delta}")
+    found = _least(rate, most)
+    if found is None:
+        raise ValueError(f"epsilon {epsilon} is too small for a threshold: it would be above 2^61")
+    return found
+
+
+@lru_cache(maxsize=256)
+def _least(rate: Fraction, delta: Fraction) -> int | None:
+    """Find the threshold by doubling and bisection; None if it is above 2^61."""
     high = 2
-    while not _keeps(high, rate, most):
+    while not _keeps(high, rate, delta):
         high = 2 * high
         if high > 1 << 61:
-            raise ValueError(f"epsilon {epsilon} is too small for a threshold: it would be above 2^61")
+            return None
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if _keeps(middle, rate, most) else (middle, high)
+        low, high = (low, middle) if _keeps(middle, rate, delta) else (middle, high)
     return high
 
 
