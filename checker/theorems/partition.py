@@ -135,13 +135,14 @@ def _require_reference(reference: partial[Any], count: int, scale: Fraction, thr
 
         def noisy_integer(*arguments: Any) -> Any:
             asked.append(arguments)
+            _require(len(asked) <= count, f"noise is drawn more than {count} times for {count} keys")
             return next(replies)
 
         with lent(reference.func, tally=tally, noisy_integer=noisy_integer):
             found = reference(people, bits)
         _require(len(asked) == count, f"noise is drawn {len(asked)} times for {count} keys")
-        for arguments, (_, own) in zip(asked, tallied, strict=True):
-            alike = len(arguments) == 3 and arguments[0] is own and arguments[1] == scale and arguments[2] is bits
+        for arguments, pair in zip(asked, tallied, strict=True):
+            alike = len(arguments) == 3 and arguments[0] is pair[1] and arguments[1] == scale and arguments[2] is bits
             _require(alike, "noise is added to something other than a key's own count, or is of another scale")
         _require_shown(found, tallied, noisy, threshold)
 

@@ -58,7 +58,7 @@ def noise(mechanism: Callable[..., Any], epsilon: float) -> Target:
 
 def exact_by_both_paths(
     make: Callable[..., Target],
-    fast: Callable[..., NDArray[Any]],
+    fast: Callable[..., NDArray[Any] | list[Any]],
     reference: Callable[..., Any],
     parameters: Mapping[str, Any],
     **claim: Any,
@@ -97,9 +97,9 @@ class Exactly:
     mechanism: Callable[..., Any]
     parameters: Mapping[str, Any]
 
-    def __call__(self, input_: Any, trials: int, rng: np.random.Generator) -> NDArray[Any]:
+    def __call__(self, input_: Any, trials: int, rng: np.random.Generator) -> NDArray[Any] | list[Any]:
         """Draw outputs."""
-        released: NDArray[Any] = self.mechanism(input_, trials, SeededBits(rng), **self.parameters)
+        released: NDArray[Any] | list[Any] = self.mechanism(input_, trials, SeededBits(rng), **self.parameters)
         return released
 
 
