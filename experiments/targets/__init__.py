@@ -68,6 +68,13 @@ from experiments.targets.partitions import (
     naive_partition_selection_own_count,
     naive_partition_selection_sorted,
 )
+from experiments.targets.quantiles import (
+    exact_quantile,
+    naive_quantile,
+    naive_quantile_half_sensitivity,
+    naive_quantile_midpoint,
+    naive_quantile_unscaled,
+)
 from experiments.targets.selections import (
     exact_exponential,
     exact_exponential_base2,
@@ -108,6 +115,7 @@ MECHANISMS = (
     "laplace_noisy_max",
     "partition_selection",
     "ptr_mean",
+    "quantile",
     "randomized_response",
     "sample_aggregate",
     "smooth_mean",
@@ -157,6 +165,7 @@ __all__ = [
     "exact_laplace_on_grid",
     "exact_partition_selection",
     "exact_ptr_mean",
+    "exact_quantile",
     "exact_randomized_response",
     "exact_rounded_gaussian",
     "exact_rounded_gaussian_gdp",
@@ -203,6 +212,10 @@ __all__ = [
     "naive_partition_selection_own_count",
     "naive_partition_selection_sorted",
     "naive_ptr_mean",
+    "naive_quantile",
+    "naive_quantile_half_sensitivity",
+    "naive_quantile_midpoint",
+    "naive_quantile_unscaled",
     "naive_randomized_response",
     "naive_sample_aggregate",
     "naive_smooth_mean",
