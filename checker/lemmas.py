@@ -242,5 +242,14 @@ LEMMAS: dict[str, str] = {
         "seen with probability e^(−(T − 1)/s)/(1 + e^(−1/s)) if it has not; clamping to ±2^61, beyond T, costs nothing "
         "(mechanisms/partition_selection/README.md)"
     ),
+    "rank-utilities": (
+        "of all records, each clamped, one adds q − p, −p or nothing to (q − p)·#{x < c} − p·#{x > c}, so that one more "
+        "or fewer moves the modulus of that by max(p, q − p) at most (mechanisms/quantile/README.md)"
+    ),
+    "ranks": (
+        "numpy's `sort` puts doubles that are not NaN into order, and `searchsorted` among them counts those below a "
+        "number (left), or at most it (right); up to 2^42 records utilities stay within 64 bits (by reading; tried "
+        "about the candidates) (mechanisms/quantile/README.md)"
+    ),
 }
 """The statement of each lemma, and the README that proves it."""
