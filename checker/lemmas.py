@@ -243,7 +243,7 @@ LEMMAS: dict[str, str] = {
         "(mechanisms/partition_selection/README.md)"
     ),
     "rank-utilities": (
-        "of all records, each clamped, one adds q − p, −p or nothing to (q − p)·#{x < c} − p·#{x > c}, so that one more "
+        "one of the records, each clamped, adds q − p, −p or nothing to (q − p)·#{x < c} − p·#{x > c}: so one more "
         "or fewer moves the modulus of that by max(p, q − p) at most (mechanisms/quantile/README.md)"
     ),
     "ranks": (

@@ -36,6 +36,8 @@ from mechanisms.local_sensitivity.sample_aggregate.exact import exact_sample_agg
 from mechanisms.local_sensitivity.smooth.exact import exact_smooth_mean, prepare_smooth_mean
 from mechanisms.local_sensitivity.sum_over_count.exact import exact_sum_over_count, prepare_sum_over_count
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_laplace_noisy_max
+from mechanisms.quantile.candidates import Candidates, rank_utilities
+from mechanisms.quantile.exact import exact_quantile, exact_quantile_fast
 from mechanisms.summation.bounds import Bounds, NarrowBounds
 from mechanisms.summation.exact import exact_bounded_mean, exact_bounded_sum, exact_narrow_sum
 from mechanisms.summation.exact_fast import exact_bounded_mean_fast, exact_bounded_sum_fast, exact_narrow_sum_fast
@@ -105,6 +107,7 @@ DELTA = {"delta": Fraction(1, 8)}
 CHUNKS = {"statistic": np.mean, "chunks": 3, "key": b"public"}
 NARROW = NarrowBounds(-1.0, 2.0, GRID)
 SUM = {"epsilon": EPSILON, "bounds": BOUNDS}
+QUANTILE = {"epsilon": EPSILON, "quantile": Fraction(2, 3), "candidates": Candidates(-1, 4, GRID)}
 
 RUNS: dict[str, Run] = {
     "LevelSampler": level_sampler,
@@ -127,6 +130,8 @@ RUNS: dict[str, Run] = {
     "exact_narrow_sum": one_by_one(exact_narrow_sum, epsilon=EPSILON, bounds=NARROW),
     "exact_narrow_sum_fast": at_once(exact_narrow_sum_fast, epsilon=EPSILON, bounds=NARROW),
     "exact_ptr_mean": one_by_one(exact_ptr_mean, bound=2, **MEAN, **DELTA),
+    "exact_quantile": one_by_one(exact_quantile, **QUANTILE),
+    "exact_quantile_fast": at_once(exact_quantile_fast, **QUANTILE),
     "exact_randomized_response": one_by_one(exact_randomized_response, epsilon=EPSILON),
     "exact_rounded_gaussian": one_by_one(exact_rounded_gaussian, **GAUSSIAN),
     "exact_rounded_gaussian_fast": at_once(exact_rounded_gaussian_fast, **GAUSSIAN),
@@ -146,6 +151,7 @@ RUNS: dict[str, Run] = {
     "prepare_sample_aggregate": of_people(prepared(prepare_sample_aggregate, **CHUNKS, **MEAN)),
     "prepare_smooth_mean": prepared(prepare_smooth_mean, **MEAN, **DELTA),
     "prepare_sum_over_count": prepared(prepare_sum_over_count, **MEAN),
+    "rank_utilities": lambda given, _: repr(rank_utilities(given, Fraction(2, 3), Candidates(-1, 4, GRID)).tolist()),
     "randomized_response": lambda given, bits: repr([randomized_response(given, KEEP, bits) for _ in range(3)]),
 }
 """How tests release from each: `RUNS[name](private input, bits)`."""

@@ -1,0 +1,114 @@
+"""Each naive quantile breaks its claim on a pair of its own, and the exact one does not.
+
+Events are fixed beforehand and judged on 20,000 fresh outputs of each input, at ε = 1: the claim is false if a
+Clopper-Pearson lower bound of P[E] is greater than e·(upper bound of Q[E]). Each bound fails with probability 1e-9.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import beta
+
+from attacklab.neighbours import NeighbouringPair
+from attacklab.targets import Target
+from experiments import targets
+from experiments.targets.quantiles import LOWER, PAIRS, UPPER
+
+TRIALS = 20_000
+ALPHA = 1e-9
+Event = Callable[[float], bool]
+
+
+def bounds(hits: int) -> tuple[float, float]:
+    low = beta.ppf(ALPHA, hits, TRIALS - hits + 1) if hits else 0.0
+    high = beta.ppf(1 - ALPHA, hits + 1, TRIALS - hits) if hits < TRIALS else 1.0
+    return float(low), float(high)
+
+
+def excess(target: Target, name: str, *, seed: int) -> float:
+    """By how much P[E] exceeds e·Q[E] at the least, where P is the law that the event is of."""
+    pair, first, event = BROKEN[name]
+    rng = np.random.default_rng(seed)
+    likelier, other = (pair.first, pair.second) if first else (pair.second, pair.first)
+    hits = [sum(map(event, target.release(records, TRIALS, rng).tolist())) for records in (likelier, other)]
+    return bounds(hits[0])[0] - math.e * bounds(hits[1])[1]
+
+
+def can_be(output: float, left: float, right: float) -> bool:
+    """Whether a double is left + (right − left)·U in doubles, for one of the 2^53 uniforms near it."""
+    width = right - left
+    middle = round((output - left) / width * 2**53)
+    near = range(max(middle - 4, 0), min(middle + 4, (1 << 53) - 1) + 1)
+    return any(left + width * (leading * 2.0**-53) == output for leading in near)
+
+
+def only_beside_a_record(output: float) -> bool:
+    """Whether it can come of the interval from 0.1 to 60.1 and not of that from 0 to 60.1."""
+    return 0.1 < output < 60.1 and can_be(output, 0.1, 60.1) and not can_be(output, LOWER, 60.1)
+
+
+FAR, LEFT_END, MANY = PAIRS
+BROKEN: dict[str, tuple[NeighbouringPair, bool, Event]] = {
+    "naive_quantile": (LEFT_END, True, only_beside_a_record),
+    "naive_quantile_half_sensitivity": (FAR, False, lambda output: output < 50),
+    "naive_quantile_midpoint": (LEFT_END, True, lambda output: output == (0.1 + 60.1) / 2),
+    "naive_quantile_unscaled": (MANY, True, math.isnan),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_naive_quantile_breaks_its_claim_on_its_pair(name: str) -> None:
+    assert excess(getattr(targets, name)(), name, seed=1) > 0
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_the_exact_one_is_not_accused_by_the_same_pair_and_event(name: str) -> None:
+    assert excess(targets.exact_quantile(), name, seed=2) <= 0
+
+
+def test_every_output_of_an_interval_is_one_that_it_can_make() -> None:
+    """Else the event of the low bits would be one of errors of `can_be`."""
+    outputs = targets.naive_quantile().release(LEFT_END.first, 5_000, np.random.default_rng(3))
+    between = [output for output in outputs.tolist() if 0.1 < output < 60.1]
+    assert len(between) > 1_000
+    assert all(can_be(output, 0.1, 60.1) for output in between)
+
+
+@pytest.mark.parametrize("name", [*BROKEN, "exact_quantile"])
+def test_the_pairs_are_neighbours_that_the_target_declares(name: str) -> None:
+    target = getattr(targets, name)()
+    assert target.pairs == PAIRS
+    assert all(target.covers(pair) for pair in target.pairs)
+
+
+def densities(records: list[float], quantile: float, rate: float) -> list[tuple[float, float, float]]:
+    """The intervals of positive width with their probabilities, by the formula."""
+    ends = [LOWER, *sorted(records), UPPER]
+    weights = [
+        (right - left) * math.exp(-rate * abs(i - quantile * len(records)))
+        for i, (left, right) in enumerate(pairwise(ends))
+    ]
+    return [(ends[i], ends[i + 1], weight / sum(weights)) for i, weight in enumerate(weights) if weight]
+
+
+@pytest.mark.parametrize(("name", "rate"), [("naive_quantile", 0.5), ("naive_quantile_unscaled", 0.5)])
+@pytest.mark.parametrize("records", [[], [50.0] * 4, [10.0, 20.0, 20.0, 90.0]])
+def test_intervals_are_chosen_as_the_formula_says(name: str, rate: float, records: list[float]) -> None:
+    """20,000 draws stray from a probability by 0.025 with probability below 2·e^−25 (Hoeffding)."""
+    outputs = getattr(targets, name)().release(np.array(records), TRIALS, np.random.default_rng(4))
+    for left, right, probability in densities(records, 0.75, rate):
+        assert abs(np.mean((left <= outputs) & (outputs < right)) - probability) < 0.025
+
+
+@pytest.mark.parametrize("name", BROKEN)
+@pytest.mark.parametrize("wrong", [{"epsilon": 0.0}, {"quantile": 1.5}, {"lower": 200.0}, {"upper": math.inf}])
+def test_parameters_out_of_range_are_refused(name: str, wrong: dict[str, Any]) -> None:
+    release = getattr(targets, name)().release
+    with pytest.raises(ValueError, match="must"):
+        release.func([1.0], 1, np.random.default_rng(5), **{**release.keywords, **wrong})
