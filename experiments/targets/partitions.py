@@ -31,8 +31,8 @@ def _people(*groups: tuple[str, int]) -> np.ndarray[Any, np.dtype[np.str_]]:
 PAIRS = tuple(
     NeighbouringPair.records(_people((key, 1), *rest), _people(*rest), Relation.ADD_REMOVE)
     for key, rest in (
+        ("elm", ()),  # a key of one person
         ("ash", (("ash", 5),)),  # counts about the threshold
-        ("elm", (("ash", 24),)),  # a key of one person
         ("beech", (("ash", 24), ("beech", 24))),  # beech comes first in line, or ash
     )
 )
@@ -53,14 +53,14 @@ def naive_partition_selection_sorted(epsilon: float = 1.0) -> Target:
 
 @named
 def naive_partition_selection_own_count(epsilon: float = 1.0) -> Target:
-    """Histogram by threshold, a threshold that noise alone exceeds with probability δ."""
-    return _naive(naive.naive_partition_selection_own_count, epsilon)
+    """Histogram by threshold, drawn exactly, a threshold that noise alone reaches with about the probability δ."""
+    return _integers(naive.threshold_for_noise_alone, epsilon)
 
 
 @named
 def naive_partition_selection_geometric(epsilon: float = 1.0) -> Target:
-    """Histogram by threshold, integer noise, the threshold for reals cut to an integer."""
-    return _naive(naive.naive_partition_selection_geometric, epsilon)
+    """Histogram by threshold, drawn exactly, the threshold for reals cut to an integer."""
+    return _integers(naive.threshold_for_reals, epsilon)
 
 
 @named
@@ -77,6 +77,13 @@ def exact_partition_selection(epsilon: float = 1.0) -> Target:
 
 def _naive(mechanism: Callable[..., Any], epsilon: float) -> Target:
     return Target.dataset(partial(mechanism, epsilon=epsilon, delta=float(DELTA)), **_claim(epsilon))
+
+
+def _integers(threshold: Callable[[float, float], int], epsilon: float) -> Target:
+    parameters = {"epsilon": Fraction(epsilon), "threshold": threshold(epsilon, float(DELTA))}
+    return exact_by_both_paths(
+        Target.dataset, exact.by_threshold_fast, exact.by_threshold, parameters, **_claim(epsilon)
+    )
 
 
 def _claim(epsilon: float) -> dict[str, Any]:

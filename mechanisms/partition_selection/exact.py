@@ -42,10 +42,7 @@ def exact_partition_selection(
         TypeError: a key is not a string, by its type.
         ValueError: a public parameter is out of its range.
     """
-    scale, threshold = 1 / positive_rational("epsilon", epsilon), least_threshold(epsilon, delta)
-    tallied = tally(keys)
-    noisy = [noisy_integer(count, scale, bits) for _, count in tallied]
-    return reaching(threshold, [key for key, _ in tallied], noisy)
+    return by_threshold(keys, bits, epsilon=epsilon, threshold=least_threshold(epsilon, delta))
 
 
 def exact_partition_selection_fast(
@@ -67,8 +64,21 @@ def exact_partition_selection_fast(
         TypeError: a key is not a string, by its type.
         ValueError: a public parameter is out of its range; here ε must be at least 2^−46.
     """
-    scale, threshold = 1 / positive_rational("epsilon", epsilon), least_threshold(epsilon, delta)
-    tallied = tally(keys)
+    return by_threshold_fast(keys, trials, bits, epsilon=epsilon, threshold=least_threshold(epsilon, delta))
+
+
+def by_threshold(keys: Iterable[str], bits: RandomBits, *, epsilon: float | Fraction, threshold: int) -> Named:
+    """Name the keys whose noisy counts reach a given threshold; the rest as in `exact_partition_selection`."""
+    scale, tallied = 1 / positive_rational("epsilon", epsilon), tally(keys)
+    noisy = [noisy_integer(count, scale, bits) for _, count in tallied]
+    return reaching(threshold, [key for key, _ in tallied], noisy)
+
+
+def by_threshold_fast(
+    keys: Iterable[str], trials: int, bits: RandomBits, *, epsilon: float | Fraction, threshold: int
+) -> list[Named]:
+    """Name keys by a given threshold many times; the rest as in `exact_partition_selection_fast`."""
+    scale, tallied = 1 / positive_rational("epsilon", epsilon), tally(keys)
     noise = discrete_laplace_many(scale, trials * len(tallied), bits).reshape(trials, len(tallied))
     noisy = (noise + [count for _, count in tallied]).clip(-INTEGER_LIMIT, INTEGER_LIMIT)
     names = [key for key, _ in tallied]

@@ -1,7 +1,7 @@
-"""Histograms by threshold as textbooks and libraries write them: Laplace noise in binary64, a threshold in reals.
+"""Histograms by threshold as textbooks and libraries write them: Laplace noise in binary64, thresholds for reals.
 
-Flaws, one a function: the order of the keys, low bits of the noise, a threshold made for reals that integers are
-compared with, and a threshold that forgets the person's own count.
+Flaws, one a function: the order of the keys, and low bits of the noise; and, where integer noise is drawn exactly, a
+threshold made for reals, and one that forgets the person's own count.
 
 Sources: Korolova, Kenthapadi, Mishra and Ntoulas 2009, 'Releasing Search Queries and Clicks Privately'; Desfontaines,
 Voss, Gipson and Mandayam 2022, 'Differentially Private Partition Selection', section 1.
@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mechanisms.parameters import positive_rational, trial_count
 from mechanisms.partition_selection.tally import plain_key, tally
@@ -53,31 +52,27 @@ def naive_partition_selection_sorted(
     return _released(dict(tally(keys)), trials, rng, epsilon, 1 + _depth(epsilon, delta))
 
 
-def naive_partition_selection_own_count(
-    keys: Iterable[str], trials: int, rng: np.random.Generator, *, epsilon: float, delta: float
-) -> list[dict[str, float]]:
-    """Show the counts above ln(1/(2δ))/ε, where noise alone is with probability δ: one person's count starts at 1.
+def threshold_for_reals(epsilon: float, delta: float) -> int:
+    """Cut the threshold for Laplace noise, 1 + ln(1/(2δ))/ε, to an integer, for integer noise.
 
-    Arguments and result as in `naive_partition_selection`.
+    It lies below the real one, and a noisy count *at* the threshold has a probability above 0, and is shown.
+
+    Args:
+        epsilon: privacy parameter, above 0.
+        delta: the claimed δ, above 0 and below 1/2.
+
+    Raises:
+        ValueError: a parameter is out of its range.
     """
-    return _released(dict(tally(keys)), trials, rng, epsilon, _depth(epsilon, delta))
+    return int(1 + _depth(epsilon, delta))
 
 
-def naive_partition_selection_geometric(
-    keys: Iterable[str], trials: int, rng: np.random.Generator, *, epsilon: float, delta: float
-) -> list[dict[str, int]]:
-    """Add two-sided geometric noise, and show the counts that reach the threshold for reals, cut to an integer.
+def threshold_for_noise_alone(epsilon: float, delta: float) -> int:
+    """Take the integer below ln(1/(2δ))/ε, which noise exceeds with about the probability δ: a count starts at 1.
 
-    The noise has the right law: a difference of two geometric variates. The threshold lies below the real one, and an
-    integer at the threshold has a probability above 0, which `>=` shows.
-
-    Arguments and result as in `naive_partition_selection`, but counts are integers.
+    Arguments as in `threshold_for_reals`.
     """
-    tallied, threshold = dict(tally(keys)), int(1 + _depth(epsilon, delta))
-    success = -math.expm1(-epsilon)
-    shape = (trial_count(trials), len(tallied))
-    noisy = rng.geometric(success, shape) - rng.geometric(success, shape) + _row(tallied).astype(np.int64)
-    return [_shown(tallied, row, threshold) for row in noisy.tolist()]
+    return int(_depth(epsilon, delta))
 
 
 def _depth(epsilon: float, delta: float) -> float:
@@ -91,13 +86,6 @@ def _depth(epsilon: float, delta: float) -> float:
 def _released(
     counts: Mapping[str, int], trials: int, rng: np.random.Generator, epsilon: float, threshold: float
 ) -> list[dict[str, float]]:
-    noisy = _row(counts) + rng.laplace(0.0, 1 / epsilon, (trial_count(trials), len(counts)))
+    true = np.array(list(counts.values()), dtype=np.float64)
+    noisy = true + rng.laplace(0.0, 1 / epsilon, (trial_count(trials), len(counts)))
     return [{key: count for key, count in zip(counts, row, strict=True) if count > threshold} for row in noisy.tolist()]
-
-
-def _row(counts: Mapping[str, int]) -> NDArray[np.float64]:
-    return np.array(list(counts.values()), dtype=np.float64)
-
-
-def _shown(counts: Mapping[str, int], noisy: list[int], threshold: int) -> dict[str, int]:
-    return {key: count for key, count in zip(counts, noisy, strict=True) if count >= threshold}

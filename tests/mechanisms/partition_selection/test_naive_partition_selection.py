@@ -8,15 +8,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import beta
 
+from attacklab.findings import Verdict
+from attacklab.laws import Limits
+from attacklab.proof import prove
 from attacklab.targets import Target
 from experiments import targets
 from experiments.targets.partitions import DELTA, PAIRS
+from mechanisms.partition_selection.naive import (
+    naive_partition_selection,
+    naive_partition_selection_sorted,
+    threshold_for_noise_alone,
+    threshold_for_reals,
+)
 
 TRIALS = {"naive_partition_selection_geometric": 50_000}
 FEWER = 20_000
@@ -63,7 +74,7 @@ def only_of_six(output: dict[str, float]) -> bool:
     return noisy is not None and can_be(float(noisy), 6) and not can_be(float(noisy), 5)
 
 
-COUNT, PRESENCE, ORDER = PAIRS
+PRESENCE, COUNT, ORDER = PAIRS
 BROKEN: dict[str, tuple[Any, Event]] = {
     "naive_partition_selection": (ORDER, lambda output: list(output)[:2] == ["beech", "ash"]),
     "naive_partition_selection_sorted": (COUNT, only_of_six),
@@ -95,16 +106,32 @@ def test_the_claim_is_of_a_pair_that_the_target_declares(name: str) -> None:
     assert all(target.covers(pair) for pair in target.pairs)
 
 
-@pytest.mark.parametrize("name", BROKEN)
+THRESHOLDED = ("naive_partition_selection_own_count", "naive_partition_selection_geometric")
+
+
+@pytest.mark.parametrize("name", THRESHOLDED)
+def test_exact_laws_refute_thresholds_that_are_not_for_integers(name: str) -> None:
+    finding = prove(getattr(targets, name)(), PRESENCE, limits=Limits(unresolved=Fraction(1, 1 << 30)))
+    assert finding.verdict is Verdict.VIOLATED
+
+
+MECHANISMS: list[Callable[..., Any]] = [
+    partial(naive_partition_selection, ["a"], 1, np.random.default_rng(4)),
+    partial(naive_partition_selection_sorted, ["a"], 1, np.random.default_rng(4)),
+    threshold_for_reals,
+    threshold_for_noise_alone,
+]
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.0, 0.1), (1.0, 0.5), (1.0, 0.0)])
-def test_parameters_out_of_range_are_refused(name: str, epsilon: float, delta: float) -> None:
-    mechanism = getattr(targets, name)().release.func
+def test_parameters_out_of_range_are_refused(mechanism: Callable[..., Any], epsilon: float, delta: float) -> None:
     with pytest.raises(ValueError, match=r"epsilon|delta"):
-        mechanism(["a"], 1, np.random.default_rng(4), epsilon=epsilon, delta=delta)
+        mechanism(epsilon=epsilon, delta=delta)
 
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_nobody_and_no_trials_are_released_as_they_are(name: str) -> None:
     release = getattr(targets, name)().release
-    assert release(np.array([], dtype="<U1"), 2, np.random.default_rng(5)) == [{}, {}]
+    assert list(map(dict, release(np.array([], dtype="<U1"), 2, np.random.default_rng(5)))) == [{}, {}]
     assert release(np.array(["ash"]), 0, np.random.default_rng(5)) == []
