@@ -44,8 +44,8 @@ def naive_quantile(epsilon: float = 1.0) -> Target:
 
 @named
 def naive_quantile_half_sensitivity(epsilon: float = 1.0) -> Target:
-    """Upper quartile over intervals, the sensitivity that a median has."""
-    return _naive(naive.naive_quantile_half_sensitivity, epsilon)
+    """Upper quartile over public candidates, drawn exactly, the sensitivity that a median has."""
+    return _over_candidates(naive.naive_quantile_half_sensitivity_fast, naive.naive_quantile_half_sensitivity, epsilon)
 
 
 @named
@@ -63,13 +63,12 @@ def naive_quantile_unscaled(epsilon: float = 1.0) -> Target:
 @named
 def exact_quantile(epsilon: float = 1.0) -> Target:
     """Upper quartile over public candidates, base e, exact."""
-    return exact_by_both_paths(
-        Target.dataset,
-        exact.exact_quantile_fast,
-        exact.exact_quantile,
-        {"epsilon": Fraction(epsilon), "quantile": QUANTILE, "candidates": CANDIDATES},
-        **_claim(epsilon),
-    )
+    return _over_candidates(exact.exact_quantile_fast, exact.exact_quantile, epsilon)
+
+
+def _over_candidates(fast: Callable[..., Any], reference: Callable[..., Any], epsilon: float) -> Target:
+    parameters = {"epsilon": Fraction(epsilon), "quantile": QUANTILE, "candidates": CANDIDATES}
+    return exact_by_both_paths(Target.dataset, fast, reference, parameters, **_claim(epsilon))
 
 
 def _naive(mechanism: Callable[..., Any], epsilon: float) -> Target:

@@ -2,18 +2,25 @@
 
 Records are clipped to [lower, upper] and sorted, and the ends put at either side: interval i lies between records i and
 i + 1. Its weight is its width times exp(ε·u/(2Δ)), u = −|i − α·n|; a number of the interval is drawn uniformly. Flaws,
-one a function: the low bits of that number, weights that underflow, a sensitivity that holds for the median alone, and
-an output that only these records have.
+one a function: the low bits of that number, an output that only these records have, and weights that underflow; and,
+where candidates are selected exactly, a sensitivity that holds for the median alone.
 
 Source: Smith 2011, 'Privacy-preserving Statistical Estimation with Optimal Convergence Rates', section 3.
 """
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mechanisms.exponential.exact import exact_exponential
+from mechanisms.exponential.exact_fast import exact_exponential_fast
 from mechanisms.parameters import positive_rational, trial_count
+from mechanisms.private_numbers import PrivateNumbers
+from mechanisms.quantile.candidates import Candidates, rank_utilities, rank_weights
+from mechanisms.randomness import RandomBits
 
 Ends = NDArray[np.float64]
 """The ends of the intervals, shape (n + 2,)."""
@@ -50,25 +57,6 @@ def naive_quantile(
     """
     ends = _ends(records, epsilon, quantile, lower, upper)
     chosen = _chosen(_weights(ends, epsilon / 2, quantile), trials, rng)
-    return _within(ends, chosen, rng)
-
-
-def naive_quantile_half_sensitivity(
-    records: ArrayLike,
-    trials: int,
-    rng: np.random.Generator,
-    *,
-    epsilon: float,
-    quantile: float,
-    lower: float,
-    upper: float,
-) -> NDArray[np.float64]:
-    """Take Δ = ½, by which one record moves |i − n/2|: the median's, where α·n needs max(α, 1 − α).
-
-    Arguments and result as in `naive_quantile`.
-    """
-    ends = _ends(records, epsilon, quantile, lower, upper)
-    chosen = _chosen(_weights(ends, epsilon, quantile), trials, rng)
     return _within(ends, chosen, rng)
 
 
@@ -112,6 +100,38 @@ def naive_quantile_unscaled(
     if weights.sum() == 0:
         return np.full(trial_count(trials), np.nan)
     return _within(ends, _chosen(weights, trials, rng), rng)
+
+
+def naive_quantile_half_sensitivity(
+    records: PrivateNumbers,
+    bits: RandomBits,
+    *,
+    epsilon: float | Fraction,
+    quantile: float | Fraction,
+    candidates: Candidates,
+) -> float:
+    """Select a candidate exactly, with Δ = ½ in rank, by which one record moves |i − n/2|: the median's alone.
+
+    Arguments and result as in `mechanisms.quantile.exact.exact_quantile`.
+    """
+    utilities, half = rank_utilities(records, quantile, candidates), Fraction(sum(rank_weights(quantile)), 2)
+    outcome = exact_exponential(utilities, bits, epsilon=epsilon, sensitivity=half)
+    return float(candidates.values()[outcome])
+
+
+def naive_quantile_half_sensitivity_fast(
+    records: PrivateNumbers,
+    trials: int,
+    bits: RandomBits,
+    *,
+    epsilon: float | Fraction,
+    quantile: float | Fraction,
+    candidates: Candidates,
+) -> NDArray[np.float64]:
+    """Select candidates many times; the law is that of `naive_quantile_half_sensitivity`."""
+    utilities, half = rank_utilities(records, quantile, candidates), Fraction(sum(rank_weights(quantile)), 2)
+    outcomes = exact_exponential_fast(utilities, trials, bits, epsilon=epsilon, sensitivity=half)
+    return candidates.values()[outcomes]
 
 
 def _ends(records: ArrayLike, epsilon: float, quantile: float, lower: float, upper: float) -> Ends:
