@@ -77,7 +77,8 @@ def rank_utilities(records: PrivateNumbers, quantile: float | Fraction, candidat
     ranked = np.sort(np.fmin(np.fmax(doubles("records", records), values[0]), values[-1]))
     below = np.searchsorted(ranked, values, side="left")
     above = ranked.size - np.searchsorted(ranked, values, side="right")
-    return -np.abs(weight_below * below - weight_above * above)
+    distances: NDArray[np.int64] = np.abs(weight_below * below - weight_above * above)
+    return -distances
 
 
 def rank_weights(quantile: float | Fraction) -> tuple[int, int]:

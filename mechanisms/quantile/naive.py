@@ -147,7 +147,8 @@ def _ends(records: ArrayLike, epsilon: float, quantile: float, lower: float, upp
 def _utilities(ends: Ends, quantile: float) -> NDArray[np.float64]:
     """Return −|i − α·n| for each interval, shape (n + 1,)."""
     count = ends.size - 2
-    return -np.abs(np.arange(count + 1) - quantile * count)
+    distances: NDArray[np.float64] = np.abs(np.arange(count + 1) - quantile * count)
+    return -distances
 
 
 def _weights(ends: Ends, rate: float, quantile: float) -> NDArray[np.float64]:
@@ -161,7 +162,8 @@ def _weights(ends: Ends, rate: float, quantile: float) -> NDArray[np.float64]:
 def _chosen(weights: NDArray[np.float64], trials: int, rng: np.random.Generator) -> NDArray[np.intp]:
     sums = np.cumsum(weights)
     found = np.searchsorted(sums, sums[-1] * rng.random(trial_count(trials)), side="right")
-    return np.minimum(found, weights.size - 1)
+    chosen: NDArray[np.intp] = np.minimum(found, weights.size - 1)
+    return chosen
 
 
 def _within(ends: Ends, chosen: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.float64]:

@@ -68,7 +68,7 @@ REFERENCE, FAST = "exact_quantile", "exact_quantile_fast"
 MUTANTS: list[tuple[Any, str, str, str]] = [
     (candidates, "rank_utilities", 'side="left"', 'side="right"'),
     (candidates, "rank_utilities", 'side="right"', 'side="left"'),
-    (candidates, "rank_utilities", "-np.abs", "np.abs"),
+    (candidates, "rank_utilities", "return -distances", "return distances"),
     (candidates, "rank_utilities", "np.abs(weight", "(weight"),
     (candidates, "rank_utilities", "weight_below * below", "weight_above * below"),
     (candidates, "rank_utilities", "- weight_above * above", "+ weight_above * above"),
@@ -79,7 +79,7 @@ MUTANTS: list[tuple[Any, str, str, str]] = [
     (candidates, "rank_utilities", "values[-1]))", "values[-2]))"),
     (candidates, "rank_utilities", "np.sort(", "np.unique("),
     (candidates, "rank_utilities", "np.sort(", "("),
-    (candidates, "rank_utilities", "    return", "    below[:] += ranked.size > 5000\n    return"),
+    (candidates, "rank_utilities", "    return", "    distances += ranked.size > 5000\n    return"),
     (candidates, "rank_weights", "return exact.denominator - exact.numerator", "return exact.numerator"),
     (candidates, "rank_weights", "return exact.denominator - exact.numerator", "return exact.denominator"),
     (exact, REFERENCE, "max(rank_weights(quantile))", "min(rank_weights(quantile))"),
