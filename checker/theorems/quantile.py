@@ -43,6 +43,7 @@ def quantile_by_rank(certificate: Certificate) -> Conclusion:
     selecting = {"reference": "exact_exponential", "fast": "exact_exponential_fast"}
     _require_selects(reference, selecting["reference"], parameters, max(weights), ())
     _require_selects(fast, selecting["fast"], parameters, max(weights), (Token(),))
+    _require_candidates(parameters["candidates"])
     utilities = used(reference, "rank_utilities")
     if utilities is not used(fast, "rank_utilities"):
         raise Refused("the fast path has other utilities")
@@ -65,6 +66,16 @@ def quantile_by_rank(certificate: Certificate) -> Conclusion:
         ("rank-utilities", "ranks", *selected.lemmas),
         {**selected.checked, "databases": tried},
     )
+
+
+def _require_candidates(candidates: Any) -> None:
+    """Check that the candidates are the points of the grid from the least to the greatest, as doubles."""
+    step = Fraction(2) ** candidates.grid.exponent
+    first, last = (Fraction(end) / step for end in (candidates.lower, candidates.upper))
+    found = candidates.values()
+    _require(found.dtype.name == "float64" and first.denominator == 1 < last - first + 1, f"candidates are {found!r}")
+    expected = [float((first + place) * step) for place in range(int(last - first) + 1)]
+    _require(found.tolist() == expected, f"the candidates are {found!r:.200}, not {expected!r:.200}")
 
 
 class _Values:

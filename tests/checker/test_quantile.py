@@ -94,6 +94,7 @@ MUTANTS: list[tuple[Any, str, str, str]] = [
     (exact, FAST, "(utilities, trials, bits", "(utilities[:5000], trials, bits"),
     (exact, FAST, "values()[outcomes]", "values()[outcomes[::-1]]"),
     (exact, FAST, "values()[outcomes]", "values()"),
+    (Candidates, "values", "last + 1", "last"),
     (Candidates, "values", "np.arange(first, last + 1)", "np.arange(last, first - 1, -1)"),
 ]  # fmt: skip
 
