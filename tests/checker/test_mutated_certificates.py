@@ -160,6 +160,9 @@ def _lost(given: Json) -> float:
     if "eta" in parameters:
         eta = parameters["eta"]
         return float(-eta.get("z", 1) * math.log(eta["x"] / 2 ** eta["y"]))
+    if "epsilon_threshold" in parameters:
+        known = Certificate(**given).arguments()
+        return float(sum(Fraction(value) for name, value in known.items() if name.startswith("epsilon_")))
     return float(Fraction(parameters["epsilon"]["rational"]))
 
 
