@@ -16,9 +16,9 @@ BUDGET = 4
 """What a session may cost, in the same units."""
 
 
-def offer(answers: Sequence[int]) -> int:
-    """What the adversary offers for the next answer, having seen some."""
-    return DEAR if len(set(answers)) < 2 else CHEAP
+def offer(seen: Sequence[int]) -> int:
+    """What the adversary offers for the next answer, having seen those before it."""
+    return DEAR if len(set(seen)) < 2 else CHEAP
 
 
 def cheaper(price: int) -> int | None:
