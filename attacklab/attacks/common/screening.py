@@ -35,7 +35,7 @@ COARSE = {1: 256.0, 2: 3.0}
 ENOUGH = 0.01
 """If a bet promises so much evidence a trial, in nats, no other numbers are looked at."""
 
-EXPECTED = 0.25
+EXPECTED = 0.75
 """A model that reaches a smaller share of the outputs from their own answer is a wrong one."""
 
 STANDARD_ERRORS = 3.0
@@ -43,6 +43,9 @@ STANDARD_ERRORS = 3.0
 
 NEARLY = 0.95
 """Bets that promise less than so much of the best one's evidence are left out; a first look might prefer them."""
+
+MOST_NUMBERS = 10
+"""How many numbers, each scaled in one way, are looked at."""
 
 MOST_BETS = 3
 """How many bets on a pair are judged."""
@@ -99,7 +102,7 @@ def scenarios(
     """
     ranked: list[tuple[float, NoisyNumber, Bet]] = []
     fallback: Scenario | None = None
-    for number in found:
+    for number in itertools.islice(found, MOST_NUMBERS):
         models = models_of(number.view)
         if fallback is None and number.given:
             here, there = number.here[0], number.there[0]
