@@ -1,13 +1,12 @@
 """Broken and sound targets written apart from the attacks, to measure what a default audit finds.
 
-`known` is the set on which attacks may be developed. A set that nobody looks at while working on attacks belongs into
-a package `held_out` beside it, with the same `Specimen`.
+`known` is the set on which attacks may be developed; `held_out` is one that nobody looks at while working on attacks.
 """
 
 from experiments.detection.known import KNOWN
 from experiments.detection.specimen import Specimen
 
 SPECIMENS: tuple[Specimen, ...] = KNOWN
-"""All of them, by class."""
+"""Those that are known, by class."""
 
 __all__ = ["SPECIMENS", "Specimen"]

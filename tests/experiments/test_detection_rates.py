@@ -29,7 +29,8 @@ def test_a_quick_run_finds_the_broken_specimens_accuses_no_sound_one_and_says_so
     paragraph = detection_rates.explain(data)
     assert len(paragraph.split()) > 60
     assert not {"{", "}"} & set(paragraph)
-    assert "accuses none of the sound ones" in paragraph
+    assert "Of the known ones an audit finds 4 of 4 broken targets and accuses none of the 2 sound ones" in paragraph
+    assert "Of the held out ones an audit finds 1 of 1 broken targets and accuses none of the 1 sound ones" in paragraph
     assert " s in the median" in detection_rates.explain_timings(data)
 
 
