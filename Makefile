@@ -3,7 +3,7 @@ VENV := .venv
 READY := $(VENV)/.ready
 BIN := $(VENV)/bin
 
-.PHONY: lab quick test test-all check prove mutants libraries clean help
+.PHONY: lab quick test test-all check prove mutants alarms libraries clean help
 
 lab: $(READY)  ## run every experiment; figures and data go to reports/
 	$(BIN)/attacklab run
@@ -20,6 +20,10 @@ test-all: $(READY)  ## run every test, the slow ones included
 mutants: $(READY)  ## run the certificates and the tests of mutated mechanisms, in some hours; what is interrupted continues
 	$(BIN)/python -m experiments.mutants
 	$(BIN)/attacklab run mutations
+
+alarms: $(READY)  ## count false alarms of 10,000 whole audits at the claim's edge, in some hours; what is interrupted continues
+	$(BIN)/python -m experiments.detection
+	$(BIN)/attacklab run detection_rates
 
 check: $(READY)  ## lint, formatting, types and layers: what CI checks besides the tests
 	$(BIN)/ruff check .
