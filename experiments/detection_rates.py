@@ -28,7 +28,7 @@ QUICK = (
     "fixed_seed",
     "upper_clip_only",
     "coarse_steps",
-    "thousand_tickets",
+    "nucleus",
     "always_the_same",
     "two_answers",
     "cut_towards_zero",
