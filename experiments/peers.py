@@ -24,7 +24,7 @@ PUBLISHED_TRIALS = 200_000_000
 """The outputs of each input from which the peers' bounds were computed."""
 
 LEARNING = 1 << 16
-TRIALS = 10_000_000
+TRIALS = 1_000_000
 
 PARAGRAPH = """\
 Every mechanism claims ε = {claim:g}, and the bounds hold with {confidence:.0%} confidence each. Ours are from
@@ -54,7 +54,7 @@ def collect(settings: Settings) -> Collected:
 def _row(peer: Peer, found: list[Finding]) -> dict[str, Any]:
     return {
         "mechanism": peer.name,
-        "true": peer.epsilon,
+        "true": None if math.isinf(peer.epsilon) else peer.epsilon,
         "published": peer.published,
         "statdp": peer.statdp,
         "ours": max(finding.epsilon_lower or 0.0 for finding in found),
@@ -67,11 +67,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     rows = data["measured"]["rows"][::-1]
 
     def marks(label: str, key: str, role: Role) -> Series:
-        points = [
-            (row[key], place)
-            for place, row in enumerate(rows)
-            if row[key] is not None and row[key] > 0 and not math.isinf(row[key])
-        ]
+        points = [(row[key], place) for place, row in enumerate(rows) if row[key]]
         return Series(
             label=label, role=role, x=[x for x, _ in points], y=[float(y) for _, y in points], marks_only=True
         )
@@ -103,7 +99,7 @@ def explain(data: dict[str, Any]) -> str:
         for row in rows
         if row["ours"] < row["published"]
     ]
-    broken = [row for row in rows if row["true"] > CLAIM * (1 + 1e-9)]
+    broken = [row for row in rows if row["true"] is None or row["true"] > CLAIM * (1 + 1e-9)]
     sound = [row for row in rows if row not in broken]
     return PARAGRAPH.format(
         claim=CLAIM,

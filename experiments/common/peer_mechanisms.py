@@ -2,7 +2,8 @@
 
 Each has the parameters of DP-Sniper's evaluation: the claim ε = 0.1, five answers for histograms and noisy max, ten
 for sparse vectors and prefix sums. Neighbours are those of that evaluation too: for most mechanisms every answer may
-move by 1, for histograms one answer. Noise is numpy's, as it was there.
+move by 1, for histograms one answer. Noise is numpy's, as it was there, but rounded to multiples of 2^−10. Answers are
+whole numbers, so that this is post-processing; without it low bits of the noise lose far more than the algorithms.
 
 Source: Ding, Wang, Wang, Zhang and Kifer 2018, 'Detecting Violations of Differential Privacy', algorithms 5 to 10; Lyu,
 Su and Li 2017, 'Understanding the Sparse Vector Technique for Differential Privacy', figure 1; Balcer and Vadhan 2018,
@@ -31,6 +32,9 @@ CLAIM = 0.1
 """The ε that every mechanism claims."""
 
 BINS, QUERIES = 5, 10
+
+STEPS = 1 << 10
+"""Noise is a multiple of 1 over this."""
 
 NOT_ABOVE, STOPPED = -1000.0, -2000.0
 """What stands for a query below the threshold, and for one after the mechanism stopped, where others give numbers."""
@@ -67,8 +71,12 @@ class Peer:
         return Target.dataset(self.release, epsilon=CLAIM, name=self.name, domain=self.domain)
 
 
+def _rounded(noise: Doubles) -> Doubles:
+    return np.asarray(np.round(noise * STEPS) / STEPS)
+
+
 def _noisy(answers: Doubles, trials: int, rng: np.random.Generator, scale: float) -> Doubles:
-    return answers + rng.laplace(0.0, scale, (trials, len(answers)))
+    return np.asarray(answers + _rounded(rng.laplace(0.0, scale, (trials, len(answers)))))
 
 
 def histogram(answers: Doubles, trials: int, rng: np.random.Generator, *, scale: float) -> Outputs:
@@ -79,7 +87,7 @@ def histogram(answers: Doubles, trials: int, rng: np.random.Generator, *, scale:
 def noisy_max(answers: Doubles, trials: int, rng: np.random.Generator, *, exponential: bool, value: bool) -> Outputs:
     """The place of the largest noisy answer, or its value, which the proof of noisy max does not cover."""
     draw = rng.exponential if exponential else partial(rng.laplace, 0.0)
-    noisy = answers + draw(2 / CLAIM, (trials, len(answers)))
+    noisy = answers + _rounded(draw(2 / CLAIM, (trials, len(answers))))
     return np.asarray(noisy.max(axis=1) if value else noisy.argmax(axis=1))
 
 
@@ -116,7 +124,7 @@ class SparseVector:
 
     def __call__(self, answers: Doubles, trials: int, rng: np.random.Generator) -> Outputs:
         """One row a trial."""
-        bar = self.threshold + rng.laplace(0.0, self.threshold_scale, trials)[:, np.newaxis]
+        bar = self.threshold + _rounded(rng.laplace(0.0, self.threshold_scale, trials))[:, np.newaxis]
         noisy = _noisy(answers, trials, rng, self.query_scale) if self.query_scale else np.tile(answers, (trials, 1))
         above = noisy >= bar
         rows = np.where(above, noisy, NOT_ABOVE) if self.gives_value else above.astype(np.int64)
@@ -133,7 +141,7 @@ def _after_first(above: NDArray[np.bool_]) -> NDArray[np.bool_]:
 def numerical_sparse_vector(answers: Doubles, trials: int, rng: np.random.Generator) -> Outputs:
     """Up to two answers above a noisy threshold, with fresh noise; nothing after them."""
     most = 2
-    bar = 1.0 + rng.laplace(0.0, 3 / CLAIM, trials)[:, np.newaxis]
+    bar = 1.0 + _rounded(rng.laplace(0.0, 3 / CLAIM, trials))[:, np.newaxis]
     above = _noisy(answers, trials, rng, 6 * most / CLAIM) >= bar
     rows = np.where(above, _noisy(answers, trials, rng, 3 * most / CLAIM), 0.0)
     rows[np.cumsum(above, axis=1) - above >= most] = NOT_ABOVE
@@ -161,7 +169,7 @@ def rappor(
 
 def parallel_laplace(answers: Doubles, trials: int, rng: np.random.Generator) -> Outputs:
     """One answer twenty times, each with its share of the budget."""
-    return np.asarray(answers[0] + rng.laplace(0.0, 20 / CLAIM, (trials, 20)))
+    return _noisy(np.repeat(answers, 20), trials, rng, 20 / CLAIM)
 
 
 def sparse_vectors_in_parallel(answers: Doubles, trials: int, rng: np.random.Generator) -> Outputs:
@@ -174,7 +182,7 @@ def sparse_vectors_in_parallel(answers: Doubles, trials: int, rng: np.random.Gen
 def _up_to_two(
     answers: Doubles, trials: int, rng: np.random.Generator, threshold: float, query: float, *, value: bool
 ) -> Doubles:
-    bar = 1.0 + rng.laplace(0.0, 1 / threshold, trials)[:, np.newaxis]
+    bar = 1.0 + _rounded(rng.laplace(0.0, 1 / threshold, trials))[:, np.newaxis]
     noisy = _noisy(answers, trials, rng, 1 / query)
     above = noisy >= bar
     rows = np.where(above, noisy if value else 1.0, NOT_ABOVE if value else 0.0)
