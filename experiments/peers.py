@@ -23,8 +23,8 @@ ALPHA = 0.1
 PUBLISHED_TRIALS = 200_000_000
 """The outputs of each input from which the peers' bounds were computed."""
 
-LEARNING = 1 << 16
-TRIALS = 1_000_000
+LEARNING = 1 << 15
+TRIALS = 300_000
 
 PARAGRAPH = """\
 Every mechanism claims ε = {claim:g}, and the bounds hold with {confidence:.0%} confidence each. Ours are from
