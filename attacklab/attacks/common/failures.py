@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import Event, Probe, Scenario
-from attacklab.errors import OutsideDomain, TargetError
+from attacklab.errors import OutsideDomain, Refused, TargetError
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Failure, Outputs
 
@@ -107,12 +107,14 @@ def bet_on_failing(pair: NeighbouringPair, probe: Probe) -> Scenario:
 
 
 def sampled(probe: Probe, input_: Any, trials: int) -> Outputs:
-    """Outputs; if the target fails, fewer of them, drawn one at a time, with a `Failure` for each that failed."""
+    """Outputs; if the target fails, fewer of them, drawn one at a time, with a `Failure` for each that failed.
+
+    Raises:
+        TargetError: it failed in a way that is not an output, as a process that hangs or dies.
+    """
     try:
         return probe(input_, trials)
-    except OutsideDomain:
-        raise
-    except TargetError:
+    except Refused:
         return np.fromiter((_one(probe, input_) for _ in range(min(trials, ONE_BY_ONE))), dtype=object)
 
 
@@ -139,5 +141,5 @@ def answered(probe: Probe, input_: Any, trials: int) -> Outputs:
 def _one(probe: Probe, input_: Any) -> Any:
     try:
         return probe(input_, 1)[0]
-    except TargetError as error:
+    except Refused as error:
         return Failure(type(error).__name__, str(error))
