@@ -22,7 +22,7 @@ it is judged on.
 A negative result does not rule out lost weights where fewer than 1 in 2000 outputs would be a light one, nor those on
 some ladder's rung alone if ε is below ln 2, because then the pairs leave gaps between rungs.
 
-Sources: Ilvento 2020, 'Implementing the Exponential Mechanism with Base-2 Differential Privacy', section 2, for weights
+Source: Ilvento 2020, 'Implementing the Exponential Mechanism with Base-2 Differential Privacy', section 2, for weights
 that vanish and sums that round; Yellott 1977 for Gumbel noise. The searches are ours.
 """
 

@@ -39,8 +39,8 @@ def sound(answer, trials, rng):
 def few(answer, trials, rng):
     return np.zeros(trials - 1)
 
-def words(answer, trials, rng):
-    return ["word"] * trials
+def things(answer, trials, rng):
+    return [object() for _ in range(trials)]
 
 def nan(answer, trials, rng):
     return np.full(trials, np.nan)
@@ -533,7 +533,7 @@ def test_a_mistake_is_told_in_one_line_on_standard_error(line: str, message: str
     ("name", "kind", "reason"),
     [
         ("few", "noise", "few returned 63"),
-        ("words", "noise", "not numbers"),
+        ("things", "noise", "cannot be taken apart"),
         ("nan", "noise", "nan returned NaN, first at trial 0"),
         ("raising", "noise", "raising raised RuntimeError: disk on fire"),
         ("leaving", "noise", "leaving raised SystemExit: 0"),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from attacklab.attacks.black_box.screening import Sampler, screened, told_apart
 from attacklab.claims import PrivacyClaim
-from attacklab.errors import TargetError
+from attacklab.errors import Refused
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Outputs
 
@@ -68,7 +68,7 @@ def test_a_target_that_always_fails_is_not_asked_for_every_pair() -> None:
 
     def fails(input_: Any, trials: int) -> Outputs:
         asked[input_] += trials
-        raise TargetError("unplugged")
+        raise Refused("unplugged")
 
     assert len(screened(PAIRS, Sampler(fails), CLAIM, kept=4, outputs=256)) == 4
     assert len(asked) <= 2 * 16 + 1
