@@ -268,15 +268,16 @@ def test_memory_does_not_grow_with_the_length_of_the_file(path: Path) -> None:
 
 SLOW_TARGET = """
 import time
+from attacklab import Domain
 from attacklab.targets import Target
 
 def noisy(answer, trials, rng):
     time.sleep(0.01)
-    return answer + rng.laplace(0.0, 1.0, trials)
+    return int(answer) + rng.geometric(0.6, trials) - rng.geometric(0.6, trials)
 
-target = Target.noise(noisy, epsilon=3.0)
+target = Target.noise(noisy, epsilon=1.0, domain=Domain(bounds=(-9, 9), integers=True))
 """
-COMMAND = "audit slow.py:target --attack low_bit_laplace --trials 150000 --seed 2"
+COMMAND = "audit slow.py:target --attack special_values --trials 150000 --seed 2"
 
 
 class CommandLine:
@@ -359,7 +360,7 @@ def test_ctrl_c_leaves_a_run_that_the_printed_line_continues(command_line: Comma
     out, err = again.communicate(timeout=60)
     assert again.returncode == 0
     assert err.startswith("attacklab: run.jsonl: continuing after ")
-    assert "low_bit_laplace" in out
+    assert "special_values" in out
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
