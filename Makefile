@@ -23,7 +23,6 @@ mutants: $(READY)  ## run the certificates and the tests of mutated mechanisms, 
 
 alarms: $(READY)  ## count false alarms of 10,000 whole audits at the claim's edge, in some hours; what is interrupted continues
 	$(BIN)/python -m experiments.detection
-	$(BIN)/attacklab run detection_rates
 
 check: $(READY)  ## lint, formatting, types and layers: what CI checks besides the tests
 	$(BIN)/ruff check .

@@ -11,27 +11,26 @@ from scipy import stats
 
 from attacklab.claims import PrivacyClaim
 from attacklab.reporting.figures import Figure
-from experiments import detection_rates
-from experiments.detection import SPECIMENS
+from experiments.detection import SPECIMENS, rates
 from experiments.detection.edge import ALPHA, EDGE, NAMES, Journal, audited
 from tests.experiments.records import quick_record
 
 
 def test_a_quick_run_finds_the_broken_specimens_accuses_no_sound_one_and_says_so() -> None:
-    data = quick_record(detection_rates, seed=1)
+    data = quick_record(rates, seed=1)
     rows = data["measured"]["specimens"]
-    assert {row["name"] for row in rows} == set(detection_rates.QUICK)
+    assert {row["name"] for row in rows} == set(rates.QUICK)
     found = {row["name"]: any(row["found_by"].values()) for row in rows}
     assert [name for name, is_found in found.items() if is_found] == [row["name"] for row in rows if row["broken"]]
     assert {finding["target"] for finding in data["findings"]} == {name for name, is_found in found.items() if is_found}
-    drawn = detection_rates.figures(data)
+    drawn = rates.figures(data)
     assert len(Figure.from_json(json.loads(json.dumps(drawn[0].to_json()))).panels) == 3
-    paragraph = detection_rates.explain(data)
+    paragraph = rates.explain(data)
     assert len(paragraph.split()) > 60
     assert not {"{", "}"} & set(paragraph)
     assert "Of the known ones an audit finds 4 of 4 broken targets and accuses none of the 2 sound ones" in paragraph
     assert "Of the held out ones an audit finds 1 of 1 broken targets and accuses none of the 1 sound ones" in paragraph
-    assert " s in the median" in detection_rates.explain_timings(data)
+    assert " s in the median" in rates.explain_timings(data)
 
 
 def test_the_journal_goes_on_where_it_ended_and_repeats_a_chunk_that_was_cut_off(tmp_path: Path) -> None:
