@@ -32,7 +32,7 @@ from attacklab.attacks.samplers.model import Assumed
 from attacklab.errors import TargetError
 from attacklab.floats import Doubles, Floats, half_ulp
 from attacklab.neighbours import NeighbouringPair, Relation
-from attacklab.targets import Kind, Outputs, Target
+from attacklab.targets import Kind, Outputs, Target, are_numbers
 
 PROBED = 256
 """How many outputs of each input are looked at."""
@@ -213,7 +213,7 @@ def pairs_with_answers(target: Target, answers: Answers | None) -> Iterator[tupl
 
 
 def _features(target: Target, outputs: Outputs) -> Iterable[tuple[str, Callable[[Outputs], NDArray[Any]]]]:
-    if target.kind is not Kind.DATASET:
+    if target.kind is not Kind.DATASET and are_numbers(outputs):
         return (("", as_released),)
     return tuple((feature.description, feature.of) for feature in numbers(outputs)[:MOST_NUMBERS])
 

@@ -14,4 +14,4 @@ def laplace_count(count: float, trials: int, rng: np.random.Generator, *, epsilo
 def geometric_count(count: float, trials: int, rng: np.random.Generator, *, epsilon: float = 1.0) -> NDArray[np.int64]:
     """Noise that is the difference of two geometric variables: whole numbers, whatever the count."""
     stop = -np.expm1(-epsilon)
-    return round(count) + rng.geometric(stop, trials) - rng.geometric(stop, trials)
+    return int(np.floor(count)) + rng.geometric(stop, trials) - rng.geometric(stop, trials)
