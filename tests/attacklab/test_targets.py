@@ -128,7 +128,7 @@ def test_what_knows_how_to_be_an_array_is_one() -> None:
 
 
 def test_attacks_on_numbers_leave_other_outputs_to_those_on_whole_outputs() -> None:
-    """The black box, repeated noise and attacks on low bits alone look at rows; of a sound target's they find nothing."""
+    """The black box, repeated noise and attacks on low bits look at rows; of a sound target's they find nothing."""
 
     def in_rows(answer: float, trials: int, rng: np.random.Generator) -> np.ndarray:
         coarse = (
