@@ -11,6 +11,8 @@ from attacklab.attacks.common.datasets import on_path
 from attacklab.attacks.integer_cast import IntegerCast
 from attacklab.attacks.sum_sensitivity import SumSensitivity, steepest_step
 from attacklab.claims import PrivacyClaim
+from attacklab.findings import Finding
+from attacklab.neighbours import Relation
 from attacklab.referee import DEFAULT_ALPHA
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
@@ -67,11 +69,17 @@ def collect(settings: Settings) -> Collected:
     """Measure how far sums move, without noise, and audit each mechanism at each ε."""
     trials = settings.budget(50_000, 4_000)
     cases = [(attack, make, epsilon) for attack, rows in GROUPS for make, _, _ in rows for epsilon in EPSILONS]
-    findings = audits(cases, share_of_alpha(DEFAULT_ALPHA, len(cases)), settings, trials=trials)
+    audited = audits(cases, share_of_alpha(DEFAULT_ALPHA, len(cases)), settings, trials=trials)
+    findings = [finding for finding in audited if not _adds(finding)]
     sizes = [2**power for power in range(2, settings.budget(15, 12))]
     moves = {label: [float(movement(summation, size) / DECLARED) for size in sizes] for label, _, summation in ORDERS}
     moves["exact, fixed point"] = [float(_fixed_point_movement(size) / DECLARED) for size in sizes]
     return Collected(findings, {"sizes": sizes, "moves": moves})
+
+
+def _adds(finding: Finding) -> bool:
+    """Whether a finding is on the path that adds records, where the figures are of the one that replaces them."""
+    return finding.pair is not None and finding.pair["relation"] == Relation.ADD_REMOVE
 
 
 def movement(summation: Summation, size: int) -> Fraction:
