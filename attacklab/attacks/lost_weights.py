@@ -33,7 +33,7 @@ import functools
 import itertools
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,6 +83,13 @@ COINCIDENCE_DEVIATIONS = 3.0
 
 HALVES = 64
 
+OF_TRIALS, LEAST_LEARNING, RARE_LEARNING = 8, 64, 1 << 10
+"""At most one output at a depth for so many trials that judge, but at least so many; rare outcomes are looked for only
+from the last on."""
+
+DEPTHS = 64
+"""About how many depths are looked at in all."""
+
 NO_PAIR = (OutsideDomain, UsageError)
 """The domain has no such pair, or its utilities would lie beyond the largest double."""
 
@@ -94,11 +101,22 @@ class LostWeights:
     Attributes:
         most_outcomes: the largest number of light outcomes, which bounds the cost of a draw; forms that need more of
             them are left out.
+        learning: how many outputs are drawn at a depth, at the most.
     """
 
     most_outcomes: int = 1 << 14
+    learning: int = 1 << 11
     name: str = "lost_weights"
     flaw: str = "light outcomes lose their weight on one dataset only"
+
+    @property
+    def looks(self) -> int:
+        """About how many outputs it draws to find its pairs."""
+        return DEPTHS * self.learning
+
+    def within(self, trials: int) -> LostWeights:
+        """The attack with as many outputs at a depth as an audit of so many trials warrants."""
+        return replace(self, learning=max(LEAST_LEARNING, min(self.learning, trials // OF_TRIALS)))
 
     def applies_to(self, target: Target) -> bool:
         """Selection targets only."""
@@ -112,13 +130,14 @@ class LostWeights:
             if lights > self.most_outcomes:
                 break
             with contextlib.suppress(*NO_PAIR):
-                for excess, scenario in _swept(scale, probe, lights, outputs):
+                for excess, scenario in _swept(scale, probe, lights, min(outputs, self.learning)):
                     clearest = max(clearest, excess)
                     yield scenario
             if clearest > CLEAR_DEVIATIONS:
                 return
         ladders, gaps, halves = _on_ladders(scale, probe), _between_gaps(scale, probe), _in_halves(scale)
-        for needed, scenarios in ((GROUPS, ladders), (NARROW, gaps), (HALVES, halves)):
+        rare = ((GROUPS, ladders), (NARROW, gaps)) if self.learning >= RARE_LEARNING else ()
+        for needed, scenarios in (*rare, (HALVES, halves)):
             if needed <= self.most_outcomes:
                 with contextlib.suppress(*NO_PAIR):
                     yield from scenarios
