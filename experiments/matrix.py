@@ -170,7 +170,12 @@ def law_findings(target: Target, spec: str) -> list[Finding]:
 
 
 def _pair(target: Target) -> NeighbouringPair:
-    return NeighbouringPair(True, False, None) if target.name in BITS else default_pair(target)
+    """The pair on which laws are compared: the first that a dataset target declares or its domain has."""
+    if target.name in BITS:
+        return NeighbouringPair(True, False, None)
+    if target.kind is Kind.DATASET and target.domain is not None and not target.pairs:
+        return next(target.domain.pairs(target.relation))
+    return default_pair(target)
 
 
 def _one_uniform_finding(target: Target) -> Finding:

@@ -86,8 +86,9 @@ def histogram(answers: Doubles, trials: int, rng: np.random.Generator, *, scale:
 
 def noisy_max(answers: Doubles, trials: int, rng: np.random.Generator, *, exponential: bool, value: bool) -> Outputs:
     """The place of the largest noisy answer, or its value, which the proof of noisy max does not cover."""
-    draw = rng.exponential if exponential else partial(rng.laplace, 0.0)
-    noisy = answers + _rounded(draw(2 / CLAIM, (trials, len(answers))))
+    shape = trials, len(answers)
+    noise = rng.exponential(2 / CLAIM, shape) if exponential else rng.laplace(0.0, 2 / CLAIM, shape)
+    noisy = answers + _rounded(noise)
     return np.asarray(noisy.max(axis=1) if value else noisy.argmax(axis=1))
 
 
