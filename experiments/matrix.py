@@ -83,8 +83,15 @@ LEARNED = (
     "naive_above_threshold_unscaled",
     "naive_numeric_sparse",
     "naive_numeric_sparse_reused",
+    "naive_partition_selection_sorted",
+    "naive_poisson_count",
+    "naive_quantile",
+    "naive_query_session",
+    "naive_sampled_count",
+    "naive_shuffled_response",
 )
 """Targets whose flaw shows in events alone that are learned from thousands of outputs, in quick runs too."""
+LEARNED_TRIALS = 50_000
 
 VERDICTS = {
     Decision.PROVED: Verdict.PROVED,
@@ -128,8 +135,7 @@ some of them ({spared}) no more than {few_trials} trials."""
 
 def collect(settings: Settings) -> Collected:
     """Audit every target with every attack, look for its law, and take over what `make prove` found."""
-    full = 20_000
-    trials, few = settings.budget(full, 400), settings.budget(2_500, 150)
+    trials, few = settings.budget(20_000, 400), settings.budget(2_500, 150)
     # Full runs are spared what takes minutes, quick ones also what takes seconds.
     spared = COSTLY if settings.quick else ONE_BY_ONE
     alpha = share_of_alpha(DEFAULT_ALPHA, len(NAMES) + len(COUNTED))
@@ -137,7 +143,7 @@ def collect(settings: Settings) -> Collected:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Mean of empty slice")  # which a naive mean answers to nobody's records
         for name in NAMES:
-            given = few if name in spared else full if name in LEARNED else trials
+            given = few if name in spared else LEARNED_TRIALS if name in LEARNED else trials
             findings += findings_of(name, given, alpha, settings.seed)
     findings += [finding for finding in committed() if finding.target in NAMES]
     return Collected(findings, {"trials": trials, "few_trials": few, "spared": spared})
