@@ -76,7 +76,7 @@ LOOKS = ((1 << 13, 1), (1 << 14, 3), (1 << 15, 8))
 """Numbers of outputs, and how many of a group at most show that its weights may be lost; 4, 8, 16 are expected."""
 
 NARROW, NARROW_BITS, NARROW_OUTPUTS = 512, 17, 1 << 15
-"""So many light outcomes of weight 2^−17 each look for gaps in that many outputs."""
+"""How many light outcomes of weight 2^−17 each look for gaps in that many outputs."""
 
 COINCIDENCE_DEVIATIONS = 3.0
 """By how many standard deviations the pairs of equal outputs must exceed those of outcomes that are equally likely."""

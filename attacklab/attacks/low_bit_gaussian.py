@@ -42,7 +42,7 @@ from attacklab.floats import BINARY32, BINARY64
 from attacklab.targets import Kind, Target
 
 MEAN_DEVIATION = math.sqrt(2 / math.pi)
-"""That of a standard normal."""
+"""The mean deviation of a standard normal."""
 
 
 @dataclass(frozen=True)

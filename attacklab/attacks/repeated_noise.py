@@ -167,7 +167,7 @@ def _in_calls(probe: Probe, input_: Any, calls: int) -> Outputs:
 
 
 def _calls_agree(target: Target, pair: NeighbouringPair, probe: Probe, together: Outputs) -> bool:
-    """Whether calls of one trial give the same output more often than the trials of one call, or there is no noise."""
+    """Whether equal trials of different calls agree more often than trials of one call do, or there is no noise."""
     agreeing, pairs = _agreeing(hashes(together)), math.comb(len(together), 2)
     if target.kind is Kind.SELECTION and agreeing == pairs:
         return True

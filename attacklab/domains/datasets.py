@@ -24,7 +24,7 @@ FEW = 3
 
 
 def relations_of(relation: Relation | None, known: Sequence[Relation]) -> tuple[Relation, ...]:
-    """That of a claim, or all that such inputs have where it names none."""
+    """The relation of a claim, or all relations that such inputs have where it names none."""
     return tuple(known) if relation is None else (relation,)
 
 

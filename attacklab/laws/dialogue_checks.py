@@ -23,10 +23,10 @@ from attacklab.laws.scopes import Place, Scope, ScopeLaw
 from attacklab.random_bits import SeededBits
 
 _FRESH = 4
-"""So many runs of a pass are each the first of a process."""
+"""How many runs of a pass are each the first of a process."""
 
 _OTHERS = 256
-"""So many runs of a pass, at most, are on inputs asked about before."""
+"""How many runs of a pass, at most, are on inputs asked about before."""
 
 _CONTEXTS = 4
 """How many leaves are kept that come through a value of a call or a loop."""

@@ -20,10 +20,10 @@ from checker.kinds.lending import lent, used
 from checker.kinds.symbols import Cases, for_all, require_equal
 
 LONGEST = 448
-"""So many bits of 2^k·e^−x are followed."""
+"""How many bits of 2^k·e^−x are followed."""
 
 LATER = 256
-"""So many bits after the one that decides a coin must have decided: its enclosure may have been too wide before."""
+"""How many bits after the one that decides a coin its enclosure must decide it: before, it may be too wide."""
 
 _BORDERS = (64, 128, 192, 256, 320, 384, 446)
 FLIPPED = (*range(1, 10), *(border + near for border in _BORDERS for near in (-2, -1, 0, 1, 2)))

@@ -16,7 +16,7 @@ from typing import Any
 from checker.core.certificate import Refused
 
 DEEPEST = 6
-"""So many containers and objects are followed into each other."""
+"""How deep containers and objects are followed into each other."""
 
 
 @contextmanager

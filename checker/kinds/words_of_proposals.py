@@ -20,10 +20,10 @@ PREFIX = 12
 
 WIDTH = 160
 MANY = 200
-"""Of more outcomes than that some have words of their own tried."""
+"""If there are more outcomes than that, words of their own are tried for some of them only."""
 
 FEW = 7
-"""So many draws at once are made one by one."""
+"""How many draws at once are made one by one."""
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ LONGEST_CERTIFICATE = 600.0
 LONGEST_TESTS = 1800.0
 """The time limit of a folder of tests of the whole mechanisms, in seconds."""
 MOST_THEOREMS = 2
-"""Of a mutant in shared code, certificates of so many theorems are checked, one of each."""
+"""How many theorems are checked of a mutant in shared code, by one certificate each."""
 _CHECKED_BY = ("checker", "experiments/certificates", "experiments/targets", "attacklab/certificates.py")
 
 Outcome = dict[str, Any]

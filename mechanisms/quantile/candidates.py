@@ -24,7 +24,7 @@ MOST_POINTS = 1 << 24
 """The most candidates: arrays of them must fit into memory."""
 
 GREATEST_DENOMINATOR = 1 << 20
-"""Of a quantile; 2^42 records then keep utilities within 64 bits."""
+"""A quantile's denominator at most; 2^42 records then keep utilities within 64 bits."""
 
 
 @dataclass(frozen=True)

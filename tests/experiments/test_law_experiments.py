@@ -22,7 +22,7 @@ MODULES = {
 
 
 SCALE = 3
-"""Of the noise whose laws are timed; each is found twice, once with its memory traced."""
+"""The scale of the noise whose laws are timed; each is found twice, once with its memory traced."""
 
 MOST_ROUNDS = 8
 """As many as the work of Algorithm 4 needs to tell less than 0.001; laws double in length with each."""

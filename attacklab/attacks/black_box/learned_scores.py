@@ -38,7 +38,7 @@ LEARNED_FROM = 24
 """From how many features rules are learned: those that tell the two inputs apart best at a first look."""
 
 IN_DETAIL = 4
-"""Of how many features every score is looked at; of others, the tables."""
+"""How many features have every score looked at; the others have tables only."""
 
 WEIGHED = 16
 """How many features the rules over all of them take in."""

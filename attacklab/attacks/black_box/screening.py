@@ -53,7 +53,7 @@ class Sampler:
         self._drawn: dict[tuple[object, ...], Outputs] = {}
 
     def __call__(self, pair: NeighbouringPair, outputs: int) -> tuple[Outputs, Outputs]:
-        """So many outputs of each of the two inputs; fewer where the target fails."""
+        """Draw as many outputs as wanted from each of the two inputs; fewer where the target fails."""
         first, second = (self._of(side, outputs) for side in (pair.first, pair.second))
         drawn = min(len(first), len(second))
         return first[:drawn], second[:drawn]

@@ -44,7 +44,7 @@ MOST_NUMBERS = 4
 """How many of the numbers in an output are looked at."""
 
 MOST_COLUMNS = 8
-"""Of how many columns of records statistics are guessed."""
+"""How many columns of records statistics are guessed from."""
 
 MOST_ANSWERS = 4
 """How many guesses of a true answer are kept."""
@@ -289,7 +289,7 @@ def _finite(values: NDArray[Any]) -> Doubles:
 
 
 def _standard_error(deviation: float) -> float:
-    """That of the median of `PROBED` outputs, for Laplace and for Gaussian noise."""
+    """The error of the median of `PROBED` outputs, for Laplace and for Gaussian noise."""
     return 1.26 * deviation / math.sqrt(PROBED)
 
 

@@ -41,7 +41,7 @@ MOST_BYTES = 64
 """How many bytes are looked at."""
 
 ORDERED = 8
-"""Of how many keys the place in the order is looked at."""
+"""How many keys have their place in the order looked at."""
 
 READINGS: Final = {8: ("<f8", ">f8", "<i8", ">i8"), 4: ("<f4", ">f4", "<i4", ">i4"), 2: ("<f2", ">f2", "<i2", ">i2")}
 """How bytes of a length may be read as one number."""
