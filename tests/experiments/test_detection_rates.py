@@ -11,7 +11,8 @@ from scipy import stats
 
 from attacklab.claims import PrivacyClaim
 from attacklab.reporting.figures import Figure
-from experiments.detection import SPECIMENS, rates
+from experiments import detection_rates as rates
+from experiments.detection import SPECIMENS
 from experiments.detection.edge import ALPHA, EDGE, NAMES, Journal, audited
 from tests.experiments.records import quick_record
 
