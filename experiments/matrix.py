@@ -99,8 +99,8 @@ VERDICTS = {
     Decision.UNDECIDED: Verdict.INCONCLUSIVE,
 }
 
-BITS = ("naive_randomized_response", "exact_randomized_response")
-"""Targets whose input is one bit."""
+ONE_UNIFORM = "naive_randomized_response"
+"""The target besides selections that compares one uniform number with thresholds."""
 
 FEW_OUTCOMES = 16
 FEW_RECORDS = 1 << 11
@@ -135,7 +135,7 @@ some of them ({spared}) no more than {few_trials} trials."""
 
 def collect(settings: Settings) -> Collected:
     """Audit every target with every attack, look for its law, and take over what `make prove` found."""
-    trials, few = settings.budget(20_000, 400), settings.budget(2_500, 150)
+    trials, few = settings.budget(20_000, 1_000), settings.budget(2_500, 150)
     # Full runs are spared what takes minutes, quick ones also what takes seconds.
     spared = COSTLY if settings.quick else ONE_BY_ONE
     alpha = share_of_alpha(DEFAULT_ALPHA, len(NAMES) + len(COUNTED))
@@ -169,7 +169,7 @@ def law_findings(target: Target, spec: str) -> list[Finding]:
             return [prove(target, _pair(target), limits=LIMITS, spec=spec)]
         except NeverEnds:
             return [_finding(target, Verdict.INCONCLUSIVE, f"no outcome in {LIMITS.runs} runs")]
-    if target.kind is Kind.SELECTION or target.name in BITS:
+    if target.kind is Kind.SELECTION or target.name == ONE_UNIFORM:
         with contextlib.suppress(LawError):
             return [_one_uniform_finding(target)]
     return []
@@ -177,8 +177,6 @@ def law_findings(target: Target, spec: str) -> list[Finding]:
 
 def _pair(target: Target) -> NeighbouringPair:
     """The pair on which laws are compared: the first that a dataset target declares or its domain has."""
-    if target.name in BITS:
-        return NeighbouringPair(True, False, None)
     if target.kind is Kind.DATASET and target.domain is not None and not target.pairs:
         return next(target.domain.pairs(target.relation))
     return default_pair(target)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from attacklab.targets import Target
-from experiments.targets.making import GRID, Giving, Taking, exact_by_both_paths, exact_by_reference, named, noise
+from experiments.targets.making import BIT, GRID, Giving, Taking, exact_by_both_paths, exact_by_reference, named, noise
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.grid import Grid
 from mechanisms.laplace import (
@@ -58,7 +58,8 @@ def naive_two_sided_geometric(epsilon: float = 1.0) -> Target:
 @named
 def naive_randomized_response(epsilon: float = 1.0) -> Target:
     """Randomized response of one bit, by one uniform double."""
-    return Target.dataset(partial(naive_response.naive_randomized_response, epsilon=epsilon), epsilon=epsilon)
+    release = partial(naive_response.naive_randomized_response, epsilon=epsilon)
+    return Target.dataset(release, epsilon=epsilon, pairs=[BIT])
 
 
 @named
@@ -109,7 +110,7 @@ def exact_snapping(epsilon: float = 1.0) -> Target:
 def exact_randomized_response(epsilon: float = 1.0) -> Target:
     """Randomized response of one bit, exact."""
     sampler = partial(exact_response.exact_randomized_response, epsilon=Fraction(epsilon))
-    return exact_by_reference(Target.dataset, Taking(bool, sampler), epsilon=epsilon)
+    return exact_by_reference(Target.dataset, Taking(bool, sampler), epsilon=epsilon, pairs=[BIT])
 
 
 def _on_grid(fast: Callable[..., Any], reference: Callable[..., Any], epsilon: float, grid: Grid = GRID) -> Target:

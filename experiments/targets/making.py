@@ -12,12 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.certificates import Draft
+from attacklab.neighbours import NeighbouringPair
 from attacklab.random_bits import RandomBits, SeededBits
 from attacklab.targets import Target
 from mechanisms.grid import Grid
 
 GRID = Grid(-2)
 """The public grid of exact additive mechanisms: a quarter."""
+
+BIT = NeighbouringPair(True, False, None)
+"""The pair of targets whose input is one bit."""
 
 Parameters = ParamSpec("Parameters")
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from attacklab.domains import Domain, Records
 from attacklab.laws.enclosures import float_above
-from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.neighbours import Relation
 from attacklab.targets import Target
-from experiments.targets.making import Taking, exact_by_reference, named
+from experiments.targets.making import BIT, Taking, exact_by_reference, named
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.interactive import exact as exact_session
 from mechanisms.interactive import naive as naive_session
@@ -33,7 +33,6 @@ FINENESS = 16
 
 ANY_NUMBER = Domain(shape=Records(most=PEOPLE), bounds=(0, 1), integers=True)
 ALL_PEOPLE = Domain(shape=Records(least=PEOPLE, most=PEOPLE), bounds=(0, 1), integers=True)
-BIT = NeighbouringPair(True, False, None)
 
 
 def eta_of_sample(epsilon: float, share: Fraction) -> BaseTwoEta:
