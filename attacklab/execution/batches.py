@@ -44,7 +44,7 @@ REFUSES = Event(FAILS.description, FAILS.contains)
 """The bet on failure that every scenario has besides its own, told apart from them by identity."""
 
 FIRST_LOOK = 64
-GROWTH = 1.25
+GROWTH = 1.5
 """The evidence is looked at after `FIRST_LOOK` trials, and then each time their number has grown by this factor."""
 
 

@@ -1,0 +1,90 @@
+"""The different ones among outputs that are not numbers, so that one which comes up often is taken apart once.
+
+Two outputs are taken for the same only if they are so to the last bit, with all their types and in the same order: if
+pickle writes the same bytes for both. Types that have code of their own for pickling could leave something off; outputs
+that hold any of these are looked at one by one.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.attacks.features.recent import recalled
+from attacklab.targets import Failure, Outputs
+
+REPEATED = 2
+"""How often an output must come up, on average, for the different ones to be looked at by themselves."""
+
+GLANCE, MOST_DIFFERENT = 256, 224
+"""If more of the first outputs are different, the others are not compared."""
+
+_WHOLE: Final = (np.generic, np.ndarray, np.dtype, Fraction, Decimal, Failure)
+"""Types beside Python's own whose pickles hold all that there is to a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Distinct:
+    """The different ones among some outputs.
+
+    Attributes:
+        outputs: each once, in the order in which they first come up.
+        places: the place of every output among them.
+    """
+
+    outputs: Outputs
+    places: NDArray[np.intp]
+
+
+class _Strict(pickle.Pickler):
+    """Raises for whatever may have code of its own for pickling."""
+
+    def reducer_override(self, value: Any) -> Any:
+        """Called for every value of a type that pickle does not know by itself."""
+        if type(value) in _BUILT_IN or (isinstance(value, _WHOLE) and type(value).__module__ in _MODULES):
+            return NotImplemented
+        if isinstance(value, type | type(len)) or type(value).__name__ == "function":
+            return NotImplemented  # what a value is put together with again
+        raise pickle.PicklingError(type(value).__name__)
+
+
+_BUILT_IN: Final = frozenset({complex, range, slice, type(...), type(NotImplemented)})
+_MODULES: Final = frozenset({"numpy", "fractions", "decimal", Failure.__module__})
+
+
+def distinct(outputs: Any) -> Distinct | None:
+    """The different ones among outputs, if these are objects that come up again and again; None otherwise.
+
+    Args:
+        outputs: one a trial.
+    """
+    if not isinstance(outputs, np.ndarray) or outputs.dtype != object or outputs.ndim != 1:
+        return None
+    return recalled(outputs, "distinct", lambda: _found(outputs))
+
+
+def _found(outputs: Outputs) -> Distinct | None:
+    seen: dict[bytes, int] = {}
+    firsts: list[int] = []
+    places = np.empty(len(outputs), dtype=np.intp)
+    strict = _Strict(io.BytesIO(), pickle.HIGHEST_PROTOCOL)
+    try:
+        for number, output in enumerate(outputs):
+            place = seen.setdefault(pickle.dumps(output, pickle.HIGHEST_PROTOCOL), len(seen))
+            if place == len(firsts):
+                strict.dump(output)
+                strict.clear_memo()
+                firsts.append(number)
+                if REPEATED * len(firsts) > len(outputs) or (number < GLANCE and len(firsts) > MOST_DIFFERENT):
+                    return None
+            places[number] = place
+    except Exception:  # noqa: BLE001 - whatever cannot be pickled is looked at as it is
+        return None
+    return Distinct(outputs[firsts], places)
