@@ -24,7 +24,7 @@ REPEATED = 2
 """How often an output must come up, on average, for the different ones to be looked at by themselves."""
 
 GLANCE, MOST_DIFFERENT = 256, 224
-"""If more of the first outputs are different, the others are not compared."""
+"""If more than that of so many outputs are different, the others are not compared."""
 
 _WHOLE: Final = (np.generic, np.ndarray, np.dtype, Fraction, Decimal, Failure)
 """Types beside Python's own whose pickles hold all that there is to a value."""
@@ -71,20 +71,17 @@ def distinct(outputs: Any) -> Distinct | None:
 
 
 def _found(outputs: Outputs) -> Distinct | None:
-    seen: dict[bytes, int] = {}
-    firsts: list[int] = []
-    places = np.empty(len(outputs), dtype=np.intp)
-    strict = _Strict(io.BytesIO(), pickle.HIGHEST_PROTOCOL)
     try:
-        for number, output in enumerate(outputs):
-            place = seen.setdefault(pickle.dumps(output, pickle.HIGHEST_PROTOCOL), len(seen))
-            if place == len(firsts):
-                strict.dump(output)
-                strict.clear_memo()
-                firsts.append(number)
-                if REPEATED * len(firsts) > len(outputs) or (number < GLANCE and len(firsts) > MOST_DIFFERENT):
-                    return None
-            places[number] = place
+        glance = set(map(pickle.dumps, outputs[:GLANCE]))
+        if len(glance) > MOST_DIFFERENT:
+            return None
+        written = list(map(pickle.dumps, outputs))
+        place_of = {data: place for place, data in enumerate(dict.fromkeys(written))}
+        if REPEATED * len(place_of) > len(outputs):
+            return None
+        places = np.fromiter(map(place_of.__getitem__, written), dtype=np.intp, count=len(written))
+        once = outputs[np.unique(places, return_index=True)[1]]
+        _Strict(io.BytesIO()).dump(list(once))
     except Exception:  # noqa: BLE001 - whatever cannot be pickled is looked at as it is
         return None
-    return Distinct(outputs[firsts], places)
+    return Distinct(once, places)
