@@ -24,6 +24,15 @@ from attacklab.targets import Outputs, Target
 Probe: TypeAlias = Callable[[Any, int], Outputs]
 """`probe(input, trials)` returns outputs of the target. None of them is used to judge an event."""
 
+
+def words_taken(probe: Probe) -> int:
+    """How many random words the target has taken so far from the generators that a probe gave it.
+
+    A cost of drawing that does not depend on the machine; 0 where it is not known, as in another process.
+    """
+    return int(getattr(probe, "words", 0))
+
+
 FEW = 8
 """How many outputs show of what kind they are."""
 

@@ -24,9 +24,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import FEW, Attack, Event, Probe, Scenario
+from attacklab.attacks.base import FEW, Attack, Event, Scenario
 from attacklab.attacks.common.failures import FAILS
 from attacklab.errors import AttackError, OutsideDomain, Refused, TargetError
+from attacklab.execution.words import state_of, words_between
 from attacklab.findings import Counts, Severity, described_pair
 from attacklab.targets import Failure, Kind, Outputs, Target, are_numbers, described, in_one_line
 
@@ -199,7 +200,7 @@ class Bench:
             TargetError: the target failed while it was probed.
             AttackError: the attack failed.
         """
-        probe = prober(self.target, self.seed, self.attacks[attack].name)
+        probe = Prober(self.target, self.seed, self.attacks[attack].name)
         with _naming(self.attacks[attack]):
             found = self._scenarios_of(self.attacks[attack], probe)
             cast = (replace(scenario, pair=self.target.cast_pair(scenario.pair)) for scenario in found)
@@ -209,12 +210,12 @@ class Bench:
         self._digests[attack] = tuple(outline.digest() for outline in outlines)
         return outlines
 
-    def _scenarios_of(self, attack: Attack, probe: Probe) -> list[Scenario]:
+    def _scenarios_of(self, attack: Attack, probe: Prober) -> list[Scenario]:
         """What an attack finds; nothing if it looks at numbers, and the target gives something else for an answer."""
         if self.target.kind is Kind.DATASET or getattr(attack, "whole_outputs", False):
             return _until_outside(partial(attack.scenarios, self.target, probe))
         try:
-            found = _until_outside(partial(attack.scenarios, self.target, partial(_number, probe)))
+            found = _until_outside(partial(attack.scenarios, self.target, _OfNumbers(probe)))
             if found:
                 self._require_numbers(found[0].pair.first)
         except _NotNumbers:
@@ -224,7 +225,7 @@ class Bench:
     def _require_numbers(self, input_: Any) -> None:
         """Raise, unless the target gives numbers; it is asked once, for the first input that any attack picks."""
         if self._gives_numbers is None:
-            probe = prober(self.target, self.seed, "form")
+            probe = Prober(self.target, self.seed, "form")
             try:
                 self._gives_numbers = are_numbers(probe(input_, FEW))
             except TargetError:  # what it gives where it does not fail is seen elsewhere
@@ -300,11 +301,26 @@ class _NotNumbers(Exception):
     """An attack on numbers met outputs that are not numbers."""
 
 
-def _number(probe: Probe, input_: Any, trials: int) -> Outputs:
-    outputs = probe(input_, trials)
-    if not are_numbers(outputs):
-        raise _NotNumbers
-    return outputs
+class _OfNumbers:
+    """A probe for attacks that look at numbers."""
+
+    def __init__(self, probe: Prober) -> None:
+        self._probe = probe
+
+    def __call__(self, input_: object, trials: int) -> Outputs:
+        """Outputs that are numbers.
+
+        Raises:
+            _NotNumbers: they are something else.
+        """
+        outputs = self._probe(input_, trials)
+        if not are_numbers(outputs):
+            raise _NotNumbers
+        return outputs
+
+    @property
+    def words(self) -> int:
+        return self._probe.words
 
 
 def _until_outside(scenarios: Callable[[], Iterable[Scenario]]) -> list[Scenario]:
@@ -316,23 +332,39 @@ def _until_outside(scenarios: Callable[[], Iterable[Scenario]]) -> list[Scenario
     return found
 
 
-def prober(target: Target, seed: int, name: str) -> Probe:
-    """What draws outputs to look at, apart from all that any event is judged on.
+class Prober:
+    """Draws outputs to look at, apart from all that any event is judged on.
 
     Args:
         target: the implementation.
         seed: what all randomness is derived from.
         name: of the attack, or whatever else looks; probes of other names are independent.
+
+    Attributes:
+        words: how many random words of 64 bits the target has taken from the generators that it was given.
     """
-    numbers = itertools.count(1)
 
-    def probe(input_: object, trials: int) -> Outputs:
-        taken = target.cast(input_)
-        if not target.takes(taken):
-            raise OutsideDomain(f"{target.name} was to be probed outside its domain")
-        return target.outputs(taken, trials, _rng(seed, name, next(numbers), Role.PROBE, 0, 0))
+    def __init__(self, target: Target, seed: int, name: str) -> None:
+        self._target, self._seed, self._name = target, seed, name
+        self._calls = 0
+        self.words = 0
 
-    return probe
+    def __call__(self, input_: object, trials: int) -> Outputs:
+        """So many outputs for an input.
+
+        Raises:
+            OutsideDomain: the domain does not hold the input.
+            TargetError: the target failed.
+        """
+        taken = self._target.cast(input_)
+        if not self._target.takes(taken):
+            raise OutsideDomain(f"{self._target.name} was to be probed outside its domain")
+        self._calls += 1
+        rng = _rng(self._seed, self._name, self._calls, Role.PROBE, 0, 0)
+        start = state_of(rng)
+        outputs = self._target.outputs(taken, trials, rng)
+        self.words += words_between(start, state_of(rng))
+        return outputs
 
 
 def _rng(

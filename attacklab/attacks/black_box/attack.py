@@ -23,7 +23,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from attacklab.attacks.base import Probe, Scenario
+from attacklab.attacks.base import Probe, Scenario, words_taken
 from attacklab.attacks.black_box.candidate_events import candidate_events
 from attacklab.attacks.black_box.candidate_pairs import candidate_pairs
 from attacklab.attacks.black_box.screening import FEWEST, Draw, Sampler, screened
@@ -54,6 +54,9 @@ OBJECTS = 2
 """Where outputs are not arrays of numbers, and each of them costs much to take apart, so many times fewer pairs are kept,
 and events are learned from so many times fewer outputs."""
 
+DEAR_WORDS = 64
+"""An output that takes more random words costs much to draw: a maximum of noisy utilities takes one for each outcome."""
+
 WHAT_TO_DECLARE = "declare domain=Domain(shape=...), or pairs=(...) to try; on the command line, --domain or --pairs"
 
 
@@ -66,7 +69,8 @@ class BlackBox:
             fit its kind. Of the declared ones, all are judged, and of the others the most promising.
         outcomes: the numbers of utilities to try on a selection.
         learning: how many outputs of each input the events of a pair are learned from, at least 64.
-        kept: how many pairs are judged, besides the declared ones, at the most; α is split over them.
+        kept: how many pairs are judged, besides the declared ones, at the most; α is split over them. Where
+            outputs are dear, by their form or by the random words that they take, there are fewer.
 
     Raises:
         ValueError: one of these is out of range.
@@ -116,7 +120,7 @@ class BlackBox:
         covered = [pair for pair in found if target.covers(pair)]
         kept = self._kept(covered, draw)
         best = screened(covered, draw, target.claim.nominal, kept=kept, outputs=self.learning // SCREENING)
-        pairs = declared + best
+        pairs = declared + _few_dear(best, probe)
         learned = [_learned(target, draw, pair, self._outputs(draw, pair, len(pairs))) for pair in pairs]
         if learned and all(scenario.sees_failures for scenario in learned):
             _require_output(probe, pairs)
@@ -134,6 +138,18 @@ class BlackBox:
         if any(side.dtype == object for side in draw(pair, LEAST_LEARNING)):
             outputs //= OBJECTS
         return max(LEAST_LEARNING, outputs)
+
+
+def _few_dear(pairs: Sequence[NeighbouringPair], probe: Probe) -> list[NeighbouringPair]:
+    """The pairs without those whose outputs cost much to draw, but for the most promising of these."""
+    cheap, dear = list[NeighbouringPair](), list[NeighbouringPair]()
+    for pair in pairs:
+        before = words_taken(probe)
+        with contextlib.suppress(TargetError):
+            probe(pair.first, LEAST_LEARNING)
+        (dear if words_taken(probe) - before > DEAR_WORDS * LEAST_LEARNING else cheap).append(pair)
+    kept = {id(pair) for pair in (*cheap, *dear[:1])}
+    return [pair for pair in pairs if id(pair) in kept]
 
 
 def _require_output(probe: Probe, pairs: list[NeighbouringPair]) -> None:
