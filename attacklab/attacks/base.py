@@ -33,6 +33,9 @@ def words_taken(probe: Probe) -> int:
     return int(getattr(probe, "words", 0))
 
 
+DEAR_WORDS = 64
+"""An output that takes more random words costs much to draw: a maximum of noisy utilities takes one for each outcome."""
+
 FEW = 8
 """How many outputs show of what kind they are."""
 

@@ -41,7 +41,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import FEW, Event, Probe, Scenario, as_floats, whole_only, words_taken
+from attacklab.attacks.base import DEAR_WORDS, FEW, Event, Probe, Scenario, as_floats, whole_only, words_taken
 from attacklab.attacks.common.failures import sampled
 from attacklab.attacks.common.thresholds import HEAVY, LIGHT, among
 from attacklab.bisection import steepest_step
@@ -60,8 +60,8 @@ NEAREST_LOGIT, FARTHEST_LOGIT, SPACING_NATS = 2.5, 6.0, 0.75
 FINEST_NATS = 0.25
 """How much a weight should change in one unit of depth, at the most, where utilities need not be whole."""
 
-NOISE_FROM, MOST_WORDS = 256, 1 << 6
-"""A target that takes more random words than that for an output of so many light outcomes draws noise for each outcome."""
+NOISE_FROM = 256
+"""A target whose outputs of so many light outcomes are dear draws noise for each outcome."""
 
 NOISY_OUTPUTS = 1 << 7
 """How many outputs of more outcomes than those are drawn at a depth of such a target."""
@@ -209,7 +209,7 @@ def _draws_noise(scale: _Scale, probe: Probe, lights: int) -> bool:
     before = words_taken(probe)
     with contextlib.suppress(*NO_PAIR, TargetError):
         outputs = probe(scale.one_unit(np.zeros(lights, dtype=np.int64)).first, FEW)
-        return words_taken(probe) - before > MOST_WORDS * len(outputs)
+        return words_taken(probe) - before > DEAR_WORDS * len(outputs)
     return False
 
 

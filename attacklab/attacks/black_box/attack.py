@@ -23,7 +23,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from attacklab.attacks.base import Probe, Scenario, words_taken
+from attacklab.attacks.base import DEAR_WORDS, FEW, Probe, Scenario, words_taken
 from attacklab.attacks.black_box.candidate_events import candidate_events
 from attacklab.attacks.black_box.candidate_pairs import candidate_pairs
 from attacklab.attacks.black_box.screening import FEWEST, Draw, Sampler, screened
@@ -53,9 +53,6 @@ SCREENING = 16
 OBJECTS = 2
 """Where outputs are not arrays of numbers, and each of them costs much to take apart, so many times fewer pairs are kept,
 and events are learned from so many times fewer outputs."""
-
-DEAR_WORDS = 64
-"""An output that takes more random words costs much to draw: a maximum of noisy utilities takes one for each outcome."""
 
 WHAT_TO_DECLARE = "declare domain=Domain(shape=...), or pairs=(...) to try; on the command line, --domain or --pairs"
 
@@ -118,9 +115,8 @@ class BlackBox:
         most = max(self.kept, min(MOST_PAIRS, self.learning // OUTPUTS_A_PAIR))
         found = self.pairs or tuple(candidate_pairs(target, probe, self.outcomes, most))
         covered = [pair for pair in found if target.covers(pair)]
-        kept = self._kept(covered, draw)
-        best = screened(covered, draw, target.claim.nominal, kept=kept, outputs=self.learning // SCREENING)
-        pairs = declared + _few_dear(best, probe)
+        best = screened(covered, draw, target.claim.nominal, kept=self.kept, outputs=self.learning // SCREENING)
+        pairs = declared + _few_dear(best[: self._kept(best, draw)], probe)
         learned = [_learned(target, draw, pair, self._outputs(draw, pair, len(pairs))) for pair in pairs]
         if learned and all(scenario.sees_failures for scenario in learned):
             _require_output(probe, pairs)
@@ -141,15 +137,15 @@ class BlackBox:
 
 
 def _few_dear(pairs: Sequence[NeighbouringPair], probe: Probe) -> list[NeighbouringPair]:
-    """The pairs without those whose outputs cost much to draw, but for the most promising of these."""
-    cheap, dear = list[NeighbouringPair](), list[NeighbouringPair]()
-    for pair in pairs:
+    """The most promising pair, and of the others those whose outputs do not cost much to draw."""
+
+    def is_cheap(pair: NeighbouringPair) -> bool:
         before = words_taken(probe)
         with contextlib.suppress(TargetError):
-            probe(pair.first, LEAST_LEARNING)
-        (dear if words_taken(probe) - before > DEAR_WORDS * LEAST_LEARNING else cheap).append(pair)
-    kept = {id(pair) for pair in (*cheap, *dear[:1])}
-    return [pair for pair in pairs if id(pair) in kept]
+            probe(pair.first, FEW)
+        return words_taken(probe) - before <= DEAR_WORDS * FEW
+
+    return [*pairs[:1], *filter(is_cheap, pairs[1:])]
 
 
 def _require_output(probe: Probe, pairs: list[NeighbouringPair]) -> None:
