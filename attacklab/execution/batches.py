@@ -13,6 +13,7 @@ import hashlib
 import itertools
 import json
 import math
+import sys
 import traceback
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -37,6 +38,14 @@ BATCH_OUTPUTS = 1 << 16
 KEPT_BYTES = 1 << 24
 """The C library of Linux returns freed blocks to the system, and new pages cost more than the outputs in them: a fast
 release takes four times as long. It keeps blocks up to the size of the largest one that was ever freed."""
+
+BATCH_BYTES = KEPT_BYTES
+"""About the most bytes of outputs of one input in a batch, so that memory stays constant for large outputs too."""
+
+NUMBER_BYTES = 8
+
+DEEPEST_SIZED = 4
+"""How many levels of nesting are counted in an output's size."""
 
 MOST_CALLS = 1 << 18
 """How many outputs are drawn one at a time to see a failure that ended a whole batch."""
@@ -66,23 +75,29 @@ class Outline:
         events: the candidates in words.
         answers: how many answers the adversary collects in one trial.
         severity: what it means if the claim does not hold on the pair.
+        trials: the most that judge it; None for as many as the audit has.
+        output_bytes: about how large an output is.
     """
 
     pair: dict[str, Any]
     events: tuple[str, ...]
     answers: int
     severity: Severity = Severity.CLAIM
+    trials: int | None = None
+    output_bytes: int = NUMBER_BYTES
 
     @classmethod
-    def of(cls, scenario: Scenario, target: Target) -> Outline:
+    def of(cls, scenario: Scenario, target: Target, output_bytes: int) -> Outline:
         """The outline of a scenario on a target."""
         descriptions = tuple(event.description for event in scenario.events)
         severity = Severity.ROBUSTNESS if target.exceeds_sensitivity(scenario.pair) else Severity.CLAIM
-        return cls(described_pair(scenario.pair), descriptions, scenario.answers, severity)
+        pair = described_pair(scenario.pair)
+        return cls(pair, descriptions, scenario.answers, severity, scenario.trials, output_bytes)
 
     def digest(self) -> str:
-        """A text that tells this scenario from any other."""
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:16]
+        """A text that tells this scenario from any other; the size of outputs may vary from call to call."""
+        known = asdict(replace(self, output_bytes=NUMBER_BYTES))
+        return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +130,7 @@ class Sample:
         answers: outputs of each input in one trial.
         trials: the most to draw.
         spend_all: whether the evidence is looked at after the last trial only.
+        output_bytes: about how large an output is; there are fewer in a batch if they are large.
     """
 
     attack: int
@@ -125,10 +141,11 @@ class Sample:
     answers: int
     trials: int
     spend_all: bool
+    output_bytes: int = NUMBER_BYTES
 
     def batches(self) -> Iterator[Batch]:
         """All of it, in order."""
-        step = max(1, BATCH_OUTPUTS // self.answers)
+        step = max(1, min(BATCH_OUTPUTS, BATCH_BYTES // self.output_bytes) // self.answers)
         done = number = 0
         while done < self.trials:
             look = self.trials if self.spend_all else min(self.trials, max(FIRST_LOOK, math.ceil(done * GROWTH)))
@@ -200,12 +217,15 @@ class Bench:
             TargetError: the target failed while it was probed.
             AttackError: the attack failed.
         """
-        probe = Prober(self.target, self.seed, self.attacks[attack].name)
+        name = self.attacks[attack].name
+        probe = Prober(self.target, self.seed, name)
         with _naming(self.attacks[attack]):
             found = self._scenarios_of(self.attacks[attack], probe)
             cast = (replace(scenario, pair=self.target.cast_pair(scenario.pair)) for scenario in found)
             scenarios = tuple(scenario for scenario in cast if self.target.covers(scenario.pair))
-            outlines = tuple(Outline.of(scenario, self.target) for scenario in scenarios)
+            outlines = tuple(
+                Outline.of(scenario, self.target, self._output_bytes(scenario, probe)) for scenario in scenarios
+            )
         self._scenarios[attack] = scenarios
         self._digests[attack] = tuple(outline.digest() for outline in outlines)
         return outlines
@@ -232,6 +252,15 @@ class Bench:
                 return
         if not self._gives_numbers:
             raise _NotNumbers
+
+    def _output_bytes(self, scenario: Scenario, probe: Prober) -> int:
+        """About how large an output is, by what the attack has probed, or by some more if it has not probed."""
+        if self.target.kind is Kind.SELECTION or self._gives_numbers or scenario.sees_failures:
+            return NUMBER_BYTES
+        if not probe.output_bytes:
+            with contextlib.suppress(TargetError):  # that is seen when it is judged
+                probe(scenario.pair.first, FEW)
+        return max(NUMBER_BYTES, probe.output_bytes)
 
     def counts(self, sample: Sample, batch: Batch) -> tuple[Counts, ...]:
         """Draw one batch and count each event of the sample in it.
@@ -297,6 +326,17 @@ class Bench:
         )
 
 
+def size_of(value: Any, depth: int = 0) -> int:
+    """About how many bytes a value takes, with what it holds."""
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return int(value.nbytes)
+    own = sys.getsizeof(value)
+    if depth > DEEPEST_SIZED or not isinstance(value, list | tuple | set | frozenset | dict | np.ndarray):
+        return own
+    parts = itertools.chain.from_iterable(value.items()) if isinstance(value, dict) else value
+    return own + sum(size_of(part, depth + 1) for part in parts)
+
+
 class _NotNumbers(Exception):
     """An attack on numbers met outputs that are not numbers."""
 
@@ -342,12 +382,13 @@ class Prober:
 
     Attributes:
         words: how many random words of 64 bits the target has taken from the generators that it was given.
+        output_bytes: about how large its largest outputs were.
     """
 
     def __init__(self, target: Target, seed: int, name: str) -> None:
         self._target, self._seed, self._name = target, seed, name
         self._calls = 0
-        self.words = 0
+        self.words = self.output_bytes = 0
 
     def __call__(self, input_: object, trials: int) -> Outputs:
         """So many outputs for an input.
@@ -364,6 +405,9 @@ class Prober:
         start = state_of(rng)
         outputs = self._target.outputs(taken, trials, rng)
         self.words += words_between(start, state_of(rng))
+        if trials:
+            few = outputs[:FEW]
+            self.output_bytes = max(self.output_bytes, size_of(few) // len(few))
         return outputs
 
 

@@ -82,6 +82,6 @@ def _found(outputs: Outputs) -> Distinct | None:
         places = np.fromiter(map(place_of.__getitem__, written), dtype=np.intp, count=len(written))
         once = outputs[np.unique(places, return_index=True)[1]]
         _Strict(io.BytesIO()).dump(list(once))
-    except Exception:  # noqa: BLE001 - whatever cannot be pickled is looked at as it is
+    except Exception:  # what cannot be pickled is looked at as it is
         return None
     return Distinct(once, places)
