@@ -51,8 +51,8 @@ SCREENING = 16
 """Pairs are compared on so many times fewer outputs than events are learned from."""
 
 OBJECTS = 2
-"""Where outputs are not arrays of numbers, and so are dear to take apart, so many times fewer pairs are kept, and events
-are learned from so many times fewer outputs."""
+"""Where outputs are not arrays of numbers, and so are dear to take apart, so many times fewer pairs are kept, and
+events are learned from so many times fewer outputs."""
 
 WHAT_TO_DECLARE = "declare domain=Domain(shape=...), or pairs=(...) to try; on the command line, --domain or --pairs"
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import types
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -26,8 +27,11 @@ REPEATED = 2
 GLANCE, MOST_DIFFERENT = 256, 224
 """If more than that of so many outputs are different, the others are not compared."""
 
-_WHOLE: Final = (np.generic, np.ndarray, np.dtype, Fraction, Decimal, Failure)
-"""Types beside Python's own whose pickles hold all that there is to a value."""
+_PLAIN: Final = frozenset({complex, Fraction, Decimal, Failure})
+"""Types beside numpy's, and beside those that pickle writes itself, whose pickles hold all that there is to a value."""
+
+_MAKERS: Final = (type, types.FunctionType, types.BuiltinFunctionType)
+"""What values are put together with again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +51,11 @@ class _Strict(pickle.Pickler):
     """Raises for whatever may have code of its own for pickling."""
 
     def reducer_override(self, value: Any) -> Any:
-        """Called for every value of a type that pickle does not know by itself."""
-        if type(value) in _BUILT_IN or (isinstance(value, _WHOLE) and type(value).__module__ in _MODULES):
+        """Called for every value of a type that pickle does not write itself."""
+        kind = type(value)
+        if kind in _PLAIN or kind.__module__ == "numpy" or isinstance(value, (np.dtype, *_MAKERS)):
             return NotImplemented
-        if isinstance(value, type | type(len)) or type(value).__name__ == "function":
-            return NotImplemented  # what a value is put together with again
-        raise pickle.PicklingError(type(value).__name__)
-
-
-_BUILT_IN: Final = frozenset({complex, range, slice, type(...), type(NotImplemented)})
-_MODULES: Final = frozenset({"numpy", "fractions", "decimal", Failure.__module__})
+        raise pickle.PicklingError(kind.__name__)
 
 
 def distinct(outputs: Any) -> Distinct | None:
