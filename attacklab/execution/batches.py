@@ -76,7 +76,7 @@ class Outline:
         answers: how many answers the adversary collects in one trial.
         severity: what it means if the claim does not hold on the pair.
         trials: the most that judge it; None for as many as the audit has.
-        output_bytes: about how large an output is.
+        output_bytes: about how large an output is, by what the attack has probed.
     """
 
     pair: dict[str, Any]
@@ -223,9 +223,8 @@ class Bench:
             found = self._scenarios_of(self.attacks[attack], probe)
             cast = (replace(scenario, pair=self.target.cast_pair(scenario.pair)) for scenario in found)
             scenarios = tuple(scenario for scenario in cast if self.target.covers(scenario.pair))
-            outlines = tuple(
-                Outline.of(scenario, self.target, self._output_bytes(scenario, probe)) for scenario in scenarios
-            )
+            size = max(NUMBER_BYTES, probe.output_bytes)
+            outlines = tuple(Outline.of(scenario, self.target, size) for scenario in scenarios)
         self._scenarios[attack] = scenarios
         self._digests[attack] = tuple(outline.digest() for outline in outlines)
         return outlines
@@ -252,15 +251,6 @@ class Bench:
                 return
         if not self._gives_numbers:
             raise _NotNumbers
-
-    def _output_bytes(self, scenario: Scenario, probe: Prober) -> int:
-        """About how large an output is, by what the attack has probed, or by some more if it has not probed."""
-        if self.target.kind is Kind.SELECTION or self._gives_numbers or scenario.sees_failures:
-            return NUMBER_BYTES
-        if not probe.output_bytes:
-            with contextlib.suppress(TargetError):  # that is seen when it is judged
-                probe(scenario.pair.first, FEW)
-        return max(NUMBER_BYTES, probe.output_bytes)
 
     def counts(self, sample: Sample, batch: Batch) -> tuple[Counts, ...]:
         """Draw one batch and count each event of the sample in it.

@@ -54,9 +54,10 @@ def test_batches_of_large_outputs_are_bounded_in_bytes() -> None:
 
 @dataclass(frozen=True)
 class Sized(Bets):
-    """Bets on one number in an output, on few trials."""
+    """Looks at an output, and bets on few trials."""
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - the protocol's form
+        probe(own.PAIR.first, 4)
         yield Scenario(own.PAIR, (Event("any", lambda outputs: np.ones(len(outputs), dtype=bool)),), trials=100)
 
 
