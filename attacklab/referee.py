@@ -17,7 +17,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -312,7 +312,11 @@ class _Trial:
         if not plan.outlines:
             return [self._finding(plan.verdict, plan.reason, seconds=plan.seconds)]
         alpha = share_of_alpha(self.alpha, len(plan.outlines))
-        return [self._judged(plan.outlines, number, alpha) for number in range(len(plan.outlines))]
+        return [self._of(outline)._judged(plan.outlines, place, alpha) for place, outline in enumerate(plan.outlines)]
+
+    def _of(self, outline: Outline) -> _Trial:
+        """This trial with as many trials as the scenario takes at the most."""
+        return self if outline.trials is None else replace(self, trials=min(self.trials, outline.trials))
 
     def _judged(self, outlines: Sequence[Outline], number: int, alpha: float) -> Finding:
         started = time.perf_counter()
@@ -426,6 +430,7 @@ class _Trial:
             outline.answers,
             most,
             spend_all=self.judge.spend_all,
+            output_bytes=outline.output_bytes,
         )
         counts = [Counts(0, 0, 0)] * len(events)
         with contextlib.closing(self.judge.runner.counts(sample, sample.batches())) as results:

@@ -24,6 +24,18 @@ from attacklab.targets import Outputs, Target
 Probe: TypeAlias = Callable[[Any, int], Outputs]
 """`probe(input, trials)` returns outputs of the target. None of them is used to judge an event."""
 
+
+def words_taken(probe: Probe) -> int:
+    """How many random words the target has taken so far from the generators that a probe gave it.
+
+    A cost of drawing that does not depend on the machine; 0 where it is not known, as in another process.
+    """
+    return int(getattr(probe, "words", 0))
+
+
+DEAR_WORDS = 64
+"""An output that takes more random words is dear: a maximum of noisy utilities takes one for each outcome."""
+
 FEW = 8
 """How many outputs show of what kind they are."""
 
@@ -53,21 +65,26 @@ class Scenario:
             many.
         sees_failures: whether the adversary also sees failures. If so, an output may be NaN, or the `Failure` of a
             release that raised. If not, either of the two ends the attack with an ERROR finding.
+        trials: the most that judge it, where the event holds always or never, so that more would show no more; None for
+            as many as the audit has.
 
     Raises:
-        ValueError: there are no events, or `answers` is less than 1.
+        ValueError: there are no events, or `answers` or `trials` is less than 1.
     """
 
     pair: NeighbouringPair
     events: tuple[Event, ...]
     answers: int = 1
     sees_failures: bool = False
+    trials: int | None = None
 
     def __post_init__(self) -> None:
         if not self.events:
             raise ValueError("a scenario needs at least one event")
         if self.answers < 1:
             raise ValueError(f"answers of a scenario must be at least 1, not {self.answers}")
+        if self.trials is not None and self.trials < 1:
+            raise ValueError(f"trials of a scenario must be at least 1, not {self.trials}")
 
 
 class Attack(Protocol):

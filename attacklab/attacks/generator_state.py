@@ -21,6 +21,7 @@ Source: Garfinkel and Leclerc 2020, 'Randomness Concerns When Deploying Differen
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -38,6 +39,12 @@ from attacklab.targets import Kind, Outputs, Target
 
 UNIFORM_BITS, FIRST_BITS, SECOND_BITS = 53, 27, 26
 """A uniform of 53 bits is made of the leading 27 and 26 bits of two outputs."""
+
+LEAST_TRIALS, TRIALS_A_RATIO = 1 << 11, 64
+"""A generator is predicted always or never, so it takes no more trials than these, the second times e^ε."""
+
+LARGEST_EPSILON = 50.0
+"""Beyond that, no number of trials that anybody draws refutes a claim."""
 
 KNOWN_ANSWERS = 720
 """How many answers determine the state: 624, and some more because some answers tell few bits."""
@@ -77,7 +84,9 @@ class GeneratorState:
             f"the last count, minus the noise predicted from the {known} other counts, is 1",
             partial(_is_predicted, counts=person, scale=1 / target.claim.nominal.epsilon),
         )
-        yield Scenario(NeighbouringPair(person, without, None), (event,))
+        ratio = math.exp(min(target.claim.nominal.epsilon, LARGEST_EPSILON))
+        trials = max(LEAST_TRIALS, math.ceil(TRIALS_A_RATIO * ratio))
+        yield Scenario(NeighbouringPair(person, without, None), (event,), trials=trials)
 
 
 def recover_mt19937(answers: ArrayLike, truths: ArrayLike, *, scale: float) -> np.random.RandomState:

@@ -16,6 +16,9 @@ together are. There are four forms, each with one heavy outcome and many light o
 - **Halves.** Outcomes at even places are one step above those at odd places, or below them. A mechanism that draws from
   the few best alone never draws the worse half.
 
+A target that draws noise for each outcome has neither sums nor one uniform number for all, so ladders and gaps, which
+take many outputs of many outcomes, are left out.
+
 The adversary knows ε and Δu, picks the utilities, and bets on which outcomes are drawn. What it looked at is not what
 it is judged on.
 
@@ -38,12 +41,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import Event, Probe, Scenario, as_floats, whole_only
+from attacklab.attacks.base import DEAR_WORDS, FEW, Event, Probe, Scenario, as_floats, whole_only, words_taken
 from attacklab.attacks.common.failures import sampled
 from attacklab.attacks.common.thresholds import HEAVY, LIGHT, among
 from attacklab.bisection import steepest_step
 from attacklab.claims import PrivacyClaim, directions
-from attacklab.errors import OutsideDomain, UsageError
+from attacklab.errors import OutsideDomain, TargetError, UsageError
 from attacklab.floats import power_of_two_within
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Kind, Target
@@ -56,6 +59,12 @@ NEAREST_LOGIT, FARTHEST_LOGIT, SPACING_NATS = 2.5, 6.0, 0.75
 
 FINEST_NATS = 0.25
 """How much a weight should change in one unit of depth, at the most, where utilities need not be whole."""
+
+NOISE_FROM = 256
+"""A target whose outputs of so many light outcomes are dear draws noise for each outcome."""
+
+NOISY_OUTPUTS = 1 << 7
+"""How many outputs of more outcomes than those are drawn at a depth of such a target."""
 
 CONFIRMING = 4
 """How many times as many outputs as at a depth of the sweep are drawn to see whether a pair is worth judging."""
@@ -125,18 +134,20 @@ class LostWeights:
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """What a sweep shows clearly; else whatever the other forms show to be worth judging, and the halves."""
         scale = _Scale.of(target)
-        clearest = 0.0
+        clearest, noisy = 0.0, False
         for lights, outputs in SWEPT:
             if lights > self.most_outcomes:
                 break
+            noisy = noisy or (lights >= NOISE_FROM and _draws_noise(scale, probe, lights))
+            most = NOISY_OUTPUTS if noisy and lights > NOISE_FROM else self.learning
             with contextlib.suppress(*NO_PAIR):
-                for excess, scenario in _swept(scale, probe, lights, min(outputs, self.learning)):
+                for excess, scenario in _swept(scale, probe, lights, min(outputs, most)):
                     clearest = max(clearest, excess)
                     yield scenario
             if clearest > CLEAR_DEVIATIONS:
                 return
         ladders, gaps, halves = _on_ladders(scale, probe), _between_gaps(scale, probe), _in_halves(scale)
-        rare = ((GROUPS, ladders), (NARROW, gaps)) if self.learning >= RARE_LEARNING else ()
+        rare = ((GROUPS, ladders), (NARROW, gaps)) if self.learning >= RARE_LEARNING and not noisy else ()
         for needed, scenarios in (*rare, (HALVES, halves)):
             if needed <= self.most_outcomes:
                 with contextlib.suppress(*NO_PAIR):
@@ -191,6 +202,15 @@ class _Scale:
 
     def _pair(self, first: NDArray[np.float64], second: NDArray[np.float64]) -> NeighbouringPair:
         return self.target.adapted(NeighbouringPair.utilities(first, second, sensitivity=self.target.sensitivity))
+
+
+def _draws_noise(scale: _Scale, probe: Probe, lights: int) -> bool:
+    """Whether the target draws noise for each outcome, by the random words that it takes."""
+    before = words_taken(probe)
+    with contextlib.suppress(*NO_PAIR, TargetError):
+        outputs = probe(scale.one_unit(np.zeros(lights, dtype=np.int64)).first, FEW)
+        return words_taken(probe) - before > DEAR_WORDS * len(outputs)
+    return False
 
 
 def _swept(scale: _Scale, probe: Probe, lights: int, outputs: int) -> Iterator[tuple[float, Scenario]]:

@@ -20,10 +20,12 @@ import contextlib
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from attacklab.attacks.base import Probe, Scenario, whole_only
+from attacklab.attacks.base import DEAR_WORDS, Probe, Scenario, whole_only, words_taken
+from attacklab.attacks.common.failures import PROBES, probed
 from attacklab.attacks.common.thresholds import DEEPEST_NATS, OUTCOME_0, both_drawn
 from attacklab.bisection import first
 from attacklab.errors import OutsideDomain
@@ -49,7 +51,11 @@ class ZeroRounding:
         return target.kind is Kind.SELECTION
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """The form with two outcomes and the form with many, both on either side of the boundary."""
+        """The form with two outcomes and the form with many, both on either side of the boundary.
+
+        A target that draws noise for each outcome has no weights, and its outputs of many outcomes cost much: it gets
+        the first form only.
+        """
         # Multiples of a power of two are exact, so the utilities differ by exactly one gap.
         gap = power_of_two_within(target.sensitivity)
         boundary = self._boundary(target, probe, gap)
@@ -57,7 +63,9 @@ class ZeroRounding:
         depth = gap * (boundary - 1) if whole_only(target) else gap * boundary / 4 - gap / 2
         for outcomes in (2, self.outcomes):
             with contextlib.suppress(OutsideDomain):
-                yield self._astride(target, depth, gap, outcomes)
+                scenario = self._astride(target, depth, gap, outcomes)
+                if outcomes == 2 or not _draws_noise(probe, scenario.pair.second):
+                    yield scenario
 
     def _astride(self, target: Target, depth: float, gap: float, outcomes: int) -> Scenario:
         one = np.full(outcomes, -depth - gap)
@@ -79,3 +87,9 @@ class ZeroRounding:
         deepest = max(1.0, DEEPEST_NATS / nats_per_part)
         dead = first(lambda depth: not both_drawn(probe, -depth * gap / parts), most=deepest)
         return math.ceil(BINARY64.underflow_nats / nats_per_part) if dead is None else dead
+
+
+def _draws_noise(probe: Probe, utilities: Any) -> bool:
+    """Whether the target draws noise for each outcome, by the random words that it takes."""
+    before = words_taken(probe)
+    return probed(probe, utilities) is not None and words_taken(probe) - before > DEAR_WORDS * PROBES

@@ -13,6 +13,7 @@ import hashlib
 import itertools
 import json
 import math
+import sys
 import traceback
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,9 +25,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import FEW, Attack, Event, Probe, Scenario
+from attacklab.attacks.base import FEW, Attack, Event, Scenario
 from attacklab.attacks.common.failures import FAILS
 from attacklab.errors import AttackError, OutsideDomain, Refused, TargetError
+from attacklab.execution.words import state_of, words_between
 from attacklab.findings import Counts, Severity, described_pair
 from attacklab.targets import Failure, Kind, Outputs, Target, are_numbers, described, in_one_line
 
@@ -37,6 +39,14 @@ KEPT_BYTES = 1 << 24
 """The C library of Linux returns freed blocks to the system, and new pages cost more than the outputs in them: a fast
 release takes four times as long. It keeps blocks up to the size of the largest one that was ever freed."""
 
+BATCH_BYTES = KEPT_BYTES
+"""About the most bytes of outputs of one input in a batch, so that memory stays constant for large outputs too."""
+
+NUMBER_BYTES = 8
+
+DEEPEST_SIZED = 4
+"""How many levels of nesting are counted in an output's size."""
+
 MOST_CALLS = 1 << 18
 """How many outputs are drawn one at a time to see a failure that ended a whole batch."""
 
@@ -44,7 +54,7 @@ REFUSES = Event(FAILS.description, FAILS.contains)
 """The bet on failure that every scenario has besides its own, told apart from them by identity."""
 
 FIRST_LOOK = 64
-GROWTH = 1.25
+GROWTH = 1.5
 """The evidence is looked at after `FIRST_LOOK` trials, and then each time their number has grown by this factor."""
 
 
@@ -65,23 +75,29 @@ class Outline:
         events: the candidates in words.
         answers: how many answers the adversary collects in one trial.
         severity: what it means if the claim does not hold on the pair.
+        trials: the most that judge it; None for as many as the audit has.
+        output_bytes: about how large an output is, by what the attack has probed.
     """
 
     pair: dict[str, Any]
     events: tuple[str, ...]
     answers: int
     severity: Severity = Severity.CLAIM
+    trials: int | None = None
+    output_bytes: int = NUMBER_BYTES
 
     @classmethod
-    def of(cls, scenario: Scenario, target: Target) -> Outline:
+    def of(cls, scenario: Scenario, target: Target, output_bytes: int) -> Outline:
         """The outline of a scenario on a target."""
         descriptions = tuple(event.description for event in scenario.events)
         severity = Severity.ROBUSTNESS if target.exceeds_sensitivity(scenario.pair) else Severity.CLAIM
-        return cls(described_pair(scenario.pair), descriptions, scenario.answers, severity)
+        pair = described_pair(scenario.pair)
+        return cls(pair, descriptions, scenario.answers, severity, scenario.trials, output_bytes)
 
     def digest(self) -> str:
-        """A text that tells this scenario from any other."""
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:16]
+        """A text that tells this scenario from any other; the size of outputs may vary from call to call."""
+        known = asdict(replace(self, output_bytes=NUMBER_BYTES))
+        return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +130,7 @@ class Sample:
         answers: outputs of each input in one trial.
         trials: the most to draw.
         spend_all: whether the evidence is looked at after the last trial only.
+        output_bytes: about how large an output is; there are fewer in a batch if they are large.
     """
 
     attack: int
@@ -124,10 +141,11 @@ class Sample:
     answers: int
     trials: int
     spend_all: bool
+    output_bytes: int = NUMBER_BYTES
 
     def batches(self) -> Iterator[Batch]:
         """All of it, in order."""
-        step = max(1, BATCH_OUTPUTS // self.answers)
+        step = max(1, min(BATCH_OUTPUTS, BATCH_BYTES // self.output_bytes) // self.answers)
         done = number = 0
         while done < self.trials:
             look = self.trials if self.spend_all else min(self.trials, max(FIRST_LOOK, math.ceil(done * GROWTH)))
@@ -199,22 +217,24 @@ class Bench:
             TargetError: the target failed while it was probed.
             AttackError: the attack failed.
         """
-        probe = prober(self.target, self.seed, self.attacks[attack].name)
+        name = self.attacks[attack].name
+        probe = Prober(self.target, self.seed, name)
         with _naming(self.attacks[attack]):
             found = self._scenarios_of(self.attacks[attack], probe)
             cast = (replace(scenario, pair=self.target.cast_pair(scenario.pair)) for scenario in found)
             scenarios = tuple(scenario for scenario in cast if self.target.covers(scenario.pair))
-            outlines = tuple(Outline.of(scenario, self.target) for scenario in scenarios)
+            size = max(NUMBER_BYTES, probe.output_bytes)
+            outlines = tuple(Outline.of(scenario, self.target, size) for scenario in scenarios)
         self._scenarios[attack] = scenarios
         self._digests[attack] = tuple(outline.digest() for outline in outlines)
         return outlines
 
-    def _scenarios_of(self, attack: Attack, probe: Probe) -> list[Scenario]:
+    def _scenarios_of(self, attack: Attack, probe: Prober) -> list[Scenario]:
         """What an attack finds; nothing if it looks at numbers, and the target gives something else for an answer."""
         if self.target.kind is Kind.DATASET or getattr(attack, "whole_outputs", False):
             return _until_outside(partial(attack.scenarios, self.target, probe))
         try:
-            found = _until_outside(partial(attack.scenarios, self.target, partial(_number, probe)))
+            found = _until_outside(partial(attack.scenarios, self.target, _OfNumbers(probe)))
             if found:
                 self._require_numbers(found[0].pair.first)
         except _NotNumbers:
@@ -224,7 +244,7 @@ class Bench:
     def _require_numbers(self, input_: Any) -> None:
         """Raise, unless the target gives numbers; it is asked once, for the first input that any attack picks."""
         if self._gives_numbers is None:
-            probe = prober(self.target, self.seed, "form")
+            probe = Prober(self.target, self.seed, "form")
             try:
                 self._gives_numbers = are_numbers(probe(input_, FEW))
             except TargetError:  # what it gives where it does not fail is seen elsewhere
@@ -296,15 +316,41 @@ class Bench:
         )
 
 
+def size_of(value: Any, depth: int = 0) -> int:
+    """About how many bytes a value takes, with what it holds."""
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return int(value.nbytes)
+    own = sys.getsizeof(value)
+    if depth > DEEPEST_SIZED or not isinstance(value, list | tuple | set | frozenset | dict | np.ndarray):
+        return own
+    parts = itertools.chain.from_iterable(value.items()) if isinstance(value, dict) else value
+    return own + sum(size_of(part, depth + 1) for part in parts)
+
+
 class _NotNumbers(Exception):
     """An attack on numbers met outputs that are not numbers."""
 
 
-def _number(probe: Probe, input_: Any, trials: int) -> Outputs:
-    outputs = probe(input_, trials)
-    if not are_numbers(outputs):
-        raise _NotNumbers
-    return outputs
+class _OfNumbers:
+    """A probe for attacks that look at numbers."""
+
+    def __init__(self, probe: Prober) -> None:
+        self._probe = probe
+
+    def __call__(self, input_: object, trials: int) -> Outputs:
+        """Outputs that are numbers.
+
+        Raises:
+            _NotNumbers: they are something else.
+        """
+        outputs = self._probe(input_, trials)
+        if not are_numbers(outputs):
+            raise _NotNumbers
+        return outputs
+
+    @property
+    def words(self) -> int:
+        return self._probe.words
 
 
 def _until_outside(scenarios: Callable[[], Iterable[Scenario]]) -> list[Scenario]:
@@ -316,23 +362,43 @@ def _until_outside(scenarios: Callable[[], Iterable[Scenario]]) -> list[Scenario
     return found
 
 
-def prober(target: Target, seed: int, name: str) -> Probe:
-    """What draws outputs to look at, apart from all that any event is judged on.
+class Prober:
+    """Draws outputs to look at, apart from all that any event is judged on.
 
     Args:
         target: the implementation.
         seed: what all randomness is derived from.
         name: of the attack, or whatever else looks; probes of other names are independent.
+
+    Attributes:
+        words: how many random words of 64 bits the target has taken from the generators that it was given.
+        output_bytes: about how large its largest outputs were.
     """
-    numbers = itertools.count(1)
 
-    def probe(input_: object, trials: int) -> Outputs:
-        taken = target.cast(input_)
-        if not target.takes(taken):
-            raise OutsideDomain(f"{target.name} was to be probed outside its domain")
-        return target.outputs(taken, trials, _rng(seed, name, next(numbers), Role.PROBE, 0, 0))
+    def __init__(self, target: Target, seed: int, name: str) -> None:
+        self._target, self._seed, self._name = target, seed, name
+        self._calls = 0
+        self.words = self.output_bytes = 0
 
-    return probe
+    def __call__(self, input_: object, trials: int) -> Outputs:
+        """So many outputs for an input.
+
+        Raises:
+            OutsideDomain: the domain does not hold the input.
+            TargetError: the target failed.
+        """
+        taken = self._target.cast(input_)
+        if not self._target.takes(taken):
+            raise OutsideDomain(f"{self._target.name} was to be probed outside its domain")
+        self._calls += 1
+        rng = _rng(self._seed, self._name, self._calls, Role.PROBE, 0, 0)
+        start = state_of(rng)
+        outputs = self._target.outputs(taken, trials, rng)
+        self.words += words_between(start, state_of(rng))
+        if trials:
+            few = outputs[:FEW]
+            self.output_bytes = max(self.output_bytes, size_of(few) // len(few))
+        return outputs
 
 
 def _rng(

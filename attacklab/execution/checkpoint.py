@@ -209,7 +209,7 @@ class Recorded:
 
 
 def _outline(kept: Mapping[str, Any]) -> Outline:
-    return Outline(kept["pair"], tuple(kept["events"]), kept["answers"], Severity(kept["severity"]))
+    return Outline(**{**kept, "events": tuple(kept["events"]), "severity": Severity(kept["severity"])})
 
 
 def _key(sample: Sample, batch: Batch) -> list[Any]:

@@ -20,7 +20,7 @@ from attacklab.attacks.black_box import BlackBox
 from attacklab.attacks.black_box.candidate_pairs import candidate_pairs
 from attacklab.attacks.black_box.screening import Sampler, screened
 from attacklab.errors import UsageError
-from attacklab.execution.batches import prober
+from attacklab.execution.batches import Prober
 from attacklab.findings import Finding
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.referee import DEFAULT_ALPHA, DEFAULT_TRIALS, audit
@@ -108,7 +108,7 @@ def search(
 def _proposed(target: Target, seed: int) -> tuple[NeighbouringPair, ...]:
     if target.kind is Kind.DATASET:
         return ()
-    probe = prober(target, 2 * seed, "proposals")
+    probe = Prober(target, 2 * seed, "proposals")
     found = tuple(candidate_pairs(target, probe, BlackBox().outcomes, MOST_PROPOSED))
     return tuple(screened(found, Sampler(probe), target.claim.nominal, kept=STARTS, outputs=SEARCH_LEARNING // 4))
 

@@ -19,17 +19,17 @@ using Classifiers', for learning events from outputs. The pairs, scores and rank
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from attacklab.attacks.base import Probe, Scenario
+from attacklab.attacks.base import DEAR_WORDS, FEW, Probe, Scenario, words_taken
 from attacklab.attacks.black_box.candidate_events import candidate_events
 from attacklab.attacks.black_box.candidate_pairs import candidate_pairs
-from attacklab.attacks.black_box.screening import Draw, Sampler, screened
+from attacklab.attacks.black_box.screening import FEWEST, Draw, Sampler, screened
 from attacklab.errors import TargetError, UsageError
 from attacklab.neighbours import NeighbouringPair
-from attacklab.targets import Failure, Kind, Target
+from attacklab.targets import Failure, Kind, Target, are_numbers
 
 EVENTS = 8
 """How many events of a pair the choosing sample picks from."""
@@ -51,7 +51,8 @@ SCREENING = 16
 """Pairs are compared on so many times fewer outputs than events are learned from."""
 
 OBJECTS = 2
-"""Where outputs are not arrays of numbers, events are learned from so many times fewer of them."""
+"""Where outputs are not arrays of numbers, and so are dear to take apart, so many times fewer pairs are kept, and
+events are learned from so many times fewer outputs."""
 
 WHAT_TO_DECLARE = "declare domain=Domain(shape=...), or pairs=(...) to try; on the command line, --domain or --pairs"
 
@@ -65,7 +66,8 @@ class BlackBox:
             fit its kind. Of the declared ones, all are judged, and of the others the most promising.
         outcomes: the numbers of utilities to try on a selection.
         learning: how many outputs of each input the events of a pair are learned from, at least 64.
-        kept: how many pairs are judged, besides the declared ones; α is split over them.
+        kept: how many pairs are judged, besides the declared ones, at the most; α is split over them. Where
+            outputs are dear, by their form or by the random words that they take, there are fewer.
 
     Raises:
         ValueError: one of these is out of range.
@@ -114,11 +116,17 @@ class BlackBox:
         found = self.pairs or tuple(candidate_pairs(target, probe, self.outcomes, most))
         covered = [pair for pair in found if target.covers(pair)]
         best = screened(covered, draw, target.claim.nominal, kept=self.kept, outputs=self.learning // SCREENING)
-        pairs = declared + best
+        pairs = declared + _few_dear(best[: self._kept(best, draw)], probe)
         learned = [_learned(target, draw, pair, self._outputs(draw, pair, len(pairs))) for pair in pairs]
         if learned and all(scenario.sees_failures for scenario in learned):
             _require_output(probe, pairs)
         return learned
+
+    def _kept(self, pairs: Sequence[NeighbouringPair], draw: Draw) -> int:
+        """How many of the pairs are judged, besides the declared ones."""
+        sides = draw(pairs[0], FEWEST) if pairs else ()
+        objects = any(side.dtype == object and not are_numbers(side) for side in sides)
+        return max(1, self.kept // OBJECTS) if objects else self.kept
 
     def _outputs(self, draw: Draw, pair: NeighbouringPair, pairs: int) -> int:
         """How many outputs the events of each of so many pairs are learned from."""
@@ -126,6 +134,18 @@ class BlackBox:
         if any(side.dtype == object for side in draw(pair, LEAST_LEARNING)):
             outputs //= OBJECTS
         return max(LEAST_LEARNING, outputs)
+
+
+def _few_dear(pairs: Sequence[NeighbouringPair], probe: Probe) -> list[NeighbouringPair]:
+    """The most promising pair, and of the others those whose outputs do not cost much to draw."""
+
+    def is_cheap(pair: NeighbouringPair) -> bool:
+        before = words_taken(probe)
+        with contextlib.suppress(TargetError):
+            probe(pair.first, FEW)
+        return words_taken(probe) - before <= DEAR_WORDS * FEW
+
+    return [*pairs[:1], *filter(is_cheap, pairs[1:])]
 
 
 def _require_output(probe: Probe, pairs: list[NeighbouringPair]) -> None:

@@ -107,7 +107,7 @@ def followed(outputs: Values, steps: tuple[Step, ...]) -> Values:
     """The values at the end of a path."""
     if not steps:
         return recalled(outputs, "table", lambda: as_table(outputs))
-    return recalled(outputs, steps, lambda: steps[-1](followed(outputs, steps[:-1])))
+    return recalled(outputs, steps, lambda: as_table(steps[-1](followed(outputs, steps[:-1]))))
 
 
 def as_table(values: Values) -> Values:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.errors import TargetError
-from attacklab.execution.batches import BATCH_OUTPUTS, Bench, Role, Sample
+from attacklab.execution.batches import BATCH_BYTES, BATCH_OUTPUTS, Bench, Role, Sample
 from attacklab.execution.runners import Here
+from attacklab.referee import audit
 from attacklab.targets import Target
 from tests.attacklab.execution import process_targets as own
 from tests.attacklab.execution.process_targets import Bets
@@ -35,3 +42,43 @@ def test_a_target_without_a_seed_is_not_mixed_up_across_processes() -> None:
         TargetError, match="unseeded gave different outputs when it was probed again with the same seed, so"
     ):
         list(Here(Bench(target, [Bets()], 0)).counts(sample, sample.batches()))
+
+
+def test_batches_of_large_outputs_are_bounded_in_bytes() -> None:
+    sample = Sample(0, 0, "", Role.JUDGE, (0,), 3, 100_000, spend_all=True, output_bytes=1 << 13)
+    batches = list(sample.batches())
+    assert all(batch.rows * 3 << 13 <= BATCH_BYTES for batch in batches)
+    assert batches[0].rows * 4 << 13 > BATCH_BYTES
+    assert sum(batch.rows for batch in batches) == 100_000
+
+
+@dataclass(frozen=True)
+class Sized(Bets):
+    """Looks at an output, and bets on few trials."""
+
+    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - the protocol's form
+        probe(own.PAIR.first, 4)
+        yield Scenario(own.PAIR, (Event("any", lambda outputs: np.ones(len(outputs), dtype=bool)),), trials=100)
+
+
+def vectors(records: Any, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    return rng.laplace(size=(trials, 1000 * len(records)))
+
+
+def texts(records: Any, trials: int, rng: np.random.Generator) -> list[tuple[str, int]]:  # noqa: ARG001
+    return [("x" * 10_000 * len(records), trial) for trial in range(trials)]
+
+
+def test_an_outline_says_how_large_outputs_are() -> None:
+    of_vectors, of_texts = (
+        Bench(Target.dataset(release, epsilon=1.0), [Sized()], 0).outlines(0)[0] for release in (vectors, texts)
+    )
+    assert of_vectors.output_bytes == 8 * 1000
+    assert 10_000 <= of_texts.output_bytes < 11_000
+    assert of_vectors.digest() == replace(of_vectors, output_bytes=8).digest()
+
+
+def test_a_scenario_may_take_fewer_trials_than_the_audit_has() -> None:
+    (finding,) = audit(Target.dataset(vectors, epsilon=1.0), [Sized()], trials=1000, spend_all=True)
+    assert finding.counts is not None
+    assert finding.counts.trials == 100
