@@ -75,7 +75,7 @@ def test_datasets_may_be_answered_by_anything_one_a_trial() -> None:
         (noise(np.ma.masked_all(3)), "stub returned a MaskedArray, not an array or a list of outputs"),
         (noise(0.5), "stub returned a float, not an array"),
         (noise(np.float64(0.5)), "stub returned a float64, not an array"),
-        (noise((1.0, 2.0, 3.0)), "stub returned a tuple, not an array"),
+        (noise({1.0, 2.0, 3.0}), "stub returned a set, not an array"),
         (noise(np.zeros(3, dtype=np.longdouble)), "not numbers of up to 64 bits"),
         (noise(np.array([0.0, math.nan, math.nan])), "stub returned NaN, first at trial 1"),
         (selection(np.array([0.0, 1.0, 0.0])), "outputs of type float64, not indices"),
