@@ -43,7 +43,7 @@ from attacklab.findings import (
     lower_text,
     upper_text,
 )
-from attacklab.floats import require_ieee_arithmetic
+from attacklab.floats import default_errors, require_ieee_arithmetic
 from attacklab.statistics.betting import evidence, judge
 from attacklab.statistics.choosing import choosing_trials, promised_evidence
 from attacklab.statistics.inference import Assessment, keeps_surely, largest_excess, share_of_alpha
@@ -59,6 +59,9 @@ from attacklab.targets import Target
 
 DEFAULT_TRIALS = 100_000
 DEFAULT_ALPHA = 1e-6
+
+MOST_TRIALS = 10**12
+"""More than anybody can draw; beyond it, counts would leave the integers that doubles hold."""
 
 LARGEST_BUDGET = 10**8
 """The most trials that anybody is asked to spend on an event. A claim that takes more is untestable by sampling."""
@@ -99,6 +102,7 @@ class Advance:
     needed: int | None = None
 
 
+@default_errors
 def audit(
     target: Target,
     attacks: Sequence[Attack] | None = None,
@@ -186,6 +190,8 @@ def require_settings(trials: int, alpha: float, seed: int) -> None:
     """
     if trials < 1:
         raise UsageError(f"trials must be at least 1, not {trials}")
+    if trials > MOST_TRIALS:
+        raise UsageError(f"trials must be at most {MOST_TRIALS}, not {trials}")
     if seed < 0:
         raise UsageError(f"seed must be at least 0, not {seed}")
     if not 0 < alpha < 1:

@@ -24,7 +24,7 @@ from attacklab.errors import AttackError, LabFault, TargetError, UsageError
 from attacklab.execution.batches import FIRST_LOOK, Bench, Outline, Role, Sample, applies
 from attacklab.execution.runners import Here, Runner, Say
 from attacklab.findings import Finding, Verdict
-from attacklab.floats import require_ieee_arithmetic
+from attacklab.floats import default_errors, require_ieee_arithmetic
 from attacklab.referee import DEFAULT_ALPHA, Advance, Judge, Plan, is_testable, require_settings, shares
 from attacklab.statistics.choosing import choosing_trials
 from attacklab.statistics.inference import share_of_alpha
@@ -66,6 +66,7 @@ class TimedAttack:
     findings: tuple[Finding, ...]
 
 
+@default_errors
 def timed_audit(
     target: Target,
     attacks: Sequence[Attack] | None = None,
