@@ -48,6 +48,10 @@ class AttackError(LabFault):
     """An attack did not do what an attack must do; that ends its part of an audit."""
 
 
+class OutOfTime(LabFault):
+    """There is no time left for what was to be drawn, so nothing was decided."""
+
+
 class WorkersGone(LabFault):
     """No worker is left to run anything; no checkpoint keeps this."""
 

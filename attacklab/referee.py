@@ -27,7 +27,7 @@ from attacklab.attacks import ATTACKS, BlackBox, sized
 from attacklab.attacks.base import Attack
 from attacklab.attacks.common.failures import FAILS
 from attacklab.claims import Claim, PrivacyClaim
-from attacklab.errors import LabFault, TargetError, UsageError
+from attacklab.errors import LabFault, OutOfTime, TargetError, UsageError
 from attacklab.execution.batches import REFUSES, Bench, Outline, Role, Sample, applies
 from attacklab.execution.checkpoint import Checkpoint, Recorded
 from attacklab.execution.runners import Here, Runner, Say
@@ -267,7 +267,8 @@ class Judge:
                 return Plan((), reason=f"{self.attack.name} does not apply to a {self.target.kind} target")
             outlines = self.runner.outlines(self.place)
         except (TargetError, LabFault) as error:
-            return Plan((), time.perf_counter() - started, Verdict.ERROR, str(error))
+            verdict = Verdict.INCONCLUSIVE if isinstance(error, OutOfTime) else Verdict.ERROR
+            return Plan((), time.perf_counter() - started, verdict, str(error))
         reason = f"{self.attack.name} found nothing to try on this target"
         return Plan(outlines, time.perf_counter() - started, reason=reason)
 
@@ -316,7 +317,8 @@ class _Trial:
 
     def findings(self, plan: Plan) -> list[Finding]:
         if not plan.outlines:
-            return [self._finding(plan.verdict, plan.reason, seconds=plan.seconds)]
+            drawn = Counts(0, 0, 0) if plan.verdict is Verdict.INCONCLUSIVE else None  # more trials could decide
+            return [self._finding(plan.verdict, plan.reason, seconds=plan.seconds, counts=drawn)]
         alpha = share_of_alpha(self.alpha, len(plan.outlines))
         return [self._judged(plan.outlines, number, alpha) for number in range(len(plan.outlines))]
 

@@ -23,6 +23,7 @@ from attacklab.claims import Claim, PrivacyClaim
 from attacklab.domains import Domain
 from attacklab.errors import (
     LabError,
+    LabFault,
     OutsideDomain,
     Refused,
     TargetError,
@@ -463,6 +464,8 @@ class Target:
                 outputs: Outputs | None = gathered(released, trials)
         except TargetError as error:  # what runs the release failed, not the release: nothing that an adversary sees
             raise TargetError(f"{self.name}: {error}") from error
+        except LabFault:
+            raise
         except BaseException as error:
             if ends_the_process(error):
                 raise

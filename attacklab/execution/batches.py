@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from attacklab.attacks.base import FEW, Attack, Event, Probe, Scenario
 from attacklab.attacks.common.failures import FAILS
-from attacklab.errors import AttackError, OutsideDomain, Refused, TargetError
+from attacklab.errors import AttackError, LabFault, OutsideDomain, Refused, TargetError
 from attacklab.findings import Counts, Severity, described_pair
 from attacklab.targets import Failure, Kind, Outputs, Target, are_numbers, described, in_one_line
 
@@ -158,7 +158,7 @@ def _naming(attack: Attack) -> Iterator[None]:
     """Turn whatever an attack's own code raises into an error that names the attack and the line."""
     try:
         yield
-    except (TargetError, AttackError):
+    except (TargetError, LabFault):
         raise
     except Exception as error:
         *_, last = traceback.extract_tb(error.__traceback__)

@@ -163,7 +163,7 @@ def _details(finding: Finding) -> list[str]:
         lines.append(f"  flaw: {finding.flaw}")
     if finding.judged_at is not None:
         lines.append(f"  {judged_text(finding)}")
-    if finding.counts is not None:
+    if finding.counts is not None and finding.counts.trials:
         counts = finding.counts
         lines.append(
             f"  counts: {counts.first} of {counts.trials} outputs of the first input, {counts.second} of the second"
