@@ -74,6 +74,11 @@ BLACK_BOX_SHARE = 0.25
 
 BEYOND = "; NaN or an infinity on one side only is beyond the claim: a note on robustness, not a refutation"
 
+NOT_REPLAYABLE = (
+    "; no line replays this: the target gives other outputs under the same seed, so it draws from something other than "
+    "the generator that it is given; --isolate seeds the global generators of random and numpy.random"
+)
+
 CHOOSING_ALPHA = 0.05
 """The confidence at which choosing ends early; it costs no α, because judging uses fresh outputs."""
 
@@ -146,12 +151,23 @@ def audit(
     attacks = [sized(attack, trials) for attack in (ATTACKS if attacks is None else attacks)]
     findings: list[Finding] = []
     with contextlib.ExitStack() as ends:
-        runner = where(Bench(target, attacks, seed))
+        bench = Bench(target, attacks, seed)
+        runner = where(bench)
         if checkpoint is not None:
             run = _identity(target, attacks, trials=trials, alpha=alpha, seed=seed, spend_all=spend_all)
             runner = Recorded(runner, ends.enter_context(Checkpoint(checkpoint, run, say)))
         judges = [
-            Judge(target, attack, place, runner, seed=seed, spend_all=spend_all, spec=spec, report=report)
+            Judge(
+                target,
+                attack,
+                place,
+                runner,
+                seed=seed,
+                spend_all=spend_all,
+                spec=spec,
+                report=report,
+                replays=functools.partial(bench.replays, place),
+            )
             for place, attack in enumerate(attacks)
         ]
         plans = [judge.plan() for judge in judges]
@@ -247,6 +263,7 @@ class Judge:
         spend_all: whether to go on to the last trial whatever has been seen before.
         spec: the words after `attacklab audit` that load the target, for the line that replays a finding.
         report: is told after every batch how far it is.
+        replays: whether a seed replays the target, by the number of a scenario.
     """
 
     target: Target
@@ -258,6 +275,7 @@ class Judge:
     spend_all: bool = False
     spec: str | None = None
     report: Callable[[Advance], object] = lambda _: None
+    replays: Callable[[int], bool] = lambda _: True
 
     def plan(self) -> Plan:
         """Look for the attack's scenarios on this target."""
@@ -356,14 +374,15 @@ class _Trial:
             verdict, reason = _undecided(judged, counts, alpha, max(self.trials, LARGEST_BUDGET))
         if verdict is Verdict.VIOLATED and outline.severity is Severity.ROBUSTNESS:
             reason += BEYOND
+        replays = verdict is not Verdict.VIOLATED or self.judge.replays(number)
         if verdict is Verdict.NOT_DETECTED and needed is not None and needed > self.trials:
             reason += (
                 f"; at the rates seen so far, about {_about(needed)} trials would refute the claim; raise --trials"
             )
         return self._finding(
             verdict,
-            reason,
-            **here,
+            reason if replays else reason + NOT_REPLAYABLE,
+            **here | ({} if replays else {"replay": ""}),
             flaw=FAILURE if fails else self.judge.attack.flaw,
             claim=claim,
             judged_at=None if judged == claim else judged,

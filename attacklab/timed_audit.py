@@ -125,8 +125,18 @@ def timed_audit(
     applying = [_applies(attack, target) for attack in attacks]
 
     def judging(attack: Attack) -> Judge:
-        runner = where(Bench(target, [attack], seed))
-        return Judge(target, attack, 0, runner, seed=seed, spend_all=spend_all, spec=spec, report=report)
+        bench = Bench(target, [attack], seed)
+        return Judge(
+            target,
+            attack,
+            0,
+            where(bench),
+            seed=seed,
+            spend_all=spend_all,
+            spec=spec,
+            report=report,
+            replays=functools.partial(bench.replays, 0),
+        )
 
     turns = [
         _Turn(attack, judging, share, meter)

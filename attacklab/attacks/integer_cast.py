@@ -44,10 +44,12 @@ class IntegerCast:
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """A tie between two floats of the outputs' format, and the integer above it."""
+        least = 0 if target.takes(0) else origin(target)
         try:
-            released = released_format(probe, 0 if target.takes(0) else origin(target))
-        except Refused:  # it takes no integers
-            return
+            released = released_format(probe, least)
+        except Refused:
+            probe(float(least), 1)
+            return  # it takes no integers
         tie = tie_between_floats(released, EXCESS * target.sensitivity / min(target.claim.nominal.epsilon, 1.0))
         try:
             probe(tie + 1, 1)

@@ -96,7 +96,8 @@ class AuditedTest:
         lines = [f"{target} {said}"]
         for finding in worst:
             lines += ["", f"{finding.attack}: {finding.verdict}: {finding.reason}", *_details(finding)]
-        return "\n".join([*lines, "", *(f"replay: {line}" for line in dict.fromkeys(one.replay for one in worst))])
+        replays = dict.fromkeys(one.replay for one in worst if one.replay)
+        return "\n".join([*lines, "", *(f"replay: {line}" for line in replays)]).rstrip()
 
     def summary(self) -> str:
         """What is known of the target, in one line."""
