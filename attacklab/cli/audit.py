@@ -21,7 +21,8 @@ from attacklab.cli.status import Status
 from attacklab.cli.target_options import TargetOptions
 from attacklab.cli.where import runners
 from attacklab.errors import UsageError
-from attacklab.findings import Finding, Verdict, require_writable
+from attacklab.files import require_writable
+from attacklab.findings import Finding, Verdict
 from attacklab.largest_epsilon import largest_epsilon
 from attacklab.referee import DEFAULT_ALPHA, DEFAULT_TRIALS, audit
 from attacklab.reporting.progress import progress

@@ -17,7 +17,8 @@ from attacklab.cli import options
 from attacklab.cli.messages import say
 from attacklab.cli.status import Status
 from attacklab.errors import UsageError
-from attacklab.findings import WORST_FIRST, Verdict, require_writable, to_text, write_whole
+from attacklab.files import require_writable, write_whole
+from attacklab.findings import WORST_FIRST, Verdict, to_text
 from attacklab.isolation.process import DEFAULT_SECONDS, Limits
 from attacklab.loading import load_function
 

@@ -14,7 +14,8 @@ from rich.text import Text
 
 from attacklab.cli.status import Status
 from attacklab.errors import UsageError
-from attacklab.findings import Finding, Verdict, record, require_writable, to_text, write_whole
+from attacklab.files import require_writable, write_whole
+from attacklab.findings import Finding, Verdict, record, to_text
 from attacklab.reporting.sarif import Place, sarif_log
 from attacklab.reporting.wording import claim_text, judged_text, pair_text, scope_text, target_text
 

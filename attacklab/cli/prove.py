@@ -18,7 +18,8 @@ from attacklab.cli.output import Files, status_of
 from attacklab.cli.status import Status
 from attacklab.cli.target_options import TargetOptions
 from attacklab.errors import UsageError
-from attacklab.findings import Finding, Verdict, require_writable_folder
+from attacklab.files import require_writable_folder
+from attacklab.findings import Finding, Verdict
 from attacklab.proof import LIMITS, SECONDS, find_checker, prove_all, prove_every_pair, prove_inputs
 from attacklab.reporting.progress import status_line
 from attacklab.targets import Target

@@ -21,7 +21,8 @@ from typing import Any
 from attacklab.certificates import Draft, certificate, to_text
 from attacklab.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
 from attacklab.errors import UsageError
-from attacklab.findings import CERTIFICATE, CheckedCertificate, Finding, Reach, Scope, Verdict, write_whole
+from attacklab.files import write_whole
+from attacklab.findings import CERTIFICATE, CheckedCertificate, Finding, Reach, Scope, Verdict
 from attacklab.laws import Deadline, OutOfTime
 from attacklab.proof.pairs import SECONDS
 from attacklab.targets import Kind, Target, described, in_one_line

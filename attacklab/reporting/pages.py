@@ -15,7 +15,8 @@ from typing import Any, TypeAlias
 import jinja2
 
 from attacklab.errors import UsageError
-from attacklab.findings import Finding, Verdict, lower_text, read_record, upper_text, write_whole
+from attacklab.files import write_whole
+from attacklab.findings import Finding, Verdict, lower_text, read_record, upper_text
 from attacklab.reporting.experiment import DATA, FIGURES, MEASURED
 from attacklab.reporting.proofs import PROOFS, index_line, proofs_page
 from attacklab.reporting.thumbnails import write_thumbnail

@@ -49,7 +49,7 @@ class Column:
     def __init__(self, values: NDArray[np.float64]) -> None:
         self.values = values
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[np.float64]:  # noqa: ARG002
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[np.float64]:
         return self.values
 
 
