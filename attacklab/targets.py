@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import copy
 import enum
-import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from numbers import Integral, Rational, Real
@@ -449,7 +448,7 @@ class Target:
     def _released(self, input_: Any, trials: int, rng: np.random.Generator) -> NDArray[Any] | list[Any]:
         try:
             with np.errstate(all="ignore"):
-                return _held(self.release(copy.deepcopy(input_), trials, rng), trials)
+                return self.release(copy.deepcopy(input_), trials, rng)
         except TargetError as error:  # what runs the release failed, not the release: nothing that an adversary sees
             raise TargetError(f"{self.name}: {error}") from error
         except (Exception, SystemExit) as error:
@@ -458,8 +457,10 @@ class Target:
     def _checked(self, released: Any, input_: Any, trials: int, sees_failures: bool) -> Outputs:
         if isinstance(released, list):
             outputs: Outputs = np.fromiter(released, dtype=object, count=len(released))
+        elif hasattr(released, "__array__") and not isinstance(released, np.generic | np.ma.MaskedArray):
+            outputs = np.asarray(released)  # a subclass may compare in a way of its own
         else:
-            outputs = released if type(released) is np.ndarray else np.empty(())
+            outputs = np.empty(())
         if outputs.ndim == 0:
             raise TargetError(f"{self.name} returned {described(released)}, not an array or a list of outputs")
         if len(outputs) != trials:
@@ -490,20 +491,6 @@ class Target:
             raise TargetError(
                 f"{self.name} returned indices from {numbers.min()} to {numbers.max()} of {outcomes} outcomes"
             )
-
-
-def _held(released: Any, trials: int) -> Any:
-    """What a release returned, with a tuple or a generator as a list, and what converts to an array as one."""
-    if isinstance(released, tuple):
-        return list(released)
-    if isinstance(released, Iterator):
-        held = list(itertools.islice(released, trials + 1))
-        if len(held) > trials:
-            raise TargetError(f"more than {trials} outputs for {trials} trials")
-        return held
-    if hasattr(released, "__array__") and not isinstance(released, np.generic | np.ma.MaskedArray):
-        return np.asarray(released)  # a subclass may compare in a way of its own
-    return released
 
 
 def are_numbers(outputs: Outputs) -> bool:

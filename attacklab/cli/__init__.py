@@ -10,6 +10,7 @@ status of both is 2.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
@@ -98,4 +99,14 @@ def main() -> None:
         say(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error))
     except Exception:  # a bug, whose status must not be that of a refuted claim
         traceback.print_exc()
+    finally:
+        _end_output()
     sys.exit(Status.FAILED)
+
+
+def _end_output() -> None:
+    """Send what a target prints as the process ends to standard error: the findings end here."""
+    if sys.stdout is sys.__stdout__:
+        with contextlib.suppress(OSError, ValueError):  # one of the two is closed
+            sys.stdout.flush()
+            os.dup2(2, 1)

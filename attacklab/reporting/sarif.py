@@ -22,6 +22,7 @@ from urllib.parse import quote
 
 from attacklab.attacks import ALL_ATTACKS
 from attacklab.findings import FAILURE, Finding, Verdict
+from attacklab.plain_text import plain
 from attacklab.reporting.wording import claim_text, judged_text
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -103,7 +104,7 @@ def _result(finding: Finding, place: Place | None, rules: Sequence[tuple[str, st
         "ruleId": rule[0],
         "ruleIndex": rules.index(rule),
         "level": "error" if finding.refutes else "note",
-        "message": {"text": text},
+        "message": {"text": plain(text)},
         "locations": _locations(finding, place),
         "partialFingerprints": {"finding/v1": _fingerprint(finding)},
         "properties": finding.to_json(),
@@ -113,13 +114,15 @@ def _result(finding: Finding, place: Place | None, rules: Sequence[tuple[str, st
 def _notification(finding: Finding, place: Place | None) -> dict[str, Any]:
     return {
         "level": LEVELS[finding.verdict],
-        "message": {"text": f"{finding.attack} on {finding.target}: {finding.verdict_in_scope}: {finding.reason}"},
+        "message": {
+            "text": plain(f"{finding.attack} on {finding.target}: {finding.verdict_in_scope}: {finding.reason}")
+        },
         "locations": _locations(finding, place),
     }
 
 
 def _locations(finding: Finding, place: Place | None) -> list[dict[str, Any]]:
-    located: dict[str, Any] = {"logicalLocations": [{"name": finding.target, "kind": "function"}]}
+    located: dict[str, Any] = {"logicalLocations": [{"name": plain(finding.target), "kind": "function"}]}
     if place is not None:
         located["physicalLocation"] = {
             "artifactLocation": {"uri": quote(place.path), "uriBaseId": "%SRCROOT%"},

@@ -6,14 +6,12 @@ It imports numpy and the standard library alone, as a target in a foreign enviro
 from __future__ import annotations
 
 import ctypes
-import itertools
 import os
 import random
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -33,32 +31,6 @@ def sound(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
 
 def echo(input_: Any, trials: int, rng: Rng) -> list[Any]:  # noqa: ARG001
     return list(input_)
-
-
-def as_tuple(answer: float, trials: int, rng: Rng) -> tuple[float, ...]:
-    return tuple(sound(answer, trials, rng).tolist())
-
-
-def one_by_one(answer: float, trials: int, rng: Rng) -> Iterator[float]:
-    yield from as_tuple(answer, trials, rng)
-
-
-class Column:
-    """What converts itself to an array."""
-
-    def __init__(self, values: NDArray[np.float64]) -> None:
-        self.values = values
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[np.float64]:
-        return self.values
-
-
-def as_column(answer: float, trials: int, rng: Rng) -> Column:
-    return Column(sound(answer, trials, rng))
-
-
-def endless(answer: float, trials: int, rng: Rng) -> Iterator[float]:  # noqa: ARG001
-    return itertools.repeat(answer)
 
 
 def bits(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:  # noqa: ARG001
