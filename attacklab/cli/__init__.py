@@ -1,4 +1,4 @@
-"""The command line: `attacklab list`, `run`, `audit`, `prove`.
+"""The command line: `attacklab list`, `run`, `audit`, `prove`, `explain`, `calibrate`.
 
 To add a command, write a module in this package with a function `command` (its parameters declared in `options`) and
 add a line to `COMMANDS`. A command's module is imported only when that command is used, so it may import at its top
@@ -51,6 +51,7 @@ COMMANDS = (
         "prove",
         "Decide a claim by exact laws or by a certificate.",
     ),
+    Command("explain", "explain", "Say what a flaw is, why it leaks and how it is repaired."),
     Command("calibrate", "calibrate", "Hold a formula for noise to certified bounds."),
 )
 

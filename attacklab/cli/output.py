@@ -23,7 +23,7 @@ from attacklab.files import is_standard_output, require_writable, write_whole
 from attacklab.findings import Finding, Verdict, record, to_text
 from attacklab.plain_text import plain
 from attacklab.reporting.sarif import Place, sarif_log
-from attacklab.reporting.wording import claim_text, judged_text, pair_text, scope_text, target_text
+from attacklab.reporting.wording import claim_text, flaw_lines, judged_text, pair_text, scope_text, target_text
 
 COLOURS = {
     Verdict.VIOLATED: "bold red",
@@ -194,7 +194,7 @@ def show(findings: Sequence[Finding]) -> None:
         _show_applied(out, applied)
     others = dict.fromkeys(finding.attack for finding in findings if finding not in applied)
     if others:
-        _print_wrapped(out, f"do not apply to this target: {', '.join(others)}", "")
+        print_wrapped(out, f"do not apply to this target: {', '.join(others)}", "")
     for replay in dict.fromkeys(finding.replay for finding in findings if finding.verdict is Verdict.VIOLATED):
         out.print(plain(f"replay: {replay}"), soft_wrap=True)
 
@@ -202,27 +202,30 @@ def show(findings: Sequence[Finding]) -> None:
 def _show_applied(out: Console, findings: Sequence[Finding]) -> None:
     claim = target_text(findings)
     if claim:
-        _print_wrapped(out, claim, "")
+        print_wrapped(out, claim, "")
     rows = [HEADINGS, *map(_figures, findings)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
     out.print(_line(HEADINGS, widths), soft_wrap=True)
+    told: set[str] = set()
     for finding in findings:
         colour = (
             NOTED if finding.verdict is Verdict.VIOLATED and not finding.refutes else COLOURS.get(finding.verdict, "")
         )
         out.print(_line(_figures(finding), widths, colour), soft_wrap=True)
         if finding.is_proof:
-            _print_wrapped(out, scope_text(finding), INDENT)
-            _print_wrapped(out, pair_text(finding), INDENT)
+            print_wrapped(out, scope_text(finding), INDENT)
+            print_wrapped(out, pair_text(finding), INDENT)
         if finding.event:
-            _print_wrapped(out, f"event: {finding.event}", INDENT)
+            print_wrapped(out, f"event: {finding.event}", INDENT)
         if finding.answers > 1:
-            _print_wrapped(out, f"claim: {claim_text(finding)}", INDENT)
+            print_wrapped(out, f"claim: {claim_text(finding)}", INDENT)
         if finding.judged_at is not None:
-            _print_wrapped(out, judged_text(finding), INDENT)
-        if finding.refutes and finding.flaw:
-            _print_wrapped(out, f"flaw: {finding.flaw}", INDENT)
-        _print_wrapped(out, finding.reason, INDENT)
+            print_wrapped(out, judged_text(finding), INDENT)
+        for line in flaw_lines(finding):
+            if line not in told:
+                print_wrapped(out, line, INDENT)
+        told.update(flaw_lines(finding)[1:])
+        print_wrapped(out, finding.reason, INDENT)
 
 
 def _figures(finding: Finding) -> tuple[str, ...]:
@@ -240,7 +243,8 @@ def _line(row: Sequence[str], widths: Sequence[int], colour: str = "") -> Text:
     return line
 
 
-def _print_wrapped(out: Console, text: str, indent: str) -> None:
+def print_wrapped(out: Console, text: str, indent: str) -> None:
+    """Print a paragraph, each of its lines indented, at the console's width."""
     within = {"initial_indent": indent, "subsequent_indent": indent}
     for line in textwrap.wrap(plain(text), out.width, **within, break_long_words=False, break_on_hyphens=False):
         out.print(line, soft_wrap=True)

@@ -10,7 +10,7 @@ from typing import Any
 from attacklab.findings import Finding, Reach, Verdict, decisive, lower_text, record, upper_text
 from attacklab.plain_text import plain
 from attacklab.reporting.sarif import Place, sarif_log
-from attacklab.reporting.wording import claim_text, judged_text, pair_text
+from attacklab.reporting.wording import claim_text, flaw_lines, judged_text, pair_text
 
 PASSES = (Verdict.NOT_DETECTED, Verdict.PROVED_WITH_SLACK, Verdict.PROVED)
 """Too little data is not a pass, and neither is a proof that was not found."""
@@ -164,8 +164,7 @@ def _details(finding: Finding) -> list[str]:
         lines.append(f"  {pair_text(finding)}")
     if finding.event:
         lines.append(f"  event: {finding.event}")
-    if finding.refutes and finding.flaw:
-        lines.append(f"  flaw: {finding.flaw}")
+    lines += [f"  {line}" for line in flaw_lines(finding)]
     if finding.judged_at is not None:
         lines.append(f"  {judged_text(finding)}")
     if finding.counts is not None:

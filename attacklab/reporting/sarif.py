@@ -22,8 +22,9 @@ from urllib.parse import quote
 
 from attacklab.attacks import ALL_ATTACKS
 from attacklab.findings import FAILURE, Finding, Verdict
+from attacklab.flaws import Flaw
 from attacklab.plain_text import plain
-from attacklab.reporting.wording import claim_text, judged_text
+from attacklab.reporting.wording import EXAMPLE, claim_text, explanation, flaw_of, judged_text
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 VERSION = "2.1.0"
@@ -61,7 +62,8 @@ def sarif_log(findings: Sequence[tuple[Finding, Place | None]]) -> dict[str, Any
     """
     violated = [(finding, place) for finding, place in findings if finding.verdict is Verdict.VIOLATED]
     undecided = [(finding, place) for finding, place in findings if finding.verdict in LEVELS]
-    rules = list(dict.fromkeys(_rule(finding) for finding, _ in violated))
+    shown = {_rule(finding): finding for finding, _ in violated}
+    rules = list(shown)
     return {
         "$schema": SCHEMA,
         "version": VERSION,
@@ -71,7 +73,7 @@ def sarif_log(findings: Sequence[tuple[Finding, Place | None]]) -> dict[str, Any
                     "driver": {
                         "name": "attacklab",
                         "version": metadata.version("attacklab"),
-                        "rules": [{"id": name, "shortDescription": {"text": text}} for name, text in rules],
+                        "rules": [_described(*rule, flaw_of(finding)) for rule, finding in shown.items()],
                     }
                 },
                 "invocations": [
@@ -92,6 +94,22 @@ def _rule(finding: Finding) -> tuple[str, str]:
     if not finding.flaw or finding.flaw == known:
         return finding.attack, known or finding.attack
     return (f"{finding.attack}/fails" if finding.flaw == FAILURE else finding.attack), finding.flaw
+
+
+def _described(name: str, text: str, flaw: Flaw | None) -> dict[str, Any]:
+    described: dict[str, Any] = {"id": name, "shortDescription": {"text": text}}
+    if flaw is None:
+        return described
+    parts = explanation(flaw)
+    marked = [(title, f"```python\n{part}\n```" if title == EXAMPLE else part) for title, part in parts]
+    return described | {
+        "fullDescription": {"text": flaw.what},
+        "help": {
+            "text": "\n\n".join(f"{title}\n\n{part}" for title, part in parts),
+            "markdown": "\n\n".join(f"## {title}\n\n{part}" for title, part in marked),
+        },
+        "helpUri": flaw.read[0].url,
+    }
 
 
 def _result(finding: Finding, place: Place | None, rules: Sequence[tuple[str, str]]) -> dict[str, Any]:

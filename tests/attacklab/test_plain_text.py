@@ -24,7 +24,7 @@ from attacklab.plain_text import plain
         ("\udcff.py", r"\udcff.py"),
         ("::error::broken", ": :error::broken"),
         ("said\n::set-output name=x::1", "said : :set-output name=x::1"),
-        ("it ##[error] and ##vso[task.complete] ##teamcity[x]", "it # #[error] and # #vso[task.complete] # #teamcity[x]"),
+        ("it ##[error] ##vso[task.complete] ##teamcity[x]", "it # #[error] # #vso[task.complete] # #teamcity[x]"),
     ],
 )
 def test_text_keeps_its_words_and_loses_its_power(text: str, shown: str) -> None:
