@@ -11,6 +11,7 @@ from attacklab.cli.output import console
 from attacklab.libraries import NAMES, Library, library
 from attacklab.libraries.environments import Environment, environments
 from attacklab.loading import targets_of
+from attacklab.plain_text import plain
 from attacklab.reporting.experiment import FOLDER, is_lab, load_experiments
 
 
@@ -56,12 +57,12 @@ def _where(described: Library, known: list[Environment]) -> str:
 def _experiments() -> Table:
     table = _table("\nExperiments", "experiment", "question")
     for experiment in load_experiments(Path.cwd()).values():
-        table.add_row(experiment.name, experiment.question)
+        table.add_row(plain(experiment.name), plain(experiment.question))
     return table
 
 
 def _targets(module: str) -> Table:
     table = _table(f"\nTargets, named {module}:TARGET", "target", "what it is")
     for name, summary in targets_of(module).items():
-        table.add_row(name, summary)
+        table.add_row(plain(name), plain(summary))
     return table

@@ -153,7 +153,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def _require_writable(run: _Run) -> None:
     for option, path in (("--dp-json", run.json), ("--dp-sarif", run.sarif)):
         if path is not None:
-            from attacklab.findings import require_writable
+            from attacklab.files import require_writable
 
             try:
                 require_writable(path)
@@ -402,7 +402,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     run = session.config.stash[_RUN]
     if not _here_is_told(session.config) or (run.json is None and run.sarif is None):
         return
-    from attacklab.findings import to_text, write_whole
+    from attacklab.files import write_whole
+    from attacklab.findings import to_text
     from attacklab.pytest_plugin.report import record_of, sarif_of
 
     for path, made in ((run.json, record_of), (run.sarif, sarif_of)):

@@ -32,7 +32,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from attacklab.errors import UsageError
-from attacklab.findings import SCHEMA, Finding, environment, read_record, to_text, write_whole
+from attacklab.files import write_whole
+from attacklab.findings import SCHEMA, Finding, environment, read_record, to_text
 from attacklab.reporting.figures import Figure
 
 Data: TypeAlias = dict[str, Any]
