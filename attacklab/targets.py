@@ -29,7 +29,7 @@ from attacklab.errors import (
     TargetError,
     UsageError,
     UsageTypeError,
-    ends_the_process,
+    passes_through,
 )
 from attacklab.gathering import gathered
 from attacklab.neighbours import NeighbouringPair, Relation
@@ -467,7 +467,7 @@ class Target:
         except LabFault:
             raise
         except BaseException as error:
-            if ends_the_process(error):
+            if passes_through(error):
                 raise
             raise _Raised(in_one_line(error)) from error
         if outputs is None:
