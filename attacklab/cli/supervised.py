@@ -12,7 +12,6 @@ import os
 import signal
 import sys
 import threading
-import time
 from types import FrameType
 from typing import NoReturn
 
@@ -24,8 +23,8 @@ from attacklab.isolation.guard import signal_name
 HANDED_ON = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 """Signals for the command, of which the parent gets its own copy, or the only one."""
 
-ONE_INTERRUPT_SECONDS = 0.5
-"""Ctrl-C reaches the whole process group, and the parent hands its copy on: within this time both are one."""
+INTERRUPT_HANDED_ON = "SIGUSR1"
+"""Ctrl-C reaches the whole process group, so the parent hands its copy on as another signal: both are one interrupt."""
 
 
 def main() -> NoReturn:
@@ -46,8 +45,10 @@ def main() -> NoReturn:
 
 def _work(told: int, alive: int) -> NoReturn:
     threading.Thread(target=_end_with_the_parent, args=(alive,), daemon=True).start()
-    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as nohup and shells set it for what runs behind
-        signal.signal(signal.SIGINT, _Interrupt())
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as shells set it for what runs in the background
+        interrupts = _Interrupts()
+        signal.signal(signal.SIGINT, interrupts.ours)
+        signal.signal(getattr(signal, INTERRUPT_HANDED_ON), interrupts.handed_on)
     try:
         cli.main()
     finally:
@@ -60,22 +61,28 @@ def _end_with_the_parent(alive: int) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-class _Interrupt:
+class _Interrupts:
     """Raises KeyboardInterrupt, once where the same Ctrl-C arrives twice."""
 
     def __init__(self) -> None:
-        self._last = -ONE_INTERRUPT_SECONDS
+        self._seen = self._handed_on = 0
 
-    def __call__(self, number: int, frame: FrameType | None) -> None:
-        last, self._last = self._last, time.monotonic()
-        if self._last - last >= ONE_INTERRUPT_SECONDS:
-            signal.default_int_handler(number, frame)
+    def ours(self, number: int, frame: FrameType | None) -> None:
+        self._seen += 1
+        signal.default_int_handler(number, frame)
+
+    def handed_on(self, number: int, frame: FrameType | None) -> None:
+        self._handed_on += 1
+        if self._handed_on > self._seen:
+            self.ours(number, frame)
 
 
 def _wait(child: int, ended: int) -> NoReturn:
     for name in HANDED_ON:
-        if signal.getsignal(getattr(signal, name)) is not signal.SIG_IGN:
-            signal.signal(getattr(signal, name), lambda number, _: os.kill(child, number))
+        ours = getattr(signal, name)
+        theirs = getattr(signal, INTERRUPT_HANDED_ON) if name == "SIGINT" else ours
+        if signal.getsignal(ours) is not signal.SIG_IGN:
+            signal.signal(ours, lambda *_, theirs=theirs: os.kill(child, theirs))
     _, status = os.waitpid(child, 0)
     os.set_blocking(ended, False)
     try:
