@@ -48,5 +48,21 @@ class AttackError(LabFault):
     """An attack did not do what an attack must do; that ends its part of an audit."""
 
 
+class OutOfTime(LabFault):
+    """There is no time left for what was to be drawn, so nothing was decided."""
+
+
 class WorkersGone(LabFault):
     """No worker is left to run anything; no checkpoint keeps this."""
+
+
+def passes_through(error: BaseException) -> bool:
+    """Whether an exception that comes out of somebody's code is not that code's own, and is for whoever called it.
+
+    That is Ctrl-C, what pytest ends a test by, and what the lab itself ends a call by. Other exceptions that are not an
+    `Exception` are failures like others: Rust's panics, an `asyncio.CancelledError`, an exit.
+    """
+    return isinstance(error, KeyboardInterrupt) or (
+        not isinstance(error, Exception)
+        and any(kind.__module__.startswith(("_pytest.", "attacklab.")) for kind in type(error).__mro__)
+    )

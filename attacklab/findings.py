@@ -9,10 +9,8 @@ import enum
 import hashlib
 import json
 import math
-import os
 import platform
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
@@ -424,45 +422,6 @@ def read_record(path: Path) -> dict[str, Any]:
 def to_text(data: Mapping[str, Any]) -> str:
     """JSON text of a record; refuses NaN and infinities, which JSON does not have."""
     return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False, default=_plain) + "\n"
-
-
-def require_writable(path: Path) -> None:
-    """Make sure, before anything is measured, that `write_whole` will be able to write this file.
-
-    Raises:
-        ValueError: it is a folder, or its folder can neither be written to nor made.
-    """
-    if path.is_dir():
-        raise UsageError(f"cannot write to {path}: it is a folder")
-    require_writable_folder(path.parent)
-
-
-def require_writable_folder(folder: Path) -> None:
-    """Make a folder where there is none, and make sure that files can be written to it.
-
-    Raises:
-        ValueError: they cannot.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise UsageError(f"cannot write to {folder}: {error.strerror}") from error
-
-
-def write_whole(path: Path, content: str | bytes) -> None:
-    """Write a file in one step: whoever looks sees the old one or the whole new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content.encode("utf-8") if isinstance(content, str) else content)
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def _described_input(value: Any) -> dict[str, Any]:

@@ -19,7 +19,8 @@ from typing import Any
 from attacklab.calibration import QUANTITIES, CalibrationFinding, ProgramFormula, calibrate, record
 from attacklab.calibration.quantities import Arguments
 from attacklab.errors import UsageError
-from attacklab.findings import Verdict, to_text, write_whole
+from attacklab.files import write_whole
+from attacklab.findings import Verdict, to_text
 from attacklab.isolation.process import Limits
 from attacklab.libraries.environments import Environment, environments
 from attacklab.reporting.experiment import Collected, Settings, measured_here

@@ -20,17 +20,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from attacklab.attacks import ATTACKS, Attack, Precision, SumSensitivity
-from attacklab.findings import (
-    WORST_FIRST,
-    Finding,
-    Verdict,
-    decisive,
-    lower_text,
-    read_record,
-    record,
-    to_text,
-    write_whole,
-)
+from attacklab.files import write_whole
+from attacklab.findings import WORST_FIRST, Finding, Verdict, decisive, lower_text, read_record, record, to_text
 from attacklab.isolation import isolated
 from attacklab.isolation.targets import ProcessRelease
 from attacklab.libraries import Library, library

@@ -1,4 +1,4 @@
-"""The command line: `attacklab list`, `run`, `audit`, `prove`.
+"""The command line: `attacklab list`, `run`, `audit`, `prove`, `explain`, `calibrate`.
 
 To add a command, write a module in this package with a function `command` (its parameters declared in `options`) and
 add a line to `COMMANDS`. A command's module is imported only when that command is used, so it may import at its top
@@ -10,6 +10,7 @@ status of both is 2.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
@@ -50,6 +51,7 @@ COMMANDS = (
         "prove",
         "Decide a claim by exact laws or by a certificate.",
     ),
+    Command("explain", "explain", "Say what a flaw is, why it leaks and how it is repaired."),
     Command("calibrate", "calibrate", "Hold a formula for noise to certified bounds."),
 )
 
@@ -96,6 +98,18 @@ def main() -> None:
         say(str(error))
     except OSError as error:
         say(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error))
-    except Exception:  # a bug, whose status must not be that of a refuted claim
+    except SystemExit:
+        raise
+    except BaseException:  # a bug, whose status must not be that of a refuted claim
         traceback.print_exc()
+    finally:
+        _end_output()
     sys.exit(Status.FAILED)
+
+
+def _end_output() -> None:
+    """Send what a target prints as the process ends to standard error: the findings end here."""
+    if sys.stdout is sys.__stdout__:
+        with contextlib.suppress(OSError, ValueError):  # one of the two is closed
+            sys.stdout.flush()
+            os.dup2(2, 1)

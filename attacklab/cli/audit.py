@@ -16,12 +16,13 @@ from attacklab.attacks import ALL_ATTACKS
 from attacklab.attacks.base import Attack
 from attacklab.cli import options
 from attacklab.cli.messages import by_name, say
-from attacklab.cli.output import UNDECIDED, Files, status_of
+from attacklab.cli.output import UNDECIDED, Files, only_findings_on_output, status_of
 from attacklab.cli.status import Status
 from attacklab.cli.target_options import TargetOptions
 from attacklab.cli.where import runners
 from attacklab.errors import UsageError
-from attacklab.findings import Finding, Verdict, require_writable
+from attacklab.files import require_writable
+from attacklab.findings import Finding, Verdict
 from attacklab.largest_epsilon import largest_epsilon
 from attacklab.referee import DEFAULT_ALPHA, DEFAULT_TRIALS, audit
 from attacklab.reporting.progress import progress
@@ -86,14 +87,18 @@ def command(
         raise UsageError("--maximise-epsilon runs in this process; leave out --workers, --scheduler and --resume")
     if asked.library is not None and trials is None and resume is not None:
         raise UsageError("--resume of a library's target needs --trials, so that both runs are alike; add it")
-    loaded = asked.load()
     files.require_writable()
-    if resume is not None:
+    if resume is not None and not resume.is_file():
         require_writable(resume)
+    elsewhere = asked.elsewhere()
+    with only_findings_on_output():
+        loaded = asked.load()
+    kept = None if resume is None else files.from_here(resume)
     settings: dict[str, Any] = {"alpha": alpha, "seed": seed, "spend_all": spend_all, "spec": asked.spec(), "say": say}
     with (
         _interruptible(resume),
-        runners(workers, scheduler, asked.elsewhere().load, asked.library) as where,
+        only_findings_on_output(),
+        runners(workers, scheduler, elsewhere.load, asked.library) as where,
         progress(Console(stderr=True)) as report,
     ):
         settings |= {"where": where, "report": report}
@@ -104,10 +109,13 @@ def command(
             audited = timed_audit(loaded, chosen, **settings)
             findings = [finding for one in audited for finding in one.findings]
         else:
-            findings = audit(loaded, chosen, trials=trials or DEFAULT_TRIALS, checkpoint=resume, **settings)
+            findings = audit(loaded, chosen, trials=trials or DEFAULT_TRIALS, checkpoint=kept, **settings)
     files.write(findings, asked.place)
     _say_if_undecided(findings, loaded.kind)
-    raise typer.Exit(status_of(findings))
+    status = status_of(findings)
+    if status is Status.REFUTED:
+        _say_errors(findings)
+    raise typer.Exit(status)
 
 
 def _attacks(names: Sequence[str] | None) -> list[Attack] | None:
@@ -127,6 +135,13 @@ def _interruptible(resume: Path | None) -> Iterator[None]:
         else:
             say(f"interrupted; continue with: {shlex.join(['attacklab', *sys.argv[1:]])}")
         raise typer.Exit(Status.INTERRUPTED) from None
+
+
+def _say_errors(findings: Sequence[Finding]) -> None:
+    """Say what else went wrong, where the status tells of a refuted claim only."""
+    failed = [finding for finding in findings if finding.verdict is Verdict.ERROR]
+    for attack, reason in dict.fromkeys((finding.attack, finding.reason) for finding in failed):
+        say(f"besides what was refuted, {attack} ended in an error: {reason}")
 
 
 def _say_if_undecided(findings: Sequence[Finding], kind: Kind) -> None:

@@ -5,21 +5,21 @@ from __future__ import annotations
 import contextlib
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from attacklab.calibration import QUANTITIES, CalibrationFinding, ProgramFormula, Quantity, calibrate, quantity, record
 from attacklab.cli import options
 from attacklab.cli.messages import say
+from attacklab.cli.output import Files, console, only_findings_on_output
 from attacklab.cli.status import Status
 from attacklab.errors import UsageError
-from attacklab.findings import WORST_FIRST, Verdict, require_writable, to_text, write_whole
+from attacklab.findings import WORST_FIRST, Verdict, to_text
 from attacklab.isolation.process import DEFAULT_SECONDS, Limits
 from attacklab.loading import load_function
+from attacklab.plain_text import plain
 
 LIST = "list"
 SHOWN = 10
@@ -39,21 +39,14 @@ def command(
     if about == LIST:
         if target is not None or program is not None:
             raise UsageError("list takes no formula; name a quantity before it")
-        Console(markup=False, highlight=False).print(_quantities())
+        console().print(_quantities())
         return
     known = quantity(about)
-    file = None if json in (None, "-") else Path(str(json))
-    if file is not None:
-        require_writable(file)
-    with _formula(known, target, program, seconds) as formula:
+    files = Files(json)
+    files.require_writable()
+    with only_findings_on_output(), _formula(known, target, program, seconds) as formula:
         findings = calibrate(known, formula, name=str(target or program))
-    text = to_text(record(findings))
-    if json == "-":
-        typer.echo(text, nl=False)
-    else:
-        _print(known, findings)
-        if file is not None:
-            write_whole(file, text)
+    files.leave(to_text(record(findings)), lambda: _print(known, findings))
     raise typer.Exit(_status(findings))
 
 
@@ -97,18 +90,19 @@ def _quantities() -> Table:
 
 
 def _print(about: Quantity, findings: Sequence[CalibrationFinding]) -> None:
-    console = Console(markup=False, highlight=False, soft_wrap=True)
+    out = console()
     for verdict in (one for one in WORST_FIRST if one not in (Verdict.PROVED, Verdict.NOT_APPLICABLE)):
         found = [one for one in findings if one.verdict is verdict]
         for one in found[:SHOWN]:
             given = ", ".join(f"{name}={value!r}" for name, value in one.parameters.items())
-            console.print(
-                Text.assemble((str(verdict), STYLES.get(verdict, "")), f" {about.name}({given}): {one.reason}")
+            out.print(
+                Text.assemble((str(verdict), STYLES.get(verdict, "")), plain(f" {about.name}({given}): {one.reason}")),
+                soft_wrap=True,
             )
         if len(found) > SHOWN:
-            console.print(f"… and {len(found) - SHOWN} more {verdict}; --json FILE writes all")
+            out.print(f"… and {len(found) - SHOWN} more {verdict}; --json FILE writes all", soft_wrap=True)
     counted = ", ".join(
         f"{count} {verdict}" for verdict in WORST_FIRST if (count := sum(one.verdict is verdict for one in findings))
     )
-    console.print(f"{findings[0].name}, {len(findings)} sets of arguments: {counted}")
-    console.print(f"bound: {about.meaning} ({about.source})")
+    out.print(f"{plain(findings[0].name)}, {len(findings)} sets of arguments: {counted}", soft_wrap=True)
+    out.print(f"bound: {about.meaning} ({about.source})", soft_wrap=True)

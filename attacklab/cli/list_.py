@@ -7,10 +7,13 @@ from pathlib import Path
 from rich.table import Table
 
 from attacklab.attacks import ALL_ATTACKS
+from attacklab.cli.messages import say
 from attacklab.cli.output import console
+from attacklab.errors import UsageError
 from attacklab.libraries import NAMES, Library, library
 from attacklab.libraries.environments import Environment, environments
 from attacklab.loading import targets_of
+from attacklab.plain_text import plain
 from attacklab.reporting.experiment import FOLDER, is_lab, load_experiments
 
 
@@ -23,8 +26,11 @@ def command() -> None:
         if environment.is_missing:
             out.print(f"environment {environment.name} is not built; build it with: {environment.build}")
     if is_lab(Path.cwd()):
-        out.print(_experiments())
-        out.print(_targets(f"{FOLDER}.targets"))
+        try:
+            out.print(_experiments())
+            out.print(_targets(f"{FOLDER}.targets"))
+        except UsageError as error:  # attacks and libraries are there all the same
+            say(f"experiments and targets are not listed: {error}")
     else:
         out.print("\nThis folder is not a checkout of the lab; in one, experiments and targets are listed too.")
 
@@ -56,12 +62,12 @@ def _where(described: Library, known: list[Environment]) -> str:
 def _experiments() -> Table:
     table = _table("\nExperiments", "experiment", "question")
     for experiment in load_experiments(Path.cwd()).values():
-        table.add_row(experiment.name, experiment.question)
+        table.add_row(plain(experiment.name), plain(experiment.question))
     return table
 
 
 def _targets(module: str) -> Table:
     table = _table(f"\nTargets, named {module}:TARGET", "target", "what it is")
     for name, summary in targets_of(module).items():
-        table.add_row(name, summary)
+        table.add_row(plain(name), plain(summary))
     return table

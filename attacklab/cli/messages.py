@@ -9,13 +9,14 @@ from typing import TypeVar
 import typer
 
 from attacklab.errors import UsageError
+from attacklab.plain_text import plain
 
 Named = TypeVar("Named")
 
 
 def say(line: str) -> None:
     """Print one line on standard error."""
-    typer.echo(f"attacklab: {' '.join(line.splitlines())}", err=True)
+    typer.echo(f"attacklab: {plain(line)}", err=True)
 
 
 def by_name(name: str, known: Mapping[str, Named], what: str) -> Named:

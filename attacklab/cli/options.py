@@ -176,6 +176,11 @@ Resume: TypeAlias = Annotated[
     Option(metavar="FILE", help="Keep results in this file; if it holds results of this same run, continue after them"),
 ]
 
+# What is explained
+FlawName: TypeAlias = Annotated[
+    str, Argument(metavar="NAME", help="An attack, as a finding names it, or fails: the target fails on one input only")
+]
+
 # What is run and written
 Experiments: TypeAlias = Annotated[list[str] | None, Argument(help="Names of experiments [default: all]")]
 Quick: TypeAlias = Annotated[bool, Option("--quick", help="Draw a rough picture, in under a minute")]

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
+import re
+import shutil
+import sys
 import textwrap
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import typer
@@ -14,9 +19,11 @@ from rich.text import Text
 
 from attacklab.cli.status import Status
 from attacklab.errors import UsageError
-from attacklab.findings import Finding, Verdict, record, require_writable, to_text, write_whole
+from attacklab.files import is_standard_output, require_writable, write_whole
+from attacklab.findings import Finding, Verdict, record, to_text
+from attacklab.plain_text import plain
 from attacklab.reporting.sarif import Place, sarif_log
-from attacklab.reporting.wording import claim_text, judged_text, pair_text, scope_text, target_text
+from attacklab.reporting.wording import claim_text, flaw_lines, judged_text, pair_text, scope_text, target_text
 
 COLOURS = {
     Verdict.VIOLATED: "bold red",
@@ -44,51 +51,127 @@ class Files:
     Attributes:
         json: the option --json: a file, "-" for standard output, or None.
         sarif: the option --sarif.
+        folder: where the command began; a target may go elsewhere when it is imported.
     """
 
     json: str | None
     sarif: Path | None = None
+    folder: Path = field(default_factory=Path.cwd)
 
     def require_writable(self) -> None:
         """Make sure, before anything is measured, that the files can be written.
 
         Raises:
-            UsageError: one of them cannot.
+            UsageError: one of them cannot, or both are one.
         """
         if self.sarif == Path("-"):
             raise UsageError("--sarif needs the name of a file; only --json takes - for standard output")
-        for file in (self._json_file, self.sarif):
-            if file is not None:
-                require_writable(file)
+        for file in self._named():
+            require_writable(file)
+        if self.sarif is not None and self.json is not None and _are_one(self.json, self.sarif):
+            raise UsageError("--json and --sarif name the same file; give each a file of its own")
 
     def write(self, findings: Sequence[Finding], place: Place | None = None) -> None:
-        """Write the files, and show the findings where standard output is not taken by JSON."""
-        if self.json == "-":
-            typer.echo(to_text(record(findings)), nl=False)
-        else:
-            show(findings)
-        if self._json_file is not None:
-            write_whole(self._json_file, to_text(record(findings)))
-        if self.sarif is not None:
-            write_whole(self.sarif, to_text(sarif_log([(finding, place) for finding in findings])))
+        """Write the files, then show the findings, unless a file that was asked for is standard output."""
+        log = "" if self.sarif is None else to_text(sarif_log([(finding, place) for finding in findings]))
+        self.leave(to_text(record(findings)), lambda: show(findings), log)
+
+    def leave(self, text: str, show: Callable[[], None], log: str = "") -> None:
+        """Write these texts to the files, then what is for standard output.
+
+        Args:
+            text: the record, in JSON.
+            show: prints the findings; called unless one of the texts goes to standard output.
+            log: the SARIF log.
+
+        Raises:
+            OSError: a file could not be written; the others were, and the findings printed.
+        """
+        texts = [(self._json_file, text)] if self.json != "-" else []
+        texts += [(self.sarif, log)]
+        printed, failed = text if self.json == "-" else None, None
+        for file, content in ((self.from_here(file), content) for file, content in texts if file is not None):
+            if is_standard_output(file):
+                printed = content
+                continue
+            try:
+                write_whole(file, content)
+            except OSError as error:
+                failed = failed or OSError(f"cannot write to {file}: {error.strerror}")
+        with printing():
+            if printed is None:
+                show()
+            else:
+                typer.echo(printed.encode(), nl=False)  # whatever encoding the terminal has, JSON has this one
+        if failed is not None:
+            raise failed
+
+    def from_here(self, path: Path) -> Path:
+        """The path that was given where the command began, from wherever this process is now."""
+        return path if Path.cwd() == self.folder else self.folder / path
 
     @property
     def _json_file(self) -> Path | None:
         return None if self.json in (None, "-") else Path(str(self.json))
 
+    def _named(self) -> list[Path]:
+        return [file for file in (self._json_file, self.sarif) if file is not None]
+
+
+def _are_one(json: str, sarif: Path) -> bool:
+    if json == "-" or is_standard_output(Path(json)):
+        return is_standard_output(sarif)
+    return os.path.realpath(json) == os.path.realpath(sarif) and not sarif.is_char_device()
+
 
 class _Console(Console):
     def on_broken_pipe(self) -> None:
-        """Leave it to the command line: Rich would end with status 1, which means that a claim was refuted."""
+        """Leave it to `printing`: Rich would end with status 1, which means that a claim was refuted."""
         raise BrokenPipeError
 
 
 def console() -> Console:
-    """Standard output, as wide as the terminal or COLUMNS says; without either, no line is wrapped."""
+    """Standard output, as wide as COLUMNS or the terminal says; without either, no line is wrapped.
+
+    A character that the terminal's encoding does not have is shown as a question mark.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
     out = _Console(markup=False, highlight=False)
-    if not out.is_terminal and not os.environ.get("COLUMNS", "").isdigit():
-        out.width = UNWRAPPED
+    if not re.fullmatch("0*[1-9][0-9]*", os.environ.get("COLUMNS", "")):
+        out.width = shutil.get_terminal_size().columns if sys.stdout.isatty() else UNWRAPPED
     return out
+
+
+@contextlib.contextmanager
+def printing() -> Iterator[None]:
+    """Let whoever reads standard output stop reading: that changes no status.
+
+    Raises:
+        OSError: what was printed could not be written for another reason, such as a full disk.
+    """
+    try:
+        yield
+        sys.stdout.flush()
+    except OSError as error:
+        # or else the interpreter, as it ends, would try again, and end with a status of its own
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise
+
+
+@contextlib.contextmanager
+def only_findings_on_output() -> Iterator[None]:
+    """Send what a target, and whatever it calls or starts, writes to standard output to standard error meanwhile."""
+    sys.stdout.flush()
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):  # one of the two is closed
+            kept = os.dup(1)
+            stack.callback(os.close, kept)
+            stack.callback(os.dup2, kept, 1)
+            os.dup2(2, 1)
+        stack.enter_context(contextlib.redirect_stdout(sys.stderr))
+        yield
 
 
 UNDECIDED = (Verdict.NOT_APPLICABLE, Verdict.UNTESTABLE, Verdict.INCONCLUSIVE)
@@ -96,11 +179,15 @@ UNDECIDED = (Verdict.NOT_APPLICABLE, Verdict.UNTESTABLE, Verdict.INCONCLUSIVE)
 
 
 def status_of(findings: Sequence[Finding]) -> Status:
-    """The exit status that findings end in: an error comes before a refuted claim."""
+    """The exit status that findings end in.
+
+    A refuted claim comes before an error, and an error before all else. A proof that was not found is not a pass.
+    """
     verdicts = {finding.verdict for finding in findings}
-    if Verdict.ERROR in verdicts or verdicts <= set(UNDECIDED):
-        return Status.FAILED
-    return Status.REFUTED if any(finding.refutes for finding in findings) else Status.OK
+    if any(finding.refutes for finding in findings):
+        return Status.REFUTED
+    is_open = any(finding.is_proof and finding.verdict is Verdict.INCONCLUSIVE for finding in findings)
+    return Status.FAILED if is_open or Verdict.ERROR in verdicts or verdicts <= set(UNDECIDED) else Status.OK
 
 
 def show(findings: Sequence[Finding]) -> None:
@@ -111,35 +198,39 @@ def show(findings: Sequence[Finding]) -> None:
         _show_applied(out, applied)
     others = dict.fromkeys(finding.attack for finding in findings if finding not in applied)
     if others:
-        _print_wrapped(out, f"do not apply to this target: {', '.join(others)}", "")
+        print_wrapped(out, f"do not apply to this target: {', '.join(others)}", "")
     for replay in dict.fromkeys(finding.replay for finding in findings if finding.verdict is Verdict.VIOLATED):
-        out.print(f"replay: {replay}", soft_wrap=True)
+        if replay:
+            out.print(plain(f"replay: {replay}"), soft_wrap=True)
 
 
 def _show_applied(out: Console, findings: Sequence[Finding]) -> None:
     claim = target_text(findings)
     if claim:
-        _print_wrapped(out, claim, "")
+        print_wrapped(out, claim, "")
     rows = [HEADINGS, *map(_figures, findings)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
     out.print(_line(HEADINGS, widths), soft_wrap=True)
+    told: set[str] = set()
     for finding in findings:
         colour = (
             NOTED if finding.verdict is Verdict.VIOLATED and not finding.refutes else COLOURS.get(finding.verdict, "")
         )
         out.print(_line(_figures(finding), widths, colour), soft_wrap=True)
         if finding.is_proof:
-            _print_wrapped(out, scope_text(finding), INDENT)
-            _print_wrapped(out, pair_text(finding), INDENT)
+            print_wrapped(out, scope_text(finding), INDENT)
+            print_wrapped(out, pair_text(finding), INDENT)
         if finding.event:
-            _print_wrapped(out, f"event: {finding.event}", INDENT)
+            print_wrapped(out, f"event: {finding.event}", INDENT)
         if finding.answers > 1:
-            _print_wrapped(out, f"claim: {claim_text(finding)}", INDENT)
+            print_wrapped(out, f"claim: {claim_text(finding)}", INDENT)
         if finding.judged_at is not None:
-            _print_wrapped(out, judged_text(finding), INDENT)
-        if finding.refutes and finding.flaw:
-            _print_wrapped(out, f"flaw: {finding.flaw}", INDENT)
-        _print_wrapped(out, finding.reason, INDENT)
+            print_wrapped(out, judged_text(finding), INDENT)
+        for line in flaw_lines(finding):
+            if line not in told:
+                print_wrapped(out, line, INDENT)
+        told.update(flaw_lines(finding)[1:])
+        print_wrapped(out, finding.reason, INDENT)
 
 
 def _figures(finding: Finding) -> tuple[str, ...]:
@@ -150,15 +241,15 @@ def _figures(finding: Finding) -> tuple[str, ...]:
 
 
 def _line(row: Sequence[str], widths: Sequence[int], colour: str = "") -> Text:
-    attack, verdict = (cell.ljust(width) for cell, width in zip(row[:2], widths[:2], strict=True))
+    attack, verdict = (plain(cell).ljust(width) for cell, width in zip(row[:2], widths[:2], strict=True))
     numbers = (cell.rjust(width) for cell, width in zip(row[2:], widths[2:], strict=True))
     line = Text(GAP).join([Text(attack), Text(verdict, style=colour), *map(Text, numbers)])
     line.rstrip()
     return line
 
 
-def _print_wrapped(out: Console, text: str, indent: str) -> None:
-    for line in textwrap.wrap(
-        text, out.width, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    ):
+def print_wrapped(out: Console, text: str, indent: str) -> None:
+    """Print a paragraph, each of its lines indented, at the console's width."""
+    within = {"initial_indent": indent, "subsequent_indent": indent}
+    for line in textwrap.wrap(plain(text), out.width, **within, break_long_words=False, break_on_hyphens=False):
         out.print(line, soft_wrap=True)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,11 +12,11 @@ from rich.console import Console
 
 from attacklab.cli import options
 from attacklab.cli.given_pair import given_inputs, given_pair
-from attacklab.cli.output import Files, status_of
-from attacklab.cli.status import Status
+from attacklab.cli.output import Files, only_findings_on_output, status_of
 from attacklab.cli.target_options import TargetOptions
 from attacklab.errors import UsageError
-from attacklab.findings import Finding, Verdict, require_writable_folder
+from attacklab.files import require_writable_folder
+from attacklab.findings import Finding
 from attacklab.proof import LIMITS, SECONDS, find_checker, prove_all, prove_every_pair, prove_inputs
 from attacklab.reporting.progress import status_line
 from attacklab.targets import Target
@@ -83,31 +81,29 @@ def command(
             f"{target} draws its random numbers in another process, where a proof cannot replace them; "
             "audit it, or prove a sampler(input, bits) instead (docs/proving.md)"
         )
-    # What the target prints must not stand among the findings.
-    with contextlib.redirect_stdout(sys.stderr):
+    with only_findings_on_output():
         loaded = asked.load()
         rest = {**of_pair, "--inputs": inputs, "--all": all_ or None, "--checker": checker, "--output": output}
         limits = LIMITS if runs is None else replace(LIMITS, runs=runs)
         with status_line(Console(stderr=True)) as progress:
             settings: dict[str, Any] = {"seconds": seconds, "progress": progress, "spec": asked.spec(rest)}
             if all_:
-                findings = [_certified(loaded, checker, output, settings)]
+                places = (checker or find_checker(files.folder), output or PROOFS)
+                findings = [_certified(loaded, *map(files.from_here, places), settings)]
             elif inputs is not None:
                 findings = [prove_inputs(loaded, given_inputs(loaded, inputs), limits=limits, **settings)]
             else:
                 pair = given_pair(loaded, first, second)
                 findings = prove_all(loaded, None if pair is None else [pair], limits=limits, **settings)
     files.write(findings, asked.place)
-    raise typer.Exit(_status_of(findings))
+    raise typer.Exit(status_of(findings))
 
 
-def _certified(target: Target, checker: Path | None, output: Path | None, settings: Mapping[str, Any]) -> Finding:
-    folder = PROOFS if output is None else output
-    program = find_checker(Path.cwd()) if checker is None else checker
-    if not program.is_file():
-        raise UsageError(f"the checker {program} was not found; check the path")
+def _certified(target: Target, checker: Path, folder: Path, settings: Mapping[str, Any]) -> Finding:
+    if not checker.is_file():
+        raise UsageError(f"the checker {checker} was not found; check the path")
     require_writable_folder(folder)
-    return prove_every_pair(target, checker=program, folder=folder, **settings)
+    return prove_every_pair(target, checker=checker, folder=folder, **settings)
 
 
 def _exclude(option: str, given: object, others: Mapping[str, object]) -> None:
@@ -115,10 +111,3 @@ def _exclude(option: str, given: object, others: Mapping[str, object]) -> None:
     told = [name for name, value in others.items() if value is not None]
     if given is not None and told:
         raise UsageError(f"{option} and {', '.join(told)} exclude each other; leave one out")
-
-
-def _status_of(findings: Sequence[Finding]) -> Status:
-    """The status of a proof: OK only if every pair is proved, since a proof that was not found is not a pass."""
-    status = status_of(findings)
-    is_open = any(finding.verdict is Verdict.INCONCLUSIVE for finding in findings)
-    return Status.FAILED if is_open and status is Status.OK else status

@@ -8,7 +8,8 @@ import typer
 
 from attacklab.cli import options
 from attacklab.cli.messages import by_name
-from attacklab.findings import Verdict, require_writable_folder
+from attacklab.files import require_writable_folder
+from attacklab.findings import Verdict
 from attacklab.reporting.experiment import Settings, load_experiments, run_experiment
 from attacklab.reporting.pages import write_index
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -87,6 +88,8 @@ class TargetOptions(ClaimOptions):
     relation: Relation | None = None
     domain: str | None = None
     pairs: Path | None = None
+    folder: Path | None = None
+    """The folder to load it in, in a process that was started elsewhere."""
 
     @property
     def library(self) -> Library | None:
@@ -106,6 +109,8 @@ class TargetOptions(ClaimOptions):
             UsageError: the options contradict each other, or the target cannot be loaded.
             OSError: this system cannot run it in another process.
         """
+        if self.folder is not None and self.folder.is_dir():  # on another machine there may be none of that name
+            os.chdir(self.folder)
         declared = self._declared()
         return replace(self._loaded(), **declared) if declared else self._loaded()
 
@@ -136,7 +141,7 @@ class TargetOptions(ClaimOptions):
         if python is not None:  # absolute, not resolved: a link to an interpreter tells it where its packages are
             python = str(Path(interpreter(python, Path.cwd())).absolute())
         pairs = None if self.pairs is None else self.pairs.resolve()
-        return replace(self, target=target, in_env=python, pairs=pairs)
+        return replace(self, target=target, in_env=python, pairs=pairs, folder=Path.cwd())
 
     def spec(self, rest: Mapping[str, object] | None = None) -> str:
         """The words of a command line that load this target again, with the rest of its options by their names."""

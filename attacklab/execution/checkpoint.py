@@ -38,13 +38,16 @@ class Checkpoint:
         say: is told, in one line, what was found in the file.
 
     Raises:
-        UsageError: the file is not a checkpoint, belongs to another run, or another process is writing it.
+        UsageError: the file is not a checkpoint or not a regular file, belongs to another run, or another process is
+            writing it.
         OSError: it cannot be read or written.
     """
 
     def __init__(self, path: Path, run: Mapping[str, Any], say: Say) -> None:
         self._path = path
         header = {"schema": SCHEMA, "run": json.loads(json.dumps(run))}
+        if path.exists() and not path.is_file():  # a device may have no end, and a pipe keeps nothing
+            raise UsageError(f"{path} cannot keep results: it is not a regular file; choose another one")
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file: IO[bytes] = path.open("a+b")
         try:

@@ -26,8 +26,6 @@ class ChildFailure(enum.StrEnum):
     """Too many outputs, or too few."""
     ARITHMETIC = "arithmetic mode"
     """The process flushes subnormal numbers to zero or does not round to nearest."""
-    GLOBAL_SEED = "global seed"
-    """The target seeds the global random state, so its outputs repeat."""
 
 
 class ReleaseError(Exception):
@@ -43,8 +41,9 @@ class ChildError(TargetError):
 
     Attributes:
         failure: how it failed.
+        told: what is known of it.
     """
 
     def __init__(self, failure: ChildFailure, message: str) -> None:
         super().__init__(f"{failure}: {message}")
-        self.failure = failure
+        self.failure, self.told = failure, message

@@ -20,8 +20,9 @@ from typing import Any
 
 from attacklab.certificates import Draft, certificate, to_text
 from attacklab.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
-from attacklab.errors import UsageError
-from attacklab.findings import CERTIFICATE, CheckedCertificate, Finding, Reach, Scope, Verdict, write_whole
+from attacklab.errors import UsageError, passes_through
+from attacklab.files import require_writable, write_whole
+from attacklab.findings import CERTIFICATE, CheckedCertificate, Finding, Reach, Scope, Verdict
 from attacklab.laws import Deadline, OutOfTime
 from attacklab.proof.pairs import SECONDS
 from attacklab.targets import Kind, Target, described, in_one_line
@@ -91,7 +92,8 @@ def prove_every_pair(
         draft or the checker failed.
 
     Raises:
-        UsageError: the target has no draft, or its draft states something else than the target claims.
+        UsageError: the target has no draft, or its draft states something else than the target claims; or the
+            certificate would overwrite a file that is not one.
     """
     draft_of = _draft_of(target)
     began = time.perf_counter()
@@ -99,6 +101,7 @@ def prove_every_pair(
     say = progress or (lambda _: None)
     say("the certificate's evidence")
     path = folder / f"{NOT_IN_A_NAME.sub('_', target.name)}.json"
+    require_writable(path)
     try:
         draft = deadline.run(draft_of)
         require_draft(target, draft)
@@ -108,7 +111,9 @@ def prove_every_pair(
     except OutOfTime:
         answer = Answer(verdict=Verdict.INCONCLUSIVE, reason=f"{seconds:.3g} s were not enough for the evidence")
         return finding_of(target, None, None, answer, time.perf_counter() - began, spec)
-    except (Exception, SystemExit) as error:  # whatever the draft raises
+    except BaseException as error:  # whatever the draft raises
+        if passes_through(error):
+            raise
         reason = f"the draft of the certificate raised {in_one_line(error)}; mend it"
         answer = Answer(verdict=Verdict.ERROR, reason=reason)
         return finding_of(target, None, None, answer, time.perf_counter() - began, spec)

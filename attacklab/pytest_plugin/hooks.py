@@ -125,6 +125,7 @@ class _Run:
 
 _RUN = pytest.StashKey[_Run]()
 _AUDITED = pytest.StashKey["AuditedTest"]()
+_CALLED = pytest.StashKey[bool]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -153,7 +154,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def _require_writable(run: _Run) -> None:
     for option, path in (("--dp-json", run.json), ("--dp-sarif", run.sarif)):
         if path is not None:
-            from attacklab.findings import require_writable
+            from attacklab.files import require_writable
 
             try:
                 require_writable(path)
@@ -206,6 +207,7 @@ def dp_prove(request: pytest.FixtureRequest) -> DpProve:
 
 def _forget(item: pytest.Item) -> None:
     """Forget what an earlier run of the same test found."""
+    item.stash[_CALLED] = False
     if _AUDITED in item.stash:
         del item.stash[_AUDITED]
 
@@ -218,7 +220,10 @@ def _audited(
     from attacklab.pytest_plugin.report import AuditedTest
     from attacklab.timed_audit import timed_audit
 
-    claimed = _claimed(item, target, FIXTURE)
+    try:
+        claimed = _claimed(item, target, FIXTURE)
+    except UsageError as error:  # the message says it all, so the traceback need not lead into the lab
+        raise error.with_traceback(None) from None
     chosen = _registered(run.attacks) if attacks is None else tuple(attacks)
     if not chosen:
         raise UsageError(f"{FIXTURE} was given no attacks; leave attacks= out to run the registered ones")
@@ -231,7 +236,7 @@ def _audited(
         # The command line knows only the registered attacks; where a test brings its own, all of them run again.
         again = (one.alpha, one.trials, one.attack.name) if attacks is None else (alpha, one.trials, None)
         replay = run.replay(item.nodeid, *again)
-        findings += [replace(finding, replay=replay) for finding in one.findings]
+        findings += [replace(finding, replay=finding.replay and replay) for finding in one.findings]
     test = AuditedTest(
         test=item.nodeid,
         place=_place(item),
@@ -286,6 +291,7 @@ def _sought(
 
 
 def _require_first(item: pytest.Item) -> None:
+    item.stash[_CALLED] = True
     if _AUDITED in item.stash:
         raise RuntimeError(
             "a test audits or proves one target, and only once; parametrise it for several, "
@@ -368,6 +374,10 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Attach the findings to the report, which takes them to the process that writes the files and the summary."""
     report = yield
+    if report.when == "call" and report.passed and not item.stash.get(_CALLED, True):
+        report.outcome = "failed"
+        named = " or ".join(name for name in (FIXTURE, PROOF) if name in item.fixturenames)  # type: ignore[attr-defined]
+        report.longrepr = f"{item.nodeid} takes {named} and never calls it, so nothing was tested; call it"
     if _AUDITED in item.stash:  # in whichever phase: another fixture may have audited
         report.dp_audited = item.stash[_AUDITED].to_text()  # type: ignore[attr-defined] # xdist carries plain attributes
     return report
@@ -402,7 +412,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     run = session.config.stash[_RUN]
     if not _here_is_told(session.config) or (run.json is None and run.sarif is None):
         return
-    from attacklab.findings import to_text, write_whole
+    from attacklab.files import write_whole
+    from attacklab.findings import to_text
     from attacklab.pytest_plugin.report import record_of, sarif_of
 
     for path, made in ((run.json, record_of), (run.sarif, sarif_of)):

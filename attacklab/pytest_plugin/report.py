@@ -8,8 +8,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from attacklab.findings import Finding, Reach, Verdict, decisive, lower_text, record, upper_text
+from attacklab.plain_text import plain
 from attacklab.reporting.sarif import Place, sarif_log
-from attacklab.reporting.wording import claim_text, judged_text, pair_text
+from attacklab.reporting.wording import claim_text, flaw_lines, judged_text, pair_text
 
 PASSES = (Verdict.NOT_DETECTED, Verdict.PROVED_WITH_SLACK, Verdict.PROVED)
 """Too little data is not a pass, and neither is a proof that was not found."""
@@ -77,7 +78,7 @@ class AuditedTest:
     def why_skipped(self) -> str:
         """The reason that it is skipped for."""
         worst = self._worst()[0]
-        return f"{worst.target}: untestable by sampling: {worst.reason}"
+        return plain(f"{worst.target}: untestable by sampling: {worst.reason}")
 
     def failure(self) -> str:
         """The message that the test fails with."""
@@ -85,7 +86,7 @@ class AuditedTest:
         target = self.findings[0].target
         if not worst:
             lines = [f"{target}: inconclusive: none of the attacks that ran could decide anything about this target"]
-            return "\n".join(lines + [f"  {finding.attack}: {finding.reason}" for finding in self.findings])
+            return _in_lines(lines + [f"  {finding.attack}: {finding.reason}" for finding in self.findings])
         said = {
             Verdict.VIOLATED: f"does not keep its claim ({claim_text(worst[0])})",
             Verdict.ERROR: f"could not be {'proved' if self.is_proof else 'audited'}: it failed",
@@ -96,12 +97,13 @@ class AuditedTest:
         lines = [f"{target} {said}"]
         for finding in worst:
             lines += ["", f"{finding.attack}: {finding.verdict}: {finding.reason}", *_details(finding)]
-        return "\n".join([*lines, "", *(f"replay: {line}" for line in dict.fromkeys(one.replay for one in worst))])
+        replays = [f"replay: {line}" for line in dict.fromkeys(one.replay for one in worst) if line]
+        return _in_lines([*lines, *(["", *replays] if replays else [])])
 
     def summary(self) -> str:
         """What is known of the target, in one line."""
         notes = dict.fromkeys(finding.attack for finding in self.findings if self._is_note(finding))
-        return self._known() + (f"; notes on robustness by {', '.join(notes)}" if notes else "")
+        return plain(self._known() + (f"; notes on robustness by {', '.join(notes)}" if notes else ""))
 
     def _known(self) -> str:
         worst = self._worst()
@@ -153,17 +155,20 @@ def sarif_of(tests: Sequence[AuditedTest]) -> dict[str, Any]:
     return sarif_log([(finding, test.place) for test in tests for finding in test.findings])
 
 
+def _in_lines(lines: Sequence[str]) -> str:
+    return "\n".join(map(plain, lines))
+
+
 def _details(finding: Finding) -> list[str]:
     lines = []
     if finding.pair is not None:
         lines.append(f"  {pair_text(finding)}")
     if finding.event:
         lines.append(f"  event: {finding.event}")
-    if finding.refutes and finding.flaw:
-        lines.append(f"  flaw: {finding.flaw}")
+    lines += [f"  {line}" for line in flaw_lines(finding)]
     if finding.judged_at is not None:
         lines.append(f"  {judged_text(finding)}")
-    if finding.counts is not None:
+    if finding.counts is not None and finding.counts.trials:
         counts = finding.counts
         lines.append(
             f"  counts: {counts.first} of {counts.trials} outputs of the first input, {counts.second} of the second"

@@ -24,7 +24,8 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 from numpy.typing import NDArray
 
-from attacklab.findings import Verdict, write_whole
+from attacklab.files import write_whole
+from attacklab.findings import Verdict
 from attacklab.reporting.figures import MINUS, Figure, Matrix, Panel, Role, Scale, Series, typeset
 
 COLOURS = {

@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from attacklab.plain_text import plain
 from attacklab.referee import Advance
 
 Report: TypeAlias = Callable[[Advance], None]
@@ -47,7 +48,7 @@ def status_line(console: Console) -> Iterator[Callable[[str], None]]:
     """
     if console.is_terminal:
         with console.status("") as status:
-            yield lambda line: status.update(escape(line))
+            yield lambda line: status.update(escape(plain(line)))
     else:
         yield _Now(console)
 
@@ -59,7 +60,7 @@ class _Now:
 
     def __call__(self, line: str) -> None:
         if time.monotonic() - self._told >= LINE_SECONDS:
-            self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+            self._console.print(plain(line), markup=False, highlight=False, soft_wrap=True)
             self._told = time.monotonic()
 
 

@@ -22,7 +22,9 @@ from urllib.parse import quote
 
 from attacklab.attacks import ALL_ATTACKS
 from attacklab.findings import FAILURE, Finding, Verdict
-from attacklab.reporting.wording import claim_text, judged_text
+from attacklab.flaws import Flaw
+from attacklab.plain_text import plain
+from attacklab.reporting.wording import EXAMPLE, claim_text, explanation, flaw_of, judged_text
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 VERSION = "2.1.0"
@@ -60,7 +62,8 @@ def sarif_log(findings: Sequence[tuple[Finding, Place | None]]) -> dict[str, Any
     """
     violated = [(finding, place) for finding, place in findings if finding.verdict is Verdict.VIOLATED]
     undecided = [(finding, place) for finding, place in findings if finding.verdict in LEVELS]
-    rules = list(dict.fromkeys(_rule(finding) for finding, _ in violated))
+    shown = {_rule(finding): finding for finding, _ in violated}
+    rules = list(shown)
     return {
         "$schema": SCHEMA,
         "version": VERSION,
@@ -70,7 +73,7 @@ def sarif_log(findings: Sequence[tuple[Finding, Place | None]]) -> dict[str, Any
                     "driver": {
                         "name": "attacklab",
                         "version": metadata.version("attacklab"),
-                        "rules": [{"id": name, "shortDescription": {"text": text}} for name, text in rules],
+                        "rules": [_described(*rule, flaw_of(finding)) for rule, finding in shown.items()],
                     }
                 },
                 "invocations": [
@@ -93,6 +96,22 @@ def _rule(finding: Finding) -> tuple[str, str]:
     return (f"{finding.attack}/fails" if finding.flaw == FAILURE else finding.attack), finding.flaw
 
 
+def _described(name: str, text: str, flaw: Flaw | None) -> dict[str, Any]:
+    described: dict[str, Any] = {"id": name, "shortDescription": {"text": text}}
+    if flaw is None:
+        return described
+    parts = explanation(flaw)
+    marked = [(title, f"```python\n{part}\n```" if title == EXAMPLE else part) for title, part in parts]
+    return described | {
+        "fullDescription": {"text": flaw.what},
+        "help": {
+            "text": "\n\n".join(f"{title}\n\n{part}" for title, part in parts),
+            "markdown": "\n\n".join(f"## {title}\n\n{part}" for title, part in marked),
+        },
+        "helpUri": flaw.read[0].url,
+    }
+
+
 def _result(finding: Finding, place: Place | None, rules: Sequence[tuple[str, str]]) -> dict[str, Any]:
     rule = _rule(finding)
     said = "does not keep" if finding.refutes else "fails beyond"
@@ -103,7 +122,7 @@ def _result(finding: Finding, place: Place | None, rules: Sequence[tuple[str, st
         "ruleId": rule[0],
         "ruleIndex": rules.index(rule),
         "level": "error" if finding.refutes else "note",
-        "message": {"text": text},
+        "message": {"text": plain(text)},
         "locations": _locations(finding, place),
         "partialFingerprints": {"finding/v1": _fingerprint(finding)},
         "properties": finding.to_json(),
@@ -113,13 +132,15 @@ def _result(finding: Finding, place: Place | None, rules: Sequence[tuple[str, st
 def _notification(finding: Finding, place: Place | None) -> dict[str, Any]:
     return {
         "level": LEVELS[finding.verdict],
-        "message": {"text": f"{finding.attack} on {finding.target}: {finding.verdict_in_scope}: {finding.reason}"},
+        "message": {
+            "text": plain(f"{finding.attack} on {finding.target}: {finding.verdict_in_scope}: {finding.reason}")
+        },
         "locations": _locations(finding, place),
     }
 
 
 def _locations(finding: Finding, place: Place | None) -> list[dict[str, Any]]:
-    located: dict[str, Any] = {"logicalLocations": [{"name": finding.target, "kind": "function"}]}
+    located: dict[str, Any] = {"logicalLocations": [{"name": plain(finding.target), "kind": "function"}]}
     if place is not None:
         located["physicalLocation"] = {
             "artifactLocation": {"uri": quote(place.path), "uriBaseId": "%SRCROOT%"},

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from attacklab.findings import write_whole
+from attacklab.files import write_whole
 
 LARGEST = (200, 130)
 """Width and height in pixels that a thumbnail fits into."""

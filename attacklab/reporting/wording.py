@@ -1,11 +1,15 @@
-"""A claim in words, as every text for people says it."""
+"""A claim, a pair and a flaw in words, as every text for people says them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from attacklab.findings import Finding, upper_text
+from attacklab.findings import FAILURE, Finding, upper_text
+from attacklab.flaws import FAILS, Flaw, catalogue
+
+EXAMPLE = "An example"
+"""The title of the only part of an explanation that is code."""
 
 
 def claim_text(finding: Finding) -> str:
@@ -50,3 +54,33 @@ def target_text(findings: Sequence[Finding]) -> str:
     """The name of a target and what it claims of one answer; nothing where findings are of several answers only."""
     single = next((finding for finding in findings if finding.answers == 1), None)
     return "" if single is None else f"{single.target} claims {single.claim}"
+
+
+def flaw_of(finding: Finding) -> Flaw | None:
+    """The catalogue's entry of the flaw that a finding shows; None where its attack is somebody's own."""
+    return catalogue().get(FAILS if finding.flaw == FAILURE else finding.attack)
+
+
+def flaw_lines(finding: Finding) -> list[str]:
+    """The flaw that a refuted claim shows, how it is usually repaired and where to read; nothing of other findings."""
+    if not finding.refutes or not finding.flaw:
+        return []
+    known = flaw_of(finding)
+    if known is None:
+        return [f"flaw: {finding.flaw}"]
+    return [
+        f"flaw: {finding.flaw}",
+        f"usual repair: {known.repair}",
+        f"read: attacklab explain {known.name}; {known.read[0]}",
+    ]
+
+
+def explanation(flaw: Flaw) -> list[tuple[str, str]]:
+    """What is to be said of a flaw: titles and paragraphs, with the example under a title of its own."""
+    return [
+        ("What it is", flaw.what),
+        (EXAMPLE, flaw.example),
+        ("Why it leaks", flaw.leak),
+        ("Usual repair", f"{flaw.repair[0].upper()}{flaw.repair[1:]}."),
+        ("Read", "; ".join(map(str, flaw.read))),
+    ]

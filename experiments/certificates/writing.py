@@ -19,7 +19,8 @@ from typing import Any
 
 from attacklab.certificates import Draft
 from attacklab.claims import PrivacyClaim
-from attacklab.findings import CERTIFICATE, SCHEMA, Finding, Reach, Scope, Verdict, to_text, write_whole
+from attacklab.files import write_whole
+from attacklab.findings import CERTIFICATE, SCHEMA, Finding, Reach, Scope, Verdict, to_text
 from attacklab.proof.certificates import Answer, finding_of, require_draft, run_checker, write_certificate
 from attacklab.reporting.experiment import DATA, load_experiments, measured_here, replace_findings
 from attacklab.reporting.pages import write_index

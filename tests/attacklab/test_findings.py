@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attacklab.claims import PrivacyClaim
+from attacklab.files import write_whole
 from attacklab.findings import (
     CERTIFICATE,
     EXACT_LAW,
@@ -35,7 +36,6 @@ from attacklab.findings import (
     record,
     to_text,
     upper_text,
-    write_whole,
 )
 from attacklab.neighbours import NeighbouringPair, Relation
 
@@ -229,42 +229,6 @@ def test_what_is_no_record_is_refused_with_the_name_of_the_file(text: str, messa
     with pytest.raises(ValueError, match=message) as raised:
         read_record(path)
     assert str(path) in str(raised.value)
-
-
-def test_writing_makes_folders_and_replaces_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "a" / "b" / "file.txt"
-    write_whole(path, "ε")
-    assert path.read_bytes() == "ε".encode()
-    write_whole(path, b"\x00\x01")
-    assert path.read_bytes() == b"\x00\x01"
-    assert [found.name for found in path.parent.iterdir()] == ["file.txt"]
-
-
-@pytest.mark.parametrize("failing", ["replace", "chmod"])
-def test_a_failed_write_leaves_the_old_file_and_nothing_else(
-    failing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "file.txt"
-    write_whole(path, "old")
-
-    def fail(*_: object) -> None:
-        raise OSError("disk full")
-
-    monkeypatch.setattr(Path, failing, fail)
-    with pytest.raises(OSError, match="disk full"):
-        write_whole(path, "new")
-    monkeypatch.undo()
-    assert path.read_text() == "old"
-    assert [found.name for found in tmp_path.iterdir()] == ["file.txt"]
-
-
-def test_a_text_that_cannot_be_encoded_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
-    path = tmp_path / "file.txt"
-    write_whole(path, "old")
-    with pytest.raises(UnicodeEncodeError):
-        write_whole(path, "\udcff")
-    assert path.read_text() == "old"
-    assert [found.name for found in tmp_path.iterdir()] == ["file.txt"]
 
 
 @given(st.floats(allow_nan=False), st.integers(1, 17))

@@ -9,7 +9,8 @@ import pytest
 from attacklab.claims import PrivacyClaim, ZeroConcentrated
 from attacklab.cli.output import show, status_of
 from attacklab.cli.status import Status
-from attacklab.findings import Estimate, Finding, Verdict
+from attacklab.findings import FAILURE, Estimate, Finding, Verdict
+from attacklab.flaws import catalogue
 
 REASON = "P[E] in [0.522, 0.988] and Q[E] in [0, 0.218] need ε ≥ 1.16, whatever the auxiliary knowledge [of anyone] is"
 
@@ -93,6 +94,17 @@ def test_a_refuted_claim_says_which_flaw_shows(capsys: pytest.CaptureFixture[str
     assert not any("flaw" in line for line in shown(capsys, replace(QUIET, flaw="it fails on one")))
 
 
+def test_a_known_flaw_is_told_with_its_repair_once_and_where_to_read(capsys: pytest.CaptureFixture[str]) -> None:
+    known = replace(VIOLATED, attack="precision", flaw="some floats")
+    flaw = catalogue()["precision"]
+    lines = shown(capsys, known, replace(known, event="another event"))
+    assert lines.count("    flaw: some floats") == 2
+    assert lines.count(f"    usual repair: {flaw.repair}") == 1
+    assert lines.count(f"    read: attacklab explain precision; {flaw.read[0].title}, {flaw.read[0].url}") == 1
+    lines = shown(capsys, replace(known, flaw=FAILURE))
+    assert f"    usual repair: {catalogue()['fails'].repair}" in lines
+
+
 def test_nothing_but_what_does_not_apply_has_no_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert shown(capsys, ELSEWHERE) == ["do not apply to this target: cast"]
 
@@ -101,7 +113,9 @@ def test_nothing_but_what_does_not_apply_has_no_table(capsys: pytest.CaptureFixt
     ("findings", "status"),
     [
         ((VIOLATED, QUIET, ELSEWHERE), Status.REFUTED),
-        ((VIOLATED, FAILED), Status.FAILED),
+        ((VIOLATED, FAILED), Status.REFUTED),
+        ((QUIET, FAILED), Status.FAILED),
+        ((finding(Verdict.PROVED), finding(Verdict.INCONCLUSIVE, attack="exact_law")), Status.FAILED),
         ((QUIET, ELSEWHERE), Status.OK),
         ((finding(Verdict.PROVED),), Status.OK),
         ((ELSEWHERE, ELSEWHERE), Status.FAILED),

@@ -175,6 +175,15 @@ def test_a_file_that_is_not_a_checkpoint_is_refused_and_left_alone(path: Path, c
     assert path.read_bytes() == content
 
 
+@pytest.mark.parametrize("name", ["/dev/zero", "/dev/null", "pipe", "folder"])
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such files there")
+def test_what_is_not_a_regular_file_is_refused_at_once(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(ValueError, match="cannot keep results: it is not a regular file; choose another one"):
+        audited(tmp_path / name)
+
+
 def test_an_empty_file_is_a_run_that_has_not_begun(path: Path) -> None:
     path.touch()
     findings, _, said = audited(path)

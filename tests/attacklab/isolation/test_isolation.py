@@ -165,13 +165,7 @@ def test_what_a_python_target_prints_or_reads_does_not_disturb(misbehaving: Made
         ("too_many", ChildFailure.COUNT, "wrong number of outputs: 4 outputs for 3 trials"),
         ("too_few", ChildFailure.COUNT, "wrong number of outputs: 2 outputs for 3 trials"),
         ("nothing", ChildFailure.GARBAGE, "garbage: it returned NoneType, not an array or a list of outputs"),
-        ("text", ChildFailure.GARBAGE, "garbage: its outputs: values of type str cannot be sent"),
-        (
-            "seeds_numpy",
-            ChildFailure.GLOBAL_SEED,
-            "global seed: every call seeds the global state of numpy.random alike",
-        ),
-        ("seeds_random", ChildFailure.GLOBAL_SEED, "global seed: every call seeds the global state of random alike"),
+        ("code", ChildFailure.GARBAGE, "garbage: its outputs: values of type function cannot be sent"),
     ],
 )
 def test_a_misbehaving_target_is_told_in_one_line(
@@ -255,6 +249,18 @@ def test_the_rest_of_an_audit_goes_on_after_a_crash(misbehaving: Made) -> None:
     assert all("crash: killed by SIGSEGV" in reason for reason in failed.values())
     judged = [attack for verdict, attack in verdicts if verdict not in (Verdict.ERROR, Verdict.NOT_APPLICABLE)]
     assert judged
+
+
+@LINUX
+@pytest.mark.parametrize(("name", "waits"), [("hangs", 1), ("computes_forever", 3)])
+def test_an_audit_waits_for_a_target_that_does_not_answer_once_and_not_once_an_attack(
+    misbehaving: Made, name: str, waits: int
+) -> None:
+    findings = audit(misbehaving(name, seconds=0.5), ATTACKS, trials=100)
+    late = [finding.reason for finding in findings if finding.verdict is Verdict.ERROR]
+    assert len(late) > waits
+    assert 1 <= sum("it was not asked again" not in reason for reason in late) <= waits
+    assert not any(finding.refutes for finding in findings)
 
 
 @LINUX

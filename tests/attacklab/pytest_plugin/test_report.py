@@ -8,6 +8,7 @@ import pytest
 
 from attacklab.claims import GaussianDP, PrivacyClaim
 from attacklab.findings import Counts, Finding, Verdict
+from attacklab.flaws import catalogue
 from attacklab.pytest_plugin.report import AuditedTest
 from attacklab.reporting.sarif import Place
 
@@ -63,6 +64,23 @@ def test_a_test_that_nothing_but_untestable_findings_speaks_of_is_skipped_with_t
 
 def test_a_failure_says_which_flaw_the_event_shows() -> None:
     assert "  flaw: it fails on one" in audited(finding(Verdict.VIOLATED, flaw="it fails on one")).failure()
+
+
+def test_a_failure_says_how_its_flaw_is_repaired_and_where_to_read() -> None:
+    lines = audited(finding(Verdict.VIOLATED, attack="precision", flaw="some floats")).failure().splitlines()
+    flaw = catalogue()["precision"]
+    at = lines.index("  flaw: some floats")
+    assert lines[at + 1] == f"  usual repair: {flaw.repair}"
+    assert lines[at + 2] == f"  read: attacklab explain precision; {flaw.read[0].title}, {flaw.read[0].url}"
+
+
+def test_what_a_target_says_steers_neither_a_terminal_nor_a_log() -> None:
+    text = "\x1b[2J\n::error::hacked"
+    test = audited(finding(Verdict.VIOLATED, target=text, event=text, reason=text, replay=text))
+    for line in [*test.failure().splitlines(), test.summary()]:
+        assert line.isprintable()
+        assert "::error" not in line.split()
+        assert not line.lstrip().startswith("::")
 
 
 def test_a_failure_shows_the_findings_of_the_verdict_and_no_others() -> None:

@@ -14,7 +14,8 @@ from PIL import Image
 
 from attacklab.claims import GaussianDP, PrivacyClaim
 from attacklab.errors import UsageError
-from attacklab.findings import Estimate, Finding, Verdict, record, to_text, write_whole
+from attacklab.files import write_whole
+from attacklab.findings import Estimate, Finding, Verdict, record, to_text
 from attacklab.reporting.pages import LONGEST_TABLE, write_index
 from tests.attacklab.test_findings import BARE, FULL
 

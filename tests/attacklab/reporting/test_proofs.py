@@ -11,17 +11,8 @@ import pytest
 
 from attacklab.claims import PrivacyClaim
 from attacklab.errors import UsageError
-from attacklab.findings import (
-    CERTIFICATE,
-    SCHEMA,
-    CheckedCertificate,
-    Finding,
-    Reach,
-    Scope,
-    Verdict,
-    to_text,
-    write_whole,
-)
+from attacklab.files import write_whole
+from attacklab.findings import CERTIFICATE, SCHEMA, CheckedCertificate, Finding, Reach, Scope, Verdict, to_text
 from attacklab.reporting.experiment import measured_here
 from attacklab.reporting.pages import write_index
 from attacklab.reporting.proofs import PROOFS, RECORD, TIMES, proofs_page

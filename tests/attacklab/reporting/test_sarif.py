@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from attacklab.claims import PrivacyClaim, ZeroConcentrated
 from attacklab.findings import FAILURE, Counts, Finding, Verdict, to_text
+from attacklab.flaws import catalogue
 from attacklab.reporting.sarif import Place, sarif_log
 
 VIOLATED = Finding(
@@ -125,3 +126,29 @@ def test_a_proof_with_slack_is_told_and_a_proof_is_not() -> None:
     assert told["level"] == "note"
     assert told["message"]["text"] == "exact_law on my_laplace: proved with slack: laws"
     assert run["invocations"][0]["executionSuccessful"] is True
+
+
+def test_a_rule_says_what_the_flaw_is_how_it_is_repaired_and_where_to_read() -> None:
+    failing, own = replace(VIOLATED, flaw=FAILURE), replace(VIOLATED, attack="an_attack_of_ones_own", flaw="odd")
+    (run,) = sarif_log([(VIOLATED, PLACE), (failing, PLACE), (own, PLACE)])["runs"]
+    precision, fails, unknown = run["tool"]["driver"]["rules"]
+    for rule, name in ((precision, "precision"), (fails, "fails")):
+        flaw = catalogue()[name]
+        assert rule["helpUri"] == flaw.read[0].url
+        for text in rule["help"].values():
+            assert flaw.what in text
+            assert flaw.example in text
+            assert flaw.repair[1:] in text
+        assert f"```python\n{flaw.example}\n```" in rule["help"]["markdown"]
+    assert set(unknown) == {"id", "shortDescription"}
+
+
+def test_what_a_target_says_does_not_steer_whoever_shows_the_log() -> None:
+    text = "\x1b[2J\n::error::hacked"
+    steering = replace(VIOLATED, target=text, event=text, reason=text)
+    for finding in (steering, replace(steering, verdict=Verdict.ERROR)):
+        (run,) = sarif_log([(finding, PLACE)])["runs"]
+        shown = run["results"] or run["invocations"][0]["toolExecutionNotifications"]
+        for told in (shown[0]["message"]["text"], shown[0]["locations"][0]["logicalLocations"][0]["name"]):
+            assert told.isprintable()
+            assert " ::" not in told

@@ -1,0 +1,67 @@
+"""The flaws that the attacks find, in words for whoever has to repair one: the catalogue in `flaws.toml`."""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+
+FAILS = "fails"
+"""The name of the flaw that a bet on failure shows, whatever its attack looks for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Something to read.
+
+    Attributes:
+        title: author, year and title.
+        url: where it is.
+    """
+
+    title: str
+    url: str
+
+    def __str__(self) -> str:
+        return f"{self.title}, {self.url}"
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """A flaw.
+
+    Attributes:
+        name: that of the attack that looks for it, or `FAILS`.
+        what: what it is, in a few sentences.
+        example: about ten lines of Python that have it; they end in a `target`.
+        leak: why it breaks a claim.
+        repair: the usual repair, in one line.
+        read: what explains it further, the first of them first.
+    """
+
+    name: str
+    what: str
+    example: str
+    leak: str
+    repair: str
+    read: tuple[Source, ...]
+
+
+@functools.cache
+def catalogue() -> Mapping[str, Flaw]:
+    """All flaws by their names."""
+    data = tomllib.loads(resources.files(__package__ or "attacklab").joinpath("flaws.toml").read_text(encoding="utf-8"))
+    sources = {name: Source(*source) for name, source in data.pop("sources").items()}
+    return {
+        name: Flaw(
+            name,
+            entry["what"].strip(),
+            entry["example"].strip(),
+            entry["leak"].strip(),
+            entry["repair"],
+            tuple(sources[one] for one in entry["read"]),
+        )
+        for name, entry in data.items()
+    }

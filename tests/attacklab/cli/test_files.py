@@ -1,0 +1,256 @@
+"""What a command leaves behind whatever the target, the terminal and the files are: nothing lost, nothing destroyed."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pty
+import stat
+import subprocess
+import sys
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+import attacklab.cli.audit
+import attacklab.cli.calibrate
+import attacklab.cli.list_
+import attacklab.cli.prove  # noqa: F401 - what every command here would import
+from attacklab import cli
+from attacklab.findings import Verdict, read_record
+
+ROOT = Path(__file__).parents[3]
+MAIN = [sys.executable, "-c", "from attacklab.cli import main; main()"]
+WORKERS = [1, pytest.param(2, marks=pytest.mark.slow)]
+
+TARGETS = r"""
+import atexit, os, sys
+import numpy as np
+
+def leaking(answer, trials, rng):
+    return answer + rng.laplace(0.0, 1.0, trials)
+
+def rounded(answer, trials, rng):
+    steps = rng.geometric(1 - np.exp(-1.0), trials) - rng.geometric(1 - np.exp(-1.0), trials)
+    return np.floor(answer) + steps
+
+def printing(answer, trials, rng):
+    print('{"printed": 1}')
+    os.write(1, b"written\n")
+    return leaking(answer, trials, rng)
+
+def steering(answer, trials, rng):
+    raise ValueError("\x1b[2J\n::error::hacked ##[error]hacked \u202e")
+"""
+
+MOVING = "import os\nos.makedirs('elsewhere', exist_ok=True)\nos.chdir('elsewhere')\n"
+LEAVING = "import atexit\natexit.register(print, 'goodbye')\n"
+
+LEAKING = "audit targets.py:leaking --kind noise --epsilon 1 --attack low_bit_laplace --trials 2000 --workers 1"
+
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no forks there")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "targets.py").write_text(TARGETS)
+    (tmp_path / "moving.py").write_text(MOVING + TARGETS)
+    (tmp_path / "leaving.py").write_text(LEAVING + TARGETS)
+    return tmp_path
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a command ended, and what it wrote."""
+
+    returncode: int
+    stdout: bytes
+    stderr: bytes
+
+
+def run(folder: Path, line: str, *, output: int | None = None, env: dict[str, str] | None = None) -> Done:
+    """Run a command in a fork of this process, which has imported all that it needs, with descriptors of its own."""
+    out, err = ((folder / name).open("w+b", buffering=0) for name in (".out", ".err"))
+    with out, err:
+        sys.stdout.flush()
+        with warnings.catch_warnings(action="ignore"):  # of forks beside threads: the child uses none of them
+            child = os.fork()
+        if not child:
+            _command(folder, line, (out.fileno() if output is None else output, err.fileno()), env or {})
+        _, status = os.waitpid(child, 0)
+        texts = [file.read() for file in (out, err) if file.seek(0) == 0]
+    return Done(os.waitstatus_to_exitcode(status), *texts)
+
+
+def _command(folder: Path, line: str, descriptors: tuple[int, int], env: dict[str, str]) -> NoReturn:
+    status: object = 99
+    try:
+        for number, descriptor in enumerate(descriptors, 1):
+            os.dup2(descriptor, number)
+        encoding = env.get("PYTHONIOENCODING", "utf-8")
+        sys.stdout = sys.__stdout__ = open(1, "w", encoding=encoding, closefd=False)  # noqa: SIM115
+        sys.stderr = open(2, "w", errors="backslashreplace", buffering=1, closefd=False)  # noqa: SIM115
+        os.environ.pop("COLUMNS", None)
+        os.environ |= env
+        os.chdir(folder)
+        sys.argv = ["attacklab", *line.split()]
+        cli.main()
+    except SystemExit as error:
+        status = error.code
+    finally:
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+        os._exit(int(str(status or 0)))
+
+
+def verdicts(text: bytes) -> list[str]:
+    return [finding["verdict"] for finding in json.loads(text)["findings"]]
+
+
+def test_findings_are_in_their_files_whether_or_not_the_table_is_read(folder: Path) -> None:
+    reads, writes = os.pipe()
+    os.close(reads)
+    done = run(folder, f"{LEAKING} --json out.json --sarif out.sarif", output=writes)
+    os.close(writes)
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert [finding.verdict for finding in read_record(folder / "out.json")["findings"]] == [Verdict.VIOLATED]
+    assert len(json.loads((folder / "out.sarif").read_text())["runs"][0]["results"]) == 1
+
+
+def test_a_terminal_without_greek_letters_shows_the_rest_and_json_has_all(folder: Path) -> None:
+    done = run(folder, LEAKING, env={"PYTHONIOENCODING": "ascii"})
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert b"leaking claims ? = 1.0" in done.stdout
+    done = run(folder, f"{LEAKING} --json -", env={"PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 1
+    assert "ε" in done.stdout.decode("utf-8")
+    assert verdicts(done.stdout) == ["violated"]
+
+
+def test_a_full_disk_takes_the_table_or_a_file_and_nothing_else(folder: Path) -> None:
+    with open("/dev/full", "wb") as full:  # noqa: PTH123 - as the shell opens it
+        done = run(folder, f"{LEAKING} --json out.json", output=full.fileno())
+    assert done.returncode == 2
+    assert b"No space left" in done.stderr
+    assert b"Traceback" not in done.stderr
+    assert verdicts((folder / "out.json").read_bytes()) == ["violated"]
+    done = run(folder, f"{LEAKING} --json /dev/full --sarif out.sarif")
+    assert (done.returncode, done.stderr) == (2, b"attacklab: cannot write to /dev/full: No space left on device\n")
+    assert b"violated" in done.stdout
+    assert (folder / "out.sarif").is_file()
+
+
+@pytest.mark.parametrize("line", [LEAKING, "calibrate laplace_scale targets.py:leaking", "prove targets.py:leaking"])
+@pytest.mark.parametrize("option", ["--json", "--sarif"])
+def test_no_command_overwrites_what_it_did_not_write(folder: Path, line: str, option: str) -> None:
+    if line.startswith("calibrate") and option == "--sarif":
+        pytest.skip("it has no such option")
+    done = run(folder, f"{line} {option} targets.py")
+    assert done.returncode == 2
+    assert b"targets.py was not written by attacklab, so it is kept" in done.stderr
+    assert (folder / "targets.py").read_text() == TARGETS
+
+
+def test_two_files_of_one_name_are_refused(folder: Path) -> None:
+    for names in ("--json out --sarif ./out", "--json - --sarif /dev/stdout"):
+        done = run(folder, f"{LEAKING} {names}")
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert b"--json and --sarif name the same file" in done.stderr
+
+
+def test_a_device_stays_one_and_standard_output_by_name_takes_the_place_of_the_table(folder: Path) -> None:
+    done = run(folder, f"{LEAKING} --json /dev/stdout --sarif /dev/null")
+    assert done.returncode == 1
+    assert verdicts(done.stdout) == ["violated"]
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+def test_what_a_target_prints_is_not_among_the_findings(folder: Path, workers: int) -> None:
+    line = LEAKING.replace(":leaking", ":printing").replace("--workers 1", f"--workers {workers}")
+    done = run(folder, f"{line} --json -")
+    assert done.returncode == 1
+    assert verdicts(done.stdout) == ["violated"]
+    assert b'{"printed": 1}' in done.stderr
+    assert b"written" in done.stderr
+    assert b"printed" not in run(folder, line).stdout
+
+
+def test_what_a_target_prints_at_the_end_is_not_among_the_findings(folder: Path) -> None:
+    command = [*MAIN, *f"{LEAKING.replace('targets.py', 'leaving.py')} --json -".split()]
+    done = subprocess.run(command, cwd=folder, env={"PYTHONPATH": str(ROOT)}, capture_output=True, check=False)  # noqa: S603 - our own
+    assert (done.returncode, done.stderr) == (1, b"goodbye\n")
+    assert verdicts(done.stdout) == ["violated"]
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+def test_a_target_that_goes_elsewhere_takes_no_file_with_it(folder: Path, workers: int) -> None:
+    line = LEAKING.replace("targets.py", "moving.py").replace("--workers 1", f"--workers {workers}")
+    done = run(folder, f"{line} --json out.json --sarif deep/out.sarif --resume kept.jsonl")
+    assert (done.returncode, b"attacklab:" in done.stderr) == (1, False)
+    assert verdicts((folder / "out.json").read_bytes()) == ["violated"]
+    assert (folder / "deep" / "out.sarif").is_file()
+    assert (folder / "kept.jsonl").is_file()
+    assert not list((folder / "elsewhere").iterdir())
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "/dev/null"])
+def test_a_run_cannot_be_kept_in_a_device(folder: Path, name: str) -> None:
+    done = run(folder, f"{LEAKING} --resume {name}")
+    told = f"attacklab: {name} cannot keep results: it is not a regular file; choose another one\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, b"", told.encode())
+
+
+def test_what_a_target_says_steers_neither_a_terminal_nor_a_log(folder: Path) -> None:
+    line = LEAKING.replace(":leaking", ":steering")
+    done = run(folder, f"{line} --sarif out.sarif --json out.json")
+    log = json.loads((folder / "out.sarif").read_text())
+    told = log["runs"][0]["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"]
+    for text in (done.stdout.decode(), told):
+        assert "hacked" in text
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+        assert "##[" not in text
+        assert not any(word.startswith("::") for word in text.split())
+    assert "\x1b[2J" in json.loads((folder / "out.json").read_text())["findings"][0]["reason"]
+
+
+def test_what_a_target_says_when_it_is_loaded_does_not_either(folder: Path) -> None:
+    (folder / "broken.py").write_text("raise ValueError('\\x1b[2J\\n::error::hacked')")
+    done = run(folder, LEAKING.replace("targets.py", "broken.py"))
+    assert done.returncode == 2
+    assert done.stderr == rb"attacklab: broken.py cannot be loaded: ValueError: \x1b[2J : :error::hacked" + b"\n"
+
+
+@pytest.mark.parametrize("columns", ["0", "00", "1", "5", "-3", "many", ""])
+@pytest.mark.parametrize("line", ["list", LEAKING])
+def test_any_width_prints_all_of_it(folder: Path, line: str, columns: str) -> None:
+    done = run(folder, line, env={"COLUMNS": columns})
+    words = done.stdout.decode().split()
+    assert done.stderr == b""
+    assert "attack" in words or columns in ("1", "5")
+    assert len(words) > 30 if line == "list" else "violated" in words
+
+
+@pytest.mark.parametrize("forced", [{}, {"FORCE_COLOR": "1"}, {"TERM": "xterm"}])
+def test_without_a_terminal_no_line_is_wrapped(folder: Path, forced: dict[str, str]) -> None:
+    done = run(folder, f"{LEAKING.replace('leaking', 'rounded')}", env={"COLUMNS": "", **forced})
+    assert any(
+        line.startswith("    not refuted; ") and line.endswith(" the claim allows 0.462")
+        for line in done.stdout.decode().splitlines()
+    )
+
+
+def test_a_terminal_whose_width_is_said_to_be_0_shows_the_findings(folder: Path) -> None:
+    ours, theirs = pty.openpty()
+    done = run(folder, LEAKING, output=theirs, env={"COLUMNS": "0", "TERM": "xterm"})
+    os.close(theirs)
+    shown = os.read(ours, 100_000).decode()
+    os.close(ours)
+    assert done.returncode == 1
+    assert "violated" in shown

@@ -1,0 +1,79 @@
+"""The catalogue of flaws: every attack and every flaw has an entry, and every example has the flaw that it is for."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+
+import attacklab
+from attacklab.attacks import ALL_ATTACKS
+from attacklab.attacks.work import Work
+from attacklab.findings import FAILURE, Verdict
+from attacklab.flaws import FAILS, Flaw, catalogue
+from attacklab.neighbours import NeighbouringPair
+from attacklab.observed_work import with_bits_drawn
+from attacklab.referee import audit
+from attacklab.targets import Target
+
+NAMES = {"np": np, "Target": Target, "Domain": attacklab.Domain, "with_bits_drawn": with_bits_drawn}
+WORK = Work(NeighbouringPair(1, 0, None))
+LONGEST_LINE, LONGEST_EXAMPLE, LONGEST_REPAIR = 100, 12, 200
+TRIALS = {"double_budget": 4_000_000}
+"""A budget that is spent twice shows in rare outputs only."""
+
+
+def test_every_attack_and_every_flaw_has_an_entry_and_no_entry_is_left_over() -> None:
+    named = {attack.name for attack in (*ALL_ATTACKS, WORK)}
+    assert set(catalogue()) == named | {FAILS}
+
+
+def test_an_attack_of_another_module_has_one_too() -> None:
+    """Whatever is written into the package with a name and a flaw is an attack."""
+    import importlib
+    import pkgutil
+
+    from attacklab import attacks
+
+    found = set()
+    for module in pkgutil.walk_packages(attacks.__path__, "attacklab.attacks."):
+        for _, one in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
+            fields = getattr(one, "__dataclass_fields__", {})
+            if {"name", "flaw"} <= set(fields) and hasattr(one, "scenarios"):
+                found.add(fields["name"].default)
+    assert found | {FAILS} == set(catalogue())
+
+
+@pytest.mark.parametrize("flaw", catalogue().values(), ids=lambda flaw: flaw.name)
+def test_an_entry_says_all_that_a_reader_needs(flaw: Flaw) -> None:
+    assert flaw.read
+    assert all(source.url.startswith("https://") and source.title for source in flaw.read)
+    assert flaw.what.endswith(".")
+    assert flaw.leak.endswith(".")
+    assert 0 < len(flaw.repair) <= LONGEST_REPAIR
+    assert "\n" not in flaw.repair
+    lines = flaw.example.splitlines()
+    assert len(lines) <= LONGEST_EXAMPLE
+    assert all(len(line) <= LONGEST_LINE for line in lines)
+
+
+def made(flaw: Flaw) -> Target:
+    names: dict[str, Any] = dict(NAMES)
+    exec(flaw.example, names)  # noqa: S102 - our own
+    target = names["target"]
+    assert isinstance(target, Target)
+    return target
+
+
+@pytest.mark.parametrize("flaw", catalogue().values(), ids=lambda flaw: flaw.name)
+def test_the_attack_refutes_the_example(flaw: Flaw) -> None:
+    attacks = {attack.name: attack for attack in (*ALL_ATTACKS, WORK)}
+    attack = attacks["special_values" if flaw.name == FAILS else flaw.name]
+    findings = audit(made(flaw), [attack], trials=TRIALS.get(flaw.name, 5_000), alpha=1e-9)
+    refuting = [finding for finding in findings if finding.refutes]
+    assert refuting, [str(finding) for finding in findings]
+    assert all(finding.verdict is Verdict.VIOLATED for finding in refuting)
+    if flaw.name == FAILS:
+        assert {finding.flaw for finding in refuting} == {FAILURE}
