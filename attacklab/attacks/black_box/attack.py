@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from attacklab.attacks.base import Probe, Scenario
@@ -50,6 +50,15 @@ OUTPUTS_A_PAIR = 16
 SCREENING = 16
 """Pairs are compared on so many times fewer outputs than events are learned from."""
 
+MORE = 8
+"""To prove the largest ε, events are learned from so many times more outputs at the most."""
+
+OF_PROVING_TRIALS = 4
+"""They are learned from one output for so many trials then, because all trials are drawn anyway."""
+
+SCREENING_TO_PROVE = 8
+"""The same as `SCREENING`, to prove the largest ε."""
+
 OBJECTS = 2
 """Where outputs are not arrays of numbers, events are learned from so many times fewer of them."""
 
@@ -66,6 +75,7 @@ class BlackBox:
         outcomes: the numbers of utilities to try on a selection.
         learning: how many outputs of each input the events of a pair are learned from, at least 64.
         kept: how many pairs are judged, besides the declared ones; α is split over them.
+        proving: whether it looks for the largest ε that can be proved, rather than for what refutes the claim.
 
     Raises:
         ValueError: one of these is out of range.
@@ -75,6 +85,7 @@ class BlackBox:
     outcomes: tuple[int, ...] = (2, 3, 8, 257)
     learning: int = 1 << 14
     kept: int = 4
+    proving: bool = field(default=False, repr=False)
     name: str = "black_box"
     flaw: str = "outputs differ between neighbours in a way that can be learned"
     whole_outputs: ClassVar[bool] = True
@@ -86,6 +97,11 @@ class BlackBox:
             raise UsageError(f"kept must be at least 1, not {self.kept}")
         if not self.outcomes or min(self.outcomes) < 2:
             raise UsageError(f"outcomes must be numbers of at least 2, not {self.outcomes}")
+
+    def proving_within(self, trials: int) -> BlackBox:
+        """The attack that looks for the largest ε which a sample of so many trials proves."""
+        learning = max(LEAST_LEARNING, min(MORE * self.learning, trials // OF_PROVING_TRIALS))
+        return replace(self, learning=learning, proving=True)
 
     def within(self, trials: int) -> BlackBox:
         """The attack with as much to learn from as an audit of so many trials warrants."""
@@ -113,9 +129,10 @@ class BlackBox:
         most = max(self.kept, min(MOST_PAIRS, self.learning // OUTPUTS_A_PAIR))
         found = self.pairs or tuple(candidate_pairs(target, probe, self.outcomes, most))
         covered = [pair for pair in found if target.covers(pair)]
-        best = screened(covered, draw, target.claim.nominal, kept=self.kept, outputs=self.learning // SCREENING)
+        outputs = self.learning // (SCREENING_TO_PROVE if self.proving else SCREENING)
+        best = screened(covered, draw, target.claim.nominal, kept=self.kept, outputs=outputs, proving=self.proving)
         pairs = declared + best
-        learned = [_learned(target, draw, pair, self._outputs(draw, pair, len(pairs))) for pair in pairs]
+        learned = [self._learned(target, draw, pair, self._outputs(draw, pair, len(pairs))) for pair in pairs]
         if learned and all(scenario.sees_failures for scenario in learned):
             _require_output(probe, pairs)
         return learned
@@ -127,6 +144,16 @@ class BlackBox:
             outputs //= OBJECTS
         return max(LEAST_LEARNING, outputs)
 
+    def _learned(self, target: Target, draw: Draw, pair: NeighbouringPair, outputs: int) -> Scenario:
+        """The pair with the events learned for it."""
+        first, second = draw(pair, outputs)
+        claim = target.claim
+        points = [claim.nominal] if self.proving else [claim.near(epsilon) for epsilon in claim.points]
+        candidates = candidate_events(first, second, points, EVENTS, proving=self.proving)
+        failed = any(isinstance(output, Failure) for side in (first, second) if side.dtype == object for output in side)
+        # Only if needed: to see failures, outputs are drawn one at a time, which is slow and loses their format.
+        return Scenario(pair, tuple(candidate.event for candidate in candidates), sees_failures=failed)
+
 
 def _require_output(probe: Probe, pairs: list[NeighbouringPair]) -> None:
     """Raise the target's failure, unless it gives an output for some input."""
@@ -136,13 +163,3 @@ def _require_output(probe: Probe, pairs: list[NeighbouringPair]) -> None:
                 probe(input_, 1)
                 return
     probe(pairs[0].first, 1)
-
-
-def _learned(target: Target, draw: Draw, pair: NeighbouringPair, outputs: int) -> Scenario:
-    """The pair with the events learned for it."""
-    first, second = draw(pair, outputs)
-    points = [target.claim.near(epsilon) for epsilon in target.claim.points]
-    candidates = candidate_events(first, second, points, EVENTS)
-    failed = any(isinstance(output, Failure) for side in (first, second) if side.dtype == object for output in side)
-    # Only if needed: to see failures, outputs are drawn one at a time, which is slow and loses their format.
-    return Scenario(pair, tuple(candidate.event for candidate in candidates), sees_failures=failed)
