@@ -35,7 +35,7 @@ ENOUGH = 256
 the other never shows."""
 
 
-DOUBT = 3.0
+DOUBT = 2.5
 """By how many standard errors an ε is discounted for what a bound takes off, and for having been picked."""
 
 
