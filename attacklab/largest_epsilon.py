@@ -56,6 +56,9 @@ RISE = 0.05
 TOSSES = 7
 """What sets the coins' randomness apart from that of the outputs."""
 
+CHOOSING_DOUBT = 10.0
+"""Choosing goes by a bound at so many times smaller an α: the best of many has been lucky, a rare event most of all."""
+
 FINALISTS = 4
 """How many scenarios are counted again."""
 
@@ -201,7 +204,8 @@ class _Search:
         return _Bet(judge, outlines, number, event, reading, shown[event, reading])
 
     def _shown(self, reading: Reading, counts: Counts, delta: float, role: Role) -> float:
-        return reading.epsilon(counts, delta, self.alpha, np.random.default_rng([self.seed, TOSSES, role]))
+        alpha = self.alpha / CHOOSING_DOUBT if role is Role.CHOOSE else self.alpha
+        return reading.epsilon(counts, delta, alpha, np.random.default_rng([self.seed, TOSSES, role]))
 
     def _judged_at(self, outline: Outline) -> PrivacyClaim:
         return self.target.claim.composed(outline.answers).nominal
