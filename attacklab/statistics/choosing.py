@@ -72,7 +72,8 @@ def promised_epsilon(first: ArrayLike, second: ArrayLike, trials: int, delta: fl
     beyond = larger - delta
     with np.errstate(divide="ignore", invalid="ignore"):
         error = np.sqrt(larger / beyond**2 + 1 / smaller) / math.sqrt(trials)
-        return np.where(beyond > 0, np.log(beyond / smaller) - DOUBT * error, -np.inf).max(axis=0)
+        shown = np.where(beyond > 0, np.log(beyond / smaller) - DOUBT * error, -np.inf)
+    return np.asarray(shown.max(axis=0))
 
 
 def promised_evidence(

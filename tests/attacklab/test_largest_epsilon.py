@@ -80,7 +80,7 @@ def test_an_event_that_one_input_never_shows_gives_what_so_many_trials_can() -> 
 def randomized_bits(records: np.ndarray, trials: int, rng: np.random.Generator, *, epsilon: float) -> np.ndarray:
     """Six times the record's bit, each flipped by itself."""
     kept = rng.random((trials, 6)) < 1 / (1 + math.exp(-epsilon))
-    return np.where(kept, records[0], 1 - records[0])
+    return np.asarray(np.where(kept, records[0], 1 - records[0]))
 
 
 def test_many_answers_that_each_show_little_are_shown_to_lose_it_together() -> None:
@@ -103,13 +103,13 @@ def test_many_continuous_answers_are_shown_to_lose_more_than_any_of_them_does() 
 
 def sparse_vector(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
     """Above a noisy threshold or not, for eight queries up to the first above it: ε = 1/4 + 1/2 at sensitivity 1."""
-    queries = np.where(np.arange(8) < 4, 1 - records[0], records[0]).astype(np.float64)
+    queries = np.where(np.arange(8) < 4, 1 - records[0], records[0])
     stop = -math.expm1(-0.25)
     bar = rng.geometric(stop, trials) - rng.geometric(stop, trials)
     noise = rng.geometric(stop, (2, trials, 8))
     above = queries + noise[0] - noise[1] >= bar[:, np.newaxis]
     before = np.cumsum(above, axis=1) - above
-    return np.where(before > 0, -1, above)
+    return np.asarray(np.where(before > 0, -1, above))
 
 
 def law_of_sparse_vector(record: int) -> np.ndarray:

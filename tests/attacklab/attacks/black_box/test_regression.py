@@ -75,7 +75,7 @@ def test_numbers_that_never_vary_and_nan_are_understood() -> None:
 
 
 def test_to_prove_an_epsilon_events_are_ranked_by_it() -> None:
-    """That it is above 0 refutes 0.1 sooner; "a three", at a ratio of 20, promises more. Rates differ by 10 standard errors."""
+    """That it is above 0 refutes 0.1 sooner; "a three", at a ratio of 20, promises more, by ten standard errors."""
     rng = np.random.default_rng(15)
     first, second = (rng.choice(4, SIZE, p=law) for law in ([0.2, 0.5, 0.26, 0.04], [0.6, 0.3, 0.098, 0.002]))
     refuting, proving = (
