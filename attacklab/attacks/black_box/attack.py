@@ -42,14 +42,6 @@ LOOKS = 12
 OF_TRIALS = 6
 """Events are learned from one output for so many trials at the most, so that looking costs less than judging."""
 
-MOST_PAIRS = 200
-
-OUTPUTS_A_PAIR = 16
-"""There is at most one candidate pair for so many outputs that events are learned from."""
-
-SCREENING = 16
-"""Pairs are compared on so many times fewer outputs than events are learned from."""
-
 MORE = 8
 """To prove the largest ε, events are learned from so many times more outputs at the most."""
 
@@ -58,6 +50,14 @@ OF_PROVING_TRIALS = 4
 
 SCREENING_TO_PROVE = 8
 """The same as `SCREENING`, to prove the largest ε."""
+
+MOST_PAIRS = 200
+
+OUTPUTS_A_PAIR = 16
+"""There is at most one candidate pair for so many outputs that events are learned from."""
+
+SCREENING = 16
+"""Pairs are compared on so many times fewer outputs than events are learned from."""
 
 OBJECTS = 2
 """Where outputs are not arrays of numbers, events are learned from so many times fewer of them."""
@@ -132,7 +132,9 @@ class BlackBox:
         outputs = self.learning // (SCREENING_TO_PROVE if self.proving else SCREENING)
         best = screened(covered, draw, target.claim.nominal, kept=self.kept, outputs=outputs, proving=self.proving)
         pairs = declared + best
-        learned = [self._learned(target, draw, pair, self._outputs(draw, pair, len(pairs))) for pair in pairs]
+        learned = [
+            _learned(target, draw, pair, self._outputs(draw, pair, len(pairs)), proving=self.proving) for pair in pairs
+        ]
         if learned and all(scenario.sees_failures for scenario in learned):
             _require_output(probe, pairs)
         return learned
@@ -144,16 +146,6 @@ class BlackBox:
             outputs //= OBJECTS
         return max(LEAST_LEARNING, outputs)
 
-    def _learned(self, target: Target, draw: Draw, pair: NeighbouringPair, outputs: int) -> Scenario:
-        """The pair with the events learned for it."""
-        first, second = draw(pair, outputs)
-        claim = target.claim
-        points = [claim.nominal] if self.proving else [claim.near(epsilon) for epsilon in claim.points]
-        candidates = candidate_events(first, second, points, EVENTS, proving=self.proving)
-        failed = any(isinstance(output, Failure) for side in (first, second) if side.dtype == object for output in side)
-        # Only if needed: to see failures, outputs are drawn one at a time, which is slow and loses their format.
-        return Scenario(pair, tuple(candidate.event for candidate in candidates), sees_failures=failed)
-
 
 def _require_output(probe: Probe, pairs: list[NeighbouringPair]) -> None:
     """Raise the target's failure, unless it gives an output for some input."""
@@ -163,3 +155,13 @@ def _require_output(probe: Probe, pairs: list[NeighbouringPair]) -> None:
                 probe(input_, 1)
                 return
     probe(pairs[0].first, 1)
+
+
+def _learned(target: Target, draw: Draw, pair: NeighbouringPair, outputs: int, *, proving: bool) -> Scenario:
+    """The pair with the events learned for it."""
+    first, second = draw(pair, outputs)
+    points = [target.claim.near(epsilon) for epsilon in (() if proving else target.claim.points)]
+    candidates = candidate_events(first, second, points or [target.claim.nominal], EVENTS, proving=proving)
+    failed = any(isinstance(output, Failure) for side in (first, second) if side.dtype == object for output in side)
+    # Only if needed: to see failures, outputs are drawn one at a time, which is slow and loses their format.
+    return Scenario(pair, tuple(candidate.event for candidate in candidates), sees_failures=failed)
