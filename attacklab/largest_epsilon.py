@@ -1,15 +1,17 @@
 """The largest ε that a sample proves a target to have, rather than whether it refutes a claim.
 
 An audit of a claim may look often and stop early, which costs some of its bound. Here all trials are spent and looked
-at once, so the bound is that of Clopper and Pearson for a fixed number of trials, and one bet has the whole α.
+at once, so the bound is that of Clopper and Pearson for a fixed number of trials, and one bet has the whole α. What is
+bounded is the ratio of the event's two probabilities, not each of them (see `ratio`).
 
 The attacks look for what refutes a claim, and what refutes a small ε best is seldom what shows a large one: that is a
 rarer event, which the other input hardly ever shows. So they run in rounds, each on the target with a larger claim: the
-ε that the best bet of the round before seems to show. Every event of every scenario is counted on a choosing sample.
-The most promising scenarios of all rounds are counted again, on as many trials as will judge, and the event with the
-largest lower bound on ε is judged on fresh outputs.
+ε that the best bet of the round before seems to show. The black box needs no rounds: it ranks events by the ε that they
+promise to prove, and learns them from as many outputs as that takes. Every event of every scenario is counted on a
+choosing sample. The most promising scenarios of all rounds are counted again, on half as many trials as will judge, and
+the event with the largest lower bound on ε is judged on fresh outputs.
 
-No sample shows more than about ln(P[E]·trials/ln(2/α)), which is what an event gives that the other input never shows.
+No sample shows more than about ln(P[E]·trials/ln(1/α)), which is what an event gives that the other input never shows.
 
 Source: Bichsel, Steffen, Bogunovic and Vechev 2021, 'DP-Sniper: Black-Box Discovery of Differential Privacy Violations
 using Classifiers', for maximising a lower bound on ε. The rounds are ours.
@@ -23,26 +25,27 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from attacklab.attacks import ATTACKS, sized
+import numpy as np
+
+from attacklab.attacks import ATTACKS, BlackBox, sized
 from attacklab.attacks.base import Attack
 from attacklab.attacks.common.failures import FAILS
 from attacklab.claims import PrivacyClaim
 from attacklab.errors import LabFault, TargetError
 from attacklab.execution.batches import REFUSES, Bench, Outline, Role, Sample
 from attacklab.execution.runners import Here
-from attacklab.findings import FAILURE, Counts, Finding, Severity, Verdict
+from attacklab.findings import FAILURE, Counts, Finding, Severity, Verdict, lower_text
 from attacklab.floats import default_errors, require_ieee_arithmetic
 from attacklab.referee import (
-    CHOOSING_ALPHA,
     DEFAULT_ALPHA,
     DEFAULT_TRIALS,
     Advance,
     Judge,
-    refuted_reason,
     require_settings,
 )
 from attacklab.statistics.choosing import SHARE
-from attacklab.statistics.inference import Assessment, assess
+from attacklab.statistics.inference import assess
+from attacklab.statistics.ratio import Reading, readings
 from attacklab.targets import Target
 
 ROUNDS = 4
@@ -50,18 +53,28 @@ ROUNDS = 4
 
 RISE = 0.05
 
+TOSSES = 7
+"""What sets the coins' randomness apart from that of the outputs."""
+
+CHOOSING_DOUBT = 10.0
+"""Choosing goes by a bound at so many times smaller an α: the best of many has been lucky, a rare event most of all."""
+
 FINALISTS = 4
-"""How many scenarios are counted again on as many trials as will judge."""
+"""How many scenarios are counted again."""
+
+AGAIN = 2
+"""They are counted again on one trial for so many that will judge."""
 
 
 @dataclass(frozen=True)
 class _Bet:
-    """An event of a scenario, and the ε that it seems to show in one answer."""
+    """An event of a scenario, how its bound is read, and the ε that it seems to show in one answer."""
 
     judge: Judge
     outlines: tuple[Outline, ...]
     number: int
     event: int
+    reading: Reading
     epsilon: float
 
     @property
@@ -85,7 +98,7 @@ def largest_epsilon(
     Args:
         target: the implementation; its claim is where the search begins, and what the verdict is about.
         attacks: which attacks, all of `ATTACKS` by default.
-        trials: the outputs of each input that judge; each scenario is chosen on a tenth, the best few on as many.
+        trials: the outputs of each input that judge; each scenario is chosen on a tenth, the best few on half.
         alpha: the probability that the bound is wrong.
         seed: what all randomness is derived from.
         spec: the words after `attacklab audit` that load this target, for the line that replays the finding.
@@ -101,18 +114,22 @@ def largest_epsilon(
     require_ieee_arithmetic()
     require_settings(trials, alpha, seed)
     started = time.perf_counter()
-    chosen = tuple(sized(attack, trials) for attack in (ATTACKS if attacks is None else attacks))
-    search = _Search(target, chosen, trials, seed, report)
+    chosen = tuple(_proving(attack, trials) for attack in (ATTACKS if attacks is None else attacks))
+    search = _Search(target, chosen, trials, alpha, seed, report)
     bets, findings = search.bets()
     finalists = sorted(bets, key=lambda bet: -bet.epsilon)[:FINALISTS]
     again = [search.again(bet) for bet in finalists]
     better = [bet for bet in again if isinstance(bet, _Bet)]
     findings += [failure for failure in again if isinstance(failure, Finding)]
     if better:
-        findings.insert(0, search.judged(max(better, key=lambda bet: bet.epsilon), alpha))
+        findings.insert(0, search.judged(max(better, key=lambda bet: bet.epsilon)))
     require_ieee_arithmetic()  # a target may have loaded a library that changed it
     replay, seconds = _replay(target, attacks, trials, alpha, seed, spec), time.perf_counter() - started
     return [replace(one, replay=replay, seconds=seconds) for one in findings]
+
+
+def _proving(attack: Attack, trials: int) -> Attack:
+    return attack.proving_within(trials) if isinstance(attack, BlackBox) else sized(attack, trials)
 
 
 def _replay(
@@ -132,6 +149,7 @@ class _Search:
     target: Target
     attacks: tuple[Attack, ...]
     trials: int
+    alpha: float
     seed: int
     report: Callable[[Advance], object]
 
@@ -139,7 +157,7 @@ class _Search:
         """The best bet of each scenario of each round, and what the first round found in place of bets."""
         bets, findings, claimed, shown = [], [], self.target, -math.inf
         for turn in range(ROUNDS):
-            found = list(self._round(claimed))
+            found = list(self._round(claimed, first=turn == 0))
             bets += [bet for bet in found if isinstance(bet, _Bet)]
             findings += [one for one in found if isinstance(one, Finding) and turn == 0]
             best = max((bet.epsilon for bet in found if isinstance(bet, _Bet)), default=0.0)
@@ -149,9 +167,11 @@ class _Search:
             claimed = replace(self.target, claim=PrivacyClaim(max(best, nominal.epsilon), nominal.delta))
         return bets, findings
 
-    def _round(self, claimed: Target) -> Iterator[_Bet | Finding]:
+    def _round(self, claimed: Target, *, first: bool) -> Iterator[_Bet | Finding]:
         runner = Here(Bench(claimed, self.attacks, self.seed))
         for place, attack in enumerate(self.attacks):
+            if isinstance(attack, BlackBox) and not first:
+                continue
             judge = Judge(claimed, attack, place, runner, seed=self.seed)
             plan = judge.plan()
             if not plan.outlines:
@@ -161,8 +181,8 @@ class _Search:
                     yield self._chosen(judge, plan.outlines, number, max(1, self.trials // SHARE))
 
     def again(self, bet: _Bet) -> _Bet | Finding:
-        """The best bet of a scenario on as many trials as will judge."""
-        return self._chosen(bet.judge, bet.outlines, bet.number, self.trials)
+        """The best bet of a scenario on more trials."""
+        return self._chosen(bet.judge, bet.outlines, bet.number, max(1, self.trials // AGAIN))
 
     def _chosen(self, judge: Judge, outlines: tuple[Outline, ...], number: int, trials: int) -> _Bet | Finding:
         """The best bet of a scenario, or why there is none."""
@@ -176,9 +196,17 @@ class _Search:
             seen = self._counted(judge, outlines, number, Role.CHOOSE, tuple(range(len(outline.events) + 1)), trials)
         except (TargetError, LabFault) as error:
             return found(Verdict.ERROR, str(error), pair=outline.pair)
-        shown = [assess(claim, counts, CHOOSING_ALPHA).epsilon_lower / outline.answers for counts in seen]
-        event = max(range(len(shown)), key=shown.__getitem__)
-        return _Bet(judge, outlines, number, event, shown[event])
+        shown = {
+            (event, reading): self._shown(reading, counts, claim.delta, Role.CHOOSE) / outline.answers
+            for event, counts in enumerate(seen)
+            for reading in readings(claim.delta)
+        }
+        event, reading = max(shown, key=shown.__getitem__)
+        return _Bet(judge, outlines, number, event, reading, shown[event, reading])
+
+    def _shown(self, reading: Reading, counts: Counts, delta: float, role: Role) -> float:
+        alpha = self.alpha / CHOOSING_DOUBT if role is Role.CHOOSE else self.alpha
+        return reading.epsilon(counts, delta, alpha, np.random.default_rng([self.seed, TOSSES, role]))
 
     def _judged_at(self, outline: Outline) -> PrivacyClaim:
         return self.target.claim.composed(outline.answers).nominal
@@ -196,7 +224,7 @@ class _Search:
                 self.report(Advance(judge.attack.name, number + 1, len(outlines), choosing, batch.done, trials))
         return counts
 
-    def judged(self, bet: _Bet, alpha: float) -> Finding:
+    def judged(self, bet: _Bet) -> Finding:
         """What a fresh sample shows of a bet."""
         outline, judged = bet.outline, self._judged_at(bet.outline)
         judge = replace(bet.judge, target=self.target)
@@ -205,13 +233,15 @@ class _Search:
             (counts,) = self._counted(judge, bet.outlines, bet.number, Role.JUDGE, (bet.event,), self.trials)
         except (TargetError, LabFault) as error:
             return judge.finding(Verdict.ERROR, str(error), **here)
-        found = assess(judged, counts, alpha)
+        found = assess(judged, counts, self.alpha)
+        epsilon = self._shown(bet.reading, counts, judged.delta, Role.JUDGE)
+        violated = epsilon > judged.epsilon
         claim = self.target.claim.composed(outline.answers)
         event = (*outline.events, REFUSES.description)[bet.event]
         fails = event == FAILS.description
         return judge.finding(
-            _verdict(judged, found, self.trials, alpha),
-            refuted_reason(found, judged, fails=fails),
+            Verdict.VIOLATED if violated else self._undecided(judged),
+            _reason(counts, epsilon, judged, fails=fails),
             **here,
             flaw=FAILURE if fails else judge.attack.flaw,
             claim=claim,
@@ -222,15 +252,21 @@ class _Search:
             second=found.second,
             advantage=found.advantage,
             ceiling=claim.ceiling,
-            epsilon_lower=found.epsilon_lower,
-            delta_lower=found.delta_lower,
-            alpha=alpha,
-            trials=2 * outline.answers * (max(1, self.trials // SHARE) + 2 * self.trials),
+            epsilon_lower=epsilon,
+            delta_lower=found.delta_lower if violated else 0.0,
+            alpha=self.alpha,
+            trials=2 * outline.answers * (max(1, self.trials // SHARE) + self.trials // AGAIN + self.trials),
         )
 
+    def _undecided(self, claim: PrivacyClaim) -> Verdict:
+        """Whether any counts could have refuted the claim."""
+        clearest = Counts(self.trials, 0, self.trials)
+        could = max(self._shown(one, clearest, claim.delta, Role.JUDGE) for one in readings(claim.delta))
+        return Verdict.NOT_DETECTED if could > claim.epsilon else Verdict.INCONCLUSIVE
 
-def _verdict(claim: PrivacyClaim, found: Assessment, trials: int, alpha: float) -> Verdict:
-    if found.violated:
-        return Verdict.VIOLATED
-    could = assess(claim, Counts(trials, 0, trials), alpha).violated
-    return Verdict.NOT_DETECTED if could else Verdict.INCONCLUSIVE
+
+def _reason(counts: Counts, epsilon: float, judged: PrivacyClaim, *, fails: bool) -> str:
+    seen = f"{counts.first:,} on the first input and {counts.second:,} on the second"
+    held = f"of {counts.trials:,} trials on each input, {'it fails in' if fails else 'E holds the output of'} {seen}"
+    at_delta = f" at δ = {lower_text(judged.delta)}" if judged.delta else ""
+    return f"{held}, which need ε ≥ {lower_text(epsilon)}{at_delta}"

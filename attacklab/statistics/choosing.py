@@ -35,6 +35,10 @@ ENOUGH = 256
 the other never shows."""
 
 
+DOUBT = 2.5
+"""By how many standard errors an ε is discounted for what a bound takes off, and for having been picked."""
+
+
 def choosing_trials(claim: Claim, trials: int) -> int:
     """The most trials to choose an event on: the share of those that judge, and up to half of them at a large ε.
 
@@ -46,6 +50,30 @@ def choosing_trials(claim: Claim, trials: int) -> int:
     rise = min(max(epsilon - SMALL, 0.0) / (LARGE - SMALL), 1.0)
     share = 1 / SHARE + (1 / 2 - 1 / SHARE) * rise
     return max(1, trials // SHARE, int(min(share * trials, ENOUGH * math.exp(epsilon))))
+
+
+def promised_epsilon(first: ArrayLike, second: ArrayLike, trials: int, delta: float) -> NDArray[np.float64]:
+    """The ε that events promise to prove: what their rates show, less `DOUBT` of its standard errors.
+
+    So an event is preferred that shows somewhat less but happens often; how close the bound of a sample as large will
+    come is what decides. Half a hit and half a miss are added on both sides.
+
+    Args:
+        first: how often each event held the output of the first input, any shape.
+        second: how often it held that of the second, of the same shape.
+        trials: of how many, at least 1.
+        delta: at which ε is to be proved.
+
+    Returns:
+        One number an event: the largest over the event and its complement and both directions.
+    """
+    p, q = ((np.asarray(hits) + 0.5) / (trials + 1) for hits in (first, second))
+    larger, smaller = np.stack([p, q, 1 - p, 1 - q]), np.stack([q, p, 1 - q, 1 - p])
+    beyond = larger - delta
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = np.sqrt(larger / beyond**2 + 1 / smaller) / math.sqrt(trials)
+        shown = np.where(beyond > 0, np.log(beyond / smaller) - DOUBT * error, -np.inf)
+    return np.asarray(shown.max(axis=0))
 
 
 def promised_evidence(

@@ -67,14 +67,72 @@ def test_a_noisy_histogram_is_shown_to_have_nearly_its_epsilon_where_a_rare_even
 
 
 def test_an_event_that_one_input_never_shows_gives_what_so_many_trials_can() -> None:
-    """Clopper and Pearson: no output in n trials leaves 1 − (α/4)^(1/n) for Q[E], and the same for 1 − P[E]."""
+    """Of a few less than 2n fair coins, some half ask for the first input, and all that they ask for are zeros."""
     certain = of_dataset(lambda records, trials, _rng: np.full(trials, records[0]))
     trials, alpha = 10_000, 1e-6
     (finding,) = largest_epsilon(certain, [Bets((Scenario(PAIR, (NEVER, ZERO)),))], trials=trials, alpha=alpha)
-    most = -math.expm1(math.log(alpha / 4) / trials)
-    assert finding.epsilon_lower == pytest.approx(math.log((1 - most) / most))
+    most = trials / math.log(1 / alpha)
+    assert math.log(0.95 * most) < epsilon_of([finding]) < math.log(most)
     assert finding.counts is not None
     assert (finding.event, finding.counts.trials) == ("a zero", trials)
+
+
+def randomized_bits(records: np.ndarray, trials: int, rng: np.random.Generator, *, epsilon: float) -> np.ndarray:
+    """Six times the record's bit, each flipped by itself."""
+    kept = rng.random((trials, 6)) < 1 / (1 + math.exp(-epsilon))
+    return np.asarray(np.where(kept, records[0], 1 - records[0]))
+
+
+def test_many_answers_that_each_show_little_are_shown_to_lose_it_together() -> None:
+    """The six bits lose 1.5 by the outcome that all are 1, of probability 0.031 and 0.0070; the bound takes off 0.2."""
+    target = of_dataset(partial(randomized_bits, epsilon=0.25))
+    found = epsilon_of(largest_epsilon(target, [LEARNS], trials=100_000, alpha=1e-9))
+    assert 0.75 * 1.5 < found <= 1.5
+
+
+def many_laplace_answers(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
+    """Twelve times the record, each with noise of scale 8: ε is 12/8, and no answer by itself shows more than 1/8."""
+    return np.asarray(records[0] + np.round(rng.laplace(0.0, 8.0, (trials, 12)) * 256) / 256)
+
+
+def test_many_continuous_answers_are_shown_to_lose_more_than_any_of_them_does() -> None:
+    """A tail of the exact log likelihood ratio, of probability 0.02, shows 1.05; of that, sampling leaves 0.8."""
+    found = epsilon_of(largest_epsilon(of_dataset(many_laplace_answers), [LEARNS], trials=100_000, alpha=1e-9))
+    assert 0.65 < found <= 1.5
+
+
+def sparse_vector(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
+    """Above a noisy threshold or not, for eight queries up to the first above it: ε = 1/4 + 1/2 at sensitivity 1."""
+    queries = np.where(np.arange(8) < 4, 1 - records[0], records[0])
+    stop = -math.expm1(-0.25)
+    bar = rng.geometric(stop, trials) - rng.geometric(stop, trials)
+    noise = rng.geometric(stop, (2, trials, 8))
+    above = queries + noise[0] - noise[1] >= bar[:, np.newaxis]
+    before = np.cumsum(above, axis=1) - above
+    return np.asarray(np.where(before > 0, -1, above))
+
+
+def law_of_sparse_vector(record: int) -> np.ndarray:
+    """The probability of each place of the first answer above, and of none: enumerated over the noise up to ±400."""
+    values = np.arange(-400, 401)
+    noise = math.tanh(0.125) * np.exp(-0.25 * np.abs(values))
+    below = np.cumsum(noise) - noise  # P[noise < value]
+    queries = [(1 - record) if place < 4 else record for place in range(8)]
+    left, places = noise.copy(), []
+    for query in queries:
+        stays = np.concatenate([np.zeros(query), below[: len(below) - query]])  # P[query + noise < bar]
+        places.append(float((left * (1 - stays)).sum()))
+        left = left * stays
+    return np.array([*places, float(left.sum())])
+
+
+def test_a_sparse_vector_is_shown_to_lose_most_of_what_its_law_loses() -> None:
+    """By its law, enumerated. At α = 1e-9 the bound takes off about 0.1 of an event of probability 0.05."""
+    laws = [law_of_sparse_vector(record) for record in (0, 1)]
+    assert [law.sum() for law in laws] == pytest.approx([1.0, 1.0])
+    exact = float(np.abs(np.log(laws[0] / laws[1])).max())
+    found = epsilon_of(largest_epsilon(of_dataset(sparse_vector), [LEARNS], trials=200_000, alpha=1e-9))
+    assert 0.8 * exact < found <= exact
 
 
 def test_the_bound_exceeds_the_true_epsilon_no_more_often_than_alpha_allows() -> None:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from attacklab.attacks.base import DEAR_WORDS, FEW, Probe, Scenario, words_taken
@@ -41,6 +41,15 @@ LOOKS = 12
 
 OF_TRIALS = 6
 """Events are learned from one output for so many trials at the most, so that looking costs less than judging."""
+
+MORE = 8
+"""To prove the largest ε, events are learned from so many times more outputs at the most."""
+
+OF_PROVING_TRIALS = 4
+"""They are learned from one output for so many trials then, because all trials are drawn anyway."""
+
+SCREENING_TO_PROVE = 8
+"""The same as `SCREENING`, to prove the largest ε."""
 
 MOST_PAIRS = 200
 
@@ -68,6 +77,7 @@ class BlackBox:
         learning: how many outputs of each input the events of a pair are learned from, at least 64.
         kept: how many pairs are judged, besides the declared ones, at the most; α is split over them. Where
             outputs are dear, by their form or by the random words that they take, there are fewer.
+        proving: whether it looks for the largest ε that can be proved, rather than for what refutes the claim.
 
     Raises:
         ValueError: one of these is out of range.
@@ -77,6 +87,7 @@ class BlackBox:
     outcomes: tuple[int, ...] = (2, 3, 8, 257)
     learning: int = 1 << 14
     kept: int = 4
+    proving: bool = field(default=False, repr=False)
     name: str = "black_box"
     flaw: str = "outputs differ between neighbours in a way that can be learned"
     whole_outputs: ClassVar[bool] = True
@@ -88,6 +99,11 @@ class BlackBox:
             raise UsageError(f"kept must be at least 1, not {self.kept}")
         if not self.outcomes or min(self.outcomes) < 2:
             raise UsageError(f"outcomes must be numbers of at least 2, not {self.outcomes}")
+
+    def proving_within(self, trials: int) -> BlackBox:
+        """The attack that looks for the largest ε which a sample of so many trials proves."""
+        learning = max(LEAST_LEARNING, min(MORE * self.learning, trials // OF_PROVING_TRIALS))
+        return replace(self, learning=learning, proving=True)
 
     def within(self, trials: int) -> BlackBox:
         """The attack with as much to learn from as an audit of so many trials warrants."""
@@ -115,9 +131,12 @@ class BlackBox:
         most = max(self.kept, min(MOST_PAIRS, self.learning // OUTPUTS_A_PAIR))
         found = self.pairs or tuple(candidate_pairs(target, probe, self.outcomes, most))
         covered = [pair for pair in found if target.covers(pair)]
-        best = screened(covered, draw, target.claim.nominal, kept=self.kept, outputs=self.learning // SCREENING)
-        pairs = declared + _few_dear(best[: self._kept(best, draw)], probe)
-        learned = [_learned(target, draw, pair, self._outputs(draw, pair, len(pairs))) for pair in pairs]
+        outputs = self.learning // (SCREENING_TO_PROVE if self.proving else SCREENING)
+        best = screened(covered, draw, target.claim.nominal, kept=self.kept, outputs=outputs, proving=self.proving)
+        pairs = declared + (best if self.proving else _few_dear(best[: self._kept(best, draw)], probe))
+        learned = [
+            _learned(target, draw, pair, self._outputs(draw, pair, len(pairs)), proving=self.proving) for pair in pairs
+        ]
         if learned and all(scenario.sees_failures for scenario in learned):
             _require_output(probe, pairs)
         return learned
@@ -158,11 +177,11 @@ def _require_output(probe: Probe, pairs: list[NeighbouringPair]) -> None:
     probe(pairs[0].first, 1)
 
 
-def _learned(target: Target, draw: Draw, pair: NeighbouringPair, outputs: int) -> Scenario:
+def _learned(target: Target, draw: Draw, pair: NeighbouringPair, outputs: int, *, proving: bool) -> Scenario:
     """The pair with the events learned for it."""
     first, second = draw(pair, outputs)
-    points = [target.claim.near(epsilon) for epsilon in target.claim.points]
-    candidates = candidate_events(first, second, points, EVENTS)
+    points = [target.claim.near(epsilon) for epsilon in (() if proving else target.claim.points)]
+    candidates = candidate_events(first, second, points or [target.claim.nominal], EVENTS, proving=proving)
     failed = any(isinstance(output, Failure) for side in (first, second) if side.dtype == object for output in side)
     # Only if needed: to see failures, outputs are drawn one at a time, which is slow and loses their format.
     return Scenario(pair, tuple(candidate.event for candidate in candidates), sees_failures=failed)

@@ -14,8 +14,8 @@ cells are ours.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -23,13 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import Event
-from attacklab.attacks.black_box.learned_scores import Memory, learned_scores
+from attacklab.attacks.black_box.learned_scores import Memory, learned_scores, scores_of_all
 from attacklab.attacks.black_box.scores import IS_FAILURE, Learning, Score
 from attacklab.attacks.features.atoms import form_of_list
 from attacklab.attacks.features.paths import as_numbers
 from attacklab.attacks.features.values import opened
 from attacklab.claims import PrivacyClaim
 from attacklab.floats import Doubles
+from attacklab.statistics.choosing import promised_epsilon
 from attacklab.statistics.expected import expected_evidence
 from attacklab.targets import Failure, Outputs
 
@@ -42,19 +43,33 @@ FEW = 64
 OBJECTS = 1 << 12
 """How many outputs of either input are learned from, and ranked on, that are not an array of numbers."""
 
+FIRST_LOOK = 1 << 16
+"""Of how many outputs of either input it is seen which scores are worth learning from all, to prove an ε."""
+
+FINALISTS = 12
+"""How many such scores there are, besides those over all numbers."""
+
+Ranking = Callable[[NDArray[np.int64], NDArray[np.int64], int], Doubles]
+"""Takes how often events held outputs of either input, and of how many; gives one number an event."""
+
 LIKELY_VALUES = 16
 """How many of the most frequent values are candidates by themselves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An event, and how clearly it exceeded the claim: the evidence, in nats, that it is expected to give a trial."""
+    """An event, and how clearly it exceeded the claim.
+
+    That is the evidence, in nats, that it is expected to give a trial; or the ε that it promises to prove.
+    """
 
     event: Event
     clarity: float
 
 
-def candidate_events(first: Outputs, second: Outputs, claims: Sequence[PrivacyClaim], most: int) -> list[Candidate]:
+def candidate_events(
+    first: Outputs, second: Outputs, claims: Sequence[PrivacyClaim], most: int, *, proving: bool = False
+) -> list[Candidate]:
     """The events that tell two samples of outputs apart most clearly, beyond what the claim allows.
 
     Args:
@@ -62,6 +77,8 @@ def candidate_events(first: Outputs, second: Outputs, claims: Sequence[PrivacyCl
         second: the same number of outputs for the other input.
         claims: what is promised of one output, at the points of its privacy profile.
         most: the largest number of candidates to return.
+        proving: whether to rank them by the ε that they promise to prove, at the δ of the first point, rather than by
+            how soon they refute the claim; and to learn rules that take longer.
 
     Returns:
         The candidates, the clearest first: at least one, and no two from the same score.
@@ -69,26 +86,47 @@ def candidate_events(first: Outputs, second: Outputs, claims: Sequence[PrivacyCl
     Raises:
         NotUnderstood: an output cannot be taken apart.
     """
+    if proving:
+        found = _proving(first, second, partial(promised_epsilon, delta=claims[0].delta), most)
+    else:
+        found = _refuting(first, second, partial(_clarity, claims=claims), most)
+    if not found:  # all outputs are alike, and that is all there is to bet on
+        return [Candidate(_interval(IS_FAILURE, 0.0, 0.0), -math.inf)]
+    return [Candidate(_interval(ranked.score, ranked.low, ranked.high), ranked.clarity) for ranked in found]
+
+
+def _refuting(first: Outputs, second: Outputs, rank: Ranking, most: int) -> list[_Ranked]:
+    """The events of the clearest scores, learned again from all outputs."""
     memory = Memory.of(*_halves(first, second))
     try:
-        return _candidates(memory, claims, most)
+        clearest = _clearest(learned_scores(memory), memory.learning, memory.ranking, rank)[:most]
+        return [replace(ranked, score=ranked.score.learned_from(memory.everything)) for ranked in clearest]
     finally:
         memory.forget()
 
 
-def _candidates(memory: Memory, claims: Sequence[PrivacyClaim], most: int) -> list[Candidate]:
+def _proving(first: Outputs, second: Outputs, rank: Ranking, most: int) -> list[_Ranked]:
+    """The events of the scores that are clearest on some outputs, with rules and ends found on all."""
+    memory = Memory.of(*_halves(first[:FIRST_LOOK], second[:FIRST_LOOK]))
+    joint: list[Score] = []
+    try:
+        apart = _clearest(learned_scores(memory), memory.learning, memory.ranking, rank)
+        joint += scores_of_all(memory)
+    finally:
+        memory.forget()
+    learning, ranking = _halves(first, second)
+    chosen = [*joint, *(ranked.score for ranked in apart[:FINALISTS])]
+    return _clearest((score.learned_from(learning) for score in chosen), learning, ranking, rank)[:most]
+
+
+def _clearest(scores: Iterable[Score], learning: Learning, ranking: Learning, rank: Ranking) -> list[_Ranked]:
+    """The best event of each score, the clearest first."""
     found: dict[tuple[int, int], _Ranked] = {}  # by hits: of several that held the same outputs, the first is kept
-    for score in learned_scores(memory):
-        ranked = _best_interval(score, memory.learning, memory.ranking, claims)
+    for score in scores:
+        ranked = _best_interval(score, learning, ranking, rank)
         if ranked is not None:
             found.setdefault(ranked.hits, ranked)
-    if not found:  # all outputs are alike, and that is all there is to bet on
-        return [Candidate(_interval(IS_FAILURE, 0.0, 0.0), -math.inf)]
-    clearest = sorted(found.values(), key=lambda ranked: -ranked.clarity)[:most]
-    return [
-        Candidate(_interval(ranked.score.learned_from(memory.everything), ranked.low, ranked.high), ranked.clarity)
-        for ranked in clearest
-    ]
+    return sorted(found.values(), key=lambda ranked: -ranked.clarity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +174,7 @@ def _as_array(opened_: list[Any]) -> Outputs:
     return outputs
 
 
-def _best_interval(
-    score: Score, learning: Learning, ranking: Learning, claims: Sequence[PrivacyClaim]
-) -> _Ranked | None:
+def _best_interval(score: Score, learning: Learning, ranking: Learning, rank: Ranking) -> _Ranked | None:
     pooled = score.of(learning.outputs)
     pooled = np.sort(pooled[~np.isnan(pooled)])
     if not pooled.size or pooled[0] == pooled[-1]:
@@ -162,7 +198,7 @@ def _best_interval(
     ranked = score.of(ranking.outputs)
     sides = [np.sort(ranked[side]) for side in (ranking.of_first, ~ranking.of_first)]  # NaN comes last
     hits = [np.searchsorted(side, highs, "right") - np.searchsorted(side, lows, "left") for side in sides]
-    clarity = _clarity(hits[0], hits[1], len(sides[0]), claims)
+    clarity = rank(hits[0], hits[1], len(sides[0]))
     best = int(np.argmax(clarity))
     held = (int(hits[0][best]), int(hits[1][best]))
     return _Ranked(score, float(lows[best]), float(highs[best]), float(clarity[best]), held)

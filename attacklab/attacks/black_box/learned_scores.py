@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from attacklab.attacks.black_box.regression import patterns, regressed
 from attacklab.attacks.black_box.rules import (
     FAINTEST,
     bins,
@@ -42,6 +43,9 @@ IN_DETAIL = 4
 
 WEIGHED = 16
 """How many features the rules over all of them take in."""
+
+OUTPUTS_A_PATTERN = 16
+"""Patterns of likely values are worth a table if there are at least so many outputs of each."""
 
 SMOOTHINGS = (FAINTEST, 8.0)
 """How tables of atoms are smoothed: the first trusts rare atoms, the second frequent ones."""
@@ -125,6 +129,16 @@ def learned_scores(memory: Memory) -> Iterator[Score]:
     yield from _of_features(numbers, others, memory)
 
 
+def scores_of_all(memory: Memory) -> list[Score]:
+    """The scores that take in whole outputs, or all numbers in them, and show small effects from many outputs.
+
+    Args:
+        memory: as for `learned_scores`.
+    """
+    numbers, _ = taken_apart(memory.learning.outputs, memory.learning.of_first)
+    return [*_of_wholes(memory), *(_of_all_numbers(numbers, memory) if numbers else ())]
+
+
 def _of_wholes(memory: Memory) -> Iterator[Score]:
     """Tables of whole outputs, if any output comes up twice."""
     codes = memory.keep(whole)
@@ -162,6 +176,16 @@ def _of_features(numbers: Sequence[Feature], others: Sequence[Feature], memory: 
         yield summed([rules[0] for rules in chosen])
     if sum(map(len, chosen)) > 1:
         yield weighed([rule for rules in chosen for rule in rules], learning)
+
+
+def _of_all_numbers(numbers: Sequence[Feature], memory: Memory) -> Iterator[Score]:
+    """The regression over all numbers, and the table of which of them have a likely value."""
+    kept = [memory.feature(feature) for feature in numbers]
+    codes = memory.keep(patterns(kept, memory.learning))
+    seen = np.unique(codes(memory.learning.outputs))
+    if 1 < len(seen) < len(memory.learning.outputs) // OUTPUTS_A_PATTERN:
+        yield table("the pattern of likely values", codes, memory.learning, SMOOTHINGS[-1])
+    yield regressed(kept, memory.learning)
 
 
 def _tables(feature: Feature, learning: Learning, *, with_bits: bool) -> Iterator[Score]:

@@ -24,6 +24,7 @@ from attacklab.attacks.features import features, hashes
 from attacklab.claims import PrivacyClaim
 from attacklab.floats import Doubles
 from attacklab.neighbours import NeighbouringPair
+from attacklab.statistics.choosing import promised_epsilon
 from attacklab.statistics.expected import expected_evidence
 from attacklab.targets import Failure, Outputs
 
@@ -66,7 +67,13 @@ class Sampler:
 
 
 def screened(
-    pairs: Sequence[NeighbouringPair], draw: Draw, claim: PrivacyClaim, *, kept: int, outputs: int
+    pairs: Sequence[NeighbouringPair],
+    draw: Draw,
+    claim: PrivacyClaim,
+    *,
+    kept: int,
+    outputs: int,
+    proving: bool = False,
 ) -> list[NeighbouringPair]:
     """The pairs that look best.
 
@@ -76,6 +83,7 @@ def screened(
         claim: what is promised of one output.
         kept: how many pairs to keep.
         outputs: of each input, in the last round.
+        proving: whether to compare them by the ε that they promise to prove.
 
     Returns:
         So many pairs, the best first, or all if they are no more.
@@ -87,19 +95,25 @@ def screened(
             break
         survivors = max(kept, kept * FACTOR**number) if number else kept
         drawn = max(FEWEST, outputs // FACTOR**number)
-        left = _best(left, draw, claim, drawn, survivors)
+        left = _best(left, draw, claim, drawn, survivors, proving=proving)
     return left
 
 
 def _best(
-    pairs: Sequence[NeighbouringPair], draw: Draw, claim: PrivacyClaim, outputs: int, survivors: int
+    pairs: Sequence[NeighbouringPair],
+    draw: Draw,
+    claim: PrivacyClaim,
+    outputs: int,
+    survivors: int,
+    *,
+    proving: bool,
 ) -> list[NeighbouringPair]:
     seen: list[float] = []
     answered = False
     for pair in pairs:
         sides = draw(pair, outputs)
         answered = answered or not all(all_failed(side) for side in sides)
-        seen.append(told_apart(*sides, claim) if answered else -math.inf)
+        seen.append(told_apart(*sides, claim, proving=proving) if answered else -math.inf)
         if not answered and len(seen) == HOPELESS:
             return list(pairs[:survivors])
     return [pairs[place] for place in sorted(range(len(pairs)), key=lambda place: -seen[place])[:survivors]]
@@ -110,8 +124,8 @@ def all_failed(outputs: Outputs) -> bool:
     return outputs.dtype == object and all(isinstance(output, Failure) for output in outputs)
 
 
-def told_apart(first: Outputs, second: Outputs, claim: PrivacyClaim) -> float:
-    """The evidence a trial that the best of some simple bets promises, by the rates that are seen.
+def told_apart(first: Outputs, second: Outputs, claim: PrivacyClaim, *, proving: bool = False) -> float:
+    """The evidence a trial that the best of some simple bets promises, by the rates that are seen; or the ε.
 
     Half a hit and half a miss are added on either side, so that nothing is taken for impossible.
 
@@ -119,12 +133,16 @@ def told_apart(first: Outputs, second: Outputs, claim: PrivacyClaim) -> float:
         first: outputs for one input.
         second: as many outputs for the other.
         claim: what is promised of one output.
+        proving: whether the ε is asked for that they promise to prove at the claim's δ.
     """
     size = len(first)
     hits = [_hits(values[:size], values[size:]) for values in _numbers(_pooled(first, second))]
     if not hits:
         return -math.inf
-    p, q = ((np.concatenate(side) + 0.5) / (size + 1) for side in zip(*hits, strict=True))
+    here, there = (np.concatenate(side) for side in zip(*hits, strict=True))
+    if proving:
+        return float(promised_epsilon(here, there, size, claim.delta).max())
+    p, q = ((side + 0.5) / (size + 1) for side in (here, there))
     return float(expected_evidence([claim], p, q).max())
 
 

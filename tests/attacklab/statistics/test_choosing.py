@@ -10,7 +10,7 @@ import pytest
 
 from attacklab.claims import GaussianDP, PrivacyClaim
 from attacklab.findings import Counts
-from attacklab.statistics.choosing import choosing_trials, promised_evidence
+from attacklab.statistics.choosing import choosing_trials, promised_epsilon, promised_evidence
 from attacklab.statistics.expected import expected_evidence
 
 
@@ -80,3 +80,21 @@ def test_the_choosing_sample_grows_with_the_claim_up_to_half_of_the_trials(
     epsilon: float, trials: int, most: int
 ) -> None:
     assert choosing_trials(PrivacyClaim(epsilon), trials) == most
+
+
+def test_the_epsilon_that_an_event_promises_is_what_its_rates_show_less_some_doubt() -> None:
+    """With 10^12 trials next to nothing is taken off; the complement and either direction count too."""
+    trials = 10**12
+    first, second = np.array([3, 1, 7]) * (trials // 10), np.array([1, 2, 9]) * (trials // 10)
+    shown = [math.log(3), math.log(2), math.log(3)]
+    assert promised_epsilon(first, second, trials, 0.0) == pytest.approx(shown, rel=1e-4)
+    assert promised_epsilon(first, second, trials, 0.1)[:2] == pytest.approx([math.log(2), math.log(8 / 8)], abs=1e-4)
+
+
+def test_a_common_event_that_shows_somewhat_less_promises_more_than_a_rare_one() -> None:
+    common, rare = promised_epsilon([6_000, 30], [3_000, 10], 10_000, 0.0)
+    assert common > math.log(2) - 0.1 > rare
+
+
+def test_no_event_promises_an_epsilon_within_delta() -> None:
+    assert promised_epsilon([5], [0], 1_000, 0.01) < 0

@@ -1,0 +1,96 @@
+"""The regression over all numbers: small effects that add up, and what two numbers show only together."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from attacklab.attacks.black_box import BlackBox
+from attacklab.attacks.black_box.candidate_events import candidate_events
+from attacklab.attacks.black_box.regression import IN_PAIRS, patterns, regressed
+from attacklab.attacks.black_box.scores import Learning
+from attacklab.attacks.features import numbers
+from attacklab.claims import PrivacyClaim
+
+SIZE = 1 << 14
+
+
+def learned(first: np.ndarray, second: np.ndarray) -> Learning:
+    return Learning(np.concatenate([first, second]), np.repeat([True, False], [len(first), len(second)]))
+
+
+def apart(scores: np.ndarray, of_first: np.ndarray) -> float:
+    """The probability that an output of the first input has a larger score than one of the second; ties count half."""
+    ordered = np.sort(scores[~of_first])
+    below = np.searchsorted(ordered, scores[of_first], "left") + np.searchsorted(ordered, scores[of_first], "right")
+    return float(below.mean() / 2 / len(ordered))
+
+
+def laplace(rng: np.random.Generator, answer: float) -> np.ndarray:
+    return answer + rng.laplace(0.0, 4.0, (SIZE, 10))
+
+
+def test_it_tells_many_noisy_answers_apart_nearly_as_well_as_their_law_does() -> None:
+    """The exact log likelihood ratio is at 0.73 here. Fresh outputs: a standard error is 0.003."""
+    rng = np.random.default_rng(11)
+    learning, fresh = (learned(laplace(rng, 1.0), laplace(rng, 0.0)) for _ in range(2))
+    score = regressed(numbers(learning.outputs), learning)
+    exact = (np.abs(fresh.outputs) - np.abs(fresh.outputs - 1)).sum(axis=1)
+    assert apart(exact, fresh.of_first) - apart(score.of(fresh.outputs), fresh.of_first) < 0.03
+    assert apart(score.of(fresh.outputs), fresh.of_first) > 0.65
+
+
+def crossed(rng: np.random.Generator, *, alike: bool) -> np.ndarray:
+    """Two fair bits that are alike or not in three of four outputs, and a third number of pure noise."""
+    one = rng.integers(0, 2, SIZE)
+    same = (rng.random(SIZE) < 0.75) == alike
+    return np.column_stack([one, np.where(same, one, 1 - one), rng.standard_normal(SIZE)])
+
+
+def test_what_two_numbers_show_only_together_is_seen_by_their_product_and_by_their_pattern() -> None:
+    """No number by itself differs between the inputs; the two patterns differ by 3 to 1."""
+    rng = np.random.default_rng(12)
+    learning, fresh = (learned(crossed(rng, alike=True), crossed(rng, alike=False)) for _ in range(2))
+    found = numbers(learning.outputs)
+    assert len(found) <= IN_PAIRS
+    assert apart(regressed(found, learning).of(fresh.outputs), fresh.of_first) > 0.7
+    codes = patterns(found, learning)(fresh.outputs)
+    assert len(np.unique(codes)) == 4
+
+
+def test_learned_again_from_other_outputs_it_is_the_same_rule() -> None:
+    rng = np.random.default_rng(13)
+    few, many = (learned(laplace(rng, 1.0)[:count], laplace(rng, 0.0)[:count]) for count in (2_000, SIZE))
+    found = numbers(few.outputs)
+    score = regressed(found, few)
+    assert score.learned_from(many).of(many.outputs) == pytest.approx(regressed(found, many).of(many.outputs))
+
+
+def test_numbers_that_never_vary_and_nan_are_understood() -> None:
+    rng = np.random.default_rng(14)
+    outputs = np.column_stack([np.ones(2 * SIZE), np.where(rng.random(2 * SIZE) < 0.5, np.nan, rng.random(2 * SIZE))])
+    learning = learned(outputs[:SIZE], outputs[SIZE:])
+    score = regressed(numbers(learning.outputs), learning)
+    assert np.isfinite(score.of(outputs)).all()
+
+
+def test_to_prove_an_epsilon_events_are_ranked_by_it() -> None:
+    """That it is above 0 refutes 0.1 sooner; "a three", at a ratio of 20, promises more, by ten standard errors."""
+    rng = np.random.default_rng(15)
+    first, second = (rng.choice(4, SIZE, p=law) for law in ([0.2, 0.5, 0.26, 0.04], [0.6, 0.3, 0.098, 0.002]))
+    refuting, proving = (
+        candidate_events(first, second, [PrivacyClaim(0.1)], 1, proving=way)[0] for way in (False, True)
+    )
+    values = np.arange(4)
+    assert proving.event.contains(values).tolist() in ([False, False, False, True], [True, True, True, False])
+    assert refuting.event.contains(values).tolist() in ([False, True, True, True], [True, False, False, False])
+    assert 1.5 < proving.clarity < np.log(20)
+
+
+def test_proving_learns_from_more_outputs_but_never_from_more_than_a_quarter_of_the_trials() -> None:
+    attack = BlackBox(learning=1 << 10)
+    assert attack.proving_within(10**6).learning == 8 << 10
+    assert attack.proving_within(4_000).learning == 1_000
+    assert attack.proving_within(1).learning == 64
+    assert attack.proving_within(10**6).proving
+    assert repr(attack.within(10**6)) == repr(attack)
