@@ -67,7 +67,7 @@ def collect(settings: Settings) -> Collected:
 
 
 def _audited(specimen: Specimen, budgets: Sequence[int], seed: int) -> tuple[list[Finding], dict[str, Any], float]:
-    """A finding of each attack that refutes, who found what by trials, and the processor's seconds of the last audit."""
+    """A finding of each attack that refutes, who found what by trials, and the last audit's processor seconds."""
     by = {}
     for trials in budgets:
         started = time.process_time()
