@@ -33,6 +33,9 @@ DRAWN = 96
 LOOKED_AT = 256
 """How many outputs are looked at, if there are so many: decimal texts of binary32 numbers say little each."""
 
+LEAST = 1e-290
+"""Numbers nearer to 0 are not looked at: below it there is no room for their last places, binary or decimal."""
+
 EVIDENCE_BITS = 64 + 6
 """A format or grid is believed if chance shows it with probability 2^−64; fewer than 2^6 of them are tried."""
 
@@ -109,7 +112,7 @@ def inferred(outputs: Outputs) -> Released:
     """
     by_type = format_of(outputs)
     values = as_released(outputs[:LOOKED_AT]).astype(np.float64)
-    values = np.abs(values[np.isfinite(values) & (values != 0)])
+    values = np.abs(values[np.isfinite(values) & (np.abs(values) >= LEAST)])
     if not values.size:
         return Released(by_type)
     form = _binary(values, by_type)

@@ -151,3 +151,11 @@ def test_doubles_have_no_common_step() -> None:
     assert common_step(noise()) is None
     assert common_step(1 + noise()) is None
     assert common_step(np.zeros(9)) is None
+
+
+@pytest.mark.parametrize(
+    "values", [[5e-324, 1e-323], [1e-310, 3.3e-309, 7e-308], [1.0, 2.5, 1e-320], [1e-289, 3.7e-290]]
+)
+def test_numbers_next_to_0_are_looked_at_without_a_warning(values: list[float]) -> None:
+    with np.errstate(all="raise", under="ignore"):
+        assert inferred(np.array(values * 40)).form is BINARY64
