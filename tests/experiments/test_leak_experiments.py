@@ -68,7 +68,7 @@ def test_counted_work_violates_the_loop_and_not_fixed_work() -> None:
 def test_composition_stays_within_the_optimum_for_the_exact_law_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """A sampled advantage lies below what the counts show with probability at most 1e-6 in all.
 
-    A loop that counts the noise has a law that is found sixteen times sooner on a grid of whole numbers than of quarters.
+    The law of a loop that counts the noise is found far sooner on a grid of whole numbers than of quarters.
     """
     monkeypatch.setattr(composition, "STEPS", 1)
     monkeypatch.setattr(composition, "RATIO", Fraction(29, 32))
