@@ -3,6 +3,9 @@ VENV := .venv
 READY := $(VENV)/.ready
 BIN := $(VENV)/bin
 
+# Tests start many processes, each of which would compile every module again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: lab quick test test-all check prove mutants alarms libraries clean help
 
 lab: $(READY)  ## run every experiment; figures and data go to reports/
