@@ -21,8 +21,10 @@ for _name in ("CI", "BUILD_NUMBER"):
     os.environ.pop(_name, None)
 
 
-# Samplers in test modules run in forks of another process, each of which would import what test modules import.
-elsewhere._START = elsewhere._START.replace("; from", "; import hypothesis, pytest, scipy.special; from", 1)
+PRELOADED = "import hypothesis, pytest, scipy.special; "
+"""What test modules import, for the process whose forks run their samplers: each fork would import it again."""
+
+elsewhere._START = elsewhere._START.replace("from ", f"{PRELOADED}from ", 1)
 
 
 @pytest.hookimpl(wrapper=True)
