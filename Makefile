@@ -3,6 +3,9 @@ VENV := .venv
 READY := $(VENV)/.ready
 BIN := $(VENV)/bin
 
+# Tests start many processes, each of which would compile every module again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: lab quick test test-all check prove mutants alarms libraries clean help
 
 lab: $(READY)  ## run every experiment; figures and data go to reports/
@@ -11,7 +14,7 @@ lab: $(READY)  ## run every experiment; figures and data go to reports/
 quick: $(READY)  ## the same with small budgets, in about a minute, into reports-quick/
 	$(BIN)/attacklab run --quick --output reports-quick
 
-test: $(READY)  ## run the default tests, in ten to twenty minutes
+test: $(READY)  ## run the default tests, in some ten minutes
 	$(BIN)/pytest
 
 test-all: $(READY)  ## run every test, the slow ones included

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
 
+from attacklab import elsewhere
 from attacklab.laws import net
 
 collect_ignore = ["sample_project"]  # it is a project of its own, which test_pytest_plugin.py runs
@@ -19,8 +21,19 @@ for _name in ("CI", "BUILD_NUMBER"):
     os.environ.pop(_name, None)
 
 
-@pytest.fixture(autouse=True)
-def plain_runs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every proof holds its laws against plain runs: a few hundred in the default tests, all of them in slow ones."""
-    if request.node.get_closest_marker("slow") is None:
-        monkeypatch.setattr(net, "RUNS", 400)
+PRELOADED = "import hypothesis, pytest, scipy.special; "
+"""What test modules import, for the process whose forks run their samplers: each fork would import it again."""
+
+elsewhere._START = elsewhere._START.replace("from ", f"{PRELOADED}from ", 1)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Every proof holds its laws against plain runs: a few hundred in the default tests, all of them in slow ones.
+
+    Fixtures of modules are made within the first test that asks for them.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        if item.get_closest_marker("slow") is None:
+            patch.setattr(net, "RUNS", 400)
+        return (yield)

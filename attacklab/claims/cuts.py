@@ -31,8 +31,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol, TypeAlias
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import optimize, special
 
 from attacklab.errors import UsageError
 from attacklab.intervals import Interval
@@ -44,9 +44,6 @@ SHAVED = (2.0**-44, 2.0**-38, 2.0**-30)
 """By how much less than ε is aimed at, so that the slope E found in doubles is surely at most e^ε."""
 
 Doubles: TypeAlias = NDArray[np.float64]
-
-GRID: Doubles = np.concatenate([[0.0], special.expit(np.linspace(-8, 24, 33))])[np.newaxis, :]
-"""The s that are tried."""
 
 HALVINGS = 40
 MOST_CUTS = 40
@@ -213,7 +210,7 @@ def _best_single(claim: Bounds, epsilon: float) -> tuple[float, Cut]:
             alpha = 1 + math.exp(exponent)
             return _least_by_ratio(alpha, claim.bound(alpha), epsilon)[0]
 
-        refined = optimize.minimize_scalar(at, bounds=(math.log(low - 1), math.log(high - 1)), method="bounded")
+        refined = scipy.optimize.minimize_scalar(at, bounds=(math.log(low - 1), math.log(high - 1)), method="bounded")
         alpha = 1 + math.exp(refined.x)
         best = min(best, _least_by_ratio(alpha, claim.bound(alpha), epsilon), key=lambda one: one[0])
     return best
@@ -234,10 +231,11 @@ def _best_on_grid(claim: Bounds, epsilon: float) -> tuple[float, float]:
     """The least bound of one cut over a grid of s, in doubles, and the order of that cut."""
     orders = np.array(_usable(claim))[:, np.newaxis]
     most = np.array([_rounded_bound(claim, float(alpha)) for alpha in orders[:, 0]])[:, np.newaxis]
+    grid = np.concatenate([[0.0], scipy.special.expit(np.linspace(-8, 24, 33))])[np.newaxis, :]
     with np.errstate(all="ignore"):
-        x = _log_ratios(orders, GRID, epsilon)
-        less, decay = orders - 1, np.exp((orders - 1) * (np.log(GRID) - x))
-        scaled = np.exp(less * (most - x)) + decay * (less * GRID - orders)
+        x = _log_ratios(orders, grid, epsilon)
+        less, decay = orders - 1, np.exp((orders - 1) * (np.log(grid) - x))
+        scaled = np.exp(less * (most - x)) + decay * (less * grid - orders)
         bounds = np.where(decay < 1, scaled / (orders * (1 - decay)), np.inf)
     bounds = np.nan_to_num(bounds, nan=np.inf)
     best = np.unravel_index(int(np.argmin(bounds)), bounds.shape)
@@ -266,7 +264,7 @@ def _least_by_ratio(alpha: float, bound: Interval, epsilon: float) -> tuple[floa
         a, _, c = cut.rounded()
         return (c / a if a > 0 else math.inf), cut
 
-    refined = optimize.minimize_scalar(lambda odds: at(odds)[0], bounds=(-40.0, 36.0), method="bounded")
+    refined = scipy.optimize.minimize_scalar(lambda odds: at(odds)[0], bounds=(-40.0, 36.0), method="bounded")
     return min(at(-math.inf), at(refined.x), key=lambda one: one[0])
 
 
@@ -282,7 +280,7 @@ def _ratio_of_slope(alpha: float, s: float, epsilon: float) -> float:
     highest = epsilon + math.log(alpha / less) + 1e-9
     if excess(lowest) >= 0:
         return math.exp(lowest)
-    return math.exp(float(optimize.brentq(excess, lowest, highest, xtol=1e-14)))
+    return math.exp(float(scipy.optimize.brentq(excess, lowest, highest, xtol=1e-14)))
 
 
 def _cutting_planes(claim: Bounds, epsilon: float) -> Weighed:
@@ -349,7 +347,7 @@ def _tangent(claim: Bounds, p: float, q: float) -> Cut:
             return float(_divergence(np.array([alpha]), here, there)[0]) - _rounded_bound(claim, alpha)
 
         low, high = _neighbours(_usable(claim), order)
-        refined = optimize.minimize_scalar(lambda alpha: -excess(alpha), bounds=(low, high), method="bounded")
+        refined = scipy.optimize.minimize_scalar(lambda alpha: -excess(alpha), bounds=(low, high), method="bounded")
         order = max(order, float(refined.x), key=excess)
     return Cut(order, claim.bound(order), here / there, (1 - here) / (1 - there), reverse)
 

@@ -8,7 +8,7 @@ import functools
 import importlib
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from attacklab.laws.trust import CALCULATING, is_trusted
@@ -24,16 +24,31 @@ LEADING_OUT = frozenset({
 _BY_STRING = frozenset({"__dict__", "delattr", "getattr", "globals", "hasattr", "setattr", "vars"})
 
 
-@functools.lru_cache(maxsize=4096)
+_IN_MODULE = (
+    "LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS", "STORE_GLOBAL", "DELETE_GLOBAL", "STORE_NAME",
+)  # fmt: skip
+_STORING = ("STORE_ATTR", "DELETE_ATTR")
+_NAMING = frozenset({*_IN_MODULE, *_STORING, "IMPORT_NAME", "IMPORT_FROM"})
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def names_by_operation(code: types.CodeType) -> Mapping[str, frozenset[str]]:
+    """The names in code by what it does with them; kept, because disassembling is most of the cost of a small law."""
+    names: dict[str, set[str]] = {}
+    for one in dis.get_instructions(code):
+        if one.opname in _NAMING:
+            names.setdefault(one.opname, set()).add(str(one.argval))
+    return types.MappingProxyType({operation: frozenset(found) for operation, found in names.items()})
+
+
 def _names_of(code: types.CodeType, *operations: str) -> set[str]:
-    return {str(one.argval) for one in dis.get_instructions(code) if one.opname in operations}
+    names = names_by_operation(code)
+    return set().union(*(names.get(operation, ()) for operation in operations))
 
 
 def global_names(code: types.CodeType) -> set[str]:
     """The names that code looks up in its module."""
-    names = _names_of(
-        code, "LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS", "STORE_GLOBAL", "DELETE_GLOBAL", "STORE_NAME"
-    )
+    names = _names_of(code, *_IN_MODULE)
     return names | _names_in_strings(code) if "globals" in code.co_names else names
 
 
@@ -46,7 +61,7 @@ def _names_in_strings(code: types.CodeType) -> set[str]:
 
 def stored_names(code: types.CodeType) -> set[str]:
     """Names of attributes that code sets or deletes."""
-    return _names_of(code, "STORE_ATTR", "DELETE_ATTR") | _names_in_strings(code)
+    return _names_of(code, *_STORING) | _names_in_strings(code)
 
 
 def imported(code: types.CodeType, namespace: dict[str, Any]) -> Iterator[types.ModuleType]:

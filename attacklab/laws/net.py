@@ -29,9 +29,9 @@ from typing import Any, NamedTuple
 
 import gmpy2
 import numpy as np
+import scipy
 from gmpy2 import mpq
 from numpy.typing import NDArray
-from scipy import special
 
 from attacklab.errors import passes_through
 from attacklab.laws.errors import Contradicted, LawError, SamplerFailed
@@ -284,7 +284,7 @@ def _suspects(
 
 def _upper_tail(count: Any, trials: int, probability: Any) -> Any:
     """P[Bin ≥ count] in floating point, for a count of 1 or more."""
-    return special.betainc(count, trials - count + 1, probability)
+    return scipy.special.betainc(count, trials - count + 1, probability)
 
 
 def _check(name: str, count: int, trials: int, least: Any, most: Any, threshold: Any) -> None:
@@ -321,7 +321,7 @@ def _detected(most: float, trials: int, threshold: float) -> float:
     """The probability of an event that is refused with probability `POWER`, where the law says at most `most`."""
     counts = range(1, trials + 1)
     least = 1 + bisect.bisect_left(counts, True, key=lambda count: bool(_upper_tail(count, trials, most) < threshold))
-    return float(special.betaincinv(least, trials - least + 1, POWER)) if least <= trials else math.inf
+    return float(scipy.special.betaincinv(least, trials - least + 1, POWER)) if least <= trials else math.inf
 
 
 def _rounded_up(number: float) -> str:

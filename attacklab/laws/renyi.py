@@ -28,8 +28,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
+import scipy
 from gmpy2 import mpq
-from scipy import optimize, special
 
 from attacklab.intervals import Interval
 from attacklab.laws.law import Law, total
@@ -180,10 +180,10 @@ def _candidates(terms: Terms) -> Iterator[float]:
     first, second = (np.array([float(pair[side].lower) for pair in terms]) for side in (0, 1))
 
     def ratio(order: float) -> float:
-        return float(special.logsumexp(second + order * (first - second))) / (order * (order - 1))
+        return float(scipy.special.logsumexp(second + order * (first - second))) / (order * (order - 1))
 
     place = max(range(len(ORDERS)), key=lambda one: ratio(ORDERS[one]))
     low, high = ORDERS[max(0, place - 1)], ORDERS[min(len(ORDERS) - 1, place + 1)]
-    refined = optimize.minimize_scalar(lambda order: -ratio(order), bounds=(low, high), method="bounded")
+    refined = scipy.optimize.minimize_scalar(lambda order: -ratio(order), bounds=(low, high), method="bounded")
     yield ORDERS[place]
     yield float(refined.x)

@@ -15,7 +15,7 @@ import types
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Any
 
-from attacklab.laws.code_names import LEADING_OUT, global_names, imported, imports, stored_names
+from attacklab.laws.code_names import LEADING_OUT, global_names, imported, imports, names_by_operation, stored_names
 from attacklab.laws.keys import SLOTS, Keys, Opaque, is_immutable
 from attacklab.laws.trust import calculates, is_trusted, is_trusted_class, is_trusted_function
 from attacklab.laws.untouched import untouched
@@ -109,6 +109,8 @@ class State:
             self._survey_content(value, place)
 
     def _survey_cache(self, cache: Any, place: Place) -> None:
+        if cache is names_by_operation:  # ours; this survey itself fills it, from code alone
+            return
         self.caches.append(cache)
         self._is_as_before.append((f"what the cache of {place} holds", _Cache(cache).is_as_before))
 

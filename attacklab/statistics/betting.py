@@ -23,8 +23,8 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import optimize, special
 
 from attacklab.claims import PrivacyClaim
 from attacklab.findings import Counts
@@ -114,7 +114,7 @@ def confidence_sequence(hits: int, trials: int, alpha: float) -> tuple[float, fl
     if not 0 < alpha < 1:
         raise ValueError(f"alpha must lie in (0, 1), not {alpha}")
     misses = trials - hits
-    enough = float(special.betaln(hits + 0.5, misses + 0.5) - special.betaln(0.5, 0.5)) + math.log(alpha)
+    enough = float(scipy.special.betaln(hits + 0.5, misses + 0.5) - scipy.special.betaln(0.5, 0.5)) + math.log(alpha)
 
     def beaten(log_odds: float) -> float:
         return enough + hits * _softplus(-log_odds) + misses * _softplus(log_odds)
@@ -122,9 +122,9 @@ def confidence_sequence(hits: int, trials: int, alpha: float) -> tuple[float, fl
     # In log-odds, so that bounds near 0 and 1 have as many good digits as others. The likelihood is at most e^(h·x) and
     # at most e^(−m·x), which is too small beyond these ends; at the posterior mean it is larger than the mixture's.
     centre = math.log((hits + 0.5) / (misses + 0.5))
-    lower = optimize.brentq(beaten, enough / hits - 1, centre) if hits else -math.inf
-    upper = optimize.brentq(beaten, centre, 1 - enough / misses) if misses else math.inf
-    return float(special.expit(lower)), float(special.expit(upper))
+    lower = scipy.optimize.brentq(beaten, enough / hits - 1, centre) if hits else -math.inf
+    upper = scipy.optimize.brentq(beaten, centre, 1 - enough / misses) if misses else math.inf
+    return float(scipy.special.expit(lower)), float(scipy.special.expit(upper))
 
 
 def _softplus(x: float) -> float:

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from attacklab.claims import Claim, PrivacyClaim
 from attacklab.statistics.betting import growths
@@ -95,7 +95,7 @@ def promised_evidence(
     # As `claims.directions`: the larger probability belongs to the hits of the first row, the smaller to the second.
     larger = np.stack([here, trials - here, there, trials - there])[..., np.newaxis]
     smaller = np.stack([there, trials - there, here, trials - here])[..., np.newaxis]
-    q = special.betaincinv(smaller + 0.5, trials - smaller + 0.5, QUANTILES)
+    q = scipy.special.betaincinv(smaller + 0.5, trials - smaller + 0.5, QUANTILES)
     p = np.broadcast_to(larger / trials, q.shape)
     outcomes = np.stack([p * q, p * (1 - q), q * (1 - p), (1 - p) * (1 - q)], axis=-1).reshape(-1, 4)
     promised = [(outcomes @ growths(claim)).max(axis=1).reshape(q.shape).mean(axis=-1).max(axis=0) for claim in claims]

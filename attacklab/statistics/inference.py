@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from attacklab.claims import PrivacyClaim, directions
 from attacklab.errors import UsageError
@@ -68,8 +68,8 @@ def clopper_pearson(hits: ArrayLike, trials: int, alpha: float) -> tuple[NDArray
     if (counts < 0).any() or (counts > trials).any():
         raise ValueError(f"hits must lie in [0, {trials}], not {counts}")
     with np.errstate(invalid="ignore"):
-        lower = np.where(counts == 0, 0.0, special.betaincinv(counts, trials - counts + 1, alpha / 2))
-        upper = np.where(counts == trials, 1.0, special.betainccinv(counts + 1, trials - counts, alpha / 2))
+        lower = np.where(counts == 0, 0.0, scipy.special.betaincinv(counts, trials - counts + 1, alpha / 2))
+        upper = np.where(counts == trials, 1.0, scipy.special.betainccinv(counts + 1, trials - counts, alpha / 2))
     # For an α below 10^−100 SciPy may give NaN; the bounds 0 and 1 are always right.
     return np.nan_to_num(lower, nan=0.0), np.nan_to_num(upper, nan=1.0)
 

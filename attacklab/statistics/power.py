@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from scipy import special
+import scipy
 
 from attacklab.bisection import first
 from attacklab.claims import PrivacyClaim, directions
@@ -94,4 +94,6 @@ def _quantile(probability: float, trials: int, chance: float) -> float:
     """
     if trials * chance <= MISS:
         return 0.0
-    return float(trials) if chance >= 1 else min(max(float(special.bdtrik(probability, trials, chance)), 0.0), trials)
+    if chance >= 1:
+        return float(trials)
+    return min(max(float(scipy.special.bdtrik(probability, trials, chance)), 0.0), trials)

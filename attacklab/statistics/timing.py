@@ -17,8 +17,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 CROPS = tuple(1 - 0.5 ** (step / 4) for step in range(1, 41))
 """The percentiles above which times are left out, up to 0.999 and closer together towards the top."""
@@ -70,5 +70,5 @@ def _welch(one: np.ndarray, other: np.ndarray, crop: float) -> tuple[float, floa
     if one.var() == 0 and other.var() == 0:
         differs = bool(one[0] != other[0])
         return float(np.sign(one[0] - other[0])) * (np.inf if differs else 0.0), crop, 0.0 if differs else 1.0
-    found = stats.ttest_ind(one, other, equal_var=False)
+    found = scipy.stats.ttest_ind(one, other, equal_var=False)
     return float(found.statistic), crop, float(found.pvalue)

@@ -27,8 +27,18 @@ from attacklab import elsewhere as module
 from attacklab.elsewhere import CannotBeSent, NoAnswer, elsewhere
 from attacklab.errors import LabFault
 from attacklab.laws.errors import LawError, NeverEnds
+from tests.conftest import PRELOADED
 
 _calls = 0
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _zygote_as_users_have_it() -> Iterator[None]:
+    module._zygote.close()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_START", module._START.replace(PRELOADED, ""))
+        yield
+    module._zygote.close()
 
 
 def _counted(value: int) -> int:

@@ -23,9 +23,15 @@ from tests.experiments.records import Data, quick_record
 Cells = dict[tuple[str, str], Cell]
 
 
+LIMITS = replace(matrix.LIMITS, runs=1 << 9, tapes=1 << 9)
+"""Enough for the laws that refute a claim; those of exact targets, which need more, have tests of their own."""
+
+
 @pytest.fixture(scope="module")
 def data() -> Data:
-    return quick_record(matrix)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(matrix, "LIMITS", LIMITS)
+        return quick_record(matrix)
 
 
 @pytest.fixture(scope="module")

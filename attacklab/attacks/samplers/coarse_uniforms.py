@@ -19,7 +19,7 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from scipy import special
+import scipy
 
 from attacklab.attacks.samplers.grid_points import Bools
 from attacklab.attacks.samplers.model import Assumed, Model
@@ -66,7 +66,7 @@ def _inverse_cdf(outputs: Floats, half_widths: Doubles, answer: float, assumed: 
     with np.errstate(all="ignore"):
         noise, error = _error(outputs, half_widths, answer, assumed)
         density = np.exp(-noise * noise / 2) / math.sqrt(2 * math.pi)
-        return _on_grid(special.ndtr(noise), density * error + _own(assumed), count)
+        return _on_grid(scipy.special.ndtr(noise), density * error + _own(assumed), count)
 
 
 def _box_muller(outputs: Floats, half_widths: Doubles, answer: float, assumed: Assumed, *, count: float) -> Bools:

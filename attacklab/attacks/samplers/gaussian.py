@@ -25,7 +25,7 @@ from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
 import numpy as np
-from scipy import special
+import scipy
 
 from attacklab.attacks.samplers.grid_points import Bools, GridPoints, marked, too_many
 from attacklab.attacks.samplers.laplace import library_log
@@ -124,11 +124,11 @@ def ziggurat_steps(dtype: np.dtype[Any]) -> Floats:
 def _inverse_cdf(outputs: Floats, half_widths: Doubles, answer: float, sigma: float) -> Bools:
     """Whether y is the answer plus σ·Φ⁻¹(v) for some v on the grid, with SciPy's Φ⁻¹."""
     grid, noise, error = _noise(outputs, half_widths, answer, sigma, 4)
-    centre = special.ndtr(noise)
+    centre = scipy.special.ndtr(noise)
     density = np.exp(-noise * noise / 2) / math.sqrt(2 * math.pi)
     width = density * error + centre * DOUBLE_ROUNDOFF * (4 + 4 * noise * noise)
     points = GridPoints.within(centre, width, grid, 1, 1 / grid)
-    normals = special.ndtri((points.values * grid).astype(outputs.dtype))
+    normals = scipy.special.ndtri((points.values * grid).astype(outputs.dtype))
     hits = np.abs(answer + sigma * normals - outputs[points.rows]) <= half_widths[points.rows]
     return marked(too_many(points.counts), points.rows[hits])
 

@@ -15,12 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TypeAlias
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from attacklab.floats import BINARY64, Doubles, Floats, Format, half_ulp
 
@@ -83,8 +82,11 @@ def _log1p_of_complement(uniforms: Floats) -> Floats:
     return logarithms
 
 
-library_log: Callable[[Floats], Floats] = partial(special.xlogy, 1.0)
-"""The C library's log, elementwise; numpy's ufunc has an implementation of its own."""
+def library_log(uniforms: Floats) -> Floats:
+    """The C library's log, elementwise; numpy's ufunc has an implementation of its own."""
+    logarithms: Floats = scipy.special.xlogy(1.0, uniforms)
+    return logarithms
+
 
 TEXTBOOK = SamplerModel("inverse CDF with numpy's log", np.log, _even, _even)
 TEXTBOOK_LIBRARY = SamplerModel("inverse CDF with the C library's log", library_log, _even, _even)

@@ -224,9 +224,17 @@ class Spy:
         return rng.standard_normal(trials)
 
 
+def distinct(values: Any) -> list[Any]:
+    """Values, those of the same bits once."""
+    if not isinstance(values, np.ndarray):
+        return list(values)
+    _, places = np.unique(values.view(f"u{values.itemsize}"), return_index=True)
+    return list(values[places])
+
+
 def takes_by_hand(domain: Domain, *, special: bool) -> Callable[[Any], bool]:
     def takes(input_: Any) -> bool:
-        values = [input_] if np.ndim(input_) == 0 else list(input_)
+        values = [input_] if np.ndim(input_) == 0 else distinct(input_)
         for value in values:
             is_whole = isinstance(value, int | np.integer)
             if domain.floats_only and (is_whole or np.asarray(value).dtype != np.float64):

@@ -19,10 +19,13 @@ from attacklab.laws.confirmation import require_agreement
 from attacklab.laws.net import Agreement, Runs, binomial_tail, compare, tag
 from attacklab.random_bits import RandomBits
 
+RUNS = net.RUNS
+
 
 @pytest.fixture(autouse=True)
-def plain_runs() -> None:
+def plain_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """These tests are about the runs themselves: all of them are made."""
+    monkeypatch.setattr(net, "RUNS", RUNS)
 
 
 SIXTEEN = Law({k: Fraction(1, 16) for k in range(16)})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -20,6 +21,11 @@ CLAIMS: list[Claim] = [
     Profile(((0.25, 0.3), (0.5, 0.2), (1.0, 0.1), (2.0, 0.02))),
 ]
 KINDS = [type(claim).__name__ for claim in CLAIMS]
+
+
+@cache
+def points_of(claim: Claim) -> list[PrivacyClaim]:
+    return [claim.at(one) for one in claim.points]
 
 
 def normal_bins(answer: float, sigma: float) -> np.ndarray:
@@ -54,7 +60,7 @@ def test_draws_hold_the_rates_of_the_half_lines_at_every_look() -> None:
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 1.6])
 def test_a_pair_at_the_edge_keeps_the_claim_and_any_further_one_breaks_it(claim: Claim, epsilon: float) -> None:
     p, q = edge(claim, epsilon)
-    points = [claim.at(one) for one in claim.points]
+    points = points_of(claim)
     assert 0 < q < p < 1
 
     def excess(p: float, q: float) -> float:

@@ -21,7 +21,7 @@ from mechanisms.laplace.exact_rounded import exact_rounded_laplace, exact_rounde
 from mechanisms.randomness import RandomBits
 from tests.mechanisms.words import Endless, GivenWords, RecordedWords, WordACall
 
-MANY = [20_000, pytest.param(1_000_000, marks=pytest.mark.slow)]
+MANY = [5_000, pytest.param(1_000_000, marks=pytest.mark.slow)]
 SETTINGS = [
     {"answer": 0.3, "epsilon": 1, "sensitivity": 1, "grid": Grid(-20)},
     {"answer": -1e5, "epsilon": 0.1, "sensitivity": Fraction(5, 3), "grid": Grid(0)},
