@@ -43,6 +43,10 @@ def printing(answer, trials, rng):
     os.write(1, b"written\n")
     return leaking(answer, trials, rng)
 
+def chunked(records, trials, rng):
+    chunks = np.array_split(np.clip(records, 0, 1), 600)
+    return np.mean([max(chunk, default=0.0) for chunk in chunks]) + rng.laplace(0.0, 1 / 600, trials)
+
 def steering(answer, trials, rng):
     raise ValueError("\x1b[2J\n::error::hacked ##[error]hacked \u202e")
 """
@@ -197,6 +201,19 @@ def test_a_target_that_goes_elsewhere_takes_no_file_with_it(folder: Path, worker
     assert (folder / "deep" / "out.sarif").is_file()
     assert (folder / "kept.jsonl").is_file()
     assert not list((folder / "elsewhere").iterdir())
+
+
+CHUNKS = "audit targets.py:chunked --kind mean --lower 0 --upper 1 --relation add-remove --epsilon 1 --workers 1"
+
+
+def test_a_long_pair_is_replayed_from_the_findings(folder: Path) -> None:
+    assert run(folder, f"{CHUNKS} --attack position_chunks --trials 2000 --json found.json").returncode == 1
+    found = [one.pair for one in read_record(folder / "found.json")["findings"] if one.verdict is Verdict.VIOLATED]
+    assert all(pair["first"]["shape"][0] > 600 for pair in found)
+    done = run(folder, f"{CHUNKS} --attack black_box --trials 2000 --pairs found.json --json again.json")
+    assert done.returncode == 1
+    again = [one.pair for one in read_record(folder / "again.json")["findings"]]
+    assert found[0] in again
 
 
 @pytest.mark.parametrize("name", ["/dev/zero", "/dev/null"])
