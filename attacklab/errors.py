@@ -48,5 +48,20 @@ class AttackError(LabFault):
     """An attack did not do what an attack must do; that ends its part of an audit."""
 
 
+class OutOfTime(LabFault):
+    """There is no time left for what was to be drawn, so nothing was decided."""
+
+
 class WorkersGone(LabFault):
     """No worker is left to run anything; no checkpoint keeps this."""
+
+
+def ends_the_process(error: BaseException) -> bool:
+    """Whether an exception that comes out of somebody's code is for whoever runs this process, and not that code's.
+
+    That is Ctrl-C, and what pytest ends a test by. Other exceptions that are not an `Exception` are failures like
+    others: Rust's panics, an `asyncio.CancelledError`, an exit.
+    """
+    return isinstance(error, KeyboardInterrupt) or any(
+        kind.__module__.startswith("_pytest.") for kind in type(error).__mro__
+    )

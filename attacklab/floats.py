@@ -18,6 +18,9 @@ from attacklab.errors import ArithmeticModeError
 Floats: TypeAlias = NDArray[np.floating[Any]]
 Doubles: TypeAlias = NDArray[np.float64]
 
+default_errors = np.errstate(divide="warn", over="warn", under="ignore", invalid="warn")
+"""Decorates what the lab computes with: numpy's own setting, whatever somebody's code has set (`numpy.seterr`)."""
+
 LARGEST_TIE_POWER = 62
 """The largest power of two in a tie: ties then fit in a 64-bit integer."""
 

@@ -31,7 +31,7 @@ from attacklab.errors import LabFault, TargetError
 from attacklab.execution.batches import REFUSES, Bench, Outline, Role, Sample
 from attacklab.execution.runners import Here
 from attacklab.findings import FAILURE, Counts, Finding, Severity, Verdict
-from attacklab.floats import require_ieee_arithmetic
+from attacklab.floats import default_errors, require_ieee_arithmetic
 from attacklab.referee import (
     CHOOSING_ALPHA,
     DEFAULT_ALPHA,
@@ -69,6 +69,7 @@ class _Bet:
         return self.outlines[self.number]
 
 
+@default_errors
 def largest_epsilon(
     target: Target,
     attacks: Sequence[Attack] | None = None,

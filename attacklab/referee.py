@@ -27,7 +27,7 @@ from attacklab.attacks import ATTACKS, BlackBox, sized
 from attacklab.attacks.base import Attack
 from attacklab.attacks.common.failures import FAILS
 from attacklab.claims import Claim, PrivacyClaim
-from attacklab.errors import LabFault, TargetError, UsageError
+from attacklab.errors import LabFault, OutOfTime, TargetError, UsageError
 from attacklab.execution.batches import REFUSES, Bench, Outline, Role, Sample, applies
 from attacklab.execution.checkpoint import Checkpoint, Recorded
 from attacklab.execution.runners import Here, Runner, Say
@@ -43,7 +43,7 @@ from attacklab.findings import (
     lower_text,
     upper_text,
 )
-from attacklab.floats import require_ieee_arithmetic
+from attacklab.floats import default_errors, require_ieee_arithmetic
 from attacklab.statistics.betting import evidence, judge
 from attacklab.statistics.choosing import choosing_trials, promised_evidence
 from attacklab.statistics.inference import Assessment, keeps_surely, largest_excess, share_of_alpha
@@ -60,6 +60,9 @@ from attacklab.targets import Target
 DEFAULT_TRIALS = 100_000
 DEFAULT_ALPHA = 1e-6
 
+MOST_TRIALS = 10**12
+"""More than anybody can draw; beyond it, counts would leave the integers that doubles hold."""
+
 LARGEST_BUDGET = 10**8
 """The most trials that anybody is asked to spend on an event. A claim that takes more is untestable by sampling."""
 
@@ -70,6 +73,11 @@ BLACK_BOX_SHARE = 0.25
 """The part of a run's α that the black box has to itself."""
 
 BEYOND = "; NaN or an infinity on one side only is beyond the claim: a note on robustness, not a refutation"
+
+NOT_REPLAYABLE = (
+    "; no line replays this: the target gives other outputs under the same seed, so it draws from something other than "
+    "the generator that it is given; --isolate seeds the global generators of random and numpy.random"
+)
 
 CHOOSING_ALPHA = 0.05
 """The confidence at which choosing ends early; it costs no α, because judging uses fresh outputs."""
@@ -99,6 +107,7 @@ class Advance:
     needed: int | None = None
 
 
+@default_errors
 def audit(
     target: Target,
     attacks: Sequence[Attack] | None = None,
@@ -142,12 +151,23 @@ def audit(
     attacks = [sized(attack, trials) for attack in (ATTACKS if attacks is None else attacks)]
     findings: list[Finding] = []
     with contextlib.ExitStack() as ends:
-        runner = where(Bench(target, attacks, seed))
+        bench = Bench(target, attacks, seed)
+        runner = where(bench)
         if checkpoint is not None:
             run = _identity(target, attacks, trials=trials, alpha=alpha, seed=seed, spend_all=spend_all)
             runner = Recorded(runner, ends.enter_context(Checkpoint(checkpoint, run, say)))
         judges = [
-            Judge(target, attack, place, runner, seed=seed, spend_all=spend_all, spec=spec, report=report)
+            Judge(
+                target,
+                attack,
+                place,
+                runner,
+                seed=seed,
+                spend_all=spend_all,
+                spec=spec,
+                report=report,
+                replays=functools.partial(bench.replays, place),
+            )
             for place, attack in enumerate(attacks)
         ]
         plans = [judge.plan() for judge in judges]
@@ -186,6 +206,8 @@ def require_settings(trials: int, alpha: float, seed: int) -> None:
     """
     if trials < 1:
         raise UsageError(f"trials must be at least 1, not {trials}")
+    if trials > MOST_TRIALS:
+        raise UsageError(f"trials must be at most {MOST_TRIALS}, not {trials}")
     if seed < 0:
         raise UsageError(f"seed must be at least 0, not {seed}")
     if not 0 < alpha < 1:
@@ -241,6 +263,7 @@ class Judge:
         spend_all: whether to go on to the last trial whatever has been seen before.
         spec: the words after `attacklab audit` that load the target, for the line that replays a finding.
         report: is told after every batch how far it is.
+        replays: whether a seed replays the target, by the number of a scenario.
     """
 
     target: Target
@@ -252,6 +275,7 @@ class Judge:
     spend_all: bool = False
     spec: str | None = None
     report: Callable[[Advance], object] = lambda _: None
+    replays: Callable[[int], bool] = lambda _: True
 
     def plan(self) -> Plan:
         """Look for the attack's scenarios on this target."""
@@ -261,7 +285,8 @@ class Judge:
                 return Plan((), reason=f"{self.attack.name} does not apply to a {self.target.kind} target")
             outlines = self.runner.outlines(self.place)
         except (TargetError, LabFault) as error:
-            return Plan((), time.perf_counter() - started, Verdict.ERROR, str(error))
+            verdict = Verdict.INCONCLUSIVE if isinstance(error, OutOfTime) else Verdict.ERROR
+            return Plan((), time.perf_counter() - started, verdict, str(error))
         reason = f"{self.attack.name} found nothing to try on this target"
         return Plan(outlines, time.perf_counter() - started, reason=reason)
 
@@ -310,7 +335,8 @@ class _Trial:
 
     def findings(self, plan: Plan) -> list[Finding]:
         if not plan.outlines:
-            return [self._finding(plan.verdict, plan.reason, seconds=plan.seconds)]
+            drawn = Counts(0, 0, 0) if plan.verdict is Verdict.INCONCLUSIVE else None  # more trials could decide
+            return [self._finding(plan.verdict, plan.reason, seconds=plan.seconds, counts=drawn)]
         alpha = share_of_alpha(self.alpha, len(plan.outlines))
         return [self._judged(plan.outlines, number, alpha) for number in range(len(plan.outlines))]
 
@@ -348,14 +374,15 @@ class _Trial:
             verdict, reason = _undecided(judged, counts, alpha, max(self.trials, LARGEST_BUDGET))
         if verdict is Verdict.VIOLATED and outline.severity is Severity.ROBUSTNESS:
             reason += BEYOND
+        replays = verdict is not Verdict.VIOLATED or self.judge.replays(number)
         if verdict is Verdict.NOT_DETECTED and needed is not None and needed > self.trials:
             reason += (
                 f"; at the rates seen so far, about {_about(needed)} trials would refute the claim; raise --trials"
             )
         return self._finding(
             verdict,
-            reason,
-            **here,
+            reason if replays else reason + NOT_REPLAYABLE,
+            **here | ({} if replays else {"replay": ""}),
             flaw=FAILURE if fails else self.judge.attack.flaw,
             claim=claim,
             judged_at=None if judged == claim else judged,

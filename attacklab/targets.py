@@ -21,13 +21,25 @@ from numpy.typing import NDArray
 from attacklab.certificates import Draft
 from attacklab.claims import Claim, PrivacyClaim
 from attacklab.domains import Domain
-from attacklab.errors import LabError, OutsideDomain, Refused, TargetError, UsageError, UsageTypeError
+from attacklab.errors import (
+    LabError,
+    LabFault,
+    OutsideDomain,
+    Refused,
+    TargetError,
+    UsageError,
+    UsageTypeError,
+    ends_the_process,
+)
+from attacklab.gathering import gathered
 from attacklab.neighbours import NeighbouringPair, Relation
 
 Outputs: TypeAlias = NDArray[Any]
 """One output a trial along the first axis; dtype object where outputs may be failures (None)."""
 
-Release: TypeAlias = Callable[[Any, int, np.random.Generator], "NDArray[Any] | list[Any]"]
+Release: TypeAlias = Callable[[Any, int, np.random.Generator], Any]
+"""Gives one output a trial: in an array, a list or a tuple, or one after another."""
+
 Sampler: TypeAlias = Callable[[Any, Any], Any]
 
 
@@ -445,24 +457,24 @@ class Target:
                 outputs[trial] = self._checked(released, input_, 1, sees_failures)[0]
         return outputs
 
-    def _released(self, input_: Any, trials: int, rng: np.random.Generator) -> NDArray[Any] | list[Any]:
+    def _released(self, input_: Any, trials: int, rng: np.random.Generator) -> Outputs:
         try:
             with np.errstate(all="ignore"):
-                return self.release(copy.deepcopy(input_), trials, rng)
+                released = self.release(copy.deepcopy(input_), trials, rng)
+                outputs: Outputs | None = gathered(released, trials)
         except TargetError as error:  # what runs the release failed, not the release: nothing that an adversary sees
             raise TargetError(f"{self.name}: {error}") from error
-        except (Exception, SystemExit) as error:
+        except LabFault:
+            raise
+        except BaseException as error:
+            if ends_the_process(error):
+                raise
             raise _Raised(in_one_line(error)) from error
-
-    def _checked(self, released: Any, input_: Any, trials: int, sees_failures: bool) -> Outputs:
-        if isinstance(released, list):
-            outputs: Outputs = np.fromiter(released, dtype=object, count=len(released))
-        elif hasattr(released, "__array__") and not isinstance(released, np.generic | np.ma.MaskedArray):
-            outputs = np.asarray(released)  # a subclass may compare in a way of its own
-        else:
-            outputs = np.empty(())
-        if outputs.ndim == 0:
+        if outputs is None:
             raise TargetError(f"{self.name} returned {described(released)}, not an array or a list of outputs")
+        return outputs
+
+    def _checked(self, outputs: Outputs, input_: Any, trials: int, sees_failures: bool) -> Outputs:
         if len(outputs) != trials:
             raise TargetError(f"{self.name} returned {len(outputs)} outputs for {trials} trials")
         if self.kind is Kind.SELECTION:

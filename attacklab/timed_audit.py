@@ -4,6 +4,9 @@ Every scenario is rehearsed before it is judged: a few trials are timed and thro
 attack its share of the seconds leaves time for, in steps (1, 2, 5, 10, 20, …), so that small differences in speed
 change nothing. Given those numbers, findings depend on the seed alone.
 
+Finding scenarios takes outputs as well. It may take half of what is left of the seconds; an attack that needs more is
+inconclusive, and says so.
+
 Where one refuted claim is enough, a short round comes first, and each round has half of α: what is plainly broken is
 refuted by a few hundred trials, and the audit ends there. Attacks look for their scenarios when their turn comes, so
 that those behind the one that refutes cost nothing.
@@ -12,23 +15,27 @@ that those behind the one that refutes cost nothing.
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
 
 from attacklab.attacks import ATTACKS, sized
 from attacklab.attacks.base import Attack, Learning
-from attacklab.errors import AttackError, LabFault, TargetError, UsageError
+from attacklab.errors import AttackError, LabFault, OutOfTime, TargetError, UsageError
 from attacklab.execution.batches import FIRST_LOOK, Bench, Outline, Role, Sample, applies
 from attacklab.execution.runners import Here, Runner, Say
 from attacklab.findings import Finding, Verdict
-from attacklab.floats import require_ieee_arithmetic
+from attacklab.floats import default_errors, require_ieee_arithmetic
 from attacklab.referee import DEFAULT_ALPHA, Advance, Judge, Plan, is_testable, require_settings, shares
 from attacklab.statistics.choosing import choosing_trials
 from attacklab.statistics.inference import share_of_alpha
-from attacklab.targets import Target
+from attacklab.targets import Release, Target
 
 DEFAULT_SECONDS = 60.0
 """How long an audit may take where nothing else is asked for."""
@@ -66,6 +73,7 @@ class TimedAttack:
     findings: tuple[Finding, ...]
 
 
+@default_errors
 def timed_audit(
     target: Target,
     attacks: Sequence[Attack] | None = None,
@@ -86,7 +94,7 @@ def timed_audit(
     Args:
         target: the implementation.
         attacks: which attacks, all of `ATTACKS` by default.
-        seconds: how long it may take, about; what an attack draws to find its pairs is not limited by it.
+        seconds: how long it may take, about, besides what attacks compute while they look for scenarios.
         trials: the most outputs of either input on which an event is judged; None for as many as there is time for.
         alpha: the probability of any false alarm in the whole run, were the claim true; split over the attacks that
             apply, as `shares` of the referee does.
@@ -110,21 +118,35 @@ def timed_audit(
         raise UsageError(f"seconds must be finite and greater than 0, not {seconds}")
     require_ieee_arithmetic()
     require_settings(1 if trials is None else trials, alpha, seed)
-    started = time.perf_counter()
+    meter = _Meter(target.release, seconds)
+    if trials is None:
+        target = replace(target, release=meter)
     attacks = ATTACKS if attacks is None else attacks
     applying = [_applies(attack, target) for attack in attacks]
 
     def judging(attack: Attack) -> Judge:
-        runner = where(Bench(target, [attack], seed))
-        return Judge(target, attack, 0, runner, seed=seed, spend_all=spend_all, spec=spec, report=report)
+        bench = Bench(target, [attack], seed)
+        return Judge(
+            target,
+            attack,
+            0,
+            where(bench),
+            seed=seed,
+            spend_all=spend_all,
+            spec=spec,
+            report=report,
+            replays=functools.partial(bench.replays, 0),
+        )
 
     turns = [
-        _Turn(attack, judging, share) for attack, share in zip(attacks, shares(attacks, applying, alpha), strict=True)
+        _Turn(attack, judging, share, meter)
+        for attack, share in zip(attacks, shares(attacks, applying, alpha), strict=True)
     ]
     ahead, rounds = turns, 2 if until_refuted else 1
     if until_refuted:
         for place, turn in enumerate(turns):
-            turn.judge(min(trials or turn.affordable(seconds / max(1, sum(applying))), SHORT_ROUND), rounds)
+            share = min(seconds / max(1, sum(applying)), meter.left / max(1, sum(applying[place:])))
+            turn.judge(min(trials or turn.affordable(share), SHORT_ROUND), rounds)
             if turn.refutes:
                 return [turn.result() for turn in turns[: place + 1]]
         if any(turn.shows(Verdict.ERROR) for turn in turns):
@@ -132,8 +154,8 @@ def timed_audit(
         # An attack whose share was too small for the whole short round stays with that: trials tell the rounds.
         ahead = [turn for turn in turns if turn.goes_on]
     for place, turn in enumerate(ahead):
-        left = max(0.0, started + seconds - time.perf_counter())
-        most = trials or turn.affordable(left / max(1, sum(other.applies for other in ahead[place:])), say)
+        others = sum(other.applies for other in ahead[place:])
+        most = trials or turn.affordable(meter.left / max(1, others), say)
         if most > turn.trials:
             turn.judge(most, rounds)
         if until_refuted and turn.refutes:
@@ -147,11 +169,79 @@ def _applies(attack: Attack, target: Target) -> bool:
     return True  # the referee says what it raised
 
 
+class _Meter:
+    """A release whose time is taken; while scenarios are looked for, it draws nothing for which there is no time.
+
+    Args:
+        release: the release.
+        seconds: how long it may draw.
+    """
+
+    def __init__(self, release: Release, seconds: float) -> None:
+        self._release, self._seconds = release, seconds
+        self._spent, self._fastest, self._rate_is_unknown = 0.0, math.inf, True
+        self._kept: float | None = None
+
+    def __call__(self, input_: Any, trials: int, rng: np.random.Generator) -> Any:
+        if self._kept is not None:
+            self._require_time(self._kept, input_, trials, rng)
+        return self._timed(input_, trials, rng)
+
+    def _require_time(self, kept: float, input_: Any, trials: int, rng: np.random.Generator) -> None:
+        if trials > 1 and self._rate_is_unknown:
+            self._rehearse(input_, trials, rng)
+        needed = trials * self._fastest if math.isfinite(self._fastest) else 0.0
+        if self.left - needed < kept or not self.left:
+            raise OutOfTime(
+                f"there is no time left to look for what it tries: the target takes {self._fastest:.2g} s for an "
+                "output; allow more seconds"
+            )
+
+    def _rehearse(self, input_: Any, trials: int, rng: np.random.Generator) -> None:
+        """Find the rate from ever longer calls, so that what a call costs is not taken for what an output costs."""
+        self._rate_is_unknown, size, before = False, 1, self._spent
+        while size < trials and self._spent - before < self._seconds / REHEARSING_SHARE:
+            self._timed(copy.deepcopy(input_), size, copy.deepcopy(rng))
+            size *= 4
+
+    def _timed(self, input_: Any, trials: int, rng: np.random.Generator) -> Any:
+        started = time.perf_counter()
+        try:
+            return self._release(input_, trials, rng)
+        finally:
+            taken = time.perf_counter() - started
+            self._spent += taken
+            self._fastest = min(self._fastest, taken / trials)
+
+    @property
+    def left(self) -> float:
+        """The seconds that are left."""
+        return max(0.0, self._seconds - self._spent)
+
+    @contextlib.contextmanager
+    def charging(self) -> Iterator[None]:
+        """While outputs are drawn and judged, maybe in other processes: all of the time counts."""
+        started, before = time.perf_counter(), self._spent
+        try:
+            yield
+        finally:
+            self._spent = max(self._spent, before + time.perf_counter() - started)
+
+    @contextlib.contextmanager
+    def looking(self) -> Iterator[None]:
+        """While scenarios are looked for: half of the seconds that are left now are kept."""
+        self._kept = self.left / 2
+        try:
+            yield
+        finally:
+            self._kept = None
+
+
 class _Turn:
     """One attack on a target, through all rounds."""
 
-    def __init__(self, attack: Attack, judging: Callable[[Attack], Judge], alpha: float) -> None:
-        self._attack, self._judging, self._alpha = attack, judging, alpha
+    def __init__(self, attack: Attack, judging: Callable[[Attack], Judge], alpha: float, meter: _Meter) -> None:
+        self._attack, self._judging, self._alpha, self._meter = attack, judging, alpha, meter
         self._judge = judging(sized(attack, STEPS[0]))
         self._costs: list[_Cost] | None = None
         self._findings: list[Finding] = []
@@ -163,7 +253,8 @@ class _Turn:
 
     @functools.cached_property
     def _plan(self) -> Plan:
-        return self._judge.plan()
+        with self._meter.looking():
+            return self._judge.plan()
 
     @property
     def goes_on(self) -> bool:
@@ -184,7 +275,9 @@ class _Turn:
         if attack != self._judge.attack:
             self._judge = self._judging(attack)
             self.__dict__.pop("_plan", None)
-        self._findings = self._judge.findings(self._plan, trials, share_of_alpha(self._alpha, rounds))
+        plan = self._plan
+        with self._meter.charging():
+            self._findings = self._judge.findings(plan, trials, share_of_alpha(self._alpha, rounds))
         require_ieee_arithmetic()  # a target may have loaded a library that changed it
 
     def result(self) -> TimedAttack:
@@ -193,8 +286,8 @@ class _Turn:
     def affordable(self, seconds: float, say: Say = lambda _: None) -> int:
         """How many trials there is time for, at least 1."""
         if self._costs is None:
-            self._costs = self._rehearsed(seconds) if self.applies else []
-        if not self._costs:
+            self._costs = self._rehearsed(seconds) if self.applies and seconds else []
+        if not self._costs or not seconds:
             return STEPS[0]  # the referee says why there is nothing to judge
         trials = max(step for step in STEPS if step == STEPS[0] or self._cost(step) <= seconds)
         rate = 1 / sum(cost.trial for cost in self._costs)
@@ -221,7 +314,8 @@ class _Turn:
         with contextlib.suppress(TargetError, LabFault):  # the referee reports it
             for place, (number, outline) in enumerate(outlines, start=1):
                 started = time.perf_counter()
-                costs.append(self._timed(number, outline, seconds / (REHEARSING_SHARE * len(outlines))))
+                with self._meter.charging():
+                    costs.append(self._timed(number, outline, seconds / (REHEARSING_SHARE * len(outlines))))
                 if time.perf_counter() - started > seconds / SLOW_SHARE:
                     return costs + [replace(costs[-1], answers=one.answers) for _, one in outlines[place:]]
         return costs

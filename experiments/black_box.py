@@ -30,7 +30,7 @@ from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from attacklab.statistics.betting import judge
 from attacklab.statistics.inference import share_of_alpha
-from attacklab.targets import Outputs, Target
+from attacklab.targets import Target
 from experiments import targets
 
 QUESTION = "What does a black-box search find with no hint, compared with the attacks written for each flaw?"
@@ -172,7 +172,7 @@ def _counting(target: Target) -> tuple[list[int], Target]:
     """The target, and a list that is told how many outputs each call drew."""
     drawn: list[int] = []
 
-    def release(input_: Any, trials: int, rng: np.random.Generator) -> Outputs | list[Any]:
+    def release(input_: Any, trials: int, rng: np.random.Generator) -> Any:
         drawn.append(trials)
         return target.release(input_, trials, rng)
 

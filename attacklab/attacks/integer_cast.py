@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from attacklab.attacks.base import Probe, Scenario, origin
 from attacklab.attacks.common.half_lines import half_line
 from attacklab.attacks.released_formats import released_format
-from attacklab.errors import TargetError
+from attacklab.errors import Refused, TargetError
 from attacklab.floats import tie_between_floats
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Kind, Target
@@ -44,7 +44,12 @@ class IntegerCast:
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """A tie between two floats of the outputs' format, and the integer above it."""
-        released = released_format(probe, 0 if target.takes(0) else origin(target))
+        least = 0 if target.takes(0) else origin(target)
+        try:
+            released = released_format(probe, least)
+        except Refused:
+            probe(float(least), 1)
+            return  # it takes no integers
         tie = tie_between_floats(released, EXCESS * target.sensitivity / min(target.claim.nominal.epsilon, 1.0))
         try:
             probe(tie + 1, 1)

@@ -196,7 +196,8 @@ def show(findings: Sequence[Finding]) -> None:
     if others:
         print_wrapped(out, f"do not apply to this target: {', '.join(others)}", "")
     for replay in dict.fromkeys(finding.replay for finding in findings if finding.verdict is Verdict.VIOLATED):
-        out.print(plain(f"replay: {replay}"), soft_wrap=True)
+        if replay:
+            out.print(plain(f"replay: {replay}"), soft_wrap=True)
 
 
 def _show_applied(out: Console, findings: Sequence[Finding]) -> None:

@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 
 from attacklab.attacks.base import FEW, Attack, Event, Probe, Scenario
 from attacklab.attacks.common.failures import FAILS
-from attacklab.errors import AttackError, OutsideDomain, Refused, TargetError
+from attacklab.attacks.features import hashes
+from attacklab.errors import AttackError, LabFault, OutsideDomain, Refused, TargetError
 from attacklab.findings import Counts, Severity, described_pair
 from attacklab.targets import Failure, Kind, Outputs, Target, are_numbers, described, in_one_line
 
@@ -42,6 +43,9 @@ MOST_CALLS = 1 << 18
 
 REFUSES = Event(FAILS.description, FAILS.contains)
 """The bet on failure that every scenario has besides its own, told apart from them by identity."""
+
+REDRAWN = 64
+"""How many outputs are drawn twice to see whether a seed replays a target."""
 
 FIRST_LOOK = 64
 GROWTH = 1.25
@@ -158,7 +162,7 @@ def _naming(attack: Attack) -> Iterator[None]:
     """Turn whatever an attack's own code raises into an error that names the attack and the line."""
     try:
         yield
-    except (TargetError, AttackError):
+    except (TargetError, LabFault):
         raise
     except Exception as error:
         *_, last = traceback.extract_tb(error.__traceback__)
@@ -259,6 +263,23 @@ class Bench:
         if None not in refused:  # nothing but refusals, of either input: nothing was tested
             raise TargetError(str(refused[0]))
         return tuple(Counts.of(*sides) for sides in zip(*inside, strict=True))
+
+    def replays(self, attack: int, scenario: int) -> bool:
+        """Whether the target gives the same outputs again under the same seed.
+
+        It is tried on the first input of a scenario; where the scenarios were found in another process, and where the
+        target fails, nothing is known, and this is true.
+        """
+        found = self._scenarios.get(attack, ())
+        if len(found) <= scenario:
+            return True
+        input_ = found[scenario].pair.first
+        key = (self.attacks[attack].name, scenario, Role.PROBE, 0, 0)
+        try:
+            first, second = (self.target.outputs(input_, REDRAWN, _rng(self.seed, *key)) for _ in range(2))
+            return bool(np.array_equal(hashes(first), hashes(second)))
+        except TargetError:
+            return True
 
     def _drawn(self, scenario: Scenario, sample: Sample, batch: Batch, side: int, input_: Any) -> _Drawn:
         count = batch.rows * scenario.answers

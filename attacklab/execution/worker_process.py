@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 
 from attacklab.errors import TargetError, UsageError
 from attacklab.execution.batches import Bench
-from attacklab.floats import require_ieee_arithmetic
+from attacklab.floats import default_errors, require_ieee_arithmetic
 from attacklab.isolation.guard import GuardedProcess, signal_name
 from attacklab.targets import in_one_line
 
@@ -221,6 +221,7 @@ def serve() -> None:
             pass  # nobody is asking any more
 
 
+@default_errors
 def _answer(job: bytes, call: Call) -> Any:
     try:
         bench = _bench(job)

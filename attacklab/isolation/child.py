@@ -1,10 +1,10 @@
 """The child's side of an isolated Python target: loads it, then answers requests until its input ends.
 
 Run by its path, `python child.py TARGET SETTINGS`, in an interpreter that may have nothing but numpy installed. So it
-imports nothing of the package, loads `codec.py` from the file beside it, and keeps to what Python 3.8 can read. It
-first writes one line of greeting, which describes what was loaded, and then follows docs/protocol.md. It also looks for
-two faults that make findings meaningless and that only this process can see: arithmetic that does not follow IEEE 754,
-and a target that seeds the global random state alike at every call, so that its outputs repeat.
+imports nothing of the package, loads `codec.py` and `gathering.py` from their files, and keeps to what Python 3.8 can
+read. It first writes one line of greeting, which describes what was loaded, and then follows docs/protocol.md. It also
+looks for a fault that makes findings meaningless and that only this process can see: arithmetic that does not follow
+IEEE 754.
 """
 
 from __future__ import annotations
@@ -48,11 +48,15 @@ def _from_file(path: str, name: str) -> tuple[ModuleType, Any]:
 
 
 if TYPE_CHECKING:
+    from attacklab import gathering
     from attacklab.isolation import codec
 else:
-    # Under no name in `sys.modules`: there a target could find it, or take it for a module of its own.
+    # Under no name in `sys.modules`: there a target could find them, or take them for modules of its own.
     codec, _loader = _from_file(os.path.join(HERE, "codec.py"), "attacklab_codec")  # noqa: PTH118
     _loader.exec_module(codec)
+    _place = os.path.join(os.path.dirname(HERE), "gathering.py")  # noqa: PTH118, PTH120
+    gathering, _loader = _from_file(_place, "attacklab_gathering")
+    _loader.exec_module(gathering)
 
 
 def arithmetic_fault() -> str | None:
@@ -74,27 +78,23 @@ def main() -> None:
     requests, answers = _private_streams()
     try:
         release, greeting = _loaded(spec, settings)
-    except (Exception, SystemExit) as error:
+    except BaseException as error:  # a panic is not an Exception
         message = str(error) if isinstance(error, _Fault) else f"{spec}: {_in_one_line(error)}"
         _send(answers, {"error": message, "failure": LOADING})
         return
     _send(answers, greeting)
-    probed = False
     for line in requests:
         request = json.loads(line)
-        if isinstance(request["input"], dict):
+        if isinstance(request["input"], dict) and "binary" in request["input"]:
             code, shape = request["input"]["binary"], request["input"]["shape"]
             request["frame"] = requests.read(codec.frame_size(code, math.prod(shape)))
         try:
-            if not probed:
-                _require_no_seeding(release, request)
-                probed = True
-            head, frame = _answer(_outputs(release, request, request["seed"], request["trials"]))
+            head, frame = _answer(_outputs(release, request))
         except _Fault as fault:
             head, frame = {"error": str(fault), "failure": fault.failure}, b""
         except MemoryError as error:
             head, frame = {"error": _in_one_line(error), "failure": "memory limit"}, b""
-        except (Exception, SystemExit) as error:
+        except BaseException as error:  # a panic is not an Exception
             head, frame = {"error": _in_one_line(error)}, b""
         _send(answers, head, frame)
 
@@ -239,18 +239,22 @@ def _version(module: ModuleType) -> str:
         return "sha256:" + hashlib.sha256(file.read()).hexdigest()[:16]
 
 
-def _outputs(release: Any, request: dict[str, Any], seed: int, trials: int) -> Any:
+def _outputs(release: Any, request: dict[str, Any]) -> Any:
     """Call the release once; the global generators are seeded too, so that a target that draws from them replays."""
     fault = arithmetic_fault()
     if fault is not None:
         raise _Fault("arithmetic mode", f"{fault} before a call")
+    seed, trials = request["seed"], request["trials"]
     random.seed(seed)
     np.random.seed([seed >> 32, seed & 0xFFFFFFFF])
     with np.errstate(all="ignore"):
-        outputs = release(_input(request), trials, np.random.default_rng(seed))
+        released = release(_input(request), trials, np.random.default_rng(seed))
+        outputs = gathering.gathered(released, trials)
     fault = arithmetic_fault()
     if fault is not None:
         raise _Fault("arithmetic mode", f"{fault} after a call")
+    if outputs is None:
+        raise _Fault("garbage", f"it returned {type(released).__name__}, not an array or a list of outputs")
     return outputs
 
 
@@ -259,29 +263,15 @@ def _input(request: dict[str, Any]) -> Any:
     if "frame" in request:
         code, shape = request["input"]["binary"], request["input"]["shape"]
         return codec.unframed(request["frame"], code, math.prod(shape)).reshape(shape).copy()
-    input_ = codec.decoded(request["input"])
-    return np.array(input_, dtype=request["dtype"])[()] if "dtype" in request else input_
-
-
-def _require_no_seeding(release: Any, request: dict[str, Any]) -> None:
-    """Refuse a target that seeds a global generator: two calls from different states then end in the same state."""
-    states = []
-    for seed in (request["seed"], request["seed"] ^ 1):
-        _outputs(release, request, seed, 1)
-        states.append((("random", random.getstate()), ("numpy.random", repr(np.random.get_state(legacy=False)))))
-    for (module, first), (_, second) in zip(*states):  # noqa: B905 - strict= is not known to older interpreters
-        if first == second:
-            told = f"every call seeds the global state of {module} alike, so its outputs repeat; seed it only once"
-            raise _Fault("global seed", told)
+    return codec.Reader().read(request["input"])
 
 
 def _answer(outputs: Any) -> tuple[dict[str, Any], bytes]:
-    if not isinstance(outputs, (list, np.ndarray)) or (isinstance(outputs, np.ndarray) and outputs.ndim == 0):
-        raise _Fault("garbage", f"it returned {type(outputs).__name__}, not an array or a list of outputs")
-    if isinstance(outputs, np.ndarray) and outputs.ndim == 1 and codec.binary_code(outputs) is not None:
-        return {"binary": codec.binary_code(outputs), "count": len(outputs)}, codec.framed(outputs)
+    code = codec.binary_code(outputs)
+    if code is not None:
+        return {"binary": code, "count": len(outputs), "shape": outputs.shape[1:]}, codec.framed(outputs)
     try:
-        return {"outputs": codec.encoded(outputs)}, b""
+        return {"values": [codec.written(output) for output in outputs]}, b""
     except TypeError as error:
         raise _Fault("garbage", f"its outputs: {error}") from error
 

@@ -26,8 +26,6 @@ class ChildFailure(enum.StrEnum):
     """Too many outputs, or too few."""
     ARITHMETIC = "arithmetic mode"
     """The process flushes subnormal numbers to zero or does not round to nearest."""
-    GLOBAL_SEED = "global seed"
-    """The target seeds the global random state, so its outputs repeat."""
 
 
 class ReleaseError(Exception):

@@ -76,7 +76,7 @@ class ProcessRelease:
             try:
                 process = self._started()
                 kind, ours = self._kind or self._greeting["kind"], self._kind is None
-                return process.ask(request_line(kind, input_, trials, seed, arrays_in_binary=ours), trials)
+                return process.ask(request_line(kind, input_, trials, seed, to_child=ours), trials)
             except ReleaseError:
                 raise
             except BaseException:

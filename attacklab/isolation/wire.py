@@ -2,8 +2,9 @@
 
 A request is one line of JSON, `{"kind": ..., "input": ..., "trials": n, "seed": s}`, with every float as its hex string
 and a field `dtype` if the input is a numpy array. An answer is one line, `{"outputs": [...]}` with one output a
-trial (a hex string, an integer, null for a failure), or `{"binary": "f8", "count": n}` followed by n little-endian
-numbers, or `{"error": "...", "failure": "..."}`. docs/protocol.md describes it for authors of programs.
+trial (a hex string, an integer, null for a failure), or `{"values": [...]}` with outputs of any form, or
+`{"binary": "f8", "count": n}` followed by n little-endian numbers (n rows, where there is a `shape` of one too), or
+`{"error": "...", "failure": "..."}`. docs/protocol.md describes it for authors of programs.
 
 Decimal text would round, so there is none: a number with a decimal point is refused, and so is a hex string that is
 not a binary64 number.
@@ -12,15 +13,19 @@ not a binary64 number.
 from __future__ import annotations
 
 import json
+import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.errors import TargetError
-from attacklab.isolation.codec import BINARY_CODES, binary_code, encoded, frame_size, framed, unframed
+from attacklab.gathering import one_by_one
+from attacklab.isolation.codec import BINARY_CODES, Reader, binary_code, encoded, frame_size, framed, unframed, written
 from attacklab.isolation.failures import ChildError, ChildFailure, ReleaseError
 
 LONGEST_LINE = 1 << 28
@@ -35,23 +40,30 @@ _NOT_FINITE = re.compile(r"[+-]?(inf|infinity|nan(\(\w*\))?)", re.IGNORECASE | r
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A binary frame that the line of an answer announces: `count` little-endian numbers of numpy's type `code`."""
+    """A binary frame that the line of an answer announces: `count` outputs of little-endian numbers.
+
+    Attributes:
+        code: numpy's type of the numbers.
+        count: how many outputs.
+        shape: that of one output; a number has ().
+    """
 
     code: str
     count: int
+    shape: tuple[int, ...] = ()
 
     @property
     def size(self) -> int:
         """Its length in bytes."""
-        return frame_size(self.code, self.count)
+        return frame_size(self.code, self.count * math.prod(self.shape))
 
     def outputs(self, content: bytearray) -> NDArray[Any]:
         """The numbers at the start of `content`, with every bit; they share its memory."""
-        numbers: NDArray[Any] = unframed(content, self.code, self.count)
-        return numbers
+        numbers: NDArray[Any] = unframed(content, self.code, self.count * math.prod(self.shape))
+        return numbers.reshape((self.count, *self.shape))
 
 
-def request_line(kind: str, input_: Any, trials: int, seed: int, *, arrays_in_binary: bool = False) -> bytes:
+def request_line(kind: str, input_: Any, trials: int, seed: int, *, to_child: bool = False) -> bytes:
     """The line that asks for `trials` outputs.
 
     Args:
@@ -59,16 +71,19 @@ def request_line(kind: str, input_: Any, trials: int, seed: int, *, arrays_in_bi
         input_: a number, a numpy array of numbers, or sequences of numbers, booleans and None.
         trials: how many outputs.
         seed: an integer in [0, 2^63) from which the program derives all its randomness.
-        arrays_in_binary: whether the line only describes an input that is an array, and its numbers follow in a
-            frame; `child.py` reads such frames.
+        to_child: whether `child.py` reads it: an input may be of any form then, and keeps its types; of an array the
+            line holds no more than type and shape, and its numbers follow in a frame.
 
     Raises:
         TargetError: the input holds something that JSON cannot carry with every bit kept.
     """
     request = {"kind": str(kind), "input": input_, "trials": trials, "seed": seed}
-    if arrays_in_binary and isinstance(input_, np.ndarray) and (code := binary_code(input_)):
+    if to_child and isinstance(input_, np.ndarray) and (code := binary_code(input_)):
         request["input"] = {"binary": code, "shape": input_.shape}
         return json.dumps(request).encode() + b"\n" + framed(input_)
+    if to_child:
+        request["input"] = _encoded_input(input_, written)
+        return json.dumps(request).encode() + b"\n"
     request["input"] = _encoded_input(input_)
     return json.dumps({**request, **_dtype_of(input_)}).encode() + b"\n"
 
@@ -92,9 +107,9 @@ def proof_request_line(kind: str, input_: Any) -> bytes:
         ) from None
 
 
-def _encoded_input(input_: Any) -> Any:
+def _encoded_input(input_: Any, as_json: Callable[[Any], Any] = encoded) -> Any:
     try:
-        return encoded(input_)
+        return as_json(input_)
     except TypeError as error:
         raise TargetError(f"an input for another process must consist of numbers: {error}") from error
 
@@ -121,13 +136,19 @@ def read_answer(line: bytes, trials: int) -> NDArray[Any] | list[Any] | Frame:
     answer = read_object(line)
     if "error" in answer and set(answer) <= {"error", "failure"} and isinstance(answer["error"], str):
         raise announced_failure(answer)
-    if set(answer) == {"binary", "count"}:
+    if {"binary", "count"} <= set(answer) <= {"binary", "count", "shape"}:
         if answer["binary"] not in BINARY_CODES:
             raise ChildError(ChildFailure.GARBAGE, f"binary must be one of {', '.join(BINARY_CODES)}")
         if type(answer["count"]) is not int:
             raise ChildError(ChildFailure.GARBAGE, "count must be an integer")
         _require_count(answer["count"], trials)
-        return Frame(answer["binary"], trials)
+        shape = answer.get("shape", [])
+        if not isinstance(shape, list) or not all(type(length) is int and 0 <= length < 1 << 31 for length in shape):
+            raise ChildError(ChildFailure.GARBAGE, "shape must be a list of integers, none of them negative")
+        return Frame(answer["binary"], trials, tuple(shape))
+    if set(answer) == {"values"} and isinstance(answer["values"], list):
+        _require_count(len(answer["values"]), trials)
+        return _values(answer["values"])
     if set(answer) != {"outputs"} or not isinstance(answer["outputs"], list):
         raise ChildError(ChildFailure.GARBAGE, f"an answer must hold outputs, or binary and count, not {_short(line)}")
     _require_count(len(answer["outputs"]), trials)
@@ -168,6 +189,20 @@ def _refused(text: str) -> float:
 def _require_count(count: int, trials: int) -> None:
     if count != trials:
         raise ChildError(ChildFailure.COUNT, f"{count} outputs for {trials} trials")
+
+
+def _values(items: list[Any]) -> NDArray[Any]:
+    values = []
+    for trial, item in enumerate(items):
+        try:
+            values.append(Reader(partial(_number, trial=trial)).read(item))
+        except ChildError:
+            raise
+        except (TypeError, ValueError, ArithmeticError, RecursionError, AttributeError) as error:
+            told = f"the output of trial {trial} {error}"
+            raise ChildError(ChildFailure.GARBAGE, " ".join(told.split())) from None
+    outputs: NDArray[Any] = one_by_one(values)
+    return outputs
 
 
 def _number(item: Any, trial: int) -> Any:

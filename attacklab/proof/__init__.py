@@ -12,6 +12,7 @@ from typing import Any
 
 from attacklab.errors import UsageError
 from attacklab.findings import Finding
+from attacklab.floats import default_errors
 from attacklab.laws import Limits
 from attacklab.neighbours import NeighbouringPair
 from attacklab.proof.certificates import find_checker, prove_every_pair
@@ -44,6 +45,7 @@ __all__ = [
 ]
 
 
+@default_errors
 def prove(
     target: Target,
     pair: NeighbouringPair | None = None,

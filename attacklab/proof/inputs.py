@@ -20,6 +20,7 @@ import numpy as np
 from attacklab.domains.shapes import Graphs, Queries
 from attacklab.errors import TargetError, UsageError, UsageTypeError
 from attacklab.findings import EXACT_LAW, Finding, Reach, Scope, Verdict, described_pair
+from attacklab.floats import default_errors
 from attacklab.laws import Deadline, Law, Limits, OutOfTime, Ruling, judge, net
 from attacklab.laws.confirmation import require_agreement
 from attacklab.laws.errors import SamplerFailed
@@ -49,6 +50,7 @@ Places = tuple[int, int, Relation | None]
 """The places of two inputs, and the relation between them."""
 
 
+@default_errors
 def prove_inputs(
     target: Target,
     inputs: Sequence[Any],

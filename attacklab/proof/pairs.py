@@ -19,6 +19,7 @@ from typing import Any
 from attacklab.claims import Claim, PrivacyClaim, Profile
 from attacklab.errors import OutsideDomain, TargetError, UsageError
 from attacklab.findings import EXACT_LAW, Estimate, Finding, Scope, Verdict, described_pair, lower_text, upper_text
+from attacklab.floats import default_errors
 from attacklab.laws import (
     Certificate,
     Deadline,
@@ -109,6 +110,7 @@ def law_of(target: Target, input_: Any, limits: Limits, progress: Callable[[Prog
     return enumerate_law(sampler, limits=limits, progress=progress) if law is None else law
 
 
+@default_errors
 def prove_pair(
     target: Target,
     pair: NeighbouringPair,
@@ -151,6 +153,7 @@ def prove_pair(
     return replace(finding, seconds=time.perf_counter() - started)
 
 
+@default_errors
 def prove_all(
     target: Target,
     pairs: Sequence[NeighbouringPair] | None = None,

@@ -231,7 +231,7 @@ def _audited(
         # The command line knows only the registered attacks; where a test brings its own, all of them run again.
         again = (one.alpha, one.trials, one.attack.name) if attacks is None else (alpha, one.trials, None)
         replay = run.replay(item.nodeid, *again)
-        findings += [replace(finding, replay=replay) for finding in one.findings]
+        findings += [replace(finding, replay=finding.replay and replay) for finding in one.findings]
     test = AuditedTest(
         test=item.nodeid,
         place=_place(item),

@@ -97,7 +97,8 @@ class AuditedTest:
         lines = [f"{target} {said}"]
         for finding in worst:
             lines += ["", f"{finding.attack}: {finding.verdict}: {finding.reason}", *_details(finding)]
-        return _in_lines([*lines, "", *(f"replay: {line}" for line in dict.fromkeys(one.replay for one in worst))])
+        replays = [f"replay: {line}" for line in dict.fromkeys(one.replay for one in worst) if line]
+        return _in_lines([*lines, *(["", *replays] if replays else [])])
 
     def summary(self) -> str:
         """What is known of the target, in one line."""
@@ -167,7 +168,7 @@ def _details(finding: Finding) -> list[str]:
     lines += [f"  {line}" for line in flaw_lines(finding)]
     if finding.judged_at is not None:
         lines.append(f"  {judged_text(finding)}")
-    if finding.counts is not None:
+    if finding.counts is not None and finding.counts.trials:
         counts = finding.counts
         lines.append(
             f"  counts: {counts.first} of {counts.trials} outputs of the first input, {counts.second} of the second"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import random
 import re
 import shlex
 import sys
@@ -24,7 +25,7 @@ from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.claims import PrivacyClaim
 from attacklab.errors import ArithmeticModeError
 from attacklab.execution import batches
-from attacklab.execution.batches import BATCH_OUTPUTS, FIRST_LOOK, GROWTH
+from attacklab.execution.batches import BATCH_OUTPUTS, FIRST_LOOK, GROWTH, REDRAWN
 from attacklab.findings import FAILURE, Counts, Finding, Verdict
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.referee import DEFAULT_ALPHA, LARGEST_BUDGET, Advance, audit
@@ -103,8 +104,9 @@ def test_both_samples_grow_until_they_have_decided() -> None:
     assert (finding.verdict, finding.event) == (Verdict.VIOLATED, "a zero")
     assert finding.counts is not None
     assert finding.counts.trials < 2_000
-    drawn = [count for side, count, _state in recording.calls if side == 0]
+    *drawn, once, again = [count for side, count, _state in recording.calls if side == 0]
     assert drawn[0] == FIRST_LOOK
+    assert once == again == REDRAWN  # whether the refutation can be replayed
     assert sum(drawn) == finding.trials // 2
 
 
@@ -594,6 +596,7 @@ def test_a_scenario_that_nobody_can_judge_is_refused(events: tuple[str, ...], an
     ("arguments", "message"),
     [
         ({"trials": 0}, "trials must be at least 1, not 0"),
+        ({"trials": 10**23}, "trials must be at most 1000000000000, not 1"),
         ({"seed": -1}, "seed must be at least 0, not -1"),
         ({"alpha": 0.0}, r"alpha must lie in \(0, 1\), not 0.0"),
         ({"alpha": math.nan}, r"alpha must lie in \(0, 1\), not nan"),
@@ -602,6 +605,31 @@ def test_a_scenario_that_nobody_can_judge_is_refused(events: tuple[str, ...], an
 def test_bad_settings_are_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         audit(target_of(randomized_response(2.0)), [], **arguments)
+
+
+@pytest.mark.parametrize("ratio", [2.0, 50.0])
+def test_what_somebody_set_numpys_errors_to_changes_no_verdict(ratio: float) -> None:
+    target, attacks = target_of(randomized_response(ratio)), [Bets((Scenario(PAIR, (ZERO, NEVER)),))]
+    expected = audit(target, attacks, trials=3_000)
+    with np.errstate(all="raise"):
+        found = audit(target, attacks, trials=3_000)
+        assert np.geterr()["under"] == "raise"
+    assert [replace(one, seconds=0.0) for one in found] == [replace(one, seconds=0.0) for one in expected]
+
+
+@pytest.mark.parametrize("from_the_generator", [True, False])
+def test_a_target_that_no_seed_replays_gets_no_line_that_replays_it(from_the_generator: bool) -> None:
+    other = random.Random(5)
+
+    def release(records: np.ndarray, trials: int, rng: np.random.Generator) -> list[float]:
+        source = rng if from_the_generator else other
+        return [records[0] + source.random() for _ in range(trials)]
+
+    below_one = Event("below one", lambda outputs: np.asarray(outputs < 1.0, dtype=bool))
+    (finding,) = audit(target_of(release), [Bets((Scenario(PAIR, (below_one,)),))], trials=500)
+    assert finding.verdict is Verdict.VIOLATED
+    assert bool(finding.replay) is from_the_generator
+    assert ("no line replays this" in finding.reason) is not from_the_generator
 
 
 def test_the_arithmetic_is_probed_before_and_after_the_target_ran(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -17,7 +18,7 @@ from attacklab.attacks import ATTACKS, BlackBox
 from attacklab.errors import TargetError
 from attacklab.findings import Verdict
 from attacklab.referee import audit
-from attacklab.targets import Kind, Target, are_numbers
+from attacklab.targets import Failure, Kind, Target, are_numbers
 
 RNG = np.random.default_rng(1)
 
@@ -75,7 +76,7 @@ def test_datasets_may_be_answered_by_anything_one_a_trial() -> None:
         (noise(np.ma.masked_all(3)), "stub returned a MaskedArray, not an array or a list of outputs"),
         (noise(0.5), "stub returned a float, not an array"),
         (noise(np.float64(0.5)), "stub returned a float64, not an array"),
-        (noise((1.0, 2.0, 3.0)), "stub returned a tuple, not an array"),
+        (noise({1.0, 2.0, 3.0}), "stub returned a set, not an array"),
         (noise(np.zeros(3, dtype=np.longdouble)), "not numbers of up to 64 bits"),
         (noise(np.array([0.0, math.nan, math.nan])), "stub returned NaN, first at trial 1"),
         (selection(np.array([0.0, 1.0, 0.0])), "outputs of type float64, not indices"),
@@ -160,6 +161,47 @@ def test_a_release_that_exits_does_not_take_the_audit_with_it() -> None:
 
     with pytest.raises(TargetError, match="release raised SystemExit: 0"):
         Target.noise(release, epsilon=1.0).outputs(0.0, 1, RNG)
+
+
+class Panic(BaseException):
+    """As PyO3 raises it: an exception that is not an Exception."""
+
+
+@pytest.mark.parametrize("error", [Panic("index out of bounds"), asyncio.CancelledError(), GeneratorExit()])
+@pytest.mark.parametrize("while_giving", [True, False])
+def test_an_exception_that_is_not_an_exception_is_a_failure_like_others(
+    error: BaseException, while_giving: bool
+) -> None:
+    def giving() -> Iterator[float]:
+        yield 0.0
+        raise error
+
+    def release(*_: object) -> Iterator[float]:
+        if while_giving:
+            return giving()
+        raise error
+
+    target = Target.noise(release, epsilon=1.0)
+    with pytest.raises(TargetError, match=f"^release raised {type(error).__name__}"):
+        target.outputs(0.0, 2, RNG)
+    if not while_giving:
+        assert isinstance(target.outputs(0.0, 1, RNG, sees_failures=True)[0], Failure)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, pytest.skip.Exception])
+def test_what_ends_the_run_or_the_test_goes_through(error: type[BaseException]) -> None:
+    def release(*_: object) -> None:
+        raise error
+
+    with pytest.raises(error):
+        Target.noise(release, epsilon=1.0).outputs(0.0, 1, RNG)
+
+
+@pytest.mark.parametrize("released", [(1.0, 2.0, 3.0), iter([1.0, 2.0, 3.0]), (float(one) for one in (1, 2, 3))])
+def test_tuples_and_what_gives_one_output_after_another_are_outputs(released: Any) -> None:
+    outputs = noise(released).outputs(0.0, 3, RNG)
+    assert outputs.dtype == np.float64
+    assert outputs.tolist() == [1.0, 2.0, 3.0]
 
 
 def test_a_release_that_works_in_place_spoils_no_later_call() -> None:

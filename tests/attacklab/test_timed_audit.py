@@ -93,12 +93,28 @@ def test_an_audit_keeps_to_the_time_and_uses_it(
     assert sound.seconds > 30.0 or max(one.trials for one in audited) == STEPS[-1]
 
 
-def test_a_target_of_two_draws_a_second_gets_the_few_trials_there_is_time_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    rate = 2.0
-    audited = Slow(rate, sound=True).audited(monkeypatch, attacks=[ANSWERS, GeneratorSeed()], seconds=60.0)
+def test_a_target_of_fifty_draws_a_second_gets_few_trials(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    audited = Slow(50.0, sound=True).audited(monkeypatch, attacks=[ANSWERS, GeneratorSeed()], seconds=60.0)
     precision, seed = (one.trials for one in audited)
-    assert 5 <= precision <= 20
-    assert 10 <= seed <= 50
+    assert 100 <= precision <= 500
+    assert 200 <= seed <= 1_000
+
+
+@pytest.mark.parametrize("rate", [1.0, 20.0, 100.0, 1000.0])
+@pytest.mark.parametrize("until_refuted", [True, False])
+def test_an_audit_of_a_slow_target_keeps_to_a_short_time_and_says_what_it_had_no_time_for(
+    monkeypatch: pytest.MonkeyPatch, rate: float, until_refuted: bool
+) -> None:
+    slow = Slow(rate, sound=True)
+    findings = untimed(slow.audited(monkeypatch, until_refuted=until_refuted))
+    assert slow.seconds < 1.3 * 3.0 + 8 / rate  # the least that can be drawn
+    unreached = [one for one in findings if one.reason.startswith("there is no time left")]
+    assert {one.verdict for one in unreached} <= {Verdict.INCONCLUSIVE}
+    assert unreached or rate > 100
+    assert not any(one.decides_nothing for one in unreached)
+    assert not {one.verdict for one in findings} & {Verdict.ERROR, Verdict.VIOLATED}
 
 
 def test_a_faster_target_gets_more_trials_up_to_the_most(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,7 +159,7 @@ def test_findings_are_those_of_an_audit_with_the_same_trials_and_share_of_alpha(
     target = Target.noise(laplace, epsilon=1.0)
     said: list[str] = []
     attacks = [ZeroRounding(), ANSWERS, GeneratorSeed()]
-    zero_rounding, precision, _ = timed_audit(target, attacks, seconds=0.05, seed=3, say=said.append)
+    zero_rounding, precision, _ = timed_audit(target, attacks, seconds=1.0, seed=3, say=said.append)
     assert len(said) == 2
     assert "precision" in said[0]
     assert precision.trials == int(said[0].rpartition(" ")[2])

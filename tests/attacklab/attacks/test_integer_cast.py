@@ -27,6 +27,15 @@ def judged(target: Target) -> Finding:
     return finding
 
 
+def test_a_mechanism_that_takes_no_integers_is_left_alone() -> None:
+    def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        if not isinstance(answer, float):
+            raise TypeError(f"answer must be a float, not {type(answer).__name__}")
+        return answer + rng.laplace(size=trials)
+
+    assert judged(Target.noise(release, epsilon=1.0)).verdict is Verdict.NOT_APPLICABLE
+
+
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 def test_integer_answers_cast_to_doubles_are_caught(epsilon: float) -> None:
     target = Target.noise(partial(naive_laplace_numpy, epsilon=epsilon), epsilon=epsilon)

@@ -60,11 +60,11 @@ def test_a_numpy_input_says_its_type() -> None:
 
 def test_an_array_may_follow_its_line_in_binary() -> None:
     values = np.array([[5e-324, -0.0, 0.1], [np.inf, 1.0, -1.0]])
-    line, _, frame = request_line("sum", values, 1, 0, arrays_in_binary=True).partition(b"\n")
+    line, _, frame = request_line("sum", values, 1, 0, to_child=True).partition(b"\n")
     assert json.loads(line) == {"kind": "sum", "input": {"binary": "f8", "shape": [2, 3]}, "trials": 1, "seed": 0}
     assert frame == struct.pack("<6d", *values.ravel().tolist())
-    assert request_line("sum", values.astype(">f8"), 1, 0, arrays_in_binary=True).endswith(b"\n" + frame)
-    assert request_line("noise", 1.0, 1, 0, arrays_in_binary=True) == request_line("noise", 1.0, 1, 0)
+    assert request_line("sum", values.astype(">f8"), 1, 0, to_child=True).endswith(b"\n" + frame)
+    assert request_line("noise", 1.0, 1, 0, to_child=True) == request_line("noise", 1.0, 1, 0)
 
 
 @pytest.mark.parametrize("input_", ["text", {"a": 1}, np.array(["a"]), np.array([1j]), [object()], 1j])
