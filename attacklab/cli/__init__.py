@@ -107,7 +107,7 @@ def main() -> None:
 
 def _end_output() -> None:
     """Send what a target prints as the process ends to standard error: the findings end here."""
-    if sys.stdout is sys.__stdout__:
+    if sys.stdout is not None and sys.stdout is sys.__stdout__:
         with contextlib.suppress(OSError, ValueError):  # one of the two is closed
             sys.stdout.flush()
             os.dup2(2, 1)
