@@ -16,7 +16,8 @@ import os
 import sys
 import traceback
 from dataclasses import dataclass
-from typing import Any
+from importlib import metadata
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -86,6 +87,23 @@ app = _application(
     help="Attack implementations of differential privacy, and say with what confidence they are broken.",
     no_args_is_help=True,
 )
+
+
+def _tell_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"attacklab {metadata.version('attacklab')}")
+        raise typer.Exit(Status.OK)
+
+
+@app.callback()
+def _start(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_tell_version, is_eager=True)
+    ] = False,
+) -> None:
+    del version  # its callback has told it
+
+
 for _command in COMMANDS:
     app.command(_command.name, help=_command.summary)(lambda: None)
 
