@@ -125,7 +125,8 @@ def main() -> None:
 
 def _end_output() -> None:
     """Send what a target prints as the process ends to standard error: the findings end here."""
-    if sys.stdout is not None and sys.stdout is sys.__stdout__:
+    output = sys.__stdout__
+    if output is not None and output is sys.stdout:
         with contextlib.suppress(OSError, ValueError):  # one of the two is closed
-            sys.stdout.flush()
+            output.flush()
             os.dup2(2, 1)

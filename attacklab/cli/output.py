@@ -246,6 +246,8 @@ def _line(row: Sequence[str], widths: Sequence[int], colour: str = "") -> Text:
 
 def print_wrapped(out: Console, text: str, indent: str) -> None:
     """Print a paragraph, each of its lines indented, at the console's width."""
-    within = {"initial_indent": indent, "subsequent_indent": indent}
-    for line in textwrap.wrap(plain(text), out.width, **within, break_long_words=False, break_on_hyphens=False):
+    wrapper = textwrap.TextWrapper(
+        out.width, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+    for line in wrapper.wrap(plain(text)):
         out.print(line, soft_wrap=True)

@@ -89,8 +89,8 @@ def command(
         with status_line(Console(stderr=True)) as progress:
             settings: dict[str, Any] = {"seconds": seconds, "progress": progress, "spec": asked.spec(rest)}
             if all_:
-                places = (checker or find_checker(files.folder), output or PROOFS)
-                findings = [_certified(loaded, *map(files.from_here, places), settings)]
+                judge, folder = map(files.from_here, (checker or find_checker(files.folder), output or PROOFS))
+                findings = [_certified(loaded, judge, folder, settings)]
             elif inputs is not None:
                 findings = [prove_inputs(loaded, given_inputs(loaded, inputs), limits=limits, **settings)]
             else:

@@ -219,10 +219,8 @@ def _number(item: Any, trial: int) -> Any:
             return float(item.partition("(")[0])
         if _WHOLE.fullmatch(item):
             return int(item)
-        raise ChildError(
-            ChildFailure.GARBAGE,
-            f"the output of trial {trial} is neither a hex float nor a whole number: {item[:40]!r}",
-        )
+        told = f"the output of trial {trial} is not a hex float or a whole number: {item[:40]!r}"
+        raise ChildError(ChildFailure.GARBAGE, told)
     leading, digits, exponent = match.groups()
     wider = f"the output of trial {trial} is not a binary64 number: {item}"
     below_least = -(int(exponent) - 4 * len(digits) + 1074)

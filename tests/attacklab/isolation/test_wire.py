@@ -71,7 +71,7 @@ def test_integers_may_be_decimal_strings(values: list[int]) -> None:
 
 @pytest.mark.parametrize("text", ["1.0", "1e3", " 1", "1_0", "+1", "", "0x", "9" * 30, str(2**63)])
 def test_other_texts_are_not_integers(text: str) -> None:
-    with pytest.raises(ChildError, match="is not a hex float|is neither|does not fit in 64 bits"):
+    with pytest.raises(ChildError, match=r"is not a hex float|does not fit in 64 bits"):
         read_answer(json.dumps({"outputs": [text]}).encode(), 1)
 
 
