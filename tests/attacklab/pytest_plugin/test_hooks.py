@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+import textwrap
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -394,6 +395,27 @@ def test_a_file_that_cannot_be_written_costs_neither_the_other_nor_the_summary(p
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stdout.fnmatch_lines(["cannot write to /dev/full: No space left on device", "*not detected*"])
     assert (pytester.path / "scan.sarif").is_file()
+
+
+def test_a_method_of_one_value_is_audited_under_the_claim_of_the_marker(pytester: pytest.Pytester) -> None:
+    method = """
+        import random
+
+        class Mechanism:
+            def randomise(self, value):
+                return value + random.expovariate(1.0) - random.expovariate(1.0)
+
+        @pytest.mark.dp_claim(epsilon=1.0)
+        def test_it(dp_audit):
+            random.seed(1)
+            dp_audit(Mechanism().randomise)
+    """
+    written(pytester, textwrap.dedent(method))
+    result = pytester.runpytest_inprocess(FEW, "--dp-attacks=precision")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["*randomise does not keep its claim (ε = 1.0)", "*  usual repair: round the answer to a grid*"]
+    )
 
 
 def test_a_test_that_goes_elsewhere_takes_no_file_with_it(pytester: pytest.Pytester) -> None:
