@@ -56,12 +56,13 @@ class WorkersGone(LabFault):
     """No worker is left to run anything; no checkpoint keeps this."""
 
 
-def ends_the_process(error: BaseException) -> bool:
-    """Whether an exception that comes out of somebody's code is for whoever runs this process, and not that code's.
+def passes_through(error: BaseException) -> bool:
+    """Whether an exception that comes out of somebody's code is not that code's own, and is for whoever called it.
 
-    That is Ctrl-C, and what pytest ends a test by. Other exceptions that are not an `Exception` are failures like
-    others: Rust's panics, an `asyncio.CancelledError`, an exit.
+    That is Ctrl-C, what pytest ends a test by, and what the lab itself ends a call by. Other exceptions that are not an
+    `Exception` are failures like others: Rust's panics, an `asyncio.CancelledError`, an exit.
     """
-    return isinstance(error, KeyboardInterrupt) or any(
-        kind.__module__.startswith("_pytest.") for kind in type(error).__mro__
+    return isinstance(error, KeyboardInterrupt) or (
+        not isinstance(error, Exception)
+        and any(kind.__module__.startswith(("_pytest.", "attacklab.")) for kind in type(error).__mro__)
     )

@@ -19,7 +19,7 @@ import numpy as np
 
 from attacklab.claims import Claim, GaussianDP, PrivacyClaim, Renyi, ZeroConcentrated, claim_from_json
 from attacklab.domains import Domain
-from attacklab.errors import UsageError, UsageTypeError
+from attacklab.errors import UsageError, UsageTypeError, passes_through
 from attacklab.libraries import adapter_module, near_library
 from attacklab.random_bits import SeededBits
 from attacklab.releases import as_release, member
@@ -272,7 +272,9 @@ def _called(maker: Callable[..., Any], spec: str, parameters: dict[str, Any]) ->
         made = maker(**parameters)
     except ModuleNotFoundError as error:
         raise UsageError(f"{spec} needs {error.name}, which is not installed in {sys.prefix}; install it") from error
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
+        if passes_through(error):
+            raise
         raise UsageError(f"{spec} raised {in_one_line(error)}") from error
     if isinstance(made, dict):
         return _described(made, spec, maker.__name__)
@@ -308,7 +310,9 @@ def _module(place: str) -> ModuleType:
         sys.modules.setdefault(path.stem, module)
         try:
             module_spec.loader.exec_module(module)
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
+            if passes_through(error):
+                raise
             if sys.modules.get(path.stem) is module:
                 del sys.modules[path.stem]
             raise UsageError(f"{place} cannot be loaded: {in_one_line(error)}") from error
@@ -319,7 +323,9 @@ def _module(place: str) -> ModuleType:
         sys.path.insert(0, str(Path.cwd()))
     try:
         return importlib.import_module(place)
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
+        if passes_through(error):
+            raise
         raise UsageError(f"module {place} cannot be imported: {in_one_line(error)}{near_library(place)}") from error
 
 

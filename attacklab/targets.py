@@ -29,7 +29,7 @@ from attacklab.errors import (
     TargetError,
     UsageError,
     UsageTypeError,
-    ends_the_process,
+    passes_through,
 )
 from attacklab.gathering import gathered
 from attacklab.neighbours import NeighbouringPair, Relation
@@ -468,7 +468,7 @@ class Target:
         except LabFault:
             raise
         except BaseException as error:
-            if ends_the_process(error):
+            if passes_through(error):
                 raise
             raise _Raised("; ".join(filter(None, (in_one_line(error), misfit(self.release))))) from error
         if outputs is None:

@@ -116,7 +116,9 @@ def main() -> None:
         say(str(error))
     except OSError as error:
         say(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error))
-    except Exception:  # a bug, whose status must not be that of a refuted claim
+    except SystemExit:
+        raise
+    except BaseException:  # a bug, whose status must not be that of a refuted claim
         traceback.print_exc()
     finally:
         _end_output()

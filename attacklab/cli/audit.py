@@ -112,7 +112,10 @@ def command(
             findings = audit(loaded, chosen, trials=trials or DEFAULT_TRIALS, checkpoint=kept, **settings)
     files.write(findings, asked.place)
     _say_if_undecided(findings, loaded.kind)
-    raise typer.Exit(status_of(findings))
+    status = status_of(findings)
+    if status is Status.REFUTED:
+        _say_errors(findings)
+    raise typer.Exit(status)
 
 
 def _attacks(names: Sequence[str] | None) -> list[Attack] | None:
@@ -132,6 +135,13 @@ def _interruptible(resume: Path | None) -> Iterator[None]:
         else:
             say(f"interrupted; continue with: {shlex.join(['attacklab', *sys.argv[1:]])}")
         raise typer.Exit(Status.INTERRUPTED) from None
+
+
+def _say_errors(findings: Sequence[Finding]) -> None:
+    """Say what else went wrong, where the status tells of a refuted claim only."""
+    failed = [finding for finding in findings if finding.verdict is Verdict.ERROR]
+    for attack, reason in dict.fromkeys((finding.attack, finding.reason) for finding in failed):
+        say(f"besides what was refuted, {attack} ended in an error: {reason}")
 
 
 def _say_if_undecided(findings: Sequence[Finding], kind: Kind) -> None:

@@ -179,11 +179,15 @@ UNDECIDED = (Verdict.NOT_APPLICABLE, Verdict.UNTESTABLE, Verdict.INCONCLUSIVE)
 
 
 def status_of(findings: Sequence[Finding]) -> Status:
-    """The exit status that findings end in: an error comes before a refuted claim."""
+    """The exit status that findings end in.
+
+    A refuted claim comes before an error, and an error before all else. A proof that was not found is not a pass.
+    """
     verdicts = {finding.verdict for finding in findings}
-    if Verdict.ERROR in verdicts or verdicts <= set(UNDECIDED):
-        return Status.FAILED
-    return Status.REFUTED if any(finding.refutes for finding in findings) else Status.OK
+    if any(finding.refutes for finding in findings):
+        return Status.REFUTED
+    is_open = any(finding.is_proof and finding.verdict is Verdict.INCONCLUSIVE for finding in findings)
+    return Status.FAILED if is_open or Verdict.ERROR in verdicts or verdicts <= set(UNDECIDED) else Status.OK
 
 
 def show(findings: Sequence[Finding]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,10 @@ from rich.console import Console
 from attacklab.cli import options
 from attacklab.cli.given_pair import given_inputs, given_pair
 from attacklab.cli.output import Files, only_findings_on_output, status_of
-from attacklab.cli.status import Status
 from attacklab.cli.target_options import TargetOptions
 from attacklab.errors import UsageError
 from attacklab.files import require_writable_folder
-from attacklab.findings import Finding, Verdict
+from attacklab.findings import Finding
 from attacklab.proof import LIMITS, SECONDS, find_checker, prove_all, prove_every_pair, prove_inputs
 from attacklab.reporting.progress import status_line
 from attacklab.targets import Target
@@ -97,7 +96,7 @@ def command(
                 pair = given_pair(loaded, first, second)
                 findings = prove_all(loaded, None if pair is None else [pair], limits=limits, **settings)
     files.write(findings, asked.place)
-    raise typer.Exit(_status_of(findings))
+    raise typer.Exit(status_of(findings))
 
 
 def _certified(target: Target, checker: Path, folder: Path, settings: Mapping[str, Any]) -> Finding:
@@ -112,10 +111,3 @@ def _exclude(option: str, given: object, others: Mapping[str, object]) -> None:
     told = [name for name, value in others.items() if value is not None]
     if given is not None and told:
         raise UsageError(f"{option} and {', '.join(told)} exclude each other; leave one out")
-
-
-def _status_of(findings: Sequence[Finding]) -> Status:
-    """The status of a proof: OK only if every pair is proved, since a proof that was not found is not a pass."""
-    status = status_of(findings)
-    is_open = any(finding.verdict is Verdict.INCONCLUSIVE for finding in findings)
-    return Status.FAILED if is_open and status is Status.OK else status

@@ -41,8 +41,9 @@ class ChildError(TargetError):
 
     Attributes:
         failure: how it failed.
+        told: what is known of it.
     """
 
     def __init__(self, failure: ChildFailure, message: str) -> None:
         super().__init__(f"{failure}: {message}")
-        self.failure = failure
+        self.failure, self.told = failure, message

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import shlex
 import shutil
@@ -45,6 +46,9 @@ CHILD = str(Path(__file__).with_name("child.py"))
 class ProcessRelease:
     """A release whose outputs come from a child process, started when first needed and again after a failure.
 
+    Waiting for it once is enough: after a hang it is not asked again, and after a request that took too long it is not
+    asked for as many outputs again.
+
     It may be called from several threads, pickled, and used after a fork: each process then has a child of its own.
 
     Args:
@@ -59,6 +63,7 @@ class ProcessRelease:
         self._running: ChildProcess | None = None
         self._greeting: dict[str, Any] = {}
         self._lock = threading.Lock()
+        self._late: tuple[float, ChildError] = math.inf, ChildError(ChildFailure.TIME_LIMIT, "")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ProcessRelease, (self._command, self._limits, self._kind)
@@ -73,13 +78,18 @@ class ProcessRelease:
         """
         seed = int(rng.integers(1 << 63))
         with self._lock:
+            fewest, late = self._late
+            if trials >= fewest:
+                raise ChildError(late.failure, f"{late.told}; it was not asked again")
             try:
                 process = self._started()
                 kind, ours = self._kind or self._greeting["kind"], self._kind is None
                 return process.ask(request_line(kind, input_, trials, seed, to_child=ours), trials)
             except ReleaseError:
                 raise
-            except BaseException:
+            except BaseException as error:
+                if isinstance(error, ChildError) and error.failure in (ChildFailure.HANG, ChildFailure.TIME_LIMIT):
+                    self._late = 0 if error.failure is ChildFailure.HANG else trials, error
                 self._close()
                 raise
 

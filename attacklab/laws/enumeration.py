@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from gmpy2 import mpq
 
-from attacklab.errors import UsageError, UsageTypeError
+from attacklab.errors import UsageError, UsageTypeError, passes_through
 from attacklab.laws import foreign_calls
 from attacklab.laws.counted_work import Counted, Work
 from attacklab.laws.errors import LawError, NeverEnds, OpaqueOutcome, OpaqueState, SamplerFailed, StateChanged
@@ -434,7 +434,9 @@ def _run(sampler: Callable[..., Any], arguments: tuple[Any, ...], tape: Tape) ->
     except OpaqueOutcome:
         if tape.stopped is None:
             raise
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
+        if passes_through(error):
+            raise
         if tape.stopped is None:
             raise SamplerFailed(
                 f"{_name(sampler)} raised {error!r} on the draws {tape.draws}; mend it, or if an adversary can see the "

@@ -33,6 +33,7 @@ from gmpy2 import mpq
 from numpy.typing import NDArray
 from scipy import special
 
+from attacklab.errors import passes_through
 from attacklab.laws.errors import Contradicted, LawError, SamplerFailed
 from attacklab.laws.law import Law
 from attacklab.laws.outcomes import tag
@@ -142,7 +143,9 @@ def plain_runs(sampler: Callable[..., Any], arguments: tuple[Any, ...], runs: in
                 told.append(_told(outcome))
         except LawError:
             raise
-        except (Exception, SystemExit) as error:  # whatever the sampler raises
+        except BaseException as error:  # whatever the sampler raises
+            if passes_through(error):
+                raise
             one_line = " ".join(f"{type(error).__name__}: {error}".split())
             raise SamplerFailed(f"plain run {run:,} of the sampler raised {one_line}") from error
         numbers.append(number)

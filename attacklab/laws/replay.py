@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from attacklab.errors import passes_through
 from attacklab.laws import foreign_calls
 from attacklab.laws.errors import LawError, LooksAtDraws, NotDeterministic, SamplerFailed
 from attacklab.laws.outcomes import tag
@@ -301,7 +302,9 @@ class Replays:
         self._source.load(script)
         try:
             value = sampler(*arguments, self._source)
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
+            if passes_through(error):
+                raise
             if self._source.stopped is None:
                 raise SamplerFailed(f"{name} raised {error!r} when played again on plain integers") from error
             value = None

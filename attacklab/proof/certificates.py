@@ -20,7 +20,7 @@ from typing import Any
 
 from attacklab.certificates import Draft, certificate, to_text
 from attacklab.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
-from attacklab.errors import UsageError
+from attacklab.errors import UsageError, passes_through
 from attacklab.files import require_writable, write_whole
 from attacklab.findings import CERTIFICATE, CheckedCertificate, Finding, Reach, Scope, Verdict
 from attacklab.laws import Deadline, OutOfTime
@@ -111,7 +111,9 @@ def prove_every_pair(
     except OutOfTime:
         answer = Answer(verdict=Verdict.INCONCLUSIVE, reason=f"{seconds:.3g} s were not enough for the evidence")
         return finding_of(target, None, None, answer, time.perf_counter() - began, spec)
-    except (Exception, SystemExit) as error:  # whatever the draft raises
+    except BaseException as error:  # whatever the draft raises
+        if passes_through(error):
+            raise
         reason = f"the draft of the certificate raised {in_one_line(error)}; mend it"
         answer = Answer(verdict=Verdict.ERROR, reason=reason)
         return finding_of(target, None, None, answer, time.perf_counter() - began, spec)

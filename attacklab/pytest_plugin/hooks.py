@@ -126,6 +126,7 @@ class _Run:
 
 _RUN = pytest.StashKey[_Run]()
 _AUDITED = pytest.StashKey["AuditedTest"]()
+_CALLED = pytest.StashKey[bool]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -207,6 +208,7 @@ def dp_prove(request: pytest.FixtureRequest) -> DpProve:
 
 def _forget(item: pytest.Item) -> None:
     """Forget what an earlier run of the same test found."""
+    item.stash[_CALLED] = False
     if _AUDITED in item.stash:
         del item.stash[_AUDITED]
 
@@ -219,7 +221,10 @@ def _audited(
     from attacklab.pytest_plugin.report import AuditedTest
     from attacklab.timed_audit import timed_audit
 
-    claimed = _claimed(item, target, FIXTURE)
+    try:
+        claimed = _claimed(item, target, FIXTURE)
+    except UsageError as error:  # the message says it all, so the traceback need not lead into the lab
+        raise error.with_traceback(None) from None
     chosen = _registered(run.attacks) if attacks is None else tuple(attacks)
     if not chosen:
         raise UsageError(f"{FIXTURE} was given no attacks; leave attacks= out to run the registered ones")
@@ -287,6 +292,7 @@ def _sought(
 
 
 def _require_first(item: pytest.Item) -> None:
+    item.stash[_CALLED] = True
     if _AUDITED in item.stash:
         raise RuntimeError(
             "a test audits or proves one target, and only once; parametrise it for several, "
@@ -369,6 +375,10 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Attach the findings to the report, which takes them to the process that writes the files and the summary."""
     report = yield
+    if report.when == "call" and report.passed and not item.stash.get(_CALLED, True):
+        report.outcome = "failed"
+        named = " or ".join(name for name in (FIXTURE, PROOF) if name in item.fixturenames)  # type: ignore[attr-defined]
+        report.longrepr = f"{item.nodeid} takes {named} and never calls it, so nothing was tested; call it"
     if _AUDITED in item.stash:  # in whichever phase: another fixture may have audited
         report.dp_audited = item.stash[_AUDITED].to_text()  # type: ignore[attr-defined] # xdist carries plain attributes
     return report

@@ -113,7 +113,9 @@ def test_nothing_but_what_does_not_apply_has_no_table(capsys: pytest.CaptureFixt
     ("findings", "status"),
     [
         ((VIOLATED, QUIET, ELSEWHERE), Status.REFUTED),
-        ((VIOLATED, FAILED), Status.FAILED),
+        ((VIOLATED, FAILED), Status.REFUTED),
+        ((QUIET, FAILED), Status.FAILED),
+        ((finding(Verdict.PROVED), finding(Verdict.INCONCLUSIVE, attack="exact_law")), Status.FAILED),
         ((QUIET, ELSEWHERE), Status.OK),
         ((finding(Verdict.PROVED),), Status.OK),
         ((ELSEWHERE, ELSEWHERE), Status.FAILED),

@@ -252,6 +252,18 @@ def test_the_rest_of_an_audit_goes_on_after_a_crash(misbehaving: Made) -> None:
 
 
 @LINUX
+@pytest.mark.parametrize(("name", "waits"), [("hangs", 1), ("computes_forever", 3)])
+def test_an_audit_waits_for_a_target_that_does_not_answer_once_and_not_once_an_attack(
+    misbehaving: Made, name: str, waits: int
+) -> None:
+    findings = audit(misbehaving(name, seconds=0.5), ATTACKS, trials=100)
+    late = [finding.reason for finding in findings if finding.verdict is Verdict.ERROR]
+    assert len(late) > waits
+    assert 1 <= sum("it was not asked again" not in reason for reason in late) <= waits
+    assert not any(finding.refutes for finding in findings)
+
+
+@LINUX
 def test_a_hang_and_a_slow_computation_are_told_apart(misbehaving: Made) -> None:
     started = time.monotonic()
     assert str(failure_of(misbehaving("hangs", seconds=0.5))) == "hang: no answer within 0.5 s, and the process is idle"

@@ -1,0 +1,100 @@
+"""The program `attacklab`: the command line under a parent that notices when a target ends its process.
+
+A target that calls `os._exit(0)`, or that crashes the interpreter, would otherwise decide the exit status: nothing
+would have been judged, and the status could say anything. The parent does nothing but wait, and hand on signals; the
+process that does the work tells it by a pipe that the command came to its own end. Where a system cannot fork, it runs
+alone.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from types import FrameType
+from typing import NoReturn
+
+from attacklab import cli
+from attacklab.cli.messages import say
+from attacklab.cli.status import Status
+from attacklab.isolation.guard import signal_name
+
+HANDED_ON = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
+"""Signals for the command, of which the parent gets its own copy, or the only one."""
+
+INTERRUPT_HANDED_ON = "SIGUSR1"
+"""Ctrl-C reaches the whole process group, so the parent hands its copy on as another signal: both are one interrupt."""
+
+
+def main() -> NoReturn:
+    """Run the command line, and end with its status."""
+    if not hasattr(os, "fork"):
+        cli.main()
+    ended, told = os.pipe()
+    alive, held = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(ended)
+        os.close(held)
+        _work(told, alive)
+    os.close(told)
+    os.close(alive)
+    _wait(child, ended)
+
+
+def _work(told: int, alive: int) -> NoReturn:
+    threading.Thread(target=_end_with_the_parent, args=(alive,), daemon=True).start()
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as shells set it for what runs in the background
+        interrupts = _Interrupts()
+        signal.signal(signal.SIGINT, interrupts.ours)
+        signal.signal(getattr(signal, INTERRUPT_HANDED_ON), interrupts.handed_on)
+    try:
+        cli.main()
+    finally:
+        os.write(told, b".")
+    raise AssertionError("the command line ends by an exit")
+
+
+def _end_with_the_parent(alive: int) -> None:
+    os.read(alive, 1)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class _Interrupts:
+    """Raises KeyboardInterrupt, once where the same Ctrl-C arrives twice."""
+
+    def __init__(self) -> None:
+        self._seen = self._handed_on = 0
+
+    def ours(self, number: int, frame: FrameType | None) -> None:
+        self._seen += 1
+        signal.default_int_handler(number, frame)
+
+    def handed_on(self, number: int, frame: FrameType | None) -> None:
+        self._handed_on += 1
+        if self._handed_on > self._seen:
+            self.ours(number, frame)
+
+
+def _wait(child: int, ended: int) -> NoReturn:
+    for name in HANDED_ON:
+        ours = getattr(signal, name)
+        theirs = getattr(signal, INTERRUPT_HANDED_ON) if name == "SIGINT" else ours
+        if signal.getsignal(ours) is not signal.SIG_IGN:
+            signal.signal(ours, lambda *_, theirs=theirs: os.kill(child, theirs))
+    _, status = os.waitpid(child, 0)
+    os.set_blocking(ended, False)
+    try:
+        came_to_its_end = os.read(ended, 1) == b"."
+    except BlockingIOError:  # something that the target started keeps the pipe open
+        came_to_its_end = False
+    code = os.waitstatus_to_exitcode(status)
+    if code < 0 and signal_name(-code) in HANDED_ON:
+        signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    if code >= 0 and came_to_its_end:
+        os._exit(code)
+    how = f"was killed by {signal_name(-code)}" if code < 0 else f"was ended from within (status {code})"
+    say(f"the process {how}, so nothing was judged; run the target in a process of its own: --isolate")
+    sys.exit(Status.FAILED)
