@@ -108,8 +108,16 @@ for _command in COMMANDS:
     app.command(_command.name, help=_command.summary)(lambda: None)
 
 
+def open_streams() -> None:
+    """Put nothing in the place of a standard stream that is closed, or else the next file would be it."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: PTH123, SIM115 - it stays open
+
+
 def main() -> None:
     """Run the command line."""
+    open_streams()
     try:
         app()
     except UsageError as error:

@@ -130,6 +130,17 @@ class _Console(Console):
         raise BrokenPipeError
 
 
+class _ErrorConsole(Console):
+    def on_broken_pipe(self) -> None:
+        """Say nothing further: nobody reads it, and Rich would end with status 1."""
+        self.quiet = True
+
+
+def error_console() -> Console:
+    """Standard error."""
+    return _ErrorConsole(stderr=True)
+
+
 def console() -> Console:
     """Standard output, as wide as COLUMNS or the terminal says; without either, no line is wrapped.
 

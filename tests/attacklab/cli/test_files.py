@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import pty
+import shlex
 import stat
 import subprocess
 import sys
@@ -21,6 +23,8 @@ import attacklab.cli.calibrate
 import attacklab.cli.list_
 import attacklab.cli.prove  # noqa: F401 - what every command here would import
 from attacklab import cli
+from attacklab.cli.messages import say
+from attacklab.cli.output import error_console
 from attacklab.findings import Verdict, read_record
 
 ROOT = Path(__file__).parents[3]
@@ -134,6 +138,25 @@ def test_a_terminal_without_greek_letters_shows_the_rest_and_json_has_all(folder
     assert done.returncode == 1
     assert "ε" in done.stdout.decode("utf-8")
     assert verdicts(done.stdout) == ["violated"]
+
+
+def test_findings_are_in_their_files_if_there_is_no_output_at_all(folder: Path) -> None:
+    code = "from attacklab.cli.supervised import main; main()"
+    words = shlex.join([sys.executable, "-c", code, *f"{LEAKING} --json out.json".split()])
+    environment = {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(["/bin/sh", "-c", f"{words} >&- 2>&-"], cwd=folder, env=environment, check=False)  # noqa: S603
+    assert done.returncode == 1
+    assert verdicts((folder / "out.json").read_bytes()) == ["violated"]
+
+
+def test_messages_that_nobody_reads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken(io.StringIO):
+        def write(self, _: str) -> int:
+            raise BrokenPipeError
+
+    monkeypatch.setattr(sys, "stderr", Broken())
+    say("one")
+    error_console().print("two")
 
 
 def test_a_full_disk_takes_the_table_or_a_file_and_nothing_else(folder: Path) -> None:
