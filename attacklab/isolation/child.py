@@ -48,17 +48,20 @@ def _from_file(path: str, name: str) -> tuple[ModuleType, Any]:
 
 
 if TYPE_CHECKING:
-    from attacklab import gathering, loaded_code
+    from attacklab import gathering, loaded_code, releases
     from attacklab.isolation import codec
 else:
     # Under no name in `sys.modules`: there a target could find them, or take them for modules of its own.
     codec, _loader = _from_file(os.path.join(HERE, "codec.py"), "attacklab_codec")  # noqa: PTH118
     _loader.exec_module(codec)
-    _above = os.path.dirname(HERE)  # noqa: PTH120
-    gathering, _loader = _from_file(os.path.join(_above, "gathering.py"), "attacklab_gathering")  # noqa: PTH118
-    _loader.exec_module(gathering)
-    loaded_code, _loader = _from_file(os.path.join(_above, "loaded_code.py"), "attacklab_loaded_code")  # noqa: PTH118
-    _loader.exec_module(loaded_code)
+    _package = os.path.dirname(HERE)  # noqa: PTH120
+
+    def _ours(name: str) -> Any:
+        module, loader = _from_file(os.path.join(_package, f"{name}.py"), f"attacklab_{name}")  # noqa: PTH118
+        loader.exec_module(module)
+        return module
+
+    gathering, loaded_code, releases = map(_ours, ("gathering", "loaded_code", "releases"))
 
 
 def arithmetic_fault() -> str | None:
@@ -120,7 +123,7 @@ def _send(answers: BinaryIO, head: dict[str, Any], frame: bytes = b"") -> None:
 def _loaded(spec: str, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     place, _, name = spec.rpartition(":")
     module = _module(place)
-    found: Any = getattr(module, name, None)
+    found: Any = releases.member(module, name)
     if found is None:
         raise _Fault(LOADING, f"{place} has no {name!r}; check the name")
     version = _version(module)
@@ -129,7 +132,7 @@ def _loaded(spec: str, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
             raise _Fault(LOADING, f"{spec} is a target with a claim of its own; leave the kind and the parameters out")
         if not callable(found):
             raise _Fault(LOADING, f"{spec} is of type {type(found).__name__}, not a release function")
-        return found, {"kind": settings["kind"], "version": version}
+        return _as_release(found), {"kind": settings["kind"], "version": version}
     parameters = {
         key: tuple(codec.decoded(value)) if isinstance(value, list) else codec.decoded(value)
         for key, value in settings["parameters"].items()
@@ -153,7 +156,7 @@ def _loaded(spec: str, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         raise _Fault(LOADING, f"{spec} is a target with a claim of its own; leave the parameters out")
     if not (hasattr(found, "release") and hasattr(found, "claim")):
         raise _Fault(LOADING, needed)
-    return found.release, {
+    return _as_release(found.release), {
         "kind": str(found.kind),
         "version": version if found.version == "unknown" else found.version,
         "name": found.name,
@@ -169,6 +172,13 @@ def _loaded(spec: str, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
             }.items()
         },
     }
+
+
+def _as_release(function: Any) -> Any:
+    try:
+        return releases.as_release(function)
+    except TypeError as error:
+        raise _Fault(LOADING, str(error)) from error
 
 
 def _plain_domain(domain: Any) -> dict[str, Any] | None:

@@ -667,6 +667,22 @@ def test_a_mistake_in_run_is_told_before_anything_is_measured(
     assert not list(checkout.rglob("*.json"))
 
 
+def test_run_writes_only_where_a_lab_is(attacklab: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    assert attacklab("run")[0] == 2
+    assert not list((tmp_path / "empty").iterdir())
+
+
+def test_run_overwrites_no_index_of_somebody_else(attacklab: Any, checkout: Path) -> None:
+    (checkout / "site").mkdir()
+    (checkout / "site" / "index.md").write_text("Ours")
+    status, _, err = attacklab("run --quick --output site")
+    assert status == 2
+    assert "index.md was not written by attacklab, so it is kept; choose another --output" in err
+    assert [path.name for path in (checkout / "site").iterdir()] == ["index.md"]
+
+
 def test_refuted_claims_are_written_as_sarif_where_asked(attacklab: Any, tmp_path: Path) -> None:
     log = tmp_path / "claims.sarif"
     status, _out, err = attacklab(f"audit some_targets.py:leaking {NOISE} --sarif {log}")

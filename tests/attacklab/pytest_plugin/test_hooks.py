@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import subprocess
 import sys
+import textwrap
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -375,13 +377,56 @@ def test_a_claim_that_contradicts_itself_fails_the_test(
         ("--dp-seed=-1", "--dp-seed: must be a whole number of at least 0, not '-1'"),
         ("--dp-attacks=precise", "--dp-attacks: unknown precise; choose from *"),
         ("--dp-json=.", "--dp-json: cannot write to .: it is a folder"),
+        ("--dp-json=test_ours.py", "--dp-json: test_ours.py was not written by attacklab, so it is kept"),
         ("--dp-sarif=/dev/null/log.sarif", "--dp-sarif: cannot write to /dev/null: "),
     ],
 )
 def test_a_wrong_option_is_a_usage_error(pytester: pytest.Pytester, option: str, message: str) -> None:
+    pytester.makepyfile(test_ours="def test_it(): pass")
     result = pytester.runpytest_inprocess(option)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"*{message}*"])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/dev/full is Linux's")
+def test_a_file_that_cannot_be_written_costs_neither_the_other_nor_the_summary(pytester: pytest.Pytester) -> None:
+    written(pytester, "def test_it(dp_audit):\n    dp_audit(Target.noise(sound, epsilon=1.0))\n")
+    result = pytester.runpytest_inprocess(FEW, "--dp-json=/dev/full", "--dp-sarif=scan.sarif", "--dp-attacks=precision")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stdout.fnmatch_lines(["cannot write to /dev/full: No space left on device", "*not detected*"])
+    assert (pytester.path / "scan.sarif").is_file()
+
+
+def test_a_method_of_one_value_is_audited_under_the_claim_of_the_marker(pytester: pytest.Pytester) -> None:
+    method = """
+        import random
+
+        class Mechanism:
+            def randomise(self, value):
+                return value + random.expovariate(1.0) - random.expovariate(1.0)
+
+        @pytest.mark.dp_claim(epsilon=1.0)
+        def test_it(dp_audit):
+            random.seed(1)
+            dp_audit(Mechanism().randomise)
+    """
+    written(pytester, textwrap.dedent(method))
+    result = pytester.runpytest_inprocess(FEW, "--dp-attacks=precision")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["*randomise does not keep its claim (ε = 1.0)", "*  usual repair: round the answer to a grid*"]
+    )
+
+
+def test_a_test_that_goes_elsewhere_takes_no_file_with_it(pytester: pytest.Pytester) -> None:
+    going = "def test_it(dp_audit, tmp_path):\n    os.chdir(tmp_path)\n    dp_audit(Target.noise(sound, epsilon=1.0))\n"
+    written(pytester, f"import os\n{going}")
+    here = Path.cwd()
+    try:
+        pytester.runpytest_inprocess(FEW, "--dp-json=record.json", "--dp-attacks=precision")
+    finally:
+        os.chdir(here)
+    assert read_record(pytester.path / "record.json")["tests"]
 
 
 def test_settings_are_read_from_the_ini_file_and_options_go_before_them(pytester: pytest.Pytester) -> None:
