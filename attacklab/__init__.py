@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from attacklab.proof import prove
     from attacklab.random_bits import REJECTED, RandomBits, SeededBits, SystemBits, TapedBits
     from attacklab.referee import audit
+    from attacklab.releases import one_by_one
     from attacklab.targets import Kind, Target
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "Verdict",
     "ZeroConcentrated",
     "audit",
+    "one_by_one",
     "prove",
 ]
 
@@ -62,6 +64,7 @@ _HOMES = {
     "Verdict": "findings",
     "ZeroConcentrated": "claims",
     "audit": "referee",
+    "one_by_one": "releases",
     "prove": "proof",
 }
 

@@ -5,13 +5,15 @@ Floats that are somebody's input or output keep every bit: in JSON they stand as
 
 from __future__ import annotations
 
+import ast
 import enum
 import hashlib
+import itertools
 import json
 import math
 import platform
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from importlib import metadata
@@ -30,10 +32,20 @@ INFINITE = "infinite"
 """Stands for an infinite ε, which JSON has no number for."""
 
 LONGEST_INPUT_IN_FULL = 64
-"""A longer input is recorded by its length and digest."""
+"""A longer input is recorded by its digest, and by its values in runs: how many of which follow one another."""
 
 LONGEST_REPR = 200
-"""An input that is neither a number, a string nor an array of them is recorded by a digest, and by a repr so short."""
+"""An input that is neither a number, a string nor an array of them is shown by a repr so short."""
+
+TEXT_OF_KIND: Mapping[str, Callable[[Any], str]] = {"f": float.hex, "i": str, "u": str, "b": str, "U": str}
+VALUE_OF_TEXT: Mapping[str, Callable[[str], Any]] = {
+    "f": float.fromhex,
+    "i": int,
+    "u": int,
+    "b": lambda text: text == "True",
+    "U": str,
+}
+"""What a value is in a record, by its numpy kind: text that keeps every bit, and back."""
 
 
 class Verdict(enum.StrEnum):
@@ -421,21 +433,76 @@ def read_record(path: Path) -> dict[str, Any]:
 
 def to_text(data: Mapping[str, Any]) -> str:
     """JSON text of a record; refuses NaN and infinities, which JSON does not have."""
-    return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False, default=_plain) + "\n"
+    text = json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False, default=_plain) + "\n"
+    return text.encode("utf-8", "backslashreplace").decode()  # a surrogate stands as JSON escapes it
 
 
 def _described_input(value: Any) -> dict[str, Any]:
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError:  # lists of different lengths
+        array = np.empty((), dtype=object)
     described: dict[str, Any] = {"shape": list(array.shape), "dtype": str(array.dtype)}
-    if array.size > LONGEST_INPUT_IN_FULL or array.dtype == object:
-        content = repr(value) if array.dtype == object else np.ascontiguousarray(array).tobytes()
-        if isinstance(content, str):
-            described |= {"readable": [content]} if array.ndim == 0 and len(content) <= LONGEST_REPR else {}
-            content = content.encode()
-        return {**described, "sha256": hashlib.sha256(content).hexdigest()}
+    if array.dtype == object:
+        content = repr(value)
+        described |= {"readable": [content]} if array.ndim == 0 and len(content) <= LONGEST_REPR else {}
+        literal = repr(value.tolist()) if isinstance(value, np.ndarray) else content
+        described |= {"literal": literal} if _is_literal(literal) else {}
+        return {**described, "sha256": hashlib.sha256(content.encode()).hexdigest()}
+    if array.size > LONGEST_INPUT_IN_FULL:
+        if (array.dtype.kind in TEXT_OF_KIND and array.dtype.itemsize <= 8) or array.dtype.kind == "U":
+            texts = map(TEXT_OF_KIND[array.dtype.kind], array.ravel().tolist())
+            described["runs"] = [[len(list(run)), text] for text, run in itertools.groupby(texts)]
+        return {**described, "sha256": hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()}
     if array.dtype.kind == "f":
         described["hex"] = [float(number).hex() for number in array.ravel()]
     return {**described, "readable": [str(number) for number in array.ravel()]}
+
+
+def _is_literal(text: str) -> bool:
+    """Whether Python reads the same value again."""
+    try:
+        return repr(ast.literal_eval(text)) == text
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return False
+
+
+def recovered_pair(described: Mapping[str, Any]) -> NeighbouringPair:
+    """The pair that `described_pair` was given, every bit of its numbers; lists come as arrays.
+
+    Raises:
+        UsageError: the record has a digest of an input only, as an older one has of long inputs.
+    """
+    first, second = (_recovered_input(described[side]) for side in ("first", "second"))
+    return NeighbouringPair(first, second, described["relation"] and Relation(described["relation"]))
+
+
+def _recovered_input(described: Mapping[str, Any]) -> Any:
+    if "literal" in described:
+        return ast.literal_eval(described["literal"])
+    dtype = np.dtype(described["dtype"])
+    runs = described.get("runs") or [[1, text] for text in described.get("hex", described.get("readable", ()))]
+    if dtype.kind not in VALUE_OF_TEXT or sum(count for count, _ in runs) != math.prod(described["shape"]):
+        raise UsageError("a finding has the digest of an input, not its values; make it again, or give the pair itself")
+    values = [VALUE_OF_TEXT[dtype.kind](text) for count, text in runs for _ in range(count)]
+    array = np.array(values, dtype=dtype).reshape(described["shape"])
+    return array if array.ndim else array.item()
+
+
+def recorded_pairs(path: Path) -> tuple[NeighbouringPair, ...]:
+    """The pairs of a record's refuted claims, each once.
+
+    Raises:
+        UsageError: the file is not a record, refutes nothing, or does not hold the values of a pair.
+    """
+    refuted = [one.pair for one in read_record(path)["findings"] if one.verdict is Verdict.VIOLATED and one.pair]
+    if not refuted:
+        raise UsageError(f"{path} refutes no claim on a pair; name the record of an audit that did")
+    distinct = {json.dumps(pair, sort_keys=True): pair for pair in refuted}
+    try:
+        return tuple(map(recovered_pair, distinct.values()))
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"{path} holds a pair that cannot be read: {error}") from error
 
 
 def _rounded(bound: float, digits: int, rounding: str) -> str:

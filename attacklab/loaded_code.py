@@ -10,7 +10,6 @@ import hashlib
 import os
 import sys
 import sysconfig
-from importlib import metadata
 from typing import Any
 
 INSTALLED = ("site-packages", "dist-packages")
@@ -28,6 +27,12 @@ def loaded_code() -> dict[str, str]:
         Digests by the modules' names, and versions by the names of distributions. The standard library is left out: the
         interpreter's version tells it.
     """
+    found, packages = loaded_modules()
+    return {**found, **_versions(packages)}
+
+
+def loaded_modules() -> tuple[dict[str, str], set[str]]:
+    """The digests of the modules that are not installed, and the names of the packages that are."""
     found, packages = {}, set()
     for name, module in sorted(sys.modules.items()):
         file = getattr(module, "__file__", None)
@@ -38,7 +43,7 @@ def loaded_code() -> dict[str, str]:
         elif not os.path.realpath(file).startswith(_STANDARD):
             with open(file, "rb") as code:  # noqa: PTH123
                 found[name] = "sha256:" + hashlib.sha256(code.read()).hexdigest()[:16]
-    return {**found, **_versions(packages)}
+    return found, packages
 
 
 def changed(before: dict[str, str], now: dict[str, str]) -> list[str]:
@@ -46,7 +51,9 @@ def changed(before: dict[str, str], now: dict[str, str]) -> list[str]:
     return sorted(name for name in set(before) & set(now) if before[name] != now[name])
 
 
-def _versions(packages: Any) -> dict[str, str]:
+def _versions(packages: set[str]) -> dict[str, str]:
+    from importlib import metadata  # here, since the child does not need it
+
     distributions_of: Any = getattr(metadata, "packages_distributions", dict)()
     names = {distribution for package in packages for distribution in distributions_of.get(package, ())}
     return {f"the package {name}": metadata.version(name) for name in names}

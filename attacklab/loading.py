@@ -22,6 +22,7 @@ from attacklab.domains import Domain
 from attacklab.errors import UsageError, UsageTypeError, passes_through
 from attacklab.libraries import adapter_module, near_library
 from attacklab.random_bits import SeededBits
+from attacklab.releases import as_release, member
 from attacklab.targets import Kind, Sampler, Target, described, in_one_line
 
 CLAIM_PARAMETERS = ("rho", "mu", "rdp")
@@ -41,7 +42,8 @@ def load_target(
     Args:
         spec: `path/to/file.py:name`, `package.module:name` or `library:mechanism`. The name may be a `Target`, a
             function that makes one or describes it in a dict (called with `epsilon=...` if an ε is given, and with
-            what `parameters_of` says if a claim is), or, with a `kind`, a bare release function or sampler.
+            what `parameters_of` says if a claim is), or, with a `kind`, a bare release function or sampler, or a
+            function or method `object.method` of one value.
         kind: the kind of a bare function.
         epsilon: the claimed ε; a bare function needs it or a claim.
         claim: instead of ε and δ, a claim of any other kind.
@@ -53,7 +55,7 @@ def load_target(
     """
     place, name = place_and_name(spec)
     module = _module(adapter_module(place) or place)
-    found = getattr(module, name, None)
+    found = member(module, name)
     if found is None:
         known = sorted(_targets_in(module))
         near = difflib.get_close_matches(name, known, n=1)
@@ -89,7 +91,7 @@ def load_function(spec: str) -> Callable[..., Any]:
         ValueError: the name cannot be found or cannot be called; the message says what to write instead.
     """
     place, name = place_and_name(spec)
-    found = getattr(_module(place), name, None)
+    found = member(_module(place), name)
     if not callable(found):
         raise UsageError(f"{spec} is {described(found)}, not a function; name one that {place} defines")
     function: Callable[..., Any] = found
@@ -122,15 +124,15 @@ def made_target(
 
     Args:
         kind: what the input is.
-        release: the release; or a sampler `sampler(input, bits)`, whose target is audited on seeded bits, and can be
-            proved.
+        release: the release; or a function of one value, which is called once a trial; or a sampler
+            `sampler(input, bits)`, whose target is audited on seeded bits, and can be proved.
         epsilon: the claimed ε.
         claim: instead of ε and δ, a claim of any other kind.
         **parameters: other arguments of the constructor of that kind.
 
     Raises:
-        UsageError: the constructor of this kind does not take these parameters, one is out of range, or a function that
-            takes `bits` cannot be called as `sampler(input, bits)`.
+        UsageError: the constructor of this kind does not take these parameters, one is out of range, or the function
+            cannot be called as any of these.
     """
     if takes_bits(release):
         return _from_sampler(kind, release, epsilon=epsilon, claim=claim, **parameters)
@@ -143,7 +145,11 @@ def made_target(
     missing += [name for name in ("bounds",) if name in taken and name not in parameters]
     if missing:
         raise UsageError(f"a {kind} target needs {' and '.join(missing)}")
-    target: Target = constructor(release, epsilon=epsilon, claim=claim, **parameters)
+    try:
+        callable_as_release = as_release(release)
+    except TypeError as error:
+        raise UsageTypeError(str(error)) from error
+    target: Target = constructor(callable_as_release, epsilon=epsilon, claim=claim, **parameters)
     return target
 
 

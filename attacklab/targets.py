@@ -33,6 +33,7 @@ from attacklab.errors import (
 )
 from attacklab.gathering import gathered
 from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.releases import misfit
 
 Outputs: TypeAlias = NDArray[Any]
 """One output a trial along the first axis; dtype object where outputs may be failures (None)."""
@@ -469,7 +470,7 @@ class Target:
         except BaseException as error:
             if passes_through(error):
                 raise
-            raise _Raised(in_one_line(error)) from error
+            raise _Raised("; ".join(filter(None, (in_one_line(error), misfit(self.release))))) from error
         if outputs is None:
             raise TargetError(f"{self.name} returned {described(released)}, not an array or a list of outputs")
         return outputs

@@ -16,7 +16,8 @@ import os
 import sys
 import traceback
 from dataclasses import dataclass
-from typing import Any
+from importlib import metadata
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -86,12 +87,37 @@ app = _application(
     help="Attack implementations of differential privacy, and say with what confidence they are broken.",
     no_args_is_help=True,
 )
+
+
+def _tell_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"attacklab {metadata.version('attacklab')}")
+        raise typer.Exit(Status.OK)
+
+
+@app.callback()
+def _start(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_tell_version, is_eager=True)
+    ] = False,
+) -> None:
+    del version  # its callback has told it
+
+
 for _command in COMMANDS:
     app.command(_command.name, help=_command.summary)(lambda: None)
 
 
+def open_streams() -> None:
+    """Put nothing in the place of a standard stream that is closed, or else the next file would be it."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: PTH123, SIM115 - it stays open
+
+
 def main() -> None:
     """Run the command line."""
+    open_streams()
     try:
         app()
     except UsageError as error:
@@ -109,7 +135,8 @@ def main() -> None:
 
 def _end_output() -> None:
     """Send what a target prints as the process ends to standard error: the findings end here."""
-    if sys.stdout is sys.__stdout__:
+    output = sys.__stdout__
+    if output is not None and output is sys.stdout:
         with contextlib.suppress(OSError, ValueError):  # one of the two is closed
-            sys.stdout.flush()
+            output.flush()
             os.dup2(2, 1)

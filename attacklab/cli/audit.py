@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from rich.console import Console
 
 from attacklab.attacks import ALL_ATTACKS
 from attacklab.attacks.base import Attack
 from attacklab.cli import options
 from attacklab.cli.messages import by_name, say
-from attacklab.cli.output import UNDECIDED, Files, only_findings_on_output, status_of
+from attacklab.cli.output import UNDECIDED, Files, error_console, only_findings_on_output, status_of
 from attacklab.cli.status import Status
 from attacklab.cli.target_options import TargetOptions
 from attacklab.cli.where import runners
@@ -99,7 +98,7 @@ def command(
         _interruptible(resume),
         only_findings_on_output(),
         runners(workers, scheduler, elsewhere.load, asked.library) as where,
-        progress(Console(stderr=True)) as report,
+        progress(error_console()) as report,
     ):
         settings |= {"where": where, "report": report}
         if maximise_epsilon:

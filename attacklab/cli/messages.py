@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 from collections.abc import Mapping
 from typing import TypeVar
@@ -15,8 +16,9 @@ Named = TypeVar("Named")
 
 
 def say(line: str) -> None:
-    """Print one line on standard error."""
-    typer.echo(f"attacklab: {plain(line)}", err=True)
+    """Print one line on standard error, if somebody reads it."""
+    with contextlib.suppress(OSError):
+        typer.echo(f"attacklab: {plain(line)}", err=True)
 
 
 def by_name(name: str, known: Mapping[str, Named], what: str) -> Named:

@@ -95,7 +95,11 @@ Domain: TypeAlias = Annotated[
 ]
 Pairs: TypeAlias = Annotated[
     Path | None,
-    Option(metavar="FILE", help="JSON file of neighbouring pairs to try too: [{first, second, relation}, ...]"),
+    Option(
+        metavar="FILE",
+        help="JSON file of neighbouring pairs to try too: [{first, second, relation}, ...]; "
+        "or a record of findings, for the pairs of its refuted claims",
+    ),
 ]
 
 # How it is judged

@@ -130,6 +130,17 @@ class _Console(Console):
         raise BrokenPipeError
 
 
+class _ErrorConsole(Console):
+    def on_broken_pipe(self) -> None:
+        """Say nothing further: nobody reads it, and Rich would end with status 1."""
+        self.quiet = True
+
+
+def error_console() -> Console:
+    """Standard error."""
+    return _ErrorConsole(stderr=True)
+
+
 def console() -> Console:
     """Standard output, as wide as COLUMNS or the terminal says; without either, no line is wrapped.
 
@@ -250,6 +261,8 @@ def _line(row: Sequence[str], widths: Sequence[int], colour: str = "") -> Text:
 
 def print_wrapped(out: Console, text: str, indent: str) -> None:
     """Print a paragraph, each of its lines indented, at the console's width."""
-    within = {"initial_indent": indent, "subsequent_indent": indent}
-    for line in textwrap.wrap(plain(text), out.width, **within, break_long_words=False, break_on_hyphens=False):
+    wrapper = textwrap.TextWrapper(
+        out.width, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+    for line in wrapper.wrap(plain(text)):
         out.print(line, soft_wrap=True)

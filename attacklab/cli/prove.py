@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from rich.console import Console
 
 from attacklab.cli import options
 from attacklab.cli.given_pair import given_inputs, given_pair
-from attacklab.cli.output import Files, only_findings_on_output, status_of
+from attacklab.cli.output import Files, error_console, only_findings_on_output, status_of
 from attacklab.cli.target_options import TargetOptions
 from attacklab.errors import UsageError
 from attacklab.files import require_writable_folder
@@ -85,11 +84,11 @@ def command(
         loaded = asked.load()
         rest = {**of_pair, "--inputs": inputs, "--all": all_ or None, "--checker": checker, "--output": output}
         limits = LIMITS if runs is None else replace(LIMITS, runs=runs)
-        with status_line(Console(stderr=True)) as progress:
+        with status_line(error_console()) as progress:
             settings: dict[str, Any] = {"seconds": seconds, "progress": progress, "spec": asked.spec(rest)}
             if all_:
-                places = (checker or find_checker(files.folder), output or PROOFS)
-                findings = [_certified(loaded, *map(files.from_here, places), settings)]
+                judge, folder = map(files.from_here, (checker or find_checker(files.folder), output or PROOFS))
+                findings = [_certified(loaded, judge, folder, settings)]
             elif inputs is not None:
                 findings = [prove_inputs(loaded, given_inputs(loaded, inputs), limits=limits, **settings)]
             else:

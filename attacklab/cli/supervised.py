@@ -29,6 +29,7 @@ INTERRUPT_HANDED_ON = "SIGUSR1"
 
 def main() -> NoReturn:
     """Run the command line, and end with its status."""
+    cli.open_streams()
     if not hasattr(os, "fork"):
         cli.main()
     ended, told = os.pipe()

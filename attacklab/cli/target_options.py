@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 from collections.abc import Mapping
@@ -14,11 +15,12 @@ import typer
 from attacklab.claims import Claim
 from attacklab.domains import domain_from_text, read_pairs
 from attacklab.errors import UsageError
+from attacklab.findings import recorded_pairs
 from attacklab.isolation import external, isolated
 from attacklab.libraries import Library, library_of
 from attacklab.libraries.environments import interpreter
 from attacklab.loading import claim_of, load_target
-from attacklab.neighbours import Relation
+from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.reporting.sarif import Place
 from attacklab.targets import Kind, Target
 
@@ -58,6 +60,14 @@ class ClaimOptions:
             claim = claim_of("rdp", [_order_and_bound(text) for text in self.rdp])
         said = {"epsilon": self.epsilon, "delta": self.delta, "claim": claim}
         return {name: value for name, value in said.items() if value is not None}
+
+
+def _pairs(path: Path) -> tuple[NeighbouringPair, ...]:
+    """The pairs of a file of pairs, or of the refuted claims in a record."""
+    with contextlib.suppress(OSError), path.open("rb") as file:
+        if file.read(1) == b"{":
+            return recorded_pairs(path)
+    return read_pairs(path)
 
 
 def _order_and_bound(text: str) -> tuple[float, float]:
@@ -158,7 +168,7 @@ class TargetOptions(ClaimOptions):
 
     def _declared(self) -> dict[str, Any]:
         said: dict[str, Any] = {} if self.domain is None else {"domain": domain_from_text(self.domain)}
-        return said if self.pairs is None else said | {"pairs": read_pairs(self.pairs)}
+        return said if self.pairs is None else said | {"pairs": _pairs(self.pairs)}
 
     def _claimed(self) -> dict[str, Any]:
         if (self.lower is None) != (self.upper is None):

@@ -1,10 +1,10 @@
 """The child's side of an isolated Python target: loads it, then answers requests until its input ends.
 
 Run by its path, `python child.py TARGET SETTINGS`, in an interpreter that may have nothing but numpy installed. So it
-imports nothing of the package, loads `codec.py` and `gathering.py` from their files, and keeps to what Python 3.8 can
-read. It first writes one line of greeting, which describes what was loaded, and then follows docs/protocol.md. It also
-looks for a fault that makes findings meaningless and that only this process can see: arithmetic that does not follow
-IEEE 754.
+imports nothing of the package, loads the few modules that both sides use from their files, and keeps to what Python 3.8
+can read. It first writes one line of greeting, which describes what was loaded, and then follows docs/protocol.md. It
+also looks for a fault that makes findings meaningless and that only this process can see: arithmetic that does not
+follow IEEE 754.
 """
 
 from __future__ import annotations
@@ -48,15 +48,20 @@ def _from_file(path: str, name: str) -> tuple[ModuleType, Any]:
 
 
 if TYPE_CHECKING:
-    from attacklab import gathering
+    from attacklab import gathering, loaded_code, releases
     from attacklab.isolation import codec
 else:
     # Under no name in `sys.modules`: there a target could find them, or take them for modules of its own.
     codec, _loader = _from_file(os.path.join(HERE, "codec.py"), "attacklab_codec")  # noqa: PTH118
     _loader.exec_module(codec)
-    _place = os.path.join(os.path.dirname(HERE), "gathering.py")  # noqa: PTH118, PTH120
-    gathering, _loader = _from_file(_place, "attacklab_gathering")
-    _loader.exec_module(gathering)
+    _package = os.path.dirname(HERE)  # noqa: PTH120
+
+    def _ours(name: str) -> Any:
+        module, loader = _from_file(os.path.join(_package, f"{name}.py"), f"attacklab_{name}")  # noqa: PTH118
+        loader.exec_module(module)
+        return module
+
+    gathering, loaded_code, releases = map(_ours, ("gathering", "loaded_code", "releases"))
 
 
 def arithmetic_fault() -> str | None:
@@ -82,7 +87,7 @@ def main() -> None:
         message = str(error) if isinstance(error, _Fault) else f"{spec}: {_in_one_line(error)}"
         _send(answers, {"error": message, "failure": LOADING})
         return
-    _send(answers, greeting)
+    _send(answers, {**greeting, "code": loaded_code.loaded_modules()[0]})
     for line in requests:
         request = json.loads(line)
         if isinstance(request["input"], dict) and "binary" in request["input"]:
@@ -118,7 +123,7 @@ def _send(answers: BinaryIO, head: dict[str, Any], frame: bytes = b"") -> None:
 def _loaded(spec: str, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     place, _, name = spec.rpartition(":")
     module = _module(place)
-    found: Any = getattr(module, name, None)
+    found: Any = releases.member(module, name)
     if found is None:
         raise _Fault(LOADING, f"{place} has no {name!r}; check the name")
     version = _version(module)
@@ -127,7 +132,7 @@ def _loaded(spec: str, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
             raise _Fault(LOADING, f"{spec} is a target with a claim of its own; leave the kind and the parameters out")
         if not callable(found):
             raise _Fault(LOADING, f"{spec} is of type {type(found).__name__}, not a release function")
-        return found, {"kind": settings["kind"], "version": version}
+        return _as_release(found), {"kind": settings["kind"], "version": version}
     parameters = {
         key: tuple(codec.decoded(value)) if isinstance(value, list) else codec.decoded(value)
         for key, value in settings["parameters"].items()
@@ -151,7 +156,7 @@ def _loaded(spec: str, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         raise _Fault(LOADING, f"{spec} is a target with a claim of its own; leave the parameters out")
     if not (hasattr(found, "release") and hasattr(found, "claim")):
         raise _Fault(LOADING, needed)
-    return found.release, {
+    return _as_release(found.release), {
         "kind": str(found.kind),
         "version": version if found.version == "unknown" else found.version,
         "name": found.name,
@@ -167,6 +172,13 @@ def _loaded(spec: str, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
             }.items()
         },
     }
+
+
+def _as_release(function: Any) -> Any:
+    try:
+        return releases.as_release(function)
+    except TypeError as error:
+        raise _Fault(LOADING, str(error)) from error
 
 
 def _plain_domain(domain: Any) -> dict[str, Any] | None:

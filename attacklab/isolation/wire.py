@@ -35,6 +35,7 @@ PROOF_VERSION = 1
 """The version of the dialogue by which a program under proof asks for its randomness."""
 
 _HEX_FLOAT = re.compile(r"[+-]?0x([01])\.?([0-9a-f]{0,13})p([+-]?[0-9]{1,4})", re.IGNORECASE | re.ASCII)
+_WHOLE = re.compile(r"-?[0-9]{1,20}", re.ASCII)
 _NOT_FINITE = re.compile(r"[+-]?(inf|infinity|nan(\(\w*\))?)", re.IGNORECASE | re.ASCII)
 
 
@@ -216,7 +217,10 @@ def _number(item: Any, trial: int) -> Any:
     if match is None:
         if _NOT_FINITE.fullmatch(item):
             return float(item.partition("(")[0])
-        raise ChildError(ChildFailure.GARBAGE, f"the output of trial {trial} is not a hex float: {item[:40]!r}")
+        if _WHOLE.fullmatch(item):
+            return int(item)
+        told = f"the output of trial {trial} is not a hex float or a whole number: {item[:40]!r}"
+        raise ChildError(ChildFailure.GARBAGE, told)
     leading, digits, exponent = match.groups()
     wider = f"the output of trial {trial} is not a binary64 number: {item}"
     below_least = -(int(exponent) - 4 * len(digits) + 1074)

@@ -112,6 +112,7 @@ class _Run:
     sarif: Path | None
     audits: frozenset[str] = frozenset()
     tests: dict[str, AuditedTest] = field(default_factory=dict)
+    unwritten: list[str] = field(default_factory=list)
 
     def in_order(self) -> list[AuditedTest]:
         """By name, so that the number of workers does not matter."""
@@ -417,13 +418,20 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     from attacklab.pytest_plugin.report import record_of, sarif_of
 
     for path, made in ((run.json, record_of), (run.sarif, sarif_of)):
-        if path is not None:
-            write_whole(path, to_text(made(run.in_order())))
+        if path is None:
+            continue
+        try:  # from where pytest was started: a test may have gone elsewhere
+            write_whole(session.config.invocation_params.dir / path, to_text(made(run.in_order())))
+        except OSError as error:
+            run.unwritten.append(f"cannot write to {path}: {error.strerror}")
+            session.exitstatus = pytest.ExitCode.USAGE_ERROR
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Print what is known of every audited test."""
-    tests = config.stash[_RUN].in_order()
+    tests, unwritten = config.stash[_RUN].in_order(), config.stash[_RUN].unwritten
+    for line in unwritten:
+        terminalreporter.write_line(line, red=True)
     if not tests:
         return
     rows = [("test", "verdict", "trials", "what is known")]

@@ -44,6 +44,9 @@ MEASURED_SHAPE = {
 
 HEAD = ("target", "attack", "findings", "clearest at ε", "advantage", "claim allows", "ε at least")
 
+WRITTEN = "Written by `attacklab run`"
+"""What every index says of itself."""
+
 TEMPLATES = jinja2.Environment(autoescape=False, keep_trailing_newline=True)  # noqa: S701 - Markdown, from our records
 INDEX = TEMPLATES.from_string(
     """\
@@ -107,6 +110,17 @@ Measured {{ "on " ~ environment.date if environment.date else "once" }} on {{ en
 [All experiments](../index.md).
 """
 )
+
+
+def require_index(reports: Path) -> None:
+    """Make sure that `write_index` overwrites nobody else's index.
+
+    Raises:
+        UsageError: it would.
+    """
+    index = reports / "index.md"
+    if index.is_file() and WRITTEN not in index.read_text(encoding="utf-8", errors="replace"):
+        raise UsageError(f"{index} was not written by attacklab, so it is kept; choose another --output")
 
 
 def write_index(reports: Path) -> Path:

@@ -45,7 +45,8 @@ def pair_text(finding: Finding) -> str:
 def _input_text(described: Mapping[str, Any]) -> str:
     """Text for an input of a pair, from the form that `described_pair` gives it."""
     if "readable" not in described:
-        return f"{described['dtype']} of shape {described['shape']}, sha256 {described['sha256']}"
+        kept = "; the record has its values" if "runs" in described or "literal" in described else ""
+        return f"{described['dtype']} of shape {described['shape']}, sha256 {described['sha256']}{kept}"
     text = ", ".join(described["readable"])
     return f"[{text}]" if described["shape"] else text
 

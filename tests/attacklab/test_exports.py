@@ -8,9 +8,9 @@ import sys
 import pytest
 
 import attacklab
-from attacklab import attacks, claims, domains, findings, neighbours, proof, random_bits, referee, targets
+from attacklab import attacks, claims, domains, findings, neighbours, proof, random_bits, referee, releases, targets
 
-HOMES = (attacks, claims, domains, findings, neighbours, proof, random_bits, referee, targets)
+HOMES = (attacks, claims, domains, findings, neighbours, proof, random_bits, referee, releases, targets)
 
 
 @pytest.mark.parametrize("name", attacklab.__all__)

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from attacklab.claims import PrivacyClaim
 from attacklab.files import write_whole
@@ -34,6 +35,8 @@ from attacklab.findings import (
     lower_text,
     read_record,
     record,
+    recorded_pairs,
+    recovered_pair,
     to_text,
     upper_text,
 )
@@ -91,9 +94,76 @@ def test_long_inputs_are_told_by_length_and_digest() -> None:
     records = np.linspace(0, 1, LONGEST_INPUT_IN_FULL + 1)
     pair = described_pair(NeighbouringPair.records(records, records[1:], Relation.ADD_REMOVE))
     digest = hashlib.sha256(struct.pack(f"={len(records)}d", *records.tolist())).hexdigest()
-    assert pair["first"] == {"shape": [len(records)], "dtype": "float64", "sha256": digest}
+    runs = [[1, record.hex()] for record in records.tolist()]
+    assert pair["first"] == {"shape": [len(records)], "dtype": "float64", "runs": runs, "sha256": digest}
     assert len(pair["second"]["hex"]) == LONGEST_INPUT_IN_FULL
     assert pair["relation"] == "add-remove"
+
+
+LONG = LONGEST_INPUT_IN_FULL + 1
+INPUTS = (
+    *(0.1, -0.0, 5e-324, math.inf, 3, 2**70, "text", True),
+    *(np.zeros(0), np.full(LONG, -0.0), np.full((LONG, 2), 0.1), np.arange(LONG), np.arange(LONG) % 2 == 0),
+    np.array(["a", "ε\n"] * LONG),
+    np.array([1, 2**70, None], dtype=object),
+    {"a": [1, 0.1, None], "b": ("x", -0.0)},
+    [[1.5], [2, "two"], list(range(LONG))],
+)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two inputs are the same value of the same type, to the last bit."""
+    if isinstance(one, np.ndarray) and one.dtype != object:
+        return (one.shape, one.dtype, one.tobytes()) == (other.shape, other.dtype, other.tobytes())
+    return repr(getattr(one, "tolist", lambda: one)()) == repr(getattr(other, "tolist", lambda: other)())
+
+
+@pytest.mark.parametrize("input_", INPUTS, ids=lambda input_: repr(input_)[:40])
+def test_a_pair_is_recovered_to_the_last_bit(input_: Any) -> None:
+    described = json.loads(to_text(described_pair(NeighbouringPair(input_, input_, Relation.EDGE))))
+    pair = recovered_pair(described)
+    assert pair.relation is Relation.EDGE
+    assert same(input_, pair.first)
+    assert same(input_, pair.second)
+
+
+@given(
+    arrays(
+        st.sampled_from([np.float64, np.float32, np.float16, np.int64, np.uint8]),
+        st.integers(LONG, 3 * LONG),
+        elements={"allow_nan": False},
+        fill=st.nothing(),
+    )
+)
+def test_any_long_vector_is_recovered_to_the_last_bit(values: np.ndarray) -> None:
+    described = json.loads(to_text(described_pair(NeighbouringPair(values, values[::-1], None))))
+    assert same(values, recovered_pair(described).first)
+    assert same(np.ascontiguousarray(values[::-1]), recovered_pair(described).second)
+
+
+def test_equal_records_take_little_room() -> None:
+    pair = NeighbouringPair.records(np.full(10_000, 0.1), np.full(10_001, 0.1), Relation.ADD_REMOVE)
+    assert len(json.dumps(described_pair(pair))) < 500
+
+
+def test_an_input_of_which_only_the_digest_is_known_is_refused(tmp_path: Path) -> None:
+    described = described_pair(NeighbouringPair(np.zeros(LONG), np.zeros(LONG), None))
+    del described["first"]["runs"]
+    with pytest.raises(ValueError, match="has the digest of an input, not its values"):
+        recovered_pair(described)
+    path = tmp_path / "record.json"
+    write_whole(path, to_text(record([replace(FULL, pair=described)])))
+    with pytest.raises(ValueError, match=r"record\.json holds a pair that cannot be read"):
+        recorded_pairs(path)
+    write_whole(path, to_text(record([replace(FULL, verdict=Verdict.NOT_DETECTED)])))
+    with pytest.raises(ValueError, match="refutes no claim on a pair"):
+        recorded_pairs(path)
+
+
+def test_a_text_that_no_encoding_has_is_kept() -> None:
+    """As in the name of a file that is not valid UTF-8."""
+    text = to_text(record([replace(FULL, target="\udcff.py")]))
+    assert json.loads(text.encode())["findings"][0]["target"] == "\udcff.py"
 
 
 def test_unknown_fields_are_refused_by_name() -> None:

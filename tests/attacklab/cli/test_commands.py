@@ -6,10 +6,12 @@ import importlib
 import inspect
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 
+from attacklab import cli
 from attacklab.cli import COMMANDS, Command, options
 
 ROOT = Path(__file__).parents[3]
@@ -46,6 +48,16 @@ finally:
     assert done.returncode == 0
     assert "audit" in done.stdout
     assert done.stderr.strip() == "[]"
+
+
+def test_the_version_is_that_of_the_distribution(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["attacklab", "--version"])
+    with pytest.raises(SystemExit) as raised:
+        cli.main()
+    assert raised.value.code == 0
+    assert capsys.readouterr().out == f"attacklab {metadata.version('attacklab')}\n"
 
 
 @pytest.mark.parametrize("name", ["matplotlib", "distributed", "experiments"])

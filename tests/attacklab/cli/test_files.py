@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import pty
+import shlex
 import stat
 import subprocess
 import sys
@@ -21,6 +23,8 @@ import attacklab.cli.calibrate
 import attacklab.cli.list_
 import attacklab.cli.prove  # noqa: F401 - what every command here would import
 from attacklab import cli
+from attacklab.cli.messages import say
+from attacklab.cli.output import error_console
 from attacklab.findings import Verdict, read_record
 
 ROOT = Path(__file__).parents[3]
@@ -42,6 +46,10 @@ def printing(answer, trials, rng):
     print('{"printed": 1}')
     os.write(1, b"written\n")
     return leaking(answer, trials, rng)
+
+def chunked(records, trials, rng):
+    chunks = np.array_split(np.clip(records, 0, 1), 600)
+    return np.mean([max(chunk, default=0.0) for chunk in chunks]) + rng.laplace(0.0, 1 / 600, trials)
 
 def steering(answer, trials, rng):
     raise ValueError("\x1b[2J\n::error::hacked ##[error]hacked \u202e")
@@ -132,6 +140,25 @@ def test_a_terminal_without_greek_letters_shows_the_rest_and_json_has_all(folder
     assert verdicts(done.stdout) == ["violated"]
 
 
+def test_findings_are_in_their_files_if_there_is_no_output_at_all(folder: Path) -> None:
+    code = "from attacklab.cli.supervised import main; main()"
+    words = shlex.join([sys.executable, "-c", code, *f"{LEAKING} --json out.json".split()])
+    environment = {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(["/bin/sh", "-c", f"{words} >&- 2>&-"], cwd=folder, env=environment, check=False)  # noqa: S603
+    assert done.returncode == 1
+    assert verdicts((folder / "out.json").read_bytes()) == ["violated"]
+
+
+def test_messages_that_nobody_reads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken(io.StringIO):
+        def write(self, _: str) -> int:
+            raise BrokenPipeError
+
+    monkeypatch.setattr(sys, "stderr", Broken())
+    say("one")
+    error_console().print("two")
+
+
 def test_a_full_disk_takes_the_table_or_a_file_and_nothing_else(folder: Path) -> None:
     with open("/dev/full", "wb") as full:  # noqa: PTH123 - as the shell opens it
         done = run(folder, f"{LEAKING} --json out.json", output=full.fileno())
@@ -197,6 +224,19 @@ def test_a_target_that_goes_elsewhere_takes_no_file_with_it(folder: Path, worker
     assert (folder / "deep" / "out.sarif").is_file()
     assert (folder / "kept.jsonl").is_file()
     assert not list((folder / "elsewhere").iterdir())
+
+
+CHUNKS = "audit targets.py:chunked --kind mean --lower 0 --upper 1 --relation add-remove --epsilon 1 --workers 1"
+
+
+def test_a_long_pair_is_replayed_from_the_findings(folder: Path) -> None:
+    assert run(folder, f"{CHUNKS} --attack position_chunks --trials 2000 --json found.json").returncode == 1
+    found = [one.pair for one in read_record(folder / "found.json")["findings"] if one.verdict is Verdict.VIOLATED]
+    assert all(pair["first"]["shape"][0] > 600 for pair in found)
+    done = run(folder, f"{CHUNKS} --attack black_box --trials 2000 --pairs found.json --json again.json")
+    assert done.returncode == 1
+    again = [one.pair for one in read_record(folder / "again.json")["findings"]]
+    assert found[0] in again
 
 
 @pytest.mark.parametrize("name", ["/dev/zero", "/dev/null"])

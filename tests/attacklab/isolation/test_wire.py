@@ -58,6 +58,23 @@ def test_a_numpy_input_says_its_type() -> None:
     assert mixed["input"] == [1, [None, True], "0x1.0000000000000p+1"]
 
 
+@pytest.mark.parametrize("values", [[0, -1, 3], [2**53 + 1, -(2**53) - 1], [2**63 - 1, -(2**63)]])
+def test_integers_may_be_decimal_strings(values: list[int]) -> None:
+    """JavaScript's numbers have 53 bits, and its JSON rounds integers that have more."""
+    as_text = read_answer(json.dumps({"outputs": list(map(str, values))}).encode(), len(values))
+    assert isinstance(as_text, np.ndarray)
+    assert as_text.dtype == np.int64
+    assert as_text.tolist() == values
+    mixed = read_answer(json.dumps({"outputs": [values[0], str(values[1])]}).encode(), 2)
+    assert list(mixed) == values[:2]
+
+
+@pytest.mark.parametrize("text", ["1.0", "1e3", " 1", "1_0", "+1", "", "0x", "9" * 30, str(2**63)])
+def test_other_texts_are_not_integers(text: str) -> None:
+    with pytest.raises(ChildError, match=r"is not a hex float|does not fit in 64 bits"):
+        read_answer(json.dumps({"outputs": [text]}).encode(), 1)
+
+
 def test_an_array_may_follow_its_line_in_binary() -> None:
     values = np.array([[5e-324, -0.0, 0.1], [np.inf, 1.0, -1.0]])
     line, _, frame = request_line("sum", values, 1, 0, to_child=True).partition(b"\n")

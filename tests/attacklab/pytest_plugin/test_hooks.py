@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import subprocess
 import sys
+import textwrap
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -375,13 +377,56 @@ def test_a_claim_that_contradicts_itself_fails_the_test(
         ("--dp-seed=-1", "--dp-seed: must be a whole number of at least 0, not '-1'"),
         ("--dp-attacks=precise", "--dp-attacks: unknown precise; choose from *"),
         ("--dp-json=.", "--dp-json: cannot write to .: it is a folder"),
+        ("--dp-json=test_ours.py", "--dp-json: test_ours.py was not written by attacklab, so it is kept"),
         ("--dp-sarif=/dev/null/log.sarif", "--dp-sarif: cannot write to /dev/null: "),
     ],
 )
 def test_a_wrong_option_is_a_usage_error(pytester: pytest.Pytester, option: str, message: str) -> None:
+    pytester.makepyfile(test_ours="def test_it(): pass")
     result = pytester.runpytest_inprocess(option)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"*{message}*"])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/dev/full is Linux's")
+def test_a_file_that_cannot_be_written_costs_neither_the_other_nor_the_summary(pytester: pytest.Pytester) -> None:
+    written(pytester, "def test_it(dp_audit):\n    dp_audit(Target.noise(sound, epsilon=1.0))\n")
+    result = pytester.runpytest_inprocess(FEW, "--dp-json=/dev/full", "--dp-sarif=scan.sarif", "--dp-attacks=precision")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stdout.fnmatch_lines(["cannot write to /dev/full: No space left on device", "*not detected*"])
+    assert (pytester.path / "scan.sarif").is_file()
+
+
+def test_a_method_of_one_value_is_audited_under_the_claim_of_the_marker(pytester: pytest.Pytester) -> None:
+    method = """
+        import random
+
+        class Mechanism:
+            def randomise(self, value):
+                return value + random.expovariate(1.0) - random.expovariate(1.0)
+
+        @pytest.mark.dp_claim(epsilon=1.0)
+        def test_it(dp_audit):
+            random.seed(1)
+            dp_audit(Mechanism().randomise)
+    """
+    written(pytester, textwrap.dedent(method))
+    result = pytester.runpytest_inprocess(FEW, "--dp-attacks=precision")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["*randomise does not keep its claim (ε = 1.0)", "*  usual repair: round the answer to a grid*"]
+    )
+
+
+def test_a_test_that_goes_elsewhere_takes_no_file_with_it(pytester: pytest.Pytester) -> None:
+    going = "def test_it(dp_audit, tmp_path):\n    os.chdir(tmp_path)\n    dp_audit(Target.noise(sound, epsilon=1.0))\n"
+    written(pytester, f"import os\n{going}")
+    here = Path.cwd()
+    try:
+        pytester.runpytest_inprocess(FEW, "--dp-json=record.json", "--dp-attacks=precision")
+    finally:
+        os.chdir(here)
+    assert read_record(pytester.path / "record.json")["tests"]
 
 
 def test_settings_are_read_from_the_ini_file_and_options_go_before_them(pytester: pytest.Pytester) -> None:
@@ -477,3 +522,58 @@ def test_a_claim_that_no_sample_can_refute_skips_its_test_and_says_why(pytester:
     result.stdout.fnmatch_lines(["*::test_it  untestable  *"])
     verdicts = {finding["verdict"] for finding in found(pytester.path / "found.json")}
     assert verdicts == {"untestable", "not applicable"}
+
+
+def test_a_test_that_takes_a_fixture_and_never_calls_it_fails(pytester: pytest.Pytester) -> None:
+    written(
+        pytester,
+        """
+def test_nothing(dp_audit):
+    pass
+
+def test_no_proof(dp_prove):
+    pass
+
+def test_skipped(dp_audit):
+    pytest.skip("no reason")
+
+def test_refused(dp_audit):
+    with pytest.raises(TypeError):
+        dp_audit(leaking)
+
+@pytest.mark.xfail(strict=True)
+def test_expected(dp_audit):
+    assert False
+""",
+    )
+    result = pytester.runpytest("-n0")
+    result.assert_outcomes(failed=2, skipped=1, passed=1, xfailed=1)
+    result.stdout.fnmatch_lines(["*test_nothing takes dp_audit and never calls it, so nothing was tested; call it"])
+    result.stdout.fnmatch_lines(["*test_no_proof takes dp_prove and never calls it, so nothing was tested; call it"])
+
+
+def test_what_is_no_target_is_told_without_a_way_through_the_lab(pytester: pytest.Pytester) -> None:
+    written(pytester, "def test_object(dp_audit):\n    dp_audit(object)\n")
+    result = pytester.runpytest("-n0")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["E *a function needs a claim; mark the test dp_claim(epsilon=...), or pass a Target"])
+    result.stdout.no_fnmatch_line("*in _claimed*")
+
+
+def test_a_target_that_no_seed_replays_has_no_replay_line(pytester: pytest.Pytester) -> None:
+    written(
+        pytester,
+        """
+import random
+
+def legacy(answer, trials, rng):
+    return [answer + random.expovariate(1.0) - random.expovariate(1.0) for _ in range(trials)]
+
+def test_legacy(dp_audit):
+    dp_audit(Target.noise(legacy, epsilon=1.0))
+""",
+    )
+    result = pytester.runpytest("-n0", "--dp-attacks=low_bit_laplace", FEW)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*no line replays this: the target gives other outputs under the same seed*"])
+    result.stdout.no_fnmatch_line("replay: *")

@@ -1,0 +1,151 @@
+"""Functions and methods of one value as releases: here, in a child, from the command line and in pytest."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attacklab import Target, one_by_one
+from attacklab.attacks import BlackBox
+from attacklab.errors import TargetError, UsageError, UsageTypeError
+from attacklab.findings import Verdict
+from attacklab.isolation import isolated
+from attacklab.loading import load_target, made_target
+from attacklab.referee import audit
+from attacklab.releases import OneByOne, as_release
+from attacklab.targets import Kind
+
+RNG = np.random.default_rng(1)
+
+MECHANISMS = """
+import math
+import random
+
+class Laplace:
+    def __init__(self, epsilon, sensitivity=1.0):
+        self.scale = sensitivity / epsilon
+
+    def randomise(self, value):
+        u = random.random() - 0.5
+        return value - self.scale * math.copysign(1.0, u) * math.log(1 - 2 * abs(u))
+
+    def many(self, values, count, seed, key):
+        return [self.randomise(value) for value in values]
+
+class Holder:
+    pass
+
+mechanism = Laplace(1.0)
+holder = Holder()
+holder.inner = mechanism
+"""
+
+KIND = {"kind": Kind.NOISE, "epsilon": 1.0}
+
+
+class Rounding:
+    """A mechanism as libraries have them: one value a call."""
+
+    def __init__(self) -> None:
+        self.generator = random.Random(3)
+
+    def randomise(self, value: float) -> float:
+        return value + self.generator.choice([-1.0, 0.0, 1.0])
+
+    def in_place(self, values: list[float]) -> float:
+        values.append(1.0)
+        return float(len(values))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "mechanisms.py"
+    path.write_text(MECHANISMS)
+    return str(path)
+
+
+def test_a_bound_method_is_called_once_a_trial_and_names_the_release() -> None:
+    target = Target.noise(one_by_one(Rounding().randomise), epsilon=1.0)
+    assert target.name == "randomise"
+    outputs = target.outputs(0.5, 200, RNG)
+    assert outputs.dtype == np.float64
+    assert set(outputs) == {-0.5, 0.5, 1.5}
+
+
+def test_each_call_has_an_input_of_its_own() -> None:
+    target = Target.dataset(one_by_one(Rounding().in_place), epsilon=1.0)
+    assert target.outputs([1.0, 2.0], 3, RNG).tolist() == [3.0, 3.0, 3.0]
+
+
+def test_it_can_be_sent_to_a_worker() -> None:
+    again = pickle.loads(pickle.dumps(one_by_one(Rounding().randomise)))  # noqa: S301 - our own
+    assert len(again(0.0, 5, RNG)) == 5
+
+
+def test_a_leak_of_a_method_is_found() -> None:
+    target = Target.noise(one_by_one(Rounding().randomise), epsilon=1.0)
+    findings = audit(target, [BlackBox()], trials=2_000, alpha=1e-9)
+    assert any(finding.verdict is Verdict.VIOLATED for finding in findings)
+
+
+@pytest.mark.parametrize("wrong", [lambda: 1, lambda one, two: one + two, 3])
+def test_a_function_of_another_signature_is_told_with_the_right_one(wrong: Any) -> None:
+    told = r"one_by_one (calls <lambda>\(value\), but|takes a function of one value, not 3)"
+    with pytest.raises(TypeError, match=told):
+        one_by_one(wrong)
+
+
+def two(value: float, seed: int) -> float:
+    return value + seed
+
+
+def test_a_wrong_signature_of_a_release_is_told_with_the_right_one() -> None:
+    told = r"a release is called as release\(input, trials, rng\), .*two takes \(value"
+    with pytest.raises(UsageTypeError, match=told):
+        made_target(Kind.NOISE, two, epsilon=1.0)
+    with pytest.raises(TargetError, match=r"TypeError: .*; a release is called as .*two takes \(value"):
+        Target.noise(two, epsilon=1.0).outputs(0.0, 1, RNG)
+    with pytest.raises(TargetError, match=r"for a function of one value write one_by_one\(randomise\)"):
+        Target.noise(Rounding().randomise, epsilon=1.0).outputs(0.0, 1, RNG)
+
+
+def test_what_does_not_say_what_it_takes_is_left_to_try() -> None:
+    class Silent:
+        __signature__ = "none"
+
+        def __call__(self, input_: float, trials: int, rng: np.random.Generator) -> np.ndarray:
+            return input_ + rng.laplace(size=trials)
+
+    assert len(Target.noise(Silent(), epsilon=1.0).outputs(0.0, 3, RNG)) == 3
+
+
+@pytest.mark.parametrize("name", ["mechanism.randomise", "holder.inner.randomise"])
+@pytest.mark.parametrize("load", [load_target, isolated])
+def test_a_method_is_a_target_by_its_name(name: str, load: Callable[..., Target], file: str) -> None:
+    target = load(f"{file}:{name}", **KIND)
+    assert target.name == name
+    outputs = target.outputs(0.5, 50, RNG)
+    assert len(set(outputs)) == 50
+
+
+@pytest.mark.parametrize("load", [load_target, isolated])
+def test_a_name_or_a_method_that_does_not_fit_is_told(load: Callable[..., Target], file: str) -> None:
+    with pytest.raises(UsageError, match=r"has no 'mechanism\.rand'"):
+        load(f"{file}:mechanism.rand", **KIND)
+    for name, taken in (("Laplace.randomise", r"\(self, value\)"), ("mechanism.many", r"\(values, count, seed, key\)")):
+        with pytest.raises(UsageError, match=rf"a release is called as .*randomise|many takes {taken}"):
+            load(f"{file}:{name}", **KIND).outputs(0.0, 1, RNG)
+
+
+def test_a_release_is_left_as_it_is() -> None:
+    def release(input_: float, trials: int, rng: np.random.Generator) -> np.ndarray:
+        return input_ + rng.laplace(size=trials)
+
+    assert as_release(release) is release
+    assert isinstance(as_release(Rounding().randomise), OneByOne)
