@@ -182,13 +182,19 @@ def _decimal(values: Doubles, form: Format) -> Released | None:
         (Released(form, places=places), np.full(values.shape, 10.0**-places)),
         (Released(form, digits=digits), 10.0 ** (_decimal_exponents(values) - digits + 1)),
     )
-    grid, step = max(grids, key=lambda one: float(np.log2(one[1] / last_places).sum()))
+    grid, step = max(grids, key=lambda one: float(_coarser_by(one[1], last_places).sum()))
     return grid if _evidence(step, last_places) else None
 
 
 def _evidence(coarse: Doubles, fine: Doubles) -> bool:
     """Whether numbers with the finer steps would all fall on the coarser ones with a negligible probability only."""
-    return float(np.maximum(np.log2(coarse / fine), 0).sum()) >= EVIDENCE_BITS
+    return float(np.maximum(_coarser_by(coarse, fine), 0).sum()) >= EVIDENCE_BITS
+
+
+def _coarser_by(coarse: Doubles, fine: Doubles) -> Doubles:
+    """By how many bits each of the steps is coarser than the finer one; their quotient might underflow."""
+    bits: Doubles = np.log2(coarse) - np.log2(fine)
+    return bits
 
 
 def _decimal_exponents(values: Doubles) -> Doubles:

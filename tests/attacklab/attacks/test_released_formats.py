@@ -154,7 +154,7 @@ def test_doubles_have_no_common_step() -> None:
 
 
 @pytest.mark.parametrize(
-    "values", [[5e-324, 1e-323], [1e-310, 3.3e-309, 7e-308], [1.0, 2.5, 1e-320], [1e-289, 3.7e-290]]
+    "values", [[5e-324, 1e-323], [1e-310, 3.3e-309, 7e-308], [1.0, 2.5, 1e-320], [1e-289, 3.7e-290], [1e-280, 1e300]]
 )
 def test_numbers_next_to_0_are_looked_at_without_a_warning(values: list[float]) -> None:
     with np.errstate(all="raise", under="ignore"):
