@@ -6,6 +6,8 @@ imports nothing of the package and uses no newer syntax.
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import hashlib
 import os
 import sys
@@ -36,13 +38,13 @@ def loaded_modules() -> tuple[dict[str, str], set[str]]:
     found, packages = {}, set()
     for name, module in sorted(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        if not isinstance(file, str) or not os.path.isfile(file):  # noqa: PTH113 - a namespace package has no file
+        if not isinstance(file, str):  # a namespace package has no file
             continue
-        if any(os.sep + place + os.sep in file for place in INSTALLED):
+        if _is_installed(file):
             packages.add(name.partition(".")[0])
-        elif not os.path.realpath(file).startswith(_STANDARD):
-            with open(file, "rb") as code:  # noqa: PTH123
-                found[name] = "sha256:" + hashlib.sha256(code.read()).hexdigest()[:16]
+        elif _is_ours(file):
+            with contextlib.suppress(OSError):  # it has been removed since
+                found[name] = _digest(file, os.stat(file).st_mtime_ns)  # noqa: PTH116
     return found, packages
 
 
@@ -51,9 +53,35 @@ def changed(before: dict[str, str], now: dict[str, str]) -> list[str]:
     return sorted(name for name in set(before) & set(now) if before[name] != now[name])
 
 
+def _is_installed(file: str) -> bool:
+    return any(os.sep + place + os.sep in file for place in INSTALLED)
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _is_ours(file: str) -> bool:
+    return os.path.isfile(file) and not os.path.realpath(file).startswith(_STANDARD)  # noqa: PTH113
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _digest(file: str, changed_at: int) -> str:  # noqa: ARG001 - of another time, it may be another digest
+    with open(file, "rb") as code:  # noqa: PTH123
+        return "sha256:" + hashlib.sha256(code.read()).hexdigest()[:16]
+
+
 def _versions(packages: set[str]) -> dict[str, str]:
+    return {f"the package {name}": version for package in packages for name, version in _distributions(package)}
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _distributions(package: str) -> list[tuple[str, str]]:
+    """The names and versions of the distributions that a package came with."""
     from importlib import metadata  # here, since the child does not need it
 
-    distributions_of: Any = getattr(metadata, "packages_distributions", dict)()
-    names = {distribution for package in packages for distribution in distributions_of.get(package, ())}
-    return {f"the package {name}": metadata.version(name) for name in names}
+    return [(name, metadata.version(name)) for name in _packages().get(package, ())]
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _packages() -> Any:
+    from importlib import metadata  # as above
+
+    return getattr(metadata, "packages_distributions", dict)()

@@ -175,7 +175,7 @@ class Reader:
         "tuple": lambda self, held: tuple(map(self.read, held)),
         "set": lambda self, held: frozenset(map(self.read, held)),
         "dict": lambda self, held: {self.read(key): self.read(item) for key, item in held},
-        "complex": lambda self, held: complex(*map(self.read, held)),
+        "complex": lambda self, held: complex(self.read(held[0]), self.read(held[1])),
         "text": lambda _, held: str(held),
         "bytes": lambda _, held: bytes.fromhex(held),
         "fraction": lambda _, held: Fraction(*held),

@@ -199,7 +199,7 @@ def _values(items: list[Any]) -> NDArray[Any]:
             values.append(Reader(partial(_number, trial=trial)).read(item))
         except ChildError:
             raise
-        except (TypeError, ValueError, ArithmeticError, RecursionError, AttributeError) as error:
+        except (TypeError, ValueError, ArithmeticError, LookupError, RecursionError, AttributeError) as error:
             told = f"the output of trial {trial} {error}"
             raise ChildError(ChildFailure.GARBAGE, " ".join(told.split())) from None
     outputs: NDArray[Any] = one_by_one(values)

@@ -75,8 +75,11 @@ def test_a_target_that_ends_the_process_is_noticed(tmp_path: Path, name: str, to
     )
 
 
-@pytest.mark.parametrize("name", ["panics", "cancelled", "closed"])
-@pytest.mark.parametrize("isolate", [(), ("--isolate",)])
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize("name", ["panics", pytest.param("cancelled", marks=SLOW), pytest.param("closed", marks=SLOW)])
+@pytest.mark.parametrize("isolate", [(), pytest.param(("--isolate",), marks=SLOW)])
 def test_an_exception_that_is_not_an_exception_is_an_error_finding(
     tmp_path: Path, name: str, isolate: tuple[str, ...]
 ) -> None:
@@ -86,17 +89,20 @@ def test_an_exception_that_is_not_an_exception_is_an_error_finding(
     assert '"verdict": "error"' in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("words", "status"), [(("list",), 0), (("nonsense",), 2), (("audit", "--trials", "0"), 2), (("--help",), 0)]
-)
+@pytest.mark.parametrize(("words", "status"), [(("nonsense",), 2), pytest.param(("--help",), 0, marks=SLOW)])
 def test_the_status_of_a_command_is_handed_on(tmp_path: Path, words: tuple[str, ...], status: int) -> None:
     assert run(command(tmp_path, *words), tmp_path).returncode == status
 
 
 @POSIX
-@pytest.mark.parametrize("group", [True, False])
+@pytest.mark.parametrize("group", [True, pytest.param(False, marks=SLOW)])
 @pytest.mark.parametrize(
-    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM), (signal.SIGKILL, -signal.SIGKILL)]
+    ("number", "status"),
+    [
+        (signal.SIGINT, 130),
+        pytest.param(signal.SIGTERM, -signal.SIGTERM, marks=SLOW),
+        pytest.param(signal.SIGKILL, -signal.SIGKILL, marks=SLOW),
+    ],
 )
 def test_a_signal_ends_the_command_and_the_process_that_works_for_it(
     tmp_path: Path, number: signal.Signals, status: int, group: bool

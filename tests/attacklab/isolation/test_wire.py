@@ -234,3 +234,57 @@ def test_a_release_that_failed_is_told_apart_from_a_process_that_failed() -> Non
     assert refusal('{"error": "no luck", "failure": "memory limit"}').failure is ChildFailure.MEMORY_LIMIT
     for word in ('"bad mood"', '["crash"]', "null"):
         assert "failure must be one of" in str(refusal(f'{{"error": "no luck", "failure": {word}}}'))
+
+
+def values_of(values: list[Any]) -> Any:
+    return read_answer(json.dumps({"values": values}).encode(), len(values))
+
+
+def test_values_of_any_form_are_read_and_numbers_of_one_type_come_as_their_array() -> None:
+    read = values_of(
+        [{"dict": [[{"text": "n"}, 3]]}, {"tuple": ["0x1p+0", None]}, {"complex": ["0x1p-1", "inf"]}, 10**30]
+    )
+    assert read.tolist() == [{"n": 3}, (1.0, None), complex(0.5, math.inf), 10**30]
+    assert values_of(["0x1p+0", "-0x0p+0"]).tobytes() == struct.pack("<2d", 1.0, -0.0)
+    (row,) = values_of([{"array": "f4", "shape": [2], "values": ["0x1p+0", "0x1p-149"]}])
+    assert (row.dtype, row.tolist()) == (np.float32, [1.0, 2.0**-149])
+    (record,) = values_of([{"object": "Answer", "parts": [["count", 3]]}])
+    assert (type(record).__name__, record.count) == ("Answer", 3)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"a": 1},
+        {},
+        {"dict": [[[1], 2]]},  # a list cannot be a key
+        {"dict": [1]},
+        {"set": 3},
+        {"bytes": "xy"},
+        {"fraction": [1, 0]},
+        {"decimal": "one"},
+        {"complex": [1]},
+        {"array": "O8", "shape": [1], "values": [1]},
+        {"array": "U999999999999", "shape": [1], "values": [{"text": "a"}]},
+        {"array": "f8", "shape": [3], "values": ["0x1p+0"]},
+        {"object": "Answer", "parts": 3},
+        {"text": "a", "bytes": "00"},
+        "0.5",
+    ],
+    ids=str,
+)
+def test_a_value_of_no_known_form_is_called_garbage(value: Any) -> None:
+    error = refusal(json.dumps({"values": [1, value]}), 2)
+    assert error.failure is ChildFailure.GARBAGE
+    assert "\n" not in str(error)
+
+
+def test_a_frame_may_hold_rows() -> None:
+    frame = read_answer(b'{"binary": "i2", "count": 2, "shape": [3]}', 2)
+    assert isinstance(frame, Frame)
+    assert frame.size == 12
+    assert frame.outputs(bytearray(struct.pack("<6h", *range(6)))).tolist() == [[0, 1, 2], [3, 4, 5]]
+    for shape in (3, [-1], ["3"], [True]):
+        assert "shape must be a list of integers" in str(
+            refusal(json.dumps({"binary": "f8", "count": 1, "shape": shape}))
+        )
