@@ -44,6 +44,7 @@ from attacklab.findings import (
     upper_text,
 )
 from attacklab.floats import default_errors, require_ieee_arithmetic
+from attacklab.loaded_code import loaded_code
 from attacklab.statistics.betting import evidence, judge
 from attacklab.statistics.choosing import choosing_trials, promised_evidence
 from attacklab.statistics.inference import Assessment, keeps_surely, largest_excess, share_of_alpha
@@ -228,6 +229,7 @@ def _identity(target: Target, attacks: Sequence[Attack], **settings: float) -> d
         "domain": None if target.domain is None else target.domain.to_json(),
         "pairs": [described_pair(pair) for pair in target.pairs],
         "attacks": [repr(attack) for attack in attacks],
+        "code": loaded_code() | getattr(target.release, "code", {}),
         **settings,
         **environment(),
     }

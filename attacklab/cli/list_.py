@@ -7,7 +7,9 @@ from pathlib import Path
 from rich.table import Table
 
 from attacklab.attacks import ALL_ATTACKS
+from attacklab.cli.messages import say
 from attacklab.cli.output import console
+from attacklab.errors import UsageError
 from attacklab.libraries import NAMES, Library, library
 from attacklab.libraries.environments import Environment, environments
 from attacklab.loading import targets_of
@@ -24,8 +26,11 @@ def command() -> None:
         if environment.is_missing:
             out.print(f"environment {environment.name} is not built; build it with: {environment.build}")
     if is_lab(Path.cwd()):
-        out.print(_experiments())
-        out.print(_targets(f"{FOLDER}.targets"))
+        try:
+            out.print(_experiments())
+            out.print(_targets(f"{FOLDER}.targets"))
+        except UsageError as error:  # attacks and libraries are there all the same
+            say(f"experiments and targets are not listed: {error}")
     else:
         out.print("\nThis folder is not a checkout of the lab; in one, experiments and targets are listed too.")
 

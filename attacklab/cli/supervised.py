@@ -2,8 +2,8 @@
 
 A target that calls `os._exit(0)`, or that crashes the interpreter, would otherwise decide the exit status: nothing
 would have been judged, and the status could say anything. The parent does nothing but wait, and hand on signals; the
-process that does the work tells it by a pipe that the command came to its own end. Where a system cannot fork, it runs
-alone.
+process that does the work tells it by a pipe with which status the command came to its own end. Where a system cannot
+fork, the command line runs alone.
 """
 
 from __future__ import annotations
@@ -45,15 +45,19 @@ def main() -> NoReturn:
 
 
 def _work(told: int, alive: int) -> NoReturn:
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # they are for the thread that waits
     threading.Thread(target=_end_with_the_parent, args=(alive,), daemon=True).start()
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as shells set it for what runs in the background
         interrupts = _Interrupts()
         signal.signal(signal.SIGINT, interrupts.ours)
         signal.signal(getattr(signal, INTERRUPT_HANDED_ON), interrupts.handed_on)
     try:
         cli.main()
-    finally:
-        os.write(told, b".")
+    except SystemExit as end:
+        status = Status.OK if end.code is None else end.code
+        os.write(told, bytes([status if isinstance(status, int) else Status.FAILED]))
+        raise
     raise AssertionError("the command line ends by an exit")
 
 
@@ -87,15 +91,15 @@ def _wait(child: int, ended: int) -> NoReturn:
     _, status = os.waitpid(child, 0)
     os.set_blocking(ended, False)
     try:
-        came_to_its_end = os.read(ended, 1) == b"."
+        end = os.read(ended, 1)
     except BlockingIOError:  # something that the target started keeps the pipe open
-        came_to_its_end = False
+        end = b""
+    if end:
+        os._exit(end[0])
     code = os.waitstatus_to_exitcode(status)
     if code < 0 and signal_name(-code) in HANDED_ON:
         signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)
-    if code >= 0 and came_to_its_end:
-        os._exit(code)
     how = f"was killed by {signal_name(-code)}" if code < 0 else f"was ended from within (status {code})"
     say(f"the process {how}, so nothing was judged; run the target in a process of its own: --isolate")
     sys.exit(Status.FAILED)

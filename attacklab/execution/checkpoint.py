@@ -24,6 +24,7 @@ from attacklab.errors import AttackError, TargetError, UsageError
 from attacklab.execution.batches import Batch, Outline, Sample
 from attacklab.execution.runners import Results, Runner, Say
 from attacklab.findings import Counts, Severity
+from attacklab.loaded_code import changed
 
 SCHEMA = "attacklab-checkpoint/1"
 CHECKSUM_DIGITS = 16
@@ -138,12 +139,15 @@ class Checkpoint:
                 raise ValueError
         except (ValueError, TypeError, KeyError):
             raise UsageError(f"{self._path} is not a checkpoint of an audit ({SCHEMA}); choose another file") from None
-        ours, theirs = header["run"], there["run"]
+        ours, theirs = dict(header["run"]), dict(there["run"])
+        edited = changed(theirs.pop("code", {}), ours.pop("code", {}))
         other = [
             f"{name} {theirs.get(name)!r} there, {ours.get(name)!r} here"
             for name in dict.fromkeys([*theirs, *ours])
             if theirs.get(name) != ours.get(name)
         ]
+        if edited:
+            other.append(f"changed since: {', '.join(edited)}")
         if other:
             raise UsageError(f"{self._path} belongs to another run ({'; '.join(other)}); choose another file")
         return checksum

@@ -1,10 +1,10 @@
 """The child's side of an isolated Python target: loads it, then answers requests until its input ends.
 
 Run by its path, `python child.py TARGET SETTINGS`, in an interpreter that may have nothing but numpy installed. So it
-imports nothing of the package, loads `codec.py`, `gathering.py` and `releases.py` from their files, and keeps to what
-Python 3.8 can read. It first writes one line of greeting, which describes what was loaded, and then follows
-docs/protocol.md. It also looks for a fault that makes findings meaningless and that only this process can see:
-arithmetic that does not follow IEEE 754.
+imports nothing of the package, loads the few modules that both sides use from their files, and keeps to what Python 3.8
+can read. It first writes one line of greeting, which describes what was loaded, and then follows docs/protocol.md. It
+also looks for a fault that makes findings meaningless and that only this process can see: arithmetic that does not
+follow IEEE 754.
 """
 
 from __future__ import annotations
@@ -48,17 +48,20 @@ def _from_file(path: str, name: str) -> tuple[ModuleType, Any]:
 
 
 if TYPE_CHECKING:
-    from attacklab import gathering, releases
+    from attacklab import gathering, loaded_code, releases
     from attacklab.isolation import codec
 else:
     # Under no name in `sys.modules`: there a target could find them, or take them for modules of its own.
     codec, _loader = _from_file(os.path.join(HERE, "codec.py"), "attacklab_codec")  # noqa: PTH118
     _loader.exec_module(codec)
     _package = os.path.dirname(HERE)  # noqa: PTH120
-    gathering, _loader = _from_file(os.path.join(_package, "gathering.py"), "attacklab_gathering")  # noqa: PTH118
-    _loader.exec_module(gathering)
-    releases, _loader = _from_file(os.path.join(_package, "releases.py"), "attacklab_releases")  # noqa: PTH118
-    _loader.exec_module(releases)
+
+    def _ours(name: str) -> Any:
+        module, loader = _from_file(os.path.join(_package, f"{name}.py"), f"attacklab_{name}")  # noqa: PTH118
+        loader.exec_module(module)
+        return module
+
+    gathering, loaded_code, releases = map(_ours, ("gathering", "loaded_code", "releases"))
 
 
 def arithmetic_fault() -> str | None:
@@ -84,7 +87,7 @@ def main() -> None:
         message = str(error) if isinstance(error, _Fault) else f"{spec}: {_in_one_line(error)}"
         _send(answers, {"error": message, "failure": LOADING})
         return
-    _send(answers, greeting)
+    _send(answers, {**greeting, "code": loaded_code.loaded_modules()[0]})
     for line in requests:
         request = json.loads(line)
         if isinstance(request["input"], dict) and "binary" in request["input"]:

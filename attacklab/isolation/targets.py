@@ -109,6 +109,12 @@ class ProcessRelease:
             self._close()
 
     @property
+    def code(self) -> dict[str, str]:
+        """The digests of the modules that the process had loaded when it greeted."""
+        code = self._greeting.get("code", {})
+        return {f"{name} in its process": str(digest) for name, digest in code.items()}
+
+    @property
     def pid(self) -> int | None:
         """The id of the process, which is also that of its group; None if it is not running."""
         return None if self._running is None else self._running.pid

@@ -138,7 +138,7 @@ def load_experiments(root: Path) -> dict[str, Experiment]:
     Packages inside it hold what experiments share, and are not experiments.
 
     Raises:
-        ValueError: there are no experiments of the lab here, or one of them lacks a name.
+        ValueError: there are no experiments of the lab here, or one of them lacks a name or cannot be imported.
     """
     folder = root / FOLDER
     if not folder.is_dir():
@@ -153,7 +153,17 @@ def load_experiments(root: Path) -> dict[str, Experiment]:
     names = sorted(path.stem for path in folder.glob("*.py") if path.is_file() and path.stem != "__init__")
     if not names:
         raise UsageError(f"no experiment in {FOLDER}/; add a module NAME.py to it")
-    return {name: _experiment(name, importlib.import_module(f"{FOLDER}.{name}")) for name in names}
+    return {name: _experiment(name, _imported(name)) for name in names}
+
+
+def _imported(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(f"{FOLDER}.{name}")
+    except ImportError as error:
+        raise UsageError(
+            f"{FOLDER}/{name}.py cannot be imported: {error}; run it in the environment of this checkout, "
+            "which has what experiments need"
+        ) from error
 
 
 def _experiment(name: str, module: ModuleType) -> Experiment:

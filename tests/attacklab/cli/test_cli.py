@@ -690,3 +690,36 @@ def test_refuted_claims_are_written_as_sarif_where_asked(attacklab: Any, tmp_pat
     (run,) = json.loads(log.read_text(encoding="utf-8"))["runs"]
     assert run["results"]
     assert attacklab(f"audit some_targets.py:leaking {NOISE} --sarif {tmp_path}")[0] == 2
+
+
+def test_a_checkout_whose_experiments_need_more_than_is_installed_is_listed_without_them(
+    checkout: Path, attacklab: Any
+) -> None:
+    (checkout / "experiments" / "low_bits.py").write_text("import a_package_that_nobody_has\n")
+    status, out, err = attacklab("list")
+    assert status == 0
+    assert "precision" in out
+    assert "experiments and targets are not listed: experiments/low_bits.py cannot be imported" in err
+    assert len(err.splitlines()) == 1
+    status, _, err = attacklab("run")
+    assert (status, len(err.splitlines())) == (2, 1)
+    assert "No module named 'a_package_that_nobody_has'; run it in the environment of this checkout" in err
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ("--trials 100000000000000000000000", "trials must be at most 1000000000000"),
+        ("--isolate --seconds 1e308", "seconds must be at most 1e+06, not 1e+308"),
+    ],
+)
+def test_numbers_beyond_all_use_are_refused_in_one_line(attacklab: Any, options: str, told: str) -> None:
+    status, out, err = attacklab(f"audit some_targets.py:leaking --kind noise --epsilon 1 {options}")
+    assert (status, out, len(err.splitlines())) == (2, "", 1)
+    assert told in err
+
+
+def test_too_few_trials_to_decide_are_not_a_pass(attacklab: Any) -> None:
+    status, _, err = attacklab("audit some_targets.py:leaking --kind noise --epsilon 1 --trials 5 --attack precision")
+    assert status == 2
+    assert "nothing could be decided: the trials were too few for every attack; raise --trials" in err

@@ -115,6 +115,6 @@ def test_a_signal_ends_the_command_and_the_process_that_works_for_it(
             time.sleep(0.02)
         (os.killpg if group else os.kill)(process.pid, number)
         _, told = process.communicate(timeout=30)  # its end: the working process holds the stream open too
-    assert process.returncode == status
+    assert process.returncode == status, told
     assert "Traceback" not in told
     assert ("interrupted, nothing was saved" in told) is (number is signal.SIGINT)

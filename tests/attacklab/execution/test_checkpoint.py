@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import random
@@ -22,6 +23,7 @@ import pytest
 from attacklab.execution.checkpoint import SCHEMA, Checkpoint
 from attacklab.execution.workers import Workers
 from attacklab.findings import Finding, Verdict
+from attacklab.loaded_code import loaded_code
 from attacklab.referee import audit
 from attacklab.targets import Target
 from tests.attacklab.execution import process_targets as own
@@ -163,6 +165,51 @@ def test_a_file_of_another_version_of_the_target_or_of_numpy_is_refused(
     monkeypatch.setattr("attacklab.referee.environment", lambda: {"numpy": "1.0"})
     with pytest.raises(ValueError, match=r"another run \(.*numpy '[0-9.]+' there, '1.0' here"):
         audit(replace(own.sound, version="1"), ATTACKS, trials=10, checkpoint=path)
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+def test_a_run_does_not_go_on_after_a_module_that_its_target_imports_has_changed(tmp_path: Path, isolate: bool) -> None:
+    """In processes of their own, since a module is imported once."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "__init__.py").touch()
+    noise = tmp_path / "mine" / "noise.py"
+    noise.write_text("def noise(rng, trials):\n    return rng.laplace(size=trials)\n")
+    (tmp_path / "target.py").write_text(
+        "from mine.noise import noise\n\ndef noisy(answer, trials, rng):\n    return answer + noise(rng, trials)\n"
+    )
+    line = [sys.executable, "-c", "from attacklab.cli import main; main()"]
+    line += ["audit", "target.py:noisy", "--kind", "noise", "--epsilon", "1", "--attack", "generator_seed"]
+    line += ["--trials", "100", "--resume", "kept", *(["--isolate"] if isolate else [])]
+
+    def told() -> tuple[int, str]:
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([ROOT, str(tmp_path)])}
+        done = subprocess.run(line, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
+        return done.returncode, done.stderr
+
+    told()
+    assert "kept: continuing after" in told()[1]
+    noise.write_text("def noise(rng, trials):\n    return 2 * rng.laplace(size=trials)\n")
+    status, said = told()
+    assert status == 2
+    assert f"belongs to another run (changed since: mine.noise{' in its process' if isolate else ''})" in said
+
+
+def test_a_checkpoint_knows_the_code_that_both_runs_have_loaded(path: Path) -> None:
+    def opened(code: dict[str, str]) -> None:
+        Checkpoint(path, {**RUN, "code": code}, print).__exit__()
+
+    opened({"mine": "1", "yours": "1"})
+    opened({"mine": "1", "later": "1"})
+    with pytest.raises(ValueError, match=r"another run \(changed since: mine\)"):
+        opened({"mine": "2"})
+
+
+def test_the_code_that_is_loaded_is_hashed_and_packages_have_versions() -> None:
+    known = loaded_code()
+    content = Path(own.__file__).read_bytes()
+    assert known[own.__name__] == "sha256:" + hashlib.sha256(content).hexdigest()[:16]
+    assert known["the package numpy"] == np.__version__
+    assert not {"json", "numpy", "pytest"} & set(known)
 
 
 @pytest.mark.parametrize(

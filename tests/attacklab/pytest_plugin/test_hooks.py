@@ -522,3 +522,58 @@ def test_a_claim_that_no_sample_can_refute_skips_its_test_and_says_why(pytester:
     result.stdout.fnmatch_lines(["*::test_it  untestable  *"])
     verdicts = {finding["verdict"] for finding in found(pytester.path / "found.json")}
     assert verdicts == {"untestable", "not applicable"}
+
+
+def test_a_test_that_takes_a_fixture_and_never_calls_it_fails(pytester: pytest.Pytester) -> None:
+    written(
+        pytester,
+        """
+def test_nothing(dp_audit):
+    pass
+
+def test_no_proof(dp_prove):
+    pass
+
+def test_skipped(dp_audit):
+    pytest.skip("no reason")
+
+def test_refused(dp_audit):
+    with pytest.raises(TypeError):
+        dp_audit(leaking)
+
+@pytest.mark.xfail(strict=True)
+def test_expected(dp_audit):
+    assert False
+""",
+    )
+    result = pytester.runpytest("-n0")
+    result.assert_outcomes(failed=2, skipped=1, passed=1, xfailed=1)
+    result.stdout.fnmatch_lines(["*test_nothing takes dp_audit and never calls it, so nothing was tested; call it"])
+    result.stdout.fnmatch_lines(["*test_no_proof takes dp_prove and never calls it, so nothing was tested; call it"])
+
+
+def test_what_is_no_target_is_told_without_a_way_through_the_lab(pytester: pytest.Pytester) -> None:
+    written(pytester, "def test_object(dp_audit):\n    dp_audit(object)\n")
+    result = pytester.runpytest("-n0")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["E *a function needs a claim; mark the test dp_claim(epsilon=...), or pass a Target"])
+    result.stdout.no_fnmatch_line("*in _claimed*")
+
+
+def test_a_target_that_no_seed_replays_has_no_replay_line(pytester: pytest.Pytester) -> None:
+    written(
+        pytester,
+        """
+import random
+
+def legacy(answer, trials, rng):
+    return [answer + random.expovariate(1.0) - random.expovariate(1.0) for _ in range(trials)]
+
+def test_legacy(dp_audit):
+    dp_audit(Target.noise(legacy, epsilon=1.0))
+""",
+    )
+    result = pytester.runpytest("-n0", "--dp-attacks=low_bit_laplace", FEW)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*no line replays this: the target gives other outputs under the same seed*"])
+    result.stdout.no_fnmatch_line("replay: *")
