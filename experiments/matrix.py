@@ -135,7 +135,7 @@ some of them ({spared}) no more than {few_trials} trials."""
 
 def collect(settings: Settings) -> Collected:
     """Audit every target with every attack, look for its law, and take over what `make prove` found."""
-    trials, few = settings.budget(20_000, 1_000), settings.budget(2_500, 80)
+    trials, few = settings.budget(20_000, 1_000), settings.budget(2_500, 150)
     # Full runs are spared what takes minutes, quick ones also what takes seconds.
     spared = COSTLY if settings.quick else ONE_BY_ONE
     alpha = share_of_alpha(DEFAULT_ALPHA, len(NAMES) + len(COUNTED))
