@@ -136,7 +136,7 @@ def release_many(
         chunk = outputs[start : start + CHUNK]
         words = bits.words(len(chunk))
         noise, undecided = decide(words)
-        grid.write_values(whole, noise, chunk)
+        grid.write_values(float(whole), noise, chunk)
         for i in undecided.tolist():
             chunk[i] = grid.value(whole + bits.call(invert, law, int(words[i]), 64))
     return outputs
