@@ -1,8 +1,8 @@
 """Releases a chunk at a time: to each answer, one repeated or many different ones, noise of its own is added.
 
-A mechanism makes `RepeatedAnswer` or `SeveralAnswers` and hands it to `release_in_chunks` with what finds its noise. Both
-are replaced by recorders while a mechanism runs on unknown answers, and are then looked at by themselves: the loop
-with stand-ins for the noise (lemma `chunks`), the answers' places on the grid by their trace.
+A mechanism makes `RepeatedAnswer` or `SeveralAnswers` and hands it to `release_in_chunks` with what finds its noise.
+All three are replaced by recorders while a mechanism runs on unknown answers, and are then looked at by themselves: the
+loop with stand-ins for the noise (lemma `chunks`), the answers' places on the grid by their trace.
 """
 
 from __future__ import annotations
@@ -160,8 +160,8 @@ class _Grid:
 def require_release(release_in_chunks: Callable[..., Any], words_each: int) -> int:
     """Check that each answer gets noise of its own words, for numbers of answers about the ends of chunks.
 
-    The i-th output is grid.value(whole + noise), the noise that `decide` finds for the i-th shift and the words of a draw
-    that nobody shares, or if that is undecided what `resolve` finds for that very shift, these words and further bits.
+    The i-th output is grid.value(whole + noise), the noise that `decide` finds for the i-th shift and words that no
+    other draw has, or if that is undecided what `resolve` finds for that very shift, these words and further bits.
 
     Returns:
         How many outputs were compared.
@@ -223,7 +223,7 @@ def require_repeated(repeated: Callable[..., Any]) -> int:
 
 
 def require_several(several: Callable[..., Any], grid: Any, step: Fraction) -> int:
-    """Check that each of several answers is brought to the grid by itself, as the whole number nearest to it and a shift.
+    """Check that each of several answers is brought to the grid by itself: the nearest whole number and a shift.
 
     Arrays of doubles are traced (`_split`). For answers of all types, alone and beside others, `at` gives what
     `grid.steps_to` says, and `part` gives doubles that are those numbers rounded.
@@ -254,8 +254,8 @@ def _split(answers: Traced, step: Fraction) -> tuple[Traced, Traced]:
     """Write down how many doubles are brought to a grid.
 
     x/step is exact unless it is below 2^−1022 or overflows, and both are clamped or rounded as the exact number would
-    be. With y clamped and w = ⌊y⌋, y − w is exact for |y| ≥ ½ and never rounds to less than ½ otherwise, so that w + 1 is
-    nearest to y where it is ½ or more, and the last difference is exact.
+    be. With y clamped and w = ⌊y⌋, y − w is exact but for −½ < y < 0, where it is above ½ and rounds to no less. So w + 1
+    is nearest to y where it is ½ or more, and the last difference is exact.
     """
     scaled = answers * float(1 / step)
     scaled[apply("isnan", scaled)] = 0.0
@@ -276,14 +276,16 @@ def _place(value: Any, step: Fraction) -> Fraction:
 def _arrays() -> list[tuple[Any, tuple[int, ...]]]:
     """Return arrays of several types, shapes and layouts."""
     doubles = Source.array(
-        [0.0, -0.0, 0.5, -0.5, 0.49999999999999994, 2.5, -2.5, 1e300, -1e300, 5e-324, -5e-324, 2.0**52 + 1, 2.0**53]
-        + [math.inf, -math.inf, math.nan, 1 / 3, -1 / 3]
+        [
+            *(0.0, -0.0, 0.5, -0.5, 0.49999999999999994, 2.5, -2.5, 1e300, -1e300, 5e-324, -5e-324, 2.0**52 + 1),
+            *(2.0**53, math.inf, -math.inf, math.nan, 1 / 3, -1 / 3),
+        ]
     )
     integers = Source.array([0, 1, -1, 7, 2**53, 2**53 + 1, -(2**53) - 1, 2**62, 5, 6, 7, 8])
     found = [(doubles, (18,)), (doubles.reshape(3, 6), (3, 6)), (doubles.reshape(6, 3).T, (3, 6)), (doubles[::2], (9,))]
     found += [(doubles[:0], (0,)), (doubles[:0].reshape(0, 4), (0, 4)), (doubles[4:5].reshape(()), ())]
     found += [(integers, (12,)), (integers.reshape(2, 2, 3), (2, 2, 3)), (integers.astype(object), (12,))]
-    found += [(doubles.astype("float32"), (18,)), (integers > 1, (12,)), (Source.numbers(0, 40_000) / 7, (40_000,))]
+    found += [(doubles[:7].astype("float32"), (7,)), (integers > 1, (12,)), (Source.numbers(0, 40_000) / 7, (40_000,))]
     return found
 
 

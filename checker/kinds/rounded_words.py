@@ -35,12 +35,12 @@ def require_rounded_noise(decide: Callable[..., Any], resolve: Callable[..., Any
     words = Traced.unknown("words", "uint64")
     leading = (words & number(_FIRST, "uint64")).view("int64")
     bounds = []
-    for shifts, offset in ((shifts := Traced.unknown("shifts", "float64"), shifts + 0.5), (0.25, 0.75), (-0.5, 0.0)):
+    unknown = Traced.unknown("shifts", "float64")
+    for shifts, offset in ((unknown, unknown + 0.5), (0.25, 0.75), (-0.5, 0.0)):
         floors, undecided = floors_by_filter(leading, words, offset, scale)
         bounds.append(matched(decide(shifts, words), (floors, flatnonzero(undecided)), "the noise"))
-        require_unwritten(words, "the array of words")
-        if isinstance(shifts, Traced):
-            require_unwritten(shifts, "the array of shifts")
+        for array in (words, unknown):
+            require_unwritten(array, "an array of words or of shifts")
     cells = require_bounds(bounds[0], scale)
     if any(one != bounds[0] for one in bounds):
         raise Refused("the filter depends on the answer's shift otherwise than by adding it")

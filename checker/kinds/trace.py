@@ -6,7 +6,7 @@ Use it so:
     y = mechanism_code(x)                      # numpy code, run as it is: y is a Traced, or a tuple of them
     own = Traced.unknown("x", "float64")       # the same name is the same unknown
     require_same(y, (own - 1.0) * (own - 1.0), "the square")   # structure, formats and the bits of all constants
-    matched(y, pattern, "the square")          # the same, but unknowns named "?name" are any constants or tables: returns these
+    matched(y, pattern, "the square")          # the same, but unknowns named "?name" are any constants or tables
     require_unwritten(x, "the argument")       # the code did not write to what it was given
     table = Table("centres", "float64")        # stands for a table: table.take(index, mode="clip")
     y.step.operation, y.step.kind, y.step.operands             # to walk over the expression; equal steps are identical
