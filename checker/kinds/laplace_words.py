@@ -145,7 +145,8 @@ def require_fast_release(fast: Callable[..., Any], parameters: Mapping[str, Any]
     draws = _edges(scale)
     step = Fraction(2) ** parameters["grid"].exponent
     for given in (Fraction(0), Fraction(1, 3), Fraction(-(10**9))):
-        whole = (given / step + Fraction(1, 2)).__floor__()
+        place = min(max(given / step, Fraction(-LIMIT)), Fraction(LIMIT))
+        whole = (place + Fraction(1, 2)).__floor__()
 
         def expected(coin: int, word: int, take: inversion.Take, whole: int = whole) -> float:
             return point(whole + inversion.discrete_laplace(scale, coin, word, take), step)

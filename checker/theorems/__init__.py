@@ -35,6 +35,7 @@ THEOREMS: Mapping[str, Theorem] = {
     "exponential_base2": exponential_base2.exponential_base2,
     "exponential_base_e": exponential.exponential_base_e,
     "finite_inputs": finite.finite_inputs,
+    "gaussian_on_range": bounded.gaussian_on_range,
     "geometric_on_range": bounded.geometric_on_range,
     "histogram": histogram.histogram,
     "laplace_noisy_max": selection.laplace_noisy_max,
