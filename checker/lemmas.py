@@ -13,8 +13,8 @@ LEMMAS: dict[str, str] = {
         "and a row)"
     ),
     "chunks": (
-        "`draw_in_chunks` and `release_in_chunks` give every draw words of its own for all numbers of draws: their loops "
-        "only cut them into chunks (by reading, mechanisms/chunks.py; tried about the ends of chunks)"
+        "`draw_in_chunks` and `release_in_chunks` give every draw words of its own for all numbers of draws: their "
+        "loops only cut them into chunks (by reading, mechanisms/chunks.py; tried about the ends of chunks)"
     ),
     "chunks-of-records": (
         "the chunks [s, s + c), cut off at n, for s in range(0, n, c) have each of n records in them once "

@@ -254,8 +254,8 @@ def _split(answers: Traced, step: Fraction) -> tuple[Traced, Traced]:
     """Write down how many doubles are brought to a grid.
 
     x/step is exact unless it is below 2^−1022 or overflows, and both are clamped or rounded as the exact number would
-    be. With y clamped and w = ⌊y⌋, y − w is exact but for −½ < y < 0, where it is above ½ and rounds to no less. So w + 1
-    is nearest to y where it is ½ or more, and the last difference is exact.
+    be. With y clamped and w = ⌊y⌋, y − w is exact but for −½ < y < 0, where it is above ½ and rounds to no less. So
+    w + 1 is nearest to y where it is ½ or more, and the last difference is exact.
     """
     scaled = answers * float(1 / step)
     scaled[apply("isnan", scaled)] = 0.0

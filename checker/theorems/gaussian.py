@@ -251,6 +251,7 @@ class Tails:
         self._laws: dict[int, DiscreteGaussian] = {}
 
     def __call__(self, threshold: int, bits: int) -> Enclosure:
+        """Enclose P[X ≥ threshold]."""
         if bits not in self._laws:
             self._laws[bits] = DiscreteGaussian(self._variance, self.last, bits)
         return self._laws[bits].tail(threshold)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import cache
 
 import gmpy2
 import numpy as np
@@ -46,29 +46,33 @@ _FOUR_TERMS_UP_TO = 1 << 30
 """The greatest scale for which what the series leaves out after four terms matters to few draws."""
 
 
-def _centres() -> list[int]:
-    return [
-        (2 * (_CELLS + part) + 1) << (FILTER_BITS - _BINADES + binade - _CELL_BITS - 1)
-        for binade in range(_BINADES)
-        for part in range(_CELLS)
-    ]
+def _centres() -> NDArray[np.int64]:
+    parts = 2 * (_CELLS + np.arange(_CELLS, dtype=np.int64)) + 1
+    places = np.arange(FILTER_BITS - _BINADES - _CELL_BITS - 1, FILTER_BITS - _CELL_BITS - 1, dtype=np.int64)
+    return np.concatenate([[0], (parts << places[:, np.newaxis]).ravel()])
 
 
-_CENTRES = np.array([0, *_centres()], dtype=np.int64)
-_RECIPROCALS = np.array([0.0, *(2 / (2 * centre + 1) for centre in _centres())])
+_CENTRES = _centres()
 
 
 @cache
-def _logarithms() -> list[int]:
-    """Return −2^160·ln((C + ½)/2^63) for each cell, off by less than 2."""
+def _reciprocals() -> NDArray[np.float64]:
+    """Return 1/(C + ½) for each cell, correctly rounded; 0 for cell 0."""
+    return np.array([0.0, *(2 / (2 * centre + 1) for centre in _CENTRES[1:].tolist())])
+
+
+@cache
+def _logarithms() -> tuple[int, list[int]]:
+    """Return 2^160·ln 2, and −2^160·ln m for the mantissa m of each cell of a binade, off by less than 2."""
     nearest = gmpy2.context(precision=_PRECISION)
-    return [
-        -int(gmpy2.mpz(nearest.mul_2exp(nearest.log(nearest.div(2 * centre + 1, 2 << FILTER_BITS)), _KEPT_BITS)))
-        for centre in _centres()
-    ]
+    mantissas = [nearest.div(2 * (_CELLS + part) + 1, 2 * _CELLS) for part in range(_CELLS)]
+    return _fixed(nearest, nearest.const_log2()), [-_fixed(nearest, nearest.log(one)) for one in mantissas]
 
 
-@lru_cache(maxsize=16)
+def _fixed(context: gmpy2.context, value: gmpy2.mpfr) -> int:
+    return int(gmpy2.mpz(context.mul_2exp(value, _KEPT_BITS)))
+
+
 class _Table:
     """What the filter knows of each cell for one scale; cell 0 is for all k below 2^45, which it leaves open.
 
@@ -80,9 +84,10 @@ class _Table:
        by ρ·((1 + u)³ − 1)/(1 − ρ).
     3. The terms that are left out are below ρ^(d+1)/((d + 1)(1 − ρ)).
     4. Horner's rule has the error of `certified.horner_error`; its product with r is rounded once more.
-    5. The fraction is cut to 60 bits, and is then off by 2^−59 at most (the logarithm's own error, 2^46·2^−159, too); it
-       is rounded by u. The sum with it is rounded by u·(1 + M), M the largest product. The offset is below 2 and is
-       rounded by at most u·2, its sum by u·(3 + M).
+    5. −ln((C + ½)/2^63) is that of a power of 2, that of C's mantissa, and ln(1 + 1/2C), which 1/(2C + 1) stands for,
+       less than 2^−90 away. The fraction, cut to 60 bits, is off by 2^−58 at most with all of that, and by 3u as it is
+       rounded, the scale times 1/(2C + 1) being at most ½. The sum with it is rounded by u·(1 + M), M the largest product.
+       The offset is below 2 and is rounded by at most u·2, its sum by u·(3 + M).
 
     An underflow adds less than 2^−1000, and its warning is silenced.
 
@@ -93,24 +98,37 @@ class _Table:
     def __init__(self, scale: Fraction) -> None:
         terms = 4 if scale <= _FOUR_TERMS_UP_TO else 6
         self.coefficients = tuple(float(scale * Fraction((-1) ** k, k)) for k in range(1, terms + 1))
-        numerator, denominator = gmpy2.mpz(scale.numerator), gmpy2.mpz(scale.denominator)
-        places = [numerator * logarithm // denominator for logarithm in _logarithms()]
-        self.wholes = np.array([0.0, *(float(place >> _KEPT_BITS) for place in places)])
-        parts = [(place & ((1 << _KEPT_BITS) - 1)) >> (_KEPT_BITS - _FRACTION_BITS) for place in places]
-        self.fractions = np.array([0, *map(int, parts)], dtype=np.int64) * 2.0**-_FRACTION_BITS
-        bounds = [self._bound(scale, 1 << (FILTER_BITS - _BINADES + binade)) for binade in range(_BINADES)]
-        self.bounds = np.array([math.inf, *np.repeat(bounds, _CELLS)])
+        self.reciprocals = _reciprocals()
+        ln_2, mantissas = _logarithms()
+        high_wholes, high_parts = _split(scale, [binade * ln_2 for binade in range(_BINADES, 0, -1)])
+        low_wholes, low_parts = _split(scale, mantissas)
+        parts = (high_parts[:, np.newaxis] + low_parts).ravel()
+        wholes = (high_wholes[:, np.newaxis] + low_wholes).ravel() + (parts >> _FRACTION_BITS)
+        self.wholes = np.concatenate([[0.0], wholes.astype(np.float64)])
+        self.fractions = np.concatenate([[0], parts & ((1 << _FRACTION_BITS) - 1)]) * 2.0**-_FRACTION_BITS
+        self.fractions -= float(scale / 2) * self.reciprocals
+        error = self._error(scale)
+        lows = [1 << (FILTER_BITS - _BINADES + binade) for binade in range(_BINADES)]
+        bounds = [round_up(error + scale / (2 * low * (1 - UNIT))) for low in lows]
+        self.bounds = np.concatenate([[math.inf], np.repeat(bounds, _CELLS)])
 
-    def _bound(self, scale: Fraction, low: int) -> float:
+    def _error(self, scale: Fraction) -> Fraction:
+        """Return the bound but for what the unknown bits can change."""
         terms, one = len(self.coefficients), 1 + UNIT
-        unknown = 1 / (2 * low * (1 - UNIT))
         argument = _RADIUS * (one**3 - 1) / (1 - _RADIUS)
         left_out = _RADIUS ** (terms + 1) / ((terms + 1) * (1 - _RADIUS))
         error = horner_error(self.coefficients, _RADIUS)
         largest = _RADIUS * (sum(abs(Fraction(a)) * _RADIUS**k for k, a in enumerate(self.coefficients)) + error)
         product = _RADIUS * error + UNIT * largest
-        sums = Fraction(1, 2 ** (_FRACTION_BITS - 1)) + UNIT * (7 + 3 * largest)
-        return round_up(scale * (unknown + argument + left_out) + product + sums)
+        sums = Fraction(1, 2 ** (_FRACTION_BITS - 2)) + UNIT * (10 + 3 * largest)
+        return scale * (argument + left_out) + product + sums
+
+
+def _split(scale: Fraction, logarithms: list[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the whole numbers of scale·logarithm, and what is above them in units of 2^−60, rounded down."""
+    places = [scale.numerator * logarithm // scale.denominator for logarithm in logarithms]
+    above = [(place & ((1 << _KEPT_BITS) - 1)) >> (_KEPT_BITS - _FRACTION_BITS) for place in places]
+    return np.array([place >> _KEPT_BITS for place in places]), np.array(above)
 
 
 class FloorFilter:
@@ -158,7 +176,7 @@ class FloorFilter:
         centre = np.take(_CENTRES, index, out=np.empty_like(index), mode="clip")
         ratio = np.subtract(leading, centre, out=centre).astype(np.float64)
         entry = np.empty_like(ratio)
-        ratio *= np.take(_RECIPROCALS, index, out=entry, mode="clip")
+        ratio *= np.take(table.reciprocals, index, out=entry, mode="clip")
         with np.errstate(under="ignore"):
             value = horner(table.coefficients, ratio)
             value *= ratio
