@@ -1,4 +1,4 @@
-"""Answers in steps of a grid, each a whole number and a shift in [−½, ½): one answer many times, or an array of them."""
+"""Answers in steps of a grid, each a whole number and a shift in [−½, ½): one of them many times, or an array."""
 
 from __future__ import annotations
 

@@ -69,7 +69,6 @@ def decide_floor(offset: Fraction, slope: Fraction, leading: int, length: int, b
         length: how many there are.
         bits: the source of the bits that follow, drawn only if they are needed.
     """
-
     exact_slope = gmpy2.mpq(slope)
 
     def value_at(exponential: Any) -> Any:

@@ -1,7 +1,7 @@
 """⌊a ± b·E⌋ for E = −log U and whole arrays of U, by binary64, where a proven error bound decides it.
 
-U is known by 63 bits, the integer k, and is taken for (k + ½)/2^63. Its range is cut into 2^8 cells a binade. With C + ½
-the middle of k's cell, k − C is an exact integer, and
+U is known by 63 bits, the integer k, and is taken for (k + ½)/2^63. Its range is cut into 2^8 cells a binade. With
+C + ½ the middle of k's cell, k − C is an exact integer, and
 
     b·E = −b·ln((C + ½)/2^63) − b·ln(1 + r),    r = (k − C)/(C + ½) (and what the unknown bits add),    |r| < 2^−9.
 
@@ -78,16 +78,16 @@ class _Table:
 
     The error bound, for a cell whose least k is `low`, ρ = `_RADIUS` and d terms of the series:
 
-    1. E lies between −ln((k + 1)/2^63) and −ln(k/2^63), so it is within 1/2k of −ln((k + ½)/2^63); and k ≥ low·(1 − u),
-       as a cell is found by k rounded to binary64.
-    2. k − C is rounded once, 1/(C + ½) once, and their product once: r is off by a factor of (1 + u)³ at most, and ln(1 + r)
-       by ρ·((1 + u)³ − 1)/(1 − ρ).
+    1. E lies between −ln((k + 1)/2^63) and −ln(k/2^63), so it is within 1/2k of −ln((k + ½)/2^63); and k is at least
+       low·(1 − u), as a cell is found by k rounded to binary64.
+    2. k − C is rounded once, 1/(C + ½) once, and their product once: r is off by a factor of (1 + u)³ at most, and
+       ln(1 + r) by ρ·((1 + u)³ − 1)/(1 − ρ).
     3. The terms that are left out are below ρ^(d+1)/((d + 1)(1 − ρ)).
     4. Horner's rule has the error of `certified.horner_error`; its product with r is rounded once more.
     5. −ln((C + ½)/2^63) is that of a power of 2, that of C's mantissa, and ln(1 + 1/2C), which 1/(2C + 1) stands for,
        less than 2^−90 away. The fraction, cut to 60 bits, is off by 2^−58 at most with all of that, and by 3u as it is
-       rounded, the scale times 1/(2C + 1) being at most ½. The sum with it is rounded by u·(1 + M), M the largest product.
-       The offset is below 2 and is rounded by at most u·2, its sum by u·(3 + M).
+       rounded, the scale times 1/(2C + 1) being at most ½. The sum with it is rounded by u·(1 + M), M the largest
+       product. The offset is below 2 and is rounded by at most u·2, its sum by u·(3 + M).
 
     An underflow adds less than 2^−1000, and its warning is silenced.
 
@@ -106,10 +106,11 @@ class _Table:
         wholes = (high_wholes[:, np.newaxis] + low_wholes).ravel() + (parts >> _FRACTION_BITS)
         self.wholes = np.concatenate([[0.0], wholes.astype(np.float64)])
         self.fractions = np.concatenate([[0], parts & ((1 << _FRACTION_BITS) - 1)]) * 2.0**-_FRACTION_BITS
-        self.fractions -= float(scale / 2) * self.reciprocals
-        error = self._error(scale)
-        lows = [1 << (FILTER_BITS - _BINADES + binade) for binade in range(_BINADES)]
-        bounds = [round_up(error + scale / (2 * low * (1 - UNIT))) for low in lows]
+        inflation = 1 + 4 * UNIT  # for the roundings of the sum, and the 1 − u of the least k
+        with np.errstate(under="ignore"):
+            self.fractions -= float(scale / 2) * self.reciprocals
+            unknown = round_up(scale * inflation / 2) * 2.0 ** -np.arange(FILTER_BITS - _BINADES, FILTER_BITS)
+        bounds = round_up(self._error(scale) * inflation) + unknown
         self.bounds = np.concatenate([[math.inf], np.repeat(bounds, _CELLS)])
 
     def _error(self, scale: Fraction) -> Fraction:
