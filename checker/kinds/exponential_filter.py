@@ -93,11 +93,18 @@ def require_bounds(constants: Mapping[str, Any], scale: Fraction) -> int:
     """
     if not _LEAST_SCALE <= scale <= _GREATEST_SCALE:
         raise Refused(f"a scale of {float(scale)} steps is out of the filter's range")
-    shift, first = constants["shift"], constants["first"]
-    rows = list(zip(*(constants[name] for name in _TABLES), strict=True))
+    tables = tuple(tuple(constants[name]) for name in _TABLES)
+    coefficients = tuple(Fraction(constants[str(term)]) for term in range(1, _terms(scale) + 1))
+    return _require_cells(constants["shift"], constants["first"], tables, coefficients, scale)
+
+
+@lru_cache(maxsize=8)
+def _require_cells(
+    shift: int, first: int, tables: Sequence[Sequence[Any]], coefficients: Sequence[Fraction], scale: Fraction
+) -> int:
+    rows = list(zip(*tables, strict=True))
     if not 0 <= shift < 52 or not all(math.isfinite(one) for row in rows for one in row[:4]):
         raise Refused("the filter's tables are not of finite numbers, or not looked up by a leading part")
-    coefficients = [Fraction(constants[str(term)]) for term in range(1, _terms(scale) + 1)]
     cells = [(row, *_span(place, place + 1 == len(rows), shift, first)) for place, row in enumerate(rows)]
     decided = [cell for cell in cells if cell[0][4] < 0.5 and cell[1] <= cell[2]]
     if any(row[0] < 1 or low < 1 for row, low, _ in decided) or any(abs(row[1]) > 1 for row in rows):
