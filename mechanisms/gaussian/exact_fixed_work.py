@@ -3,8 +3,8 @@
 As for the geometric noise of `mechanisms.laplace.exact_geometric`, each release takes the same number of bits and
 compares the number that they make with the same number of thresholds; none is skipped. The thresholds are the tails of
 the discrete Gaussian law, rounded down to multiples of 2^−128, so the law is dyadic and its own: it lies within 2^−128
-times the length of the range of the discrete Gaussian law clamped to it. What is claimed is claimed of it, not of the law that
-it comes from: `exact_fixed_work_gaussian_delta` adds up probabilities that are known exactly.
+times the length of the range of the discrete Gaussian law clamped to it. What is claimed is claimed of it, not of the
+law that it comes from: `exact_fixed_work_gaussian_delta` adds up probabilities that are known exactly.
 
 What is fixed is the number of bits and of comparisons. Python's own arithmetic on long integers takes a time that
 depends on them a little; a compiled implementation has to compare in constant time as well.
