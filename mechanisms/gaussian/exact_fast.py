@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 from gmpy2 import mpq
@@ -35,6 +35,10 @@ from mechanisms.randomness import RandomBits
 _GUIDE_BITS = 14
 _GUIDE_SHIFT = np.int64(63 - _GUIDE_BITS)
 _SIGN_BIT = np.int64(-(2**63))
+
+
+Filter = Callable[[NDArray[np.uint64]], tuple[NDArray[np.float64], NDArray[np.intp]]]
+"""The outcomes for an array of words, each the first 64 bits of a uniform, and the places of those undecided."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,7 @@ def exact_discrete_gaussian_each(
 
 def _release(answers: Answers, sigma: Fraction, bits: RandomBits, grid: Grid) -> NDArray[np.float64]:
     """Add discrete Gaussian noise, σ in steps of the grid, to the whole number of each answer."""
-    law, decide = DiscreteGaussian(sigma**2), _filter(sigma)
+    law, decide = DiscreteGaussian(sigma**2), _kept_filter(sigma)
     return release_in_chunks(
         answers,
         1,
@@ -116,7 +120,13 @@ def _release(answers: Answers, sigma: Fraction, bits: RandomBits, grid: Grid) ->
     )
 
 
-def _filter(sigma: Fraction) -> Callable[[NDArray[np.uint64]], tuple[NDArray[np.float64], NDArray[np.intp]]]:
+@lru_cache(maxsize=64)
+def _kept_filter(sigma: Fraction) -> Filter:
+    """Return the filter for noise of a public σ in steps, its table kept for the next release."""
+    return _filter(sigma)
+
+
+def _filter(sigma: Fraction) -> Filter:
     variance = sigma**2
     if variance <= SUMMED_UP_TO:
         return TabledFilter(mpq(variance))

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,9 +80,15 @@ class _Inversion:
         return magnitude if not_negative else -1 - magnitude
 
 
+@lru_cache(maxsize=64)
+def _kept_inversion(scale: Fraction) -> _Inversion:
+    """Return what draws noise of a public scale, its tables kept for the next release."""
+    return _Inversion(scale)
+
+
 def _release(answers: Answers, scale: Fraction, bits: RandomBits, grid: Grid) -> NDArray[np.float64]:
-    """Add discrete Laplace noise of a scale, in steps of the grid, to the whole number of each answer."""
-    inversion = _Inversion(scale)
+    """Add discrete Laplace noise of a public scale, in steps of the grid, to the whole number of each answer."""
+    inversion = _kept_inversion(scale)
     return release_in_chunks(
         answers,
         2,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from attacklab.random_bits import SeededBits
 from mechanisms.certified import CHUNK
 from mechanisms.grid import Grid
-from mechanisms.laplace import floor_filter
+from mechanisms.laplace import exact_fast, exact_rounded, floor_filter
 from mechanisms.laplace.exact import discrete_scale
 from mechanisms.laplace.exact_fast import discrete_laplace_by_inversion, exact_discrete_laplace_fast
 from mechanisms.laplace.exact_randomized_response import enclose_logistic
@@ -81,6 +81,8 @@ def test_both_paths_agree_when_a_wider_bound_leaves_more_to_mpfr(
 ) -> None:
     """At 2^−4 an eighth of the draws go to MPFR, at 0.499 all but one in five hundred."""
     monkeypatch.setattr(floor_filter._Table, "_error", lambda *_: Fraction(bound))
+    monkeypatch.setattr(exact_fast, "_kept_inversion", exact_fast._Inversion)
+    monkeypatch.setattr(exact_rounded, "_kept_filter", floor_filter.FloorFilter)
     compare(5_000, SETTINGS[0])
 
 
