@@ -329,8 +329,8 @@ WRITTEN: tuple[Written, ...] = (
     Written(
         "gaussian/quantile",
         "quantile_bound",
-        "return _table().bound",
-        "return _table().bound / 4",
+        "return _table().bounds[degree]",
+        "return _table().bounds[degree] / 4",
         "the quantile's error is said to be a quarter of what is proved",
     ),
     Written(

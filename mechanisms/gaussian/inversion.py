@@ -36,6 +36,8 @@ class Law(Protocol):
 
 _ROUGH_BITS = 48  # up to which the ends of an interval, and 1 minus them, are exact in binary64
 _PRECISION_STEP = 64
+_DEGREE_4_UP_TO, _DEGREE_5_UP_TO = 1 << 12, 1 << 19
+"""The scales, in steps, up to which polynomials of degrees 4 and 5 leave fewer than one draw in a million undecided."""
 
 
 def invert(law: Law, known: int, width: int, bits: RandomBits) -> int:
@@ -92,7 +94,8 @@ class RoundedNormalFilter:
 
     def __init__(self, scale: Fraction, slack: Fraction = Fraction(0)) -> None:
         require_ieee_arithmetic()
-        error = scale * (Fraction(quantile_bound()) + 20 * UNIT) + 2 * UNIT
+        self._degree = 4 if scale <= _DEGREE_4_UP_TO else 5 if scale <= _DEGREE_5_UP_TO else 6
+        error = scale * (Fraction(quantile_bound(self._degree)) + 20 * UNIT) + 2 * UNIT
         self._scale = float(scale)
         self._greatest_distance = math.nextafter(float(Fraction(1, 2) - error - slack), -math.inf)
 
@@ -108,7 +111,7 @@ class RoundedNormalFilter:
         Returns:
             The integers, shape (n,), and the places of those that are undecided.
         """
-        value = normal_quantile(words)
+        value = normal_quantile(words, self._degree)
         value *= self._scale
         value += shifts
         nearest = np.rint(value)

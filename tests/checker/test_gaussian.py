@@ -161,7 +161,7 @@ BROKEN = [
     (exact_rounded, "rounding(words, shifts)", "rounding(words, abs(shifts))", ROUNDED),
     (exact_rounded, "RepeatedAnswer(whole, shift,", "RepeatedAnswer(whole, 2 * shift,", ROUNDED),
     (exact_fast, "RepeatedAnswer(grid.nearest(answer)", "RepeatedAnswer(grid.nearest(answer) + 1", DISCRETE),
-    (inversion, "(Fraction(quantile_bound()) + 20 * UNIT)", "(Fraction(quantile_bound()) / 3)", ROUNDED),
+    (inversion, "(Fraction(quantile_bound(self._degree)) + 20 * UNIT)", "(Fraction(quantile_bound()) / 3)", ROUNDED),
     (inversion, "<= self._greatest_distance", "<= 0.5", ROUNDED),
     (inversion, "value += shifts", "value -= shifts", ROUNDED),
     (inversion, "np.rint(value)", "np.floor(value)", ROUNDED),
@@ -230,7 +230,7 @@ def test_a_change_that_changes_nothing_is_accepted(checked: Checked, monkeypatch
 def test_the_table_is_found_to_keep_its_own_bound_and_little_less() -> None:
     words = Traced.unknown("words", "uint64")
     found = traced_filter(words, *inversion.RoundedNormalFilter(Fraction(7))(words, 1 / 3))
-    assert quantile_bound() / 2 < found.error <= quantile_bound()
+    assert quantile_bound(4) / 2 < found.error <= quantile_bound(4)
     assert (found.cells, found.shift, found.scale) == (17 * 64 + 1, float(Fraction(1, 3)), 7)
 
 

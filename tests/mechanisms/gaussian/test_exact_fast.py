@@ -83,7 +83,7 @@ def test_a_wider_bound_sends_more_draws_to_mpfr_and_changes_none(bound: float, m
     for fast, setting in settings:
         narrow = fast(trials=trials, bits=RecordedWords(4, continuation()), **setting)
         with monkeypatch.context() as patched:
-            patched.setattr(inversion, "quantile_bound", lambda: bound)
+            patched.setattr(inversion, "quantile_bound", lambda _: bound)
             patched.setattr(exact_fast, "_kept_filter", exact_fast._filter)
             wide = fast(trials=trials, bits=RecordedWords(4, continuation()), **setting)
         assert np.array_equal(narrow, wide)
