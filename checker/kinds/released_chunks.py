@@ -242,7 +242,9 @@ def require_several(several: Callable[..., Any], grid: Any, step: Fraction) -> i
         numbers, places = [answer for answer, _ in each], [place for _, place in each]
         _require_places(several(numbers, grid), places, (len(each),))
         tried += len(each)
-    for values, shape in _arrays():
+    halves = [Fraction(odd, 2) for odd in range(-9, 10, 2)]
+    _require_places(several([place * step for place in halves], grid), halves, (len(halves),))
+    for values, shape in [*_arrays(), (Source.array([float(place * step) for place in halves]), (len(halves),))]:
         flat = values.reshape(-1).tolist()
         places = [_place(one, step) for one in flat]
         _require_places(several(values, grid), places, shape)
