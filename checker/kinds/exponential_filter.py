@@ -157,7 +157,7 @@ def _tabled(row: Sequence[Any], scale: Fraction) -> Fraction:
 
     ln P = ln C + ln(1 + 1/2C), and x − x² < ln(1 + x) < x.
     """
-    centre, _, fraction, whole, _ = row
+    centre, fraction, whole = int(row[0]), float(row[2]), float(row[3])
     if whole != int(whole) or abs(whole) >= 1 << 52:
         raise Refused(f"the filter adds {whole}, which is not a whole number of 52 bits")
     little, places = Fraction(1, 2 * centre), centre.bit_length() - 1
@@ -166,7 +166,8 @@ def _tabled(row: Sequence[Any], scale: Fraction) -> Fraction:
     left = FIRST_BITS - places
     ends = (left * two_low - high - little, left * two_high - low - little + little**2)
     tabled = Fraction(whole) + Fraction(fraction)
-    return max(abs(tabled - scale * end) for end in ends)
+    low_end, high_end = (abs(tabled - scale * end) for end in ends)
+    return low_end if low_end > high_end else high_end
 
 
 @lru_cache(maxsize=1 << 12)

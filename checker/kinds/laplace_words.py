@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from checker.core.certificate import Refused
@@ -151,9 +152,7 @@ def require_fast_release(fast: Callable[..., Any], parameters: Mapping[str, Any]
         def expected(coin: int, word: int, take: inversion.Take, whole: int = whole) -> float:
             return point(whole + inversion.discrete_laplace(scale, coin, word, take), step)
 
-        compared += require_runs(
-            lambda trials, bits, given=given: fast(given, trials, bits, **parameters), draws, expected
-        )
+        compared += require_runs(partial(fast, given, **parameters), draws, expected)
     return compared
 
 

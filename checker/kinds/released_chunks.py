@@ -73,7 +73,7 @@ class _Bound:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
-        self.__globals__ = function.__globals__  # type: ignore[attr-defined]
+        self.__globals__ = function.__globals__
         self.__module__ = function.__module__
 
     def __call__(self, *arguments: Any) -> Any:
