@@ -152,6 +152,7 @@ MECHANISMS = (
 """The mechanisms that have naive and exact targets."""
 
 UNPAIRED: Mapping[str, str] = {
+    "exact_fixed_work_gaussian": "its naive twins are all the other Gaussians, whose work depends on what they draw",
     "exact_snapping": "the snapping mechanism is the repair of naive Laplace noise; it has no naive form",
     "naive_gumbel_noisy_max": "exactly drawn, it is the exponential mechanism, so its twin is exact_exponential",
     "naive_local_sensitivity_mean": "noise scaled to the local sensitivity keeps no claim, however exact it is",
