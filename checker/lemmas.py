@@ -13,8 +13,8 @@ LEMMAS: dict[str, str] = {
         "and a row)"
     ),
     "chunks": (
-        "`draw_in_chunks` gives every draw words of its own for all numbers of draws: its loop only cuts them into "
-        "chunks (by reading, mechanisms/chunks.py; tried about the ends of chunks)"
+        "`draw_in_chunks` and `release_in_chunks` give every draw words of its own for all numbers of draws: their "
+        "loops only cut them into chunks (by reading, mechanisms/chunks.py; tried about the ends of chunks)"
     ),
     "chunks-of-records": (
         "the chunks [s, s + c), cut off at n, for s in range(0, n, c) have each of n records in them once "
@@ -53,7 +53,7 @@ LEMMAS: dict[str, str] = {
     ),
     "floating-point-filter": (
         "where a computed value is farther from every integer than its error can be, its floor is that of the true "
-        "value; the errors of +, −, ×, ÷ and of the ten-term logarithm as the checker adds them up "
+        "value; the errors of +, − and ×, of the tables and of what a series leaves out as the checker adds them up "
         "(mechanisms/laplace/README.md, 'The filter and its error')"
     ),
     "gaussian-dp": "normal noise moved by r standard deviations is r-GDP by definition (Dong, Roth and Su 2022)",
@@ -220,6 +220,11 @@ LEMMAS: dict[str, str] = {
         "a sampler that draws an index in proportion to the integer weights that were tried, by dialogue or by its "
         "exact law, does so for all integers: prefix sums and a uniform integer, or its bits "
         "(mechanisms/exponential/README.md)"
+    ),
+    "several": (
+        "`SeveralAnswers` reads each answer by itself, for all lengths, shapes and types: `part` gives of an array of "
+        "doubles what `Grid.split` computes elementwise, of other numbers what `at` says one by one (by reading, "
+        "mechanisms/answers.py; tried on arrays and lists of every type)"
     ),
     "sparse-vector": (
         "AboveThreshold with noise of scale b on the threshold and of b′ on each answer loses d/b + 2cd/b′ where "

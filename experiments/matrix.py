@@ -46,6 +46,7 @@ WORK = Work(NeighbouringPair(1, 0, None))
 """An attack that also sees how many random bits an output took; on integers, which `answers` would make doubles."""
 COUNTED: Mapping[str, Callable[[Target], Target]] = {
     "naive_two_sided_geometric": with_bits_drawn,
+    "exact_fixed_work_gaussian": with_bits_taken,
     "exact_two_sided_geometric": with_bits_taken,
 }
 """The twins of which one promises the same work for every output, and how their work is counted."""
@@ -60,6 +61,7 @@ EVERY_PAIR = "∀"
 ONE_BY_ONE = (
     "exact_exponential_base2",
     "exact_exponential_noisy_max",
+    "exact_fixed_work_gaussian",
     "exact_two_sided_geometric",
     "exact_laplace_noisy_max",
     "exact_laplace_on_grid",

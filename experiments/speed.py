@@ -6,23 +6,28 @@ import tracemalloc
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
+from statistics import median
 from typing import Any
 
 import numpy as np
 
-from attacklab.random_bits import SeededBits
+from attacklab.random_bits import SeededBits, SystemBits
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments.common.timing import Work, in_turns, seconds
 from experiments.targets.making import GRID
+from mechanisms.certified import CHUNK
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.exact_base2 import exact_exponential_base2
 from mechanisms.exponential.exact_fast import LevelSampler, exact_exponential_fast
 from mechanisms.exponential.naive import naive_exponential_stabilised
-from mechanisms.gaussian.exact_fast import exact_discrete_gaussian_fast
-from mechanisms.gaussian.exact_rounded import exact_rounded_gaussian_fast
-from mechanisms.laplace.exact_fast import exact_discrete_laplace_fast
-from mechanisms.laplace.exact_rounded import exact_rounded_laplace_fast
+from mechanisms.gaussian.exact_fast import exact_discrete_gaussian_each, exact_discrete_gaussian_fast
+from mechanisms.gaussian.exact_rounded import exact_rounded_gaussian_each, exact_rounded_gaussian_fast
+from mechanisms.gaussian.inversion import RoundedNormalFilter
+from mechanisms.grid import Grid
+from mechanisms.laplace.exact_fast import exact_discrete_laplace_each, exact_discrete_laplace_fast
+from mechanisms.laplace.exact_rounded import exact_rounded_laplace_each, exact_rounded_laplace_fast
+from mechanisms.laplace.floor_filter import FloorFilter
 
 QUESTION = "What does an exact mechanism cost compared with its naive twin?"
 
@@ -112,6 +117,7 @@ def collect(settings: Settings) -> Collected:
             "reference": reference,
             "ranges": ranges,
             "noise": _noise(trials, rng, bits, budget),
+            "noise_parts": _noise_parts(bits, runs=settings.budget(200, 20)),
             "memory": _memory(trials, bits),
         },
     )
@@ -130,27 +136,97 @@ def _reference_cost(outcomes: int, bits: SeededBits) -> dict[str, float]:
 
 
 def _noise(trials: int, rng: np.random.Generator, bits: SeededBits, budget: float) -> dict[str, dict[str, float]]:
-    """Exact additive noise against numpy's own sampler of the same shape."""
+    """Exact additive noise against numpy's own of the same shape: one answer many times, or as many answers."""
     epsilon = Fraction(EPSILON)
+    counts = rng.integers(0, 1_000, trials).astype(np.float64)
+    fine, finest = Grid(-36), Grid(-45)
+
+    def laplace() -> Any:
+        return rng.laplace(0.0, 1.0, trials)
+
+    def normal() -> Any:
+        return rng.normal(0.0, 1.0, trials)
+
+    def rounded(grid: Grid) -> Work:
+        return lambda: exact_rounded_laplace_fast(0.0, trials, bits, epsilon=epsilon, grid=grid)
+
+    def discrete(grid: Grid) -> Work:
+        return lambda: exact_discrete_laplace_fast(0.0, trials, bits, epsilon=epsilon, grid=grid)
+
+    def each(mechanism: Callable[..., Any], **public: Any) -> Work:
+        return lambda: mechanism(counts, bits, **public)
+
     exact: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
-        "rounded ideal Laplace": (
-            lambda: exact_rounded_laplace_fast(0.0, trials, bits, epsilon=epsilon, grid=GRID),
-            lambda: rng.laplace(0.0, 1.0, trials),
-        ),
-        "discrete Laplace": (
-            lambda: exact_discrete_laplace_fast(0.0, trials, bits, epsilon=epsilon, grid=GRID),
-            lambda: rng.laplace(0.0, 1.0, trials),
-        ),
+        "rounded ideal Laplace": (rounded(GRID), laplace),
+        "discrete Laplace": (discrete(GRID), laplace),
         "rounded ideal Gaussian": (
             lambda: exact_rounded_gaussian_fast(0.0, trials, bits, sigma=1.0, grid=GRID),
-            lambda: rng.normal(0.0, 1.0, trials),
+            normal,
         ),
         "discrete Gaussian": (
             lambda: exact_discrete_gaussian_fast(0.0, trials, bits, sigma=1.0, grid=GRID),
-            lambda: rng.normal(0.0, 1.0, trials),
+            normal,
+        ),
+        "rounded Laplace, steps of 2^−36": (rounded(fine), laplace),
+        "rounded Laplace, steps of 2^−45": (rounded(finest), laplace),
+        "discrete Laplace, steps of 2^−36": (discrete(fine), laplace),
+        "discrete Laplace, steps of 2^−45": (discrete(finest), laplace),
+        "rounded Laplace on each of as many answers": (
+            each(exact_rounded_laplace_each, epsilon=epsilon, grid=GRID),
+            lambda: counts + laplace(),
+        ),
+        "discrete Laplace on each (a histogram)": (
+            each(exact_discrete_laplace_each, epsilon=epsilon, grid=Grid(0)),
+            lambda: counts + laplace(),
+        ),
+        "rounded Gaussian on each": (
+            each(exact_rounded_gaussian_each, sigma=1.0, grid=GRID),
+            lambda: counts + normal(),
+        ),
+        "discrete Gaussian on each": (
+            each(exact_discrete_gaussian_each, sigma=1.0, grid=Grid(0)),
+            lambda: counts + normal(),
         ),
     }
     return {name: in_turns(work, baseline, budget=3 * budget) for name, (work, baseline) in exact.items()}
+
+
+def _noise_parts(bits: SeededBits, runs: int) -> dict[str, dict[str, float]]:
+    """Nanoseconds a draw of the parts of additive noise, each run by itself on a chunk: the median of some runs."""
+    words, outputs = bits.words(CHUNK), np.empty(CHUNK)
+    leading, answers = (words >> np.uint64(1)).view(np.int64), np.linspace(0.0, 1e3, CHUNK)
+    floors, rounding, noise = FloorFilter(Fraction(4)), RoundedNormalFilter(Fraction(4)), np.ones(CHUNK)
+    coins = np.uint64(1 << 63)
+
+    def coin() -> Any:
+        negative = words >= coins
+        return negative.astype(np.uint64) << np.uint64(63), negative & (words <= coins)
+
+    parts: dict[str, Work] = {
+        "words of a seeded generator": lambda: bits.words(CHUNK),
+        "words of the system's entropy": lambda: SystemBits().words(CHUNK),
+        "coin": coin,
+        "Laplace": lambda: floors(leading, words, 0.5),
+        "Gaussian": lambda: rounding(words, 0.0),
+        "bringing to the grid": lambda: GRID.split(answers),
+        "adding and clamping": lambda: GRID.write_values(7.0, noise, outputs),
+    }
+    taken = {name: 1e9 * median(seconds(part) for _ in range(runs)) / CHUNK for name, part in parts.items()}
+    calls = {
+        "rounded Laplace": (1, ("Laplace",)),
+        "discrete Laplace": (2, ("coin", "Laplace")),
+        "rounded Gaussian": (1, ("Gaussian",)),
+    }
+    return {
+        name: {
+            "words of a seeded generator": count * taken["words of a seeded generator"],
+            "words of the system's entropy instead": count * taken["words of the system's entropy"],
+            "deciding them": sum(taken[part] for part in deciding),
+            "adding and clamping": taken["adding and clamping"],
+            "bringing to the grid, where answers differ": taken["bringing to the grid"],
+        }
+        for name, (count, deciding) in calls.items()
+    }
 
 
 def _memory(trials: int, bits: SeededBits) -> list[dict[str, int]]:
@@ -251,4 +327,13 @@ def explain_timings(data: dict[str, Any]) -> str:
         reference_outcomes=reference["outcomes"],
         published=PUBLISHED,
         noise=", ".join(f"{name} {row['ratio']:.2f} ×" for name, row in measured["noise"].items()),
-    )
+    ) + _table_of_noise(measured["noise_parts"])
+
+
+def _table_of_noise(parts: dict[str, dict[str, float]]) -> str:
+    """Say where the time of additive noise goes, in a table."""
+    names = list(parts)
+    head = ["", "", "Where the time of additive noise goes, in nanoseconds a draw, each part run by itself:", ""]
+    head += [f"| part | {' | '.join(names)} |", f"|---|{'---:|' * len(names)}"]
+    rows = [(part, " | ".join(f"{parts[name][part]:.1f}" for name in names)) for part in parts[names[0]]]
+    return "\n".join([*head, *(f"| {part} | {found} |" for part, found in rows)])

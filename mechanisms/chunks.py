@@ -1,4 +1,4 @@
-"""Many integer draws at once: decided together, a chunk of words at a time, and the undecided ones one by one."""
+"""Many draws at once: decided together, a chunk of words at a time, and the undecided ones one by one."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.answers import Answers
 from mechanisms.certified import CHUNK
+from mechanisms.grid import Grid
 from mechanisms.parameters import trial_count
 from mechanisms.randomness import RandomBits
 
 GREATEST_NOISE = 1 << 62
 """The largest noise in 64 bits, which leaves room for an answer of at most 2^62 to be added."""
 
-Decide = Callable[..., tuple[NDArray[np.int64], NDArray[np.bool_]]]
+Decide = Callable[..., tuple[NDArray[np.float64], NDArray[np.intp]]]
 Resolve = Callable[..., int]
 
 
@@ -29,8 +31,8 @@ def draw_in_chunks(
         trials: how many integers to draw.
         words_each: how many words each draw begins with.
         bits: the source of randomness.
-        decide: `decide(*words)`, for arrays of first words, second words, …, shape (n,): the draws, and which are
-            undecided, whose draws mean nothing.
+        decide: `decide(*words)`, for arrays of first words, second words, …, shape (n,): the draws, integers, and the
+            places of those that are undecided, where they mean nothing.
         resolve: `resolve(*words, bits)`, for the words of one draw. What lies beyond ±2^62 is brought there.
 
     Returns:
@@ -45,7 +47,37 @@ def draw_in_chunks(
         chunk = drawn[start : start + CHUNK]
         words = [bits.words(len(chunk)) for _ in range(words_each)]
         chunk[:], undecided = decide(*words)
-        for i in np.flatnonzero(undecided).tolist():
+        for i in undecided.tolist():
             resolved = resolve(*(int(word[i]) for word in words), bits)
             chunk[i] = min(max(resolved, -GREATEST_NOISE), GREATEST_NOISE)
     return drawn
+
+
+def release_in_chunks(
+    answers: Answers, words_each: int, bits: RandomBits, *, grid: Grid, decide: Decide, resolve: Resolve
+) -> NDArray[np.float64]:
+    """Add to each of many answers noise of its own, drawn as in `draw_in_chunks`, and clamp the sums to a grid.
+
+    Args:
+        answers: in steps of the grid.
+        words_each: how many words each draw begins with.
+        bits: the source of randomness.
+        grid: the public grid of outputs.
+        decide: `decide(shifts, *words)`: the noise, in steps from the whole numbers, and the places of what is
+            undecided. The shifts are an array, or one double for all.
+        resolve: `resolve(shift, *words, bits)`, for an exact shift and the words of one draw.
+
+    Returns:
+        Points of the grid, shape (len(answers),).
+    """
+    outputs = np.empty(len(answers))
+    for start in range(0, len(outputs), CHUNK):
+        chunk = outputs[start : start + CHUNK]
+        words = [bits.words(len(chunk)) for _ in range(words_each)]
+        wholes, shifts = answers.part(start, start + len(chunk))
+        noise, undecided = decide(shifts, *words)
+        grid.write_values(wholes, noise, chunk)
+        for i in undecided.tolist():
+            whole, shift = answers.at(start + i)
+            chunk[i] = grid.value(whole + resolve(shift, *(int(word[i]) for word in words), bits))
+    return outputs

@@ -82,6 +82,28 @@ class Grid:
         """
         return math.floor(self.steps_to(answer) + Fraction(1, 2))
 
+    def split(self, answers: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Round each of many answers to the nearest grid point, as `nearest` does, and say what rounding took away.
+
+        The product with 1/2^k is exact, or below 2^−1022 and of its sign; where it is infinite it is clamped. The
+        whole number is one that binary64 has, and the difference from it is exact.
+
+        Args:
+            answers: shape (n,), any doubles; not written to.
+
+        Returns:
+            The numbers of steps, shape (n,), and the answers less these, in steps, shape (n,).
+        """
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            shifts = answers * math.ldexp(1.0, -self.exponent)
+            shifts[np.isnan(shifts)] = 0.0
+            np.maximum(shifts, -float(self.limit), out=shifts)
+            np.minimum(shifts, float(self.limit), out=shifts)
+            wholes = np.floor(shifts)
+            wholes += (shifts - wholes >= 0.5).astype(np.float64)
+            shifts -= wholes
+        return wholes, shifts
+
     def rounded_sensitivity(self, sensitivity: float | Fraction) -> int:
         """Return how many steps apart the roundings of neighbouring answers can be: d = ⌈Δ/2^k⌉.
 
@@ -136,16 +158,18 @@ class Grid:
         """Return the doubles at numbers of steps from 0, elementwise; see `value`."""
         return np.clip(steps, -self.limit, self.limit).astype(np.float64) * math.ldexp(1.0, self.exponent)
 
-    def write_values(self, whole: int, noise: NDArray[np.float64], outputs: NDArray[np.float64]) -> None:
+    def write_values(
+        self, whole: float | NDArray[np.float64], noise: NDArray[np.float64], outputs: NDArray[np.float64]
+    ) -> None:
         """Write the doubles at `whole` + `noise` steps from 0; see `value`.
 
         Args:
-            whole: an integer of the grid.
+            whole: an integer of the grid, or one for each noise.
             noise: shape (n,), integers of at most 2^53 in modulus.
             outputs: shape (n,); overwritten. Sums of at most 2^53 are exact, greater ones are rounded to no less
                 than 2^53 and so clamped to the same end; the product with the step is exact.
         """
-        np.add(noise, float(whole), out=outputs)
+        np.add(noise, whole, out=outputs)
         np.maximum(outputs, -float(self.limit), out=outputs)
         np.minimum(outputs, float(self.limit), out=outputs)
         outputs *= math.ldexp(1.0, self.exponent)

@@ -12,16 +12,26 @@ GREATEST_NOISE = 1 << 62
 """Draws beyond this are brought there."""
 
 _SPREAD = 0x9E3779B97F4A7C15
-_COUNTS = (0, 1, 2, 100, 8191, 8192, 8193, 16400)
+COUNTS = (0, 1, 2, 100, 16384, 16385, 32780)
 _EXTREMES = (3, -4, (1 << 62) - 1, 1 << 62, (1 << 62) + 1, -(1 << 62), -(1 << 62) - 1, 1 << 70)
 
 
-class _Source:
+class Source:
     """Words that are all different, and single bits by their number."""
 
     def __init__(self) -> None:
         self.drawn = 0
         self.bits = 0
+
+    @staticmethod
+    def array(values: Any) -> Any:
+        """Return an array of the mechanisms' kind."""
+        return importlib.import_module("numpy").array(values)
+
+    @staticmethod
+    def numbers(start: int, stop: int) -> Any:
+        """Return the whole numbers from one on, as doubles."""
+        return importlib.import_module("numpy").arange(start, stop, dtype=float)
 
     def take(self, count: int) -> int:
         """Return the next word, or the next bit's number."""
@@ -45,12 +55,13 @@ def require_chunks(draw_in_chunks: Callable[..., Any], words_each: int) -> int:
         How many draws were compared.
     """
     compared = 0
-    for trials in _COUNTS:
-        source, decided, resolved = _Source(), list[tuple[int, ...]](), list[tuple[tuple[int, ...], int]]()
+    for trials in COUNTS:
+        source, decided, resolved = Source(), list[tuple[int, ...]](), list[tuple[tuple[int, ...], int]]()
 
         def decide(*words: Any, decided: list[tuple[int, ...]] = decided) -> tuple[Any, Any]:
             decided.extend(zip(*(word.tolist() for word in words), strict=True))
-            return (words[0] >> words[0].dtype.type(2)).view("int64"), words[-1] % words[-1].dtype.type(5) == 0
+            undecided = (words[-1] % words[-1].dtype.type(5) == 0).nonzero()[0]
+            return (words[0] >> words[0].dtype.type(2)).view("int64"), undecided
 
         def resolve(*words_and_bits: Any, resolved: list[tuple[tuple[int, ...], int]] = resolved) -> int:
             *words, bits = words_and_bits

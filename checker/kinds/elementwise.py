@@ -166,12 +166,15 @@ def _require_conversions(numpy: Any) -> int:
     floats = [value for value in _FLOATS if abs(value) < 2.0**63]
     _require_equal("astype", numpy.array(integers).astype(float).tolist(), [float(value) for value in integers])
     _require_equal("astype", numpy.array(floats).astype(numpy.int64).tolist(), [int(value) for value in floats])
+    truths = [value > 0 for value in integers]
+    for kind in (float, numpy.uint64):
+        _require_equal("astype", numpy.array(truths).astype(kind).tolist(), [int(value) for value in truths])
     _require_equal(
         "clip", numpy.clip(numpy.array(floats), -2.0, 3.0).tolist(), [min(max(x, -2.0), 3.0) for x in floats]
     )
     clipped = [min(max(value, -(2**53)), 2**53) for value in integers]
     _require_equal("clip", numpy.clip(numpy.array(integers), -(2**53), 2**53).tolist(), clipped)
-    return 2 * len(integers) + 2 * len(floats)
+    return 4 * len(integers) + 2 * len(floats)
 
 
 def _require_separate_roundings(numpy: Any) -> int:

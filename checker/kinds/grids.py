@@ -71,13 +71,6 @@ def steps_apart(sensitivity: Fraction, step: Fraction) -> int:
     return -int(-sensitivity / step // 1)
 
 
-class _Whole:
-    """An integer of at most 2^53 in modulus, of which the trace knows the float."""
-
-    def __float__(self) -> float:
-        return _WHOLE
-
-
 _WHOLE = 1234567.0
 
 
@@ -86,7 +79,7 @@ def require_values(grid: Any, step: Fraction) -> int:
 
     `write_values` is traced. For whole numbers its sum is exact up to 2^53 steps and is rounded to no less than 2^53
     beyond, which is then clamped to the same end, and the product with a power of two is exact. So it writes
-    `value(whole + noise)`. For whole numbers of at most 2^53 in modulus `float` is exact.
+    `value(whole + noise)`.
 
     Returns:
         How many numbers of steps `value` was tried at.
@@ -95,11 +88,14 @@ def require_values(grid: Any, step: Fraction) -> int:
         Refused: something else is returned.
     """
     noise, outputs = Traced.unknown("noise", "float64"), Traced.unknown("outputs", "float64")
-    grid.write_values(_Whole(), noise, outputs)
-    own = Traced.unknown("noise", "float64")
-    clamped = apply("minimum", apply("maximum", own + _WHOLE, -float(LIMIT)), float(LIMIT))
-    require_unwritten(noise, "the noise")
-    require_same(outputs, clamped * float(step), "an output")
+    wholes = Traced.unknown("wholes", "float64")
+    for whole in (_WHOLE, wholes):
+        grid.write_values(whole, noise, outputs)
+        own = Traced.unknown("noise", "float64")
+        clamped = apply("minimum", apply("maximum", own + whole, -float(LIMIT)), float(LIMIT))
+        require_unwritten(noise, "the noise")
+        require_unwritten(wholes, "the whole numbers")
+        require_same(outputs, clamped * float(step), "an output")
     edges = (0, LIMIT, -LIMIT)
     tried = sorted({edge + near for edge in edges for near in (-(2**60), -1001, -2, -1, 0, 1, 2, 1001, 2**60)})
     for steps in tried:

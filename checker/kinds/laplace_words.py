@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from checker.core.certificate import Refused
@@ -19,10 +20,13 @@ from checker.kinds.exponential_floors import require_floor
 from checker.kinds.grids import LIMIT
 from checker.kinds.lending import Recorder, Token, lent, used
 from checker.kinds.logistic_coin import logistic, require_coin
-from checker.kinds.opaque import Opaque, OpaqueGrid, Seen
+from checker.kinds.look_ups import require_look_ups
+from checker.kinds.opaque import Opaque, OpaqueGrid
 from checker.kinds.open_words import WORD
-from checker.kinds.trace import Traced, apply, matched, number, require_same, require_unwritten, where
-from checker.kinds.word_runs import GivenWords, require_runs, words_near
+from checker.kinds.plain_answers import point
+from checker.kinds.released_chunks import TRIALS, recorded_release
+from checker.kinds.trace import Traced, apply, flatnonzero, matched, number, require_same, require_unwritten
+from checker.kinds.word_runs import require_runs, words_near
 from checker.models import inversion
 
 FAST_LEMMAS = ("laplace-by-inversion", "floating-point-filter", "ieee-arrays", "chunks", "loops", "mpfr")
@@ -54,29 +58,39 @@ def require_fast_noise(draw_many: Callable[..., Any], scale: Fraction) -> int:
     trials_given, words_each, bits_given, decide, resolve = drawing.call
     if found is not drawn or trials_given is not trials or bits_given is not bits or words_each != 2:
         raise Refused("the noise is not what is drawn from two words each")
+    runs = require_inversion(decide, resolve, scale)
+    runs += require_chunks(used(draw_many, "draw_in_chunks"), 2)
+    return runs + _run_on_words(draw_many, scale)
+
+
+def require_inversion(decide: Callable[..., Any], resolve: Callable[..., Any], scale: Fraction) -> int:
+    """Check that `decide(coins, words)` and `resolve(coin, word, bits)` find the noise of `require_fast_noise`.
+
+    The filter gets the coin as the sign: where it decides, scale·E is not an integer, so that ⌊−scale·E⌋ = −1 − G.
+    """
     coins, words = (Traced.unknown(name, "uint64") for name in ("coins", "words"))
     noise = decide(coins, words)
     for array in (coins, words):
         require_unwritten(array, "an array of words")
-    constants = matched(noise, _noise_of_words(coins, words), "the noise")
-    require_bounds(constants, scale)
+    constants = matched(noise, _noise_of_words(coins, words, scale), "the noise")
+    cells = require_bounds(constants, scale)
     below, above = logistic(1 / scale, 2 * WORD)
     if not constants["least"] <= below * 2**WORD or not constants["greatest"] + 1 >= above * 2**WORD:
         raise Refused("a coin is decided that its word leaves open")
     _require_resolved(resolve, scale)
     runs = require_coin(used(resolve, "decide_logistic"), 1 / scale)
     runs += require_floor(used(resolve, "decide_floor"), (scale,))
-    runs += require_chunks(used(draw_many, "draw_in_chunks"), 2) + require_numpy()
-    return runs + _run_on_words(draw_many, scale)
+    return runs + cells + require_numpy() + require_look_ups()
 
 
-def _noise_of_words(coins: Traced, words: Traced) -> tuple[Traced, Traced]:
+def _noise_of_words(coins: Traced, words: Traced, scale: Fraction) -> tuple[Traced, Traced]:
     """Return the expressions of the noise and of which is undecided, by the words of the coins and of the uniforms."""
     least, greatest = (Traced.unknown(name, "uint64") for name in ("?least", "?greatest"))
     negative = coins >= least
+    signs = negative.astype("uint64") << number(WORD - 1, "uint64")
     leading = (words >> number(WORD - FIRST_BITS, "uint64")).view("int64")
-    floors, undecided = floors_by_filter(leading, None, 0.0)
-    return where(negative, ~floors, floors), undecided | (negative & (coins <= greatest))
+    floors, undecided = floors_by_filter(leading, signs, 0.0, scale)
+    return floors, flatnonzero(undecided | (negative & (coins <= greatest)))
 
 
 def _require_resolved(resolve: Callable[..., Any], scale: Fraction) -> None:
@@ -113,28 +127,32 @@ def require_fast_release(fast: Callable[..., Any], parameters: Mapping[str, Any]
     """Check that `fast(answer, trials, bits, **parameters)` adds fast noise to the rounded answer, for every answer.
 
     Args:
-        fast: returns grid.values(grid.nearest(answer) + noise).
+        fast: returns, for each trial, grid.value(grid.nearest(answer) + noise).
         parameters: public; one of them is `grid`.
         scale: the noise's scale.
 
     Returns:
         How many runs, draws and operations were compared.
     """
-    answer, noise, trials, bits = Opaque("answer"), Opaque("noise"), Token(), Token()
-    drawing, grid = Recorder(noise), OpaqueGrid(parameters["grid"], answer)
-    with lent(fast, discrete_laplace_many=drawing):
-        found = fast(answer, trials, bits, **{**parameters, "grid": grid})
-    if not Seen("values", grid.nearest(answer) + noise).same(found) or drawing.call != (scale, trials, bits):
-        raise Refused(f"the fast path returns {found!r} with noise drawn by {drawing.call}")
-    draw_many, real = used(fast, "discrete_laplace_many"), parameters["grid"]
-    compared = require_values(real) + require_fast_noise(draw_many, scale)
+    answer, bits = Opaque("answer"), Token()
+    grid = OpaqueGrid(parameters["grid"], answer)
+    release = recorded_release(fast, answer, TRIALS, bits, **{**parameters, "grid": grid})
+    repeated = release.repeated
+    if not repeated[0].same(grid.nearest(answer)) or repeated[1:] != (Fraction(0), TRIALS):
+        raise Refused(f"the fast path adds noise to {repeated}")
+    if (release.words_each, release.bits, release.grid) != (2, bits, grid) or release.found is not release.drawn:
+        raise Refused("the fast path does not return what is drawn from two words each")
+    compared = require_inversion(*release.without_shift(), scale) + release.require(parameters["grid"])
     draws = _edges(scale)
-    columns = [word for column in zip(*draws, strict=True) for word in column]
-    steps = draw_many(scale, len(draws), GivenWords(columns, (0, 1))).tolist()
-    for given in (0.0, Fraction(1, 3), -(10**9)):
-        released = fast(given, len(draws), GivenWords(columns, (0, 1)), **parameters).tolist()
-        if released != [real.value(real.nearest(given) + one) for one in steps]:
-            raise Refused(f"the fast path does not release {given} with the noise that it draws")
+    step = Fraction(2) ** parameters["grid"].exponent
+    for given in (Fraction(0), Fraction(1, 3), Fraction(-(10**9))):
+        place = min(max(given / step, Fraction(-LIMIT)), Fraction(LIMIT))
+        whole = (place + Fraction(1, 2)).__floor__()
+
+        def expected(coin: int, word: int, take: inversion.Take, whole: int = whole) -> float:
+            return point(whole + inversion.discrete_laplace(scale, coin, word, take), step)
+
+        compared += require_runs(partial(fast, given, **parameters), draws, expected)
     return compared
 
 

@@ -44,7 +44,7 @@ class Rounding:
 
     Args:
         scale: the float that z is multiplied by.
-        shift: the float that is added.
+        shift: what is added, a number or the step of an array of them.
         greatest_distance: how far the sum may be from the integer.
         error: the greatest distance of z from Z, over all words that have a value.
         reach: the greatest |z|.
@@ -52,7 +52,7 @@ class Rounding:
     """
 
     scale: Fraction
-    shift: float
+    shift: float | Step
     greatest_distance: Fraction
     error: Fraction
     reach: Fraction
@@ -84,7 +84,8 @@ def traced_filter(words: Traced, noise: object, undecided: object) -> Rounding:
     argument, coefficients = _horner(operands(pattern, "view")[0])
     rounded = (signed ^ (signed >> 63)).astype("float64")
     error, reach, cells = _errors(*_tables(coefficients, rounded, argument))
-    return Rounding(Fraction(number(scale)), number(shift), Fraction(number(greatest)), error, reach, cells)
+    added = number(shift) if shift.operation == "constant" else shift
+    return Rounding(Fraction(number(scale)), added, Fraction(number(greatest)), error, reach, cells)
 
 
 def require_decisions(found: Rounding, scale: Fraction, shift_error: Fraction, slack: Fraction) -> None:

@@ -6,7 +6,7 @@ Use it so:
     y = mechanism_code(x)                      # numpy code, run as it is: y is a Traced, or a tuple of them
     own = Traced.unknown("x", "float64")       # the same name is the same unknown
     require_same(y, (own - 1.0) * (own - 1.0), "the square")   # structure, formats and the bits of all constants
-    matched(y, pattern, "the square")          # the same, but unknowns named "?name" are any constants: returns these
+    matched(y, pattern, "the square")          # the same, but unknowns named "?name" are any constants or tables
     require_unwritten(x, "the argument")       # the code did not write to what it was given
     table = Table("centres", "float64")        # stands for a table: table.take(index, mode="clip")
     y.step.operation, y.step.kind, y.step.operands             # to walk over the expression; equal steps are identical
@@ -421,18 +421,18 @@ def require_same(found: Any, expected: Any, what: str) -> None:
 
 
 def matched(found: Any, pattern: Any, what: str) -> dict[str, Any]:
-    """Check that code computed an expression but for the constants that the pattern names; return those.
+    """Check that code computed an expression but for the constants and tables that the pattern names; return those.
 
     Args:
         found: what the code returned, a Traced or a tuple of them.
-        pattern: the same with `Traced.unknown("?name", kind)` in the place of a constant.
+        pattern: the same with `Traced.unknown("?name", kind)` in the place of a constant or a table.
         what: what is computed, for the message.
 
     Returns:
-        The constants by name, floats and integers.
+        The constants by name, floats and integers, and the entries of tables.
 
     Raises:
-        Refused: another expression was computed, or a name stands for two different constants.
+        Refused: another expression was computed, or a name stands for two different constants or tables.
     """
     bound: dict[str, Step] = {}
     done: set[tuple[Step, Step]] = set()
@@ -446,7 +446,7 @@ def matched(found: Any, pattern: Any, what: str) -> dict[str, Any]:
             continue
         done.add((one, other))
         name = other.operands[0] if other.operation == "unknown" else ""
-        if name.startswith("?") and one.operation == "constant" and one.kind == other.kind:
+        if name.startswith("?") and one.operation in ("constant", "table") and one.kind == other.kind:
             if bound.setdefault(name, one) is not one:
                 raise Refused(f"{what} has different constants for {name}")
         elif (one.operation, one.kind, len(one.operands)) == (other.operation, other.kind, len(other.operands)) and all(
@@ -459,7 +459,9 @@ def matched(found: Any, pattern: Any, what: str) -> dict[str, Any]:
 
 
 def value_of(step: Step) -> Any:
-    """Return the number of a constant."""
+    """Return the number of a constant, or the entries of a table."""
+    if step.operation == "table":
+        return entries(step)
     text = step.operands[0]
     return float.fromhex(text) if step.kind == "float64" else int(text)
 

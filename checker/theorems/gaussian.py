@@ -26,6 +26,7 @@ from checker.kinds.opaque import Opaque, OpaqueGrid
 from checker.kinds.plain_answers import require_plain_releases, require_plain_trials
 from checker.kinds.releases import SHIFTS, Released, concrete_law, fields_of, released_many, released_once
 from checker.kinds.tabled_filter import require_tabled_filter
+from checker.kinds.trace import Traced
 from checker.models import discrete_noise
 
 SUMMED_UP_TO = 1 << 10
@@ -44,7 +45,7 @@ _SHIFTS = (-HALF, TINY - HALF, Fraction(-1, 3), -TINY, Fraction(0), Fraction(3, 
 
 
 @dataclass(frozen=True)
-class _Setting:
+class Setting:
     """What the certificates of both mechanisms have in common."""
 
     claim: Claim
@@ -55,19 +56,24 @@ class _Setting:
     sigma: Fraction
     """In steps."""
 
+    def tail(self, outcome: int, shift: Fraction, bits: int) -> Enclosure:
+        """Enclose the probability that shift + σZ is rounded to an outcome or more."""
+        return normal.tail((outcome - HALF - shift) / self.sigma, bits)
 
-def _setting(certificate: Certificate) -> _Setting:
+
+def setting(certificate: Certificate, moving: str = "answers") -> Setting:
+    """Read a certificate whose neighbours are "{moving} at most Δ apart"."""
     parameters = certificate.arguments()
     if set(parameters) != {"sigma", "grid"}:
         raise Refused(f"the parameters are {sorted(parameters)}, not the grid and sigma")
     grid = parameters["grid"]
     step = Fraction(2) ** grid.exponent
     sigma = Fraction(parameters["sigma"]) / step
-    said = re.fullmatch(r"answers at most (\d+(?:/\d+)?) apart", certificate.neighbours)
+    said = re.fullmatch(moving + r" at most (\d+(?:/\d+)?) apart", certificate.neighbours)
     sensitivity = rational(said[1], "the sensitivity") if said else Fraction(0)
     if sensitivity <= 0 or sigma <= 0:
         raise Refused(f"neighbours are {certificate.neighbours!r} and sigma is {sigma} steps")
-    return _Setting(statistical_claim(certificate), sensitivity, parameters, grid, step, sigma)
+    return Setting(statistical_claim(certificate), sensitivity, parameters, grid, step, sigma)
 
 
 def discrete_gaussian_on_grid(certificate: Certificate) -> Conclusion:
@@ -80,20 +86,15 @@ def discrete_gaussian_on_grid(certificate: Certificate) -> Conclusion:
     Functions: `reference(answer, bits, **parameters)`, `fast(answer, trials, bits, **parameters)`. Parameters: sigma,
     grid. Neighbours: "answers at most Δ apart".
     """
-    given = _setting(certificate)
+    given = setting(certificate)
     variance = given.sigma**2
     distance = steps_apart(given.sensitivity, given.step)
     lemmas, checked = require_discrete(given.claim, variance, given.sigma, distance)
-    fast, outputs = released_many(certificate.function("fast"), given.grid, given.parameters)
+    fast = released_many(certificate.function("fast"), given.grid, given.parameters)
     if [*fields_of(fast.law).values()] != [variance]:
         raise Refused(f"the fast path draws from {fast.law!r}, not at variance {variance}")
-    checked |= {"outputs": outputs} | _require_grid(given)
-    if given.sigma <= TABLED_UP_TO:
-        checked |= require_tabled_filter(*_filtered(fast), variance)
-    else:
-        checked |= _require_rounded_thresholds(fast, given.sigma)
-        lemmas += ("midpoint-thresholds",)
-    checked |= _require_paths(fast.sampler) | _require_discrete_law(fast, variance)
+    more, drawn, tails = require_discrete_draws(fast, given)
+    checked |= {"outputs": fast.compared} | _require_grid(given) | drawn
     answer = Opaque("answer")
     watched = given.parameters | {"grid": OpaqueGrid(given.grid, answer)}
     noise = Published(discrete_noise.discrete_gaussian.function, lambda variance: [Opaque("noise")])  # noqa: ARG005
@@ -109,20 +110,19 @@ def discrete_gaussian_on_grid(certificate: Certificate) -> Conclusion:
         lambda _, found: len(found) == 1 and same(found[0], variance),
     )
     dialogues.same(sampler, discrete_noise.discrete_gaussian, variance)
-    tails = _Tails(variance)
     released += require_plain_trials(
         partial(certificate.function("fast"), **given.parameters),
         given.step,
         1,
         lambda _, words, noise: (
-            -tails.last < noise < tails.last and _between(words[0], lambda outcome: tails(outcome, 128), noise)
+            -tails.last < noise < tails.last and between(words[0], lambda outcome: tails(outcome, 128), noise)
         ),
     )
     checked |= {"releases of plain answers": released}
     checked |= {"runs": dialogues.runs, "runs cut off": dialogues.cut}
     return Conclusion(
         f"{given.claim} for every pair of answers at most {given.sensitivity} apart, on both paths",
-        (*lemmas, "discrete-gaussian", *_LEMMAS),
+        (*lemmas, *more, "discrete-gaussian", *GAUSSIAN_LEMMAS),
         checked,
     )
 
@@ -136,25 +136,22 @@ def rounded_gaussian_on_grid(certificate: Certificate) -> Conclusion:
 
     Functions and parameters: as `discrete_gaussian_on_grid`.
     """
-    given = _setting(certificate)
+    given = setting(certificate)
     lemmas, checked = require_normal(given.claim, given.sensitivity / (given.sigma * given.step))
     reference = certificate.function("reference")
     fast = certificate.function("fast")
     samplers, kinds = [], set()
     for shift in SHIFTS:
         once = released_once(reference, given.grid, given.parameters, shift)
-        many, checked["outputs"] = released_many(fast, given.grid, given.parameters, shift)
+        many = released_many(fast, given.grid, given.parameters, shift)
+        checked["outputs"] = many.compared
         for one in (once, many):
             found, scale = fields_of(one.law).values()
             if found is not shift or scale != given.sigma:
                 raise Refused(f"the draw is from {one.law!r}, not of the answer's shift and σ = {given.sigma} steps")
             samplers.append(one.sampler)
             kinds.add(type(one.law))
-        rounding = traced_filter(*_filtered(many))
-        if rounding.shift != shift.tag:
-            raise Refused(f"the filter adds {rounding.shift} where the answer's shift is {shift.tag}")
-        require_decisions(rounding, given.sigma, _SHIFT_ERROR, Fraction(0))
-        checked["cells"] = rounding.cells
+        checked |= _require_rounding(many, given, shift.tag)
     if len(kinds) != 1:
         raise Refused(f"the two paths draw from laws of different classes: {kinds}")
     checked |= _require_grid(given) | {"steps": require_steps(given.grid, given.step)}
@@ -164,12 +161,64 @@ def rounded_gaussian_on_grid(certificate: Certificate) -> Conclusion:
     checked |= {"bits of thresholds": _require_endless_normal(samplers, reference, given)}
     return Conclusion(
         f"{given.claim} for every pair of answers at most {given.sensitivity} apart, on both paths",
-        (*lemmas, "clamping", *_LEMMAS),
+        (*lemmas, "clamping", *GAUSSIAN_LEMMAS),
         checked,
     )
 
 
-_LEMMAS = ("inversion", "tails-enclosed", "rounding-half-up", "ieee-arrays", "loops", "mpfr")
+GAUSSIAN_LEMMAS = ("inversion", "tails-enclosed", "rounding-half-up", "ieee-arrays", "loops", "mpfr")
+
+
+def require_discrete_draws(released: Released, given: Setting) -> tuple[tuple[str, ...], dict[str, int], Tails]:
+    """Check how a fast path finds discrete Gaussian noise, decided or not.
+
+    Returns:
+        Lemmas, how much was checked, and the tails of the law.
+    """
+    variance, lemmas = given.sigma**2, tuple[str, ...]()
+    if given.sigma <= TABLED_UP_TO:
+        checked = require_tabled_filter(*_filtered(released), variance)
+    else:
+        checked, lemmas = _require_rounded_thresholds(released, given.sigma), ("midpoint-thresholds",)
+    checked |= _require_paths(released.sampler) | _require_discrete_law(released, variance)
+    return lemmas, checked, Tails(variance)
+
+
+def require_rounded_draws(released: Released, given: Setting, shift: Any, name: str) -> dict[str, int]:
+    """Check how a fast path rounds normal noise with an array of shifts, decided or not.
+
+    Args:
+        released: what it was found to do.
+        given: the parameters.
+        shift: of the answer that an undecided word is drawn for.
+        name: what the trace calls the array of shifts.
+
+    Returns:
+        How much was checked.
+    """
+    found, scale = fields_of(released.law).values()
+    if found is not shift or scale != given.sigma:
+        raise Refused(f"the draw is from {released.law!r}, not of the answer's shift and σ = {given.sigma} steps")
+    checked = _require_rounding(released, given, Traced.unknown(name, "float64").step)
+    checked |= _require_paths(released.sampler)
+    tried = 0
+    for plain in _SHIFTS:
+        law = type(released.law)(plain, given.sigma)
+        outcomes = [*range(-2, 3), round(given.sigma), -round(given.sigma)]
+        tried += require_tails(law, lambda outcome, bits, plain=plain: given.tail(outcome, plain, bits), outcomes)  # type: ignore[misc]
+    law, plain = type(released.law)(Fraction(1, 3), given.sigma), Fraction(1, 3)
+    followed = require_endless_draws(
+        released.sampler, law, lambda outcome, bits: given.tail(outcome, plain, bits), (1, -round(given.sigma))
+    )
+    return checked | {"tails": tried, "bits of thresholds": followed}
+
+
+def _require_rounding(released: Released, given: Setting, shift: Any) -> dict[str, int]:
+    rounding = traced_filter(*_filtered(released))
+    if rounding.shift != shift:
+        raise Refused(f"the filter adds {rounding.shift} where the answer's shift is {shift}")
+    require_decisions(rounding, given.sigma, _SHIFT_ERROR, Fraction(0))
+    return {"cells": rounding.cells}
 
 
 def _filtered(released: Released) -> tuple[Any, Any, Any]:
@@ -188,11 +237,11 @@ def _require_paths(*samplers: Callable[..., Any]) -> dict[str, int]:
     return {"inversions": ended, "inversions cut off": cut, "array operations": operations}
 
 
-def _require_grid(given: _Setting) -> dict[str, int]:
+def _require_grid(given: Setting) -> dict[str, int]:
     return {"roundings": require_rounding(given.grid, given.step) + require_values(given.grid, given.step)}
 
 
-class _Tails:
+class Tails:
     """The tails of the discrete law out to where 64 bits no longer see them, at any precision."""
 
     def __init__(self, variance: Fraction) -> None:
@@ -202,6 +251,7 @@ class _Tails:
         self._laws: dict[int, DiscreteGaussian] = {}
 
     def __call__(self, threshold: int, bits: int) -> Enclosure:
+        """Enclose P[X ≥ threshold]."""
         if bits not in self._laws:
             self._laws[bits] = DiscreteGaussian(self._variance, self.last, bits)
         return self._laws[bits].tail(threshold)
@@ -209,7 +259,7 @@ class _Tails:
 
 def _require_discrete_law(released: Released, variance: Fraction) -> dict[str, int]:
     """Check the enclosures of the tails that the fast path draws from."""
-    tails = _Tails(variance)
+    tails = Tails(variance)
     known = range(1 - tails.last, tails.last + 1)
     outcomes = {*known[:: max(1, tails.last // 100)], *known[-3:], *range(-3, 5)} & {*known}
     followed = require_endless_draws(released.sampler, released.law, tails, (1, -isqrt(variance.__floor__())))
@@ -226,7 +276,7 @@ def _require_rounded_thresholds(released: Released, sigma: Fraction) -> dict[str
     if rounding.shift != 0 or rounding.reach > _REACH:
         raise Refused("the filter adds something to the noise, or reaches too far")
     require_decisions(rounding, stretched, Fraction(0), slack)
-    tails = _Tails(sigma**2)
+    tails = Tails(sigma**2)
     farthest = (_REACH * sigma).__ceil__() + 1
     tried = [*range(0, farthest, max(1, farthest // 100))]
     for k in tried:
@@ -237,7 +287,7 @@ def _require_rounded_thresholds(released: Released, sigma: Fraction) -> dict[str
     return {"cells": rounding.cells, "thresholds": len(tried)}
 
 
-def _require_normal_tails(reference: Callable[..., Any], kind: type, given: _Setting) -> int:
+def _require_normal_tails(reference: Callable[..., Any], kind: type, given: Setting) -> int:
     """Check the enclosures of the tails that the reference draws from, at the edges of the shift and between."""
     tried = 0
     outcomes = sorted({*range(-2, 3), *(round(given.sigma * part / 3) for part in range(-28, 29, 3))})
@@ -253,12 +303,12 @@ def _require_normal_tails(reference: Callable[..., Any], kind: type, given: _Set
     return tried
 
 
-def _between(word: int, tail: Callable[[int], Enclosure], outcome: int) -> bool:
+def between(word: int, tail: Callable[[int], Enclosure], outcome: int) -> bool:
     """Say whether all uniforms that begin with a word lie between T(outcome + 1) and T(outcome)."""
     return tail(outcome + 1)[1] * 2**64 <= word and word + 1 <= tail(outcome)[0] * 2**64
 
 
-def _require_plain_rounded(certificate: Certificate, given: _Setting, sampler: Callable[..., Any]) -> int:
+def _require_plain_rounded(certificate: Certificate, given: Setting, sampler: Callable[..., Any]) -> int:
     """Check the releases of plain answers, from laws of their own."""
 
     def drawn_with(shift: Fraction, found: tuple[Any, ...]) -> bool:
@@ -266,7 +316,7 @@ def _require_plain_rounded(certificate: Certificate, given: _Setting, sampler: C
         return start == [0, 0] and same([*fields_of(law).values()], [shift, given.sigma])
 
     def draws(shift: Fraction, words: Sequence[int], noise: int) -> bool:
-        return _between(words[0], lambda outcome: normal.tail((outcome - HALF - shift) / given.sigma, 100), noise)
+        return between(words[0], lambda outcome: normal.tail((outcome - HALF - shift) / given.sigma, 100), noise)
 
     reference, fast = (partial(certificate.function(role), **given.parameters) for role in ("reference", "fast"))
     plain_sampler, released = require_plain_releases(reference, given.step, drawn_with)
@@ -275,7 +325,7 @@ def _require_plain_rounded(certificate: Certificate, given: _Setting, sampler: C
     return released + require_plain_trials(fast, given.step, 1, draws)
 
 
-def _require_endless_normal(samplers: list[Callable[..., Any]], reference: Callable[..., Any], given: _Setting) -> int:
+def _require_endless_normal(samplers: list[Callable[..., Any]], reference: Callable[..., Any], given: Setting) -> int:
     """Follow thresholds of the rounded law by many bits."""
     shift = Fraction(1, 3)
     law = concrete_law(reference, shift * given.step, given.parameters)

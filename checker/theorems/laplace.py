@@ -12,10 +12,11 @@ from checker.core.certificate import Certificate, Conclusion, Refused
 from checker.core.tape import Dialogues, Published, same
 from checker.kinds.claims import pure_epsilon, require_neighbours
 from checker.kinds.grids import LIMIT, require_rounding, require_steps, steps_apart
-from checker.kinds.laplace_words import FAST_LEMMAS, require_fast_release, require_values
-from checker.kinds.lending import Recorder, Token, lent, used
+from checker.kinds.laplace_words import FAST_LEMMAS, require_fast_release
+from checker.kinds.lending import Recorder, Token
 from checker.kinds.opaque import Opaque, OpaqueGrid, OpaqueReal, Seen
 from checker.kinds.plain_answers import NO_BITS, require_plain_releases, require_plain_trials
+from checker.kinds.released_chunks import TRIALS, recorded_release
 from checker.kinds.rounded_words import require_rounded_noise, require_rounded_reference
 from checker.kinds.word_runs import require_runs, words_near
 from checker.models import discrete_noise, inversion
@@ -112,18 +113,21 @@ def rounded_ideal_laplace(certificate: Certificate) -> Conclusion:
     lost = sensitivity / (scale * step)
     if lost > epsilon:
         raise Refused(f"{sensitivity} at scale {scale * step} loses {lost}, more than {epsilon}")
-    tried = require_steps(grid, step) + require_values(grid)
+    tried = require_steps(grid, step)
     runs = require_rounded_reference(sampler, scale)
 
-    fast = certificate.function("fast")
-    drawing, trials, bits = Recorder(noise), Token(), Token()
-    with lent(fast, rounded_laplace_many=drawing):
-        found = fast(answer, trials, bits, **watched)
-    given_offset, *others = drawing.call
-    given = offset.same(given_offset) and others == [scale, trials, bits]
-    if not given or not Seen("values", whole + noise).same(found):
-        raise Refused(f"the fast path returns {found!r}, with noise drawn by {drawing.call}")
-    compared = require_rounded_noise(used(fast, "rounded_laplace_many"), scale)
+    fast, bits = certificate.function("fast"), Token()
+    release = recorded_release(fast, answer, TRIALS, bits, **watched)
+    given_whole, given_shift, trials = release.repeated
+    if not whole.same(given_whole) or not (offset + -HALF).same(given_shift) or trials != TRIALS:
+        raise Refused(f"the fast path adds noise to {release.repeated}")
+    if (release.words_each, release.bits, release.grid) != (
+        1,
+        bits,
+        watched["grid"],
+    ) or release.found is not release.drawn:
+        raise Refused("the fast path does not return what is drawn from one word each")
+    compared = require_rounded_noise(release.decide, release.resolve, scale) + release.require(grid)
     plain_sampler, released = require_plain_releases(
         partial(certificate.function("reference"), **parameters),
         step,

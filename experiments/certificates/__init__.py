@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from attacklab.certificates import Draft
 from experiments.certificates import (
+    arrays,
     bounded,
     finite,
     gaussian,
@@ -22,6 +23,7 @@ from experiments.certificates import (
 )
 
 DRAFTS: Mapping[str, Callable[[], Draft]] = {
+    **arrays.DRAFTS,
     **bounded.DRAFTS,
     **finite.DRAFTS,
     **gaussian.DRAFTS,
@@ -36,4 +38,4 @@ DRAFTS: Mapping[str, Callable[[], Draft]] = {
     **sums.DRAFTS,
     **unlike.DRAFTS,
 }
-"""The drafts by the name of the target; names with `small_` or `unlike_` first are of no target."""
+"""The drafts by the name of the target; names with `array_`, `small_` or `unlike_` first are of no target."""

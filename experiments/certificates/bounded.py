@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from attacklab.certificates import Draft
+from experiments.targets.gaussians import DELTA, sigma_of
 from experiments.targets.laplaces import ANSWERS
 from mechanisms.exponential.base2.eta import BaseTwoEta
+from mechanisms.gaussian.exact_fixed_work import exact_fixed_work_gaussian
 from mechanisms.laplace.exact_geometric import exact_rounded_geometric
 from mechanisms.laplace.exact_randomized_response import enclose_logistic, exact_randomized_response
 from mechanisms.laplace.exact_snapping import exact_snapping
@@ -44,8 +46,20 @@ def _snapping() -> Draft:
     )
 
 
+def _fixed_work_gaussian() -> Draft:
+    lower, upper = ANSWERS
+    return Draft(
+        theorem="gaussian_on_range",
+        functions={"reference": exact_fixed_work_gaussian},
+        parameters={"sigma": sigma_of(1.0), "lower": lower, "upper": upper},
+        neighbours="answers at most 1 apart",
+        claim={"kind": "approximate", "epsilon": "1", "delta": str(Fraction(DELTA))},
+    )
+
+
 DRAFTS: Mapping[str, Callable[[], Draft]] = {
     "exact_two_sided_geometric": _two_sided_geometric,
+    "exact_fixed_work_gaussian": _fixed_work_gaussian,
     "exact_randomized_response": _randomized_response,
     "exact_snapping": _snapping,
 }

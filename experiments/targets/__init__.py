@@ -16,6 +16,7 @@ from experiments.targets.gaussians import (
     exact_discrete_gaussian_profile,
     exact_discrete_gaussian_rdp,
     exact_discrete_gaussian_zcdp,
+    exact_fixed_work_gaussian,
     exact_rounded_gaussian,
     exact_rounded_gaussian_gdp,
     exact_rounded_gaussian_profile,
@@ -151,6 +152,7 @@ MECHANISMS = (
 """The mechanisms that have naive and exact targets."""
 
 UNPAIRED: Mapping[str, str] = {
+    "exact_fixed_work_gaussian": "its naive twins are all the other Gaussians, whose work depends on what they draw",
     "exact_snapping": "the snapping mechanism is the repair of naive Laplace noise; it has no naive form",
     "naive_gumbel_noisy_max": "exactly drawn, it is the exponential mechanism, so its twin is exact_exponential",
     "naive_local_sensitivity_mean": "noise scaled to the local sensitivity keeps no claim, however exact it is",
@@ -193,6 +195,7 @@ __all__ = [
     "exact_exponential_base2",
     "exact_exponential_noisy_max",
     "exact_exponential_zcdp",
+    "exact_fixed_work_gaussian",
     "exact_histogram",
     "exact_laplace_noisy_max",
     "exact_laplace_on_grid",

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from attacklab.attacks.low_bit_gaussian import textbook_sigma
 from attacklab.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
 from attacklab.targets import Target
-from experiments.targets.making import GRID, exact_by_both_paths, named
-from mechanisms.gaussian import exact, exact_fast, exact_rounded
+from experiments.targets.laplaces import ANSWERS
+from experiments.targets.making import GRID, exact_by_both_paths, exact_by_reference, named
+from mechanisms.gaussian import exact, exact_fast, exact_fixed_work, exact_rounded
 from mechanisms.gaussian.naive import Sampler, box_muller, inverse_cdf, naive_gaussian, polar, ziggurat
 from mechanisms.gaussian.privacy import gaussian_delta, gaussian_rho
 from mechanisms.gaussian.trade_off import discrete_gaussian_mu, gaussian_mu
@@ -159,6 +160,14 @@ def exact_rounded_gaussian_profile(epsilon: float = 1.0) -> Target:
     """Gaussian mechanism, ideal noise rounded to a public grid, exact; claims the privacy profile of normal noise."""
     curve = partial(gaussian_delta, sigma=sigma_of(epsilon))
     return _rounded(epsilon, Profile(curve, "the profile of normal noise"))
+
+
+@named
+def exact_fixed_work_gaussian(epsilon: float = 1.0) -> Target:
+    """Gaussian mechanism in constant work, dyadic noise clamped to a range, exact."""
+    lower, upper = ANSWERS
+    sampler = partial(exact_fixed_work.exact_fixed_work_gaussian, sigma=sigma_of(epsilon), lower=lower, upper=upper)
+    return exact_by_reference(Target.noise, sampler, epsilon=epsilon, delta=DELTA)
 
 
 def _renyi(sigma: float) -> Renyi:

@@ -12,25 +12,33 @@ the noise is the k with P[X ≥ k + 1] < U < P[X ≥ k] (`mechanisms.gaussian.in
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache, partial
 
 import numpy as np
 from gmpy2 import mpq
 from numpy.typing import NDArray
 
+from mechanisms.answers import Answers, RepeatedAnswer, SeveralAnswers
+from mechanisms.chunks import release_in_chunks
 from mechanisms.gaussian.exact import sigma_in_steps
-from mechanisms.gaussian.inversion import Filter, RoundedNormalFilter, release_many
+from mechanisms.gaussian.inversion import RoundedNormalFilter, resolved
 from mechanisms.gaussian.law import SUMMED_UP_TO, Enclosure, discrete_tail, discrete_tails
 from mechanisms.gaussian.quantile import rough_quantile
 from mechanisms.grid import Grid
 from mechanisms.parameters import positive_rational, trial_count
-from mechanisms.private_numbers import PrivateNumber
+from mechanisms.private_numbers import PrivateNumber, PrivateNumbers
 from mechanisms.randomness import RandomBits
 
 _GUIDE_BITS = 14
 _GUIDE_SHIFT = np.int64(63 - _GUIDE_BITS)
 _SIGN_BIT = np.int64(-(2**63))
+
+
+Filter = Callable[[NDArray[np.uint64]], tuple[NDArray[np.float64], NDArray[np.intp]]]
+"""The outcomes for an array of words, each the first 64 bits of a uniform, and the places of those undecided."""
 
 
 @dataclass(frozen=True)
@@ -70,21 +78,59 @@ def exact_discrete_gaussian_fast(
         One point of the grid a trial, shape (trials,).
     """
     sigma_steps = sigma_in_steps(sigma, grid)
-    return release_many(
-        grid.nearest(answer),
-        grid,
-        trial_count(trials),
+    return _release(RepeatedAnswer(grid.nearest(answer), Fraction(0), trial_count(trials)), sigma_steps, bits, grid)
+
+
+def exact_discrete_gaussian_each(
+    answers: PrivateNumbers, bits: RandomBits, *, sigma: float | Fraction, grid: Grid
+) -> NDArray[np.float64]:
+    """Release each of many answers once, with noise of its own; the law of each is that of `exact_discrete_gaussian`.
+
+    The noise is the same function of the bits as that of `exact_discrete_gaussian_fast`.
+
+    Args:
+        answers: the true answers, an array of any shape or a list of numbers.
+        bits: the source of randomness.
+        sigma: as there.
+        grid: as there.
+
+    Returns:
+        Points of the grid, of the shape of `answers`. All together are (ε, δ)-DP as one release is, where neighbours
+        differ in one answer.
+
+    Raises:
+        TypeError: an answer is not a number, by its type.
+        ValueError: a public parameter is out of its range, or `answers` is a single number or a list of lists.
+    """
+    sigma_steps = sigma_in_steps(sigma, grid)
+    several = SeveralAnswers(answers, grid)
+    return _release(several, sigma_steps, bits, grid).reshape(several.shape)
+
+
+def _release(answers: Answers, sigma: Fraction, bits: RandomBits, grid: Grid) -> NDArray[np.float64]:
+    """Add discrete Gaussian noise, σ in steps of the grid, to the whole number of each answer."""
+    law, decide = DiscreteGaussian(sigma**2), _kept_filter(sigma)
+    return release_in_chunks(
+        answers,
+        1,
         bits,
-        law=DiscreteGaussian(sigma_steps**2),
-        decide=_filter(sigma_steps),
+        grid=grid,
+        decide=lambda _, words: decide(words),
+        resolve=lambda _, word, bits: resolved(law, word, bits),
     )
+
+
+@lru_cache(maxsize=64)
+def _kept_filter(sigma: Fraction) -> Filter:
+    """Return the filter for noise of a public σ in steps, its table kept for the next release."""
+    return _filter(sigma)
 
 
 def _filter(sigma: Fraction) -> Filter:
     variance = sigma**2
     if variance <= SUMMED_UP_TO:
         return TabledFilter(mpq(variance))
-    return RoundedNormalFilter(Fraction(0), sigma / (1 + 1 / (24 * variance)), Fraction(3, 5) / sigma**3)
+    return partial(RoundedNormalFilter(sigma / (1 + 1 / (24 * variance)), Fraction(3, 5) / sigma**3), shifts=0.0)
 
 
 class TabledFilter:

@@ -17,12 +17,14 @@ import numpy as np
 from gmpy2 import mpq
 from numpy.typing import NDArray
 
-from mechanisms.gaussian.inversion import RoundedNormalFilter, invert, release_many
+from mechanisms.answers import Answers, RepeatedAnswer, SeveralAnswers
+from mechanisms.chunks import release_in_chunks
+from mechanisms.gaussian.inversion import RoundedNormalFilter, invert, resolved
 from mechanisms.gaussian.law import Enclosure, normal_tail
 from mechanisms.gaussian.quantile import rough_quantile
 from mechanisms.grid import Grid
 from mechanisms.parameters import positive_rational, trial_count
-from mechanisms.private_numbers import PrivateNumber
+from mechanisms.private_numbers import PrivateNumber, PrivateNumbers
 from mechanisms.randomness import RandomBits
 
 _HALF = Fraction(1, 2)
@@ -80,18 +82,54 @@ def exact_rounded_gaussian_fast(
         One output a trial, shape (trials,).
     """
     whole, shift, scale = _in_steps(answer, sigma, grid)
-    return release_many(
-        whole,
-        grid,
-        trial_count(trials),
+    return _release(RepeatedAnswer(whole, shift, trial_count(trials)), scale, bits, grid)
+
+
+def exact_rounded_gaussian_each(
+    answers: PrivateNumbers, bits: RandomBits, *, sigma: float | Fraction, grid: Grid
+) -> NDArray[np.float64]:
+    """Release each of many answers once, with noise of its own; the law of each is that of `exact_rounded_gaussian`.
+
+    The noise is the same function of the bits as that of `exact_rounded_gaussian_fast`.
+
+    Args:
+        answers: the true answers, an array of any shape or a list of numbers.
+        bits: the source of randomness.
+        sigma: as there.
+        grid: as there.
+
+    Returns:
+        Points of the grid, of the shape of `answers`. All together are (ε, δ)-DP as one release is, where neighbours
+        differ in one answer.
+
+    Raises:
+        TypeError: an answer is not a number, by its type.
+        ValueError: a public parameter is out of its range, or `answers` is a single number or a list of lists.
+    """
+    scale = _sigma_in_steps(sigma, grid)
+    several = SeveralAnswers(answers, grid)
+    return _release(several, scale, bits, grid).reshape(several.shape)
+
+
+def _release(answers: Answers, scale: Fraction, bits: RandomBits, grid: Grid) -> NDArray[np.float64]:
+    """Add to each answer normal noise, σ in steps of the grid, and round the sum."""
+    rounding = RoundedNormalFilter(scale)
+    return release_in_chunks(
+        answers,
+        1,
         bits,
-        law=RoundedNormal(shift, scale),
-        decide=RoundedNormalFilter(shift, scale),
+        grid=grid,
+        decide=lambda shifts, words: rounding(words, shifts),
+        resolve=lambda shift, word, bits: resolved(RoundedNormal(shift, scale), word, bits),
     )
+
+
+def _sigma_in_steps(sigma: float | Fraction, grid: Grid) -> Fraction:
+    return grid.noise_steps(positive_rational("sigma", sigma) / grid.step)
 
 
 def _in_steps(answer: PrivateNumber, sigma: float | Fraction, grid: Grid) -> tuple[int, Fraction, Fraction]:
     """Return whole + shift = answer with −½ ≤ shift < ½, and sigma, all in steps of the grid."""
-    scale = grid.noise_steps(positive_rational("sigma", sigma) / grid.step)
+    scale = _sigma_in_steps(sigma, grid)
     whole = grid.nearest(answer)
     return whole, grid.steps_to(answer) - whole, scale

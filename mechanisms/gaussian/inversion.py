@@ -9,7 +9,6 @@ outcome is known, so that what b bits leave undecided is about 2^−b times the 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 from typing import Protocol
@@ -19,10 +18,9 @@ from gmpy2 import mpq
 from numpy.typing import NDArray
 
 from mechanisms.arithmetic import require_ieee_arithmetic
-from mechanisms.certified import CHUNK, UNIT
+from mechanisms.certified import UNIT
 from mechanisms.gaussian.law import Enclosure
 from mechanisms.gaussian.quantile import normal_quantile, quantile_bound
-from mechanisms.grid import Grid
 from mechanisms.randomness import RandomBits
 
 
@@ -36,11 +34,10 @@ class Law(Protocol):
         """Guess the k of a uniform: a wrong guess costs time and nothing else."""
 
 
-Filter = Callable[[NDArray[np.uint64]], tuple[NDArray[np.float64], NDArray[np.intp]]]
-"""The outcomes for an array of words, each the first 64 bits of a uniform, and the indices of those undecided."""
-
 _ROUGH_BITS = 48  # up to which the ends of an interval, and 1 minus them, are exact in binary64
 _PRECISION_STEP = 64
+_DEGREE_4_UP_TO, _DEGREE_5_UP_TO = 1 << 12, 1 << 19
+"""The scales, in steps, up to which polynomials of degrees 4 and 5 leave fewer than one draw in a million undecided."""
 
 
 def invert(law: Law, known: int, width: int, bits: RandomBits) -> int:
@@ -75,6 +72,11 @@ def _same_guess(law: Law, known: int, width: int) -> bool:
     return law.guess(known / (1 << width)) == law.guess((known + 1) / (1 << width))
 
 
+def resolved(law: Law, word: int, bits: RandomBits) -> int:
+    """Draw from a law by a uniform whose first 64 bits are a word that a filter left open."""
+    return bits.call(invert, law, word, 64)
+
+
 class RoundedNormalFilter:
     """Rounds shift + scale·Z to the nearest integer for whole arrays, where binary64 provably decides it.
 
@@ -86,57 +88,33 @@ class RoundedNormalFilter:
     once more. y − rint(y) is exact. A draw is decided if y is at least that and the slack away from every n + ½.
 
     Args:
-        shift: in [−½, ½].
         scale: positive.
         slack: how far the thresholds between outcomes may be from n + ½, within the quantile's reach.
     """
 
-    def __init__(self, shift: Fraction, scale: Fraction, slack: Fraction = Fraction(0)) -> None:
+    def __init__(self, scale: Fraction, slack: Fraction = Fraction(0)) -> None:
         require_ieee_arithmetic()
-        error = scale * (Fraction(quantile_bound()) + 20 * UNIT) + 2 * UNIT
-        self._shift, self._scale = float(shift), float(scale)
+        self._degree = 4 if scale <= _DEGREE_4_UP_TO else 5 if scale <= _DEGREE_5_UP_TO else 6
+        error = scale * (Fraction(quantile_bound(self._degree)) + 20 * UNIT) + 2 * UNIT
+        self._scale = float(scale)
         self._greatest_distance = math.nextafter(float(Fraction(1, 2) - error - slack), -math.inf)
 
-    def __call__(self, words: NDArray[np.uint64]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-        """Return the integers for the first words of the uniforms, shape (n,), and which of them are undecided."""
-        value = normal_quantile(words)
+    def __call__(
+        self, words: NDArray[np.uint64], shifts: float | NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+        """Round one chunk.
+
+        Args:
+            words: the first words of the uniforms, shape (n,).
+            shifts: in [−½, ½], each rounded to a double; or one for all.
+
+        Returns:
+            The integers, shape (n,), and the places of those that are undecided.
+        """
+        value = normal_quantile(words, self._degree)
         value *= self._scale
-        value += self._shift
+        value += shifts
         nearest = np.rint(value)
         value -= nearest
         decided = np.abs(value, out=value) <= self._greatest_distance  # NaN never is
         return nearest, np.flatnonzero(~decided)
-
-
-def release_many(
-    whole: int,
-    grid: Grid,
-    trials: int,
-    bits: RandomBits,
-    *,
-    law: Law,
-    decide: Filter,
-) -> NDArray[np.float64]:
-    """Add many draws to one grid point.
-
-    Args:
-        whole: where the noise is added, in steps of the grid.
-        grid: the public grid of outputs.
-        trials: how many.
-        bits: the source of randomness: a word a draw, and after each chunk of words the bits that follow those which
-            64 bits leave undecided.
-        law: of the noise in steps.
-        decide: gives the noise for words that it can decide.
-
-    Returns:
-        Points of the grid, shape (trials,).
-    """
-    outputs = np.empty(trials)
-    for start in range(0, trials, CHUNK):
-        chunk = outputs[start : start + CHUNK]
-        words = bits.words(len(chunk))
-        noise, undecided = decide(words)
-        grid.write_values(whole, noise, chunk)
-        for i in undecided.tolist():
-            chunk[i] = grid.value(whole + bits.call(invert, law, int(words[i]), 64))
-    return outputs

@@ -32,6 +32,7 @@ REACH = 4.5
 
 _BINADES = 17
 _CELL_BITS = 6
+_DEGREES = (4, 5, 6)
 _DEGREE = 6
 _CELLS = _BINADES << _CELL_BITS
 _PRECISION = 96
@@ -49,19 +50,20 @@ class _Table:
     Attributes:
         centres: 2^64·p at the cells' centres, shape (cells + 2,).
         coefficients: of the powers of 2^64·(p − centre), shape (degree + 1, cells + 2).
-        bound: the greatest error of any cell.
+        bounds: the greatest error of any cell, by the degree of what is evaluated.
     """
 
     centres: NDArray[np.float64]
     coefficients: NDArray[np.float64]
-    bound: float
+    bounds: dict[int, float]
 
 
-def normal_quantile(words: NDArray[np.uint64]) -> NDArray[np.float64]:
+def normal_quantile(words: NDArray[np.uint64], degree: int = _DEGREE) -> NDArray[np.float64]:
     """Approximate Z for uniforms of which 64 bits are known.
 
     Args:
         words: the known bits, shape (n,); about `certified.CHUNK` of them are fastest.
+        degree: of the polynomials, from 4 to 6; the lower, the faster.
 
     Returns:
         The values, shape (n,), NaN where a tail is below 2^−18; any other is within `quantile_bound` of Z, whatever the
@@ -74,17 +76,17 @@ def normal_quantile(words: NDArray[np.uint64]) -> NDArray[np.float64]:
     index -= _FIRST_INDEX
     entry = np.empty_like(offset)
     offset -= np.take(table.centres, index, out=entry, mode="clip")
-    value = np.take(table.coefficients[_DEGREE], index, out=np.empty_like(offset), mode="clip")
-    for power in range(_DEGREE - 1, -1, -1):
+    value = np.take(table.coefficients[degree], index, out=np.empty_like(offset), mode="clip")
+    for power in range(degree - 1, -1, -1):
         value *= offset
         value += np.take(table.coefficients[power], index, out=entry, mode="clip")
     value.view(np.int64)[:] ^= signed & _SIGN_BIT
     return value
 
 
-def quantile_bound() -> float:
-    """Return the greatest error of `normal_quantile`, about 2^−47.5."""
-    return _table().bound
+def quantile_bound(degree: int = _DEGREE) -> float:
+    """Return the greatest error of `normal_quantile`, about 2^−47.5 for degree 6."""
+    return _table().bounds[degree]
 
 
 def rough_quantile(uniform: float | mpq) -> float:
@@ -103,17 +105,20 @@ def _table() -> _Table:
     values = [REACH, *(rough_quantile((low + high) / 2**65) for low, high in cells), 0.0]
     centres = np.full(_CELLS + 2, np.nan)
     coefficients = np.full((_DEGREE + 1, _CELLS + 2), np.nan)
-    bound = mpfr(0)
+    bounds = dict.fromkeys(_DEGREES, mpfr(0))
     for cell, (low, high) in enumerate(cells, start=1):
         centre, series = _taylor_series(values[cell])
         if not low < mpq(centre) < high:
             raise ArithmeticError(f"centre {centre} lies outside its cell, from {low} to {high}")
         centres[cell], coefficients[:, cell] = centre, series
         radius = max(high - mpq(centre), mpq(centre) - low)
-        bound = max(bound, _cell_error(series, low, radius, least=values[cell + 1], greatest=values[cell - 1]))
+        for degree, bound in bounds.items():
+            error = _cell_error(series[: degree + 1], low, radius, least=values[cell + 1], greatest=values[cell - 1])
+            bounds[degree] = max(bound, error)
     centres[-1], coefficients[:, -1] = centres[-2], coefficients[:, -2]
     # One part in 2^50 more makes up for the rounding of the bound itself, to 53 bits after a few steps of 96.
-    return _Table(centres, coefficients, float(bound) * (1 + 2.0**-50))
+    inflated = {degree: float(bound) * (1 + 2.0**-50) for degree, bound in bounds.items()}
+    return _Table(centres, coefficients, inflated)
 
 
 @cache
@@ -165,8 +170,8 @@ def _cell_error(series: list[float], low: mpq, radius: mpq, *, least: float, gre
     unit = mpq(UNIT)
     with gmpy2.context(precision=_PRECISION):
         # The next term at its largest: P_n has no negative coefficient and φ decreases.
-        next_term = _scaled_derivative(_DEGREE + 1, mpfr(greatest), _density(mpfr(greatest)))
-        truncated = next_term * mpfr(radius) ** (_DEGREE + 1)
+        next_term = _scaled_derivative(len(series), mpfr(greatest), _density(mpfr(greatest)))
+        truncated = next_term * mpfr(radius) ** len(series)
         # Horner's rule rounds the k-th term 2k + 1 times, and its coefficient was rounded before.
         rounded = sum((unit * (2 * k + 3) * abs(mpfr(a)) * mpfr(radius) ** k for k, a in enumerate(series)), mpfr(0))
         # 2^64·p is off by at most 1 for its unknown bits and by a unit for each of two roundings (of the word and of

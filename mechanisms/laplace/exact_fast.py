@@ -15,17 +15,20 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.chunks import draw_in_chunks
+from mechanisms.answers import Answers, RepeatedAnswer, SeveralAnswers
+from mechanisms.chunks import draw_in_chunks, release_in_chunks
 from mechanisms.grid import Grid
 from mechanisms.laplace.exact import INTEGER_LIMIT, clamp_integer, discrete_scale
 from mechanisms.laplace.exact_randomized_response import decide_logistic, enclose_logistic, logistic_coin
-from mechanisms.laplace.exponential_variates import FILTER_BITS, FloorFilter, decide_floor, floor_of_exponential
-from mechanisms.parameters import positive_rational
-from mechanisms.private_numbers import PrivateNumber
+from mechanisms.laplace.exponential_variates import decide_floor, floor_of_exponential
+from mechanisms.laplace.floor_filter import FILTER_BITS, FloorFilter
+from mechanisms.parameters import positive_rational, trial_count
+from mechanisms.private_numbers import PrivateNumber, PrivateNumbers
 from mechanisms.randomness import RandomBits
 
 _WORD = 64
@@ -48,7 +51,11 @@ def discrete_laplace_by_inversion(scale: Fraction, bits: RandomBits) -> int:
 
 
 class _Inversion:
-    """Draws noise of one scale from words, a coin's and a uniform's: binary64 decides most draws, MPFR the rest."""
+    """Draws noise of one scale from words, a coin's and a uniform's: binary64 decides most draws, MPFR the rest.
+
+    ⌊−s·E⌋ is −1 − ⌊s·E⌋ unless s·E is an integer, and then binary64 decides nothing. So the filter gets the coin's
+    answer as the sign.
+    """
 
     def __init__(self, scale: Fraction) -> None:
         self._scale = positive_rational("scale", scale)
@@ -59,17 +66,37 @@ class _Inversion:
 
     def decide(
         self, coins: NDArray[np.uint64], words: NDArray[np.uint64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
         negative = coins >= self._least_unclear
-        noise, undecided = self._floors((words >> np.uint64(_WORD - FILTER_BITS)).view(np.int64), None, 0.0)
-        undecided |= negative & (coins <= self._greatest_unclear)
-        np.invert(noise, out=noise, where=negative)  # ~m is −1 − m
-        return noise, undecided
+        signs = negative.astype(np.uint64) << np.uint64(_WORD - 1)
+        noise, undecided = self._floors((words >> np.uint64(_WORD - FILTER_BITS)).view(np.int64), signs, 0.0)
+        negative &= coins <= self._greatest_unclear
+        undecided |= negative
+        return noise, np.flatnonzero(undecided)
 
     def resolve(self, coin: int, word: int, bits: RandomBits) -> int:
         not_negative = decide_logistic(1 / self._scale, coin, _WORD, bits)
         magnitude = decide_floor(Fraction(0), self._scale, word, _WORD, bits)
         return magnitude if not_negative else -1 - magnitude
+
+
+@lru_cache(maxsize=64)
+def _kept_inversion(scale: Fraction) -> _Inversion:
+    """Return what draws noise of a public scale, its tables kept for the next release."""
+    return _Inversion(scale)
+
+
+def _release(answers: Answers, scale: Fraction, bits: RandomBits, grid: Grid) -> NDArray[np.float64]:
+    """Add discrete Laplace noise of a public scale, in steps of the grid, to the whole number of each answer."""
+    inversion = _kept_inversion(scale)
+    return release_in_chunks(
+        answers,
+        2,
+        bits,
+        grid=grid,
+        decide=lambda _, coins, words: inversion.decide(coins, words),
+        resolve=lambda _, coin, word, bits: inversion.resolve(coin, word, bits),
+    )
 
 
 def discrete_laplace_many(scale: Fraction, trials: int, bits: RandomBits) -> NDArray[np.int64]:
@@ -138,4 +165,36 @@ def exact_discrete_laplace_fast(
         ValueError: a public parameter is out of its range.
     """
     scale = discrete_scale(epsilon, sensitivity, grid)
-    return grid.values(grid.nearest(answer) + discrete_laplace_many(scale, trials, bits))
+    repeated = RepeatedAnswer(grid.nearest(answer), Fraction(0), trial_count(trials))
+    return _release(repeated, scale, bits, grid)
+
+
+def exact_discrete_laplace_each(
+    answers: PrivateNumbers,
+    bits: RandomBits,
+    *,
+    epsilon: float | Fraction,
+    sensitivity: float | Fraction = 1,
+    grid: Grid,
+) -> NDArray[np.float64]:
+    """Release each of many answers once, with noise of its own; the law of each is that of `exact_discrete_laplace`.
+
+    The noise is the same function of the bits as that of `exact_discrete_laplace_fast`.
+
+    Args:
+        answers: the true answers, an array of any shape or a list of numbers.
+        bits: the source of randomness.
+        epsilon: privacy parameter, above 0; a float stands for its exact value.
+        sensitivity: how far one answer can move between neighbours before rounding, above 0.
+        grid: the public grid of outputs.
+
+    Returns:
+        Points of the grid, of the shape of `answers`. All together have ε-DP where neighbours differ in one answer.
+
+    Raises:
+        TypeError: an answer is not a number, by its type.
+        ValueError: a public parameter is out of its range, or `answers` is a single number or a list of lists.
+    """
+    scale = discrete_scale(epsilon, sensitivity, grid)
+    several = SeveralAnswers(answers, grid)
+    return _release(several, scale, bits, grid).reshape(several.shape)

@@ -101,7 +101,7 @@ def exact_two_sided_geometric(answer: int, bits: RandomBits, *, eta: BaseTwoEta,
         ValueError: the range is empty or a single point.
     """
     whole = exact_integer("answer", answer)
-    _check_range(lower, upper)
+    check_range(lower, upper)
     centre = lower if whole is None else min(max(whole, lower), upper)
     return _noisy(centre, bits, eta, lower, upper)
 
@@ -126,12 +126,18 @@ def exact_rounded_geometric(answer: PrivateNumber, bits: RandomBits, *, eta: Bas
         ValueError: the range is empty or a single point.
     """
     number = exact_number("answer", answer)
-    _check_range(lower, upper)
+    check_range(lower, upper)
     centre = math.floor(clamped(number, mpq(lower), mpq(upper), missing=mpq(lower)) + mpq(1, 2))
     return _noisy(int(centre), bits, eta, lower, upper)
 
 
-def _check_range(lower: int, upper: int) -> None:
+def check_range(lower: int, upper: int) -> None:
+    """Check the ends of a public range of integers.
+
+    Raises:
+        TypeError: an end is not an integer.
+        ValueError: the range is empty or a single point.
+    """
     for name, value in (("lower", lower), ("upper", upper)):
         if not isinstance(value, int):
             raise TypeError(f"{name} must be an integer, not {value!r}")

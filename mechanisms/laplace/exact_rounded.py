@@ -13,17 +13,21 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.chunks import draw_in_chunks
+from mechanisms.answers import Answers, Doubles, RepeatedAnswer, SeveralAnswers
+from mechanisms.chunks import release_in_chunks
 from mechanisms.grid import Grid
-from mechanisms.laplace.exponential_variates import FILTER_BITS, FloorFilter, decide_floor, floor_of_exponential
-from mechanisms.parameters import positive_rational
-from mechanisms.private_numbers import PrivateNumber
+from mechanisms.laplace.exponential_variates import decide_floor, floor_of_exponential
+from mechanisms.laplace.floor_filter import FILTER_BITS, FloorFilter
+from mechanisms.parameters import positive_rational, trial_count
+from mechanisms.private_numbers import PrivateNumber, PrivateNumbers
 from mechanisms.randomness import RandomBits
 
+_HALF = Fraction(1, 2)
 _UNIFORM = (1 << FILTER_BITS) - 1
 
 
@@ -39,31 +43,29 @@ def rounded_laplace(offset: Fraction, scale: Fraction, bits: RandomBits) -> int:
     return floor_of_exponential(offset, -scale if negative else scale, bits)
 
 
-def rounded_laplace_many(offset: Fraction, scale: Fraction, trials: int, bits: RandomBits) -> NDArray[np.int64]:
-    """Draw ⌊offset ± scale·E⌋, many at once: the same function of the bits as `rounded_laplace`.
+@lru_cache(maxsize=64)
+def _kept_filter(scale: Fraction) -> FloorFilter:
+    """Return the filter for noise of a public scale, its tables kept for the next release."""
+    return FloorFilter(scale)
 
-    Each draw begins with one word, whose top bit is the sign; the other 63 are the first of U's. Draws beyond ±2^62 are
-    brought there.
 
-    Args:
-        offset: a rational number, at least 0 and below 2.
-        scale: a rational number, above 0 and at most 2^46.
-        trials: how many integers to draw.
-        bits: the source of randomness.
+def _release(answers: Answers, scale: Fraction, bits: RandomBits, grid: Grid) -> NDArray[np.float64]:
+    """Add to each answer noise of a public scale, in steps of the grid, and round the sum.
 
-    Raises:
-        ValueError: `scale` is out of its range, or `trials` is negative.
+    Each draw begins with one word, whose top bit is the sign; the other 63 are the first of U's. So the output is the
+    same function of the bits as that of `exact_rounded_laplace`.
     """
-    floors = FloorFilter(scale)
-    nearest_offset = float(offset)
+    floors = _kept_filter(scale)
 
-    def decide(words: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        return floors((words & np.uint64(_UNIFORM)).view(np.int64), words, nearest_offset)
+    def decide(shifts: Doubles, words: NDArray[np.uint64]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+        rounded, undecided = floors((words & np.uint64(_UNIFORM)).view(np.int64), words, shifts + 0.5)
+        return rounded, np.flatnonzero(undecided)
 
-    def resolve(word: int, bits: RandomBits) -> int:
-        return decide_floor(offset, -scale if word > _UNIFORM else scale, word & _UNIFORM, FILTER_BITS, bits)
+    def resolve(shift: Fraction, word: int, bits: RandomBits) -> int:
+        slope = -scale if word > _UNIFORM else scale
+        return decide_floor(shift + _HALF, slope, word & _UNIFORM, FILTER_BITS, bits)
 
-    return draw_in_chunks(trials, 1, bits, decide, resolve)
+    return release_in_chunks(answers, 1, bits, grid=grid, decide=decide, resolve=resolve)
 
 
 def exact_rounded_laplace(
@@ -91,7 +93,8 @@ def exact_rounded_laplace(
     Raises:
         ValueError: a public parameter is out of its range, or the grid is too fine for the noise.
     """
-    whole, offset, scale = _in_steps(answer, epsilon, sensitivity, grid)
+    scale = _scale_in_steps(epsilon, sensitivity, grid)
+    whole, offset = _in_steps(answer, grid)
     return grid.value(whole + bits.call(rounded_laplace, offset, scale))
 
 
@@ -109,15 +112,47 @@ def exact_rounded_laplace_fast(
     Returns:
         Array of `trials` outputs.
     """
-    whole, offset, scale = _in_steps(answer, epsilon, sensitivity, grid)
-    return grid.values(whole + rounded_laplace_many(offset, scale, trials, bits))
+    scale = _scale_in_steps(epsilon, sensitivity, grid)
+    whole, offset = _in_steps(answer, grid)
+    return _release(RepeatedAnswer(whole, offset + -_HALF, trial_count(trials)), scale, bits, grid)
 
 
-def _in_steps(
-    answer: PrivateNumber, epsilon: float | Fraction, sensitivity: float | Fraction, grid: Grid
-) -> tuple[int, Fraction, Fraction]:
-    """Return whole + offset = answer + ½ with 0 ≤ offset < 1, and the noise scale, all in steps of the grid."""
+def exact_rounded_laplace_each(
+    answers: PrivateNumbers,
+    bits: RandomBits,
+    *,
+    epsilon: float | Fraction,
+    sensitivity: float | Fraction = 1,
+    grid: Grid,
+) -> NDArray[np.float64]:
+    """Release each of many answers once, with noise of its own; the law of each is that of `exact_rounded_laplace`.
+
+    Args:
+        answers: the true answers, an array of any shape or a list of numbers.
+        bits: the source of randomness.
+        epsilon: privacy parameter, above 0; a float stands for its exact value.
+        sensitivity: how far one answer can move between neighbours, above 0.
+        grid: the public grid of outputs.
+
+    Returns:
+        Points of the grid, of the shape of `answers`. All together have ε-DP where neighbours differ in one answer.
+
+    Raises:
+        TypeError: an answer is not a number, by its type.
+        ValueError: a public parameter is out of its range, or `answers` is a single number or a list of lists.
+    """
+    scale = _scale_in_steps(epsilon, sensitivity, grid)
+    several = SeveralAnswers(answers, grid)
+    return _release(several, scale, bits, grid).reshape(several.shape)
+
+
+def _scale_in_steps(epsilon: float | Fraction, sensitivity: float | Fraction, grid: Grid) -> Fraction:
     scale = positive_rational("sensitivity", sensitivity) / positive_rational("epsilon", epsilon) / grid.step
-    half_above = grid.steps_to(answer) + Fraction(1, 2)
+    return grid.noise_steps(scale)
+
+
+def _in_steps(answer: PrivateNumber, grid: Grid) -> tuple[int, Fraction]:
+    """Return whole + offset = answer + ½ with 0 ≤ offset < 1, in steps of the grid."""
+    half_above = grid.steps_to(answer) + _HALF
     whole = math.floor(half_above)
-    return whole, half_above - whole, grid.noise_steps(scale)
+    return whole, half_above - whole

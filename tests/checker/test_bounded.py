@@ -17,6 +17,8 @@ from checker.check import check
 from checker.core.certificate import Certificate, Refused
 from checker.theorems.snapping import greatest_factor, round_up, rounded_logarithm
 from experiments.certificates import DRAFTS
+from mechanisms.gaussian import exact_fixed_work
+from mechanisms.gaussian.exact_fixed_work import exact_fixed_work_gaussian_delta
 from mechanisms.laplace import exact_geometric, exact_randomized_response, exact_snapping
 from tests.checker.conftest import Checked
 
@@ -47,6 +49,55 @@ def test_geometric_noise_on_a_range_is_private_for_every_pair(checked: Checked) 
     found = checked(GEOMETRIC)
     assert found.statement == "1-DP for every pair of answers at most 1 apart (at most 0.999973)"
     assert found.checked["laws"] == 33
+
+
+GAUSSIAN = DRAFTS["exact_fixed_work_gaussian"]()
+NARROW = replace(GAUSSIAN, parameters={"sigma": Fraction(3, 2), "lower": -2, "upper": 3})
+
+
+def test_gaussian_noise_of_fixed_work_is_private_for_every_pair(checked: Checked) -> None:
+    found = checked(GAUSSIAN)
+    assert found.statement.startswith("(1, 1e-05)-DP for every pair of answers at most 1 apart (δ is at most 3.8")
+    assert found.checked["laws"] == 33
+
+
+@pytest.mark.parametrize("sensitivity", [1, 2])
+def test_the_delta_of_gaussian_noise_of_fixed_work_is_the_least(checked: Checked, sensitivity: int) -> None:
+    least = exact_fixed_work_gaussian_delta(1, sensitivity=sensitivity, **NARROW.parameters)
+    neighbours = f"answers at most {sensitivity} apart"
+    checked(NARROW, neighbours=neighbours, claim={"kind": "approximate", "epsilon": "1", "delta": str(Fraction(least))})
+    less = str(Fraction(least) * (1 - Fraction(1, 2**50)))
+    with pytest.raises(Refused, match="two answers need δ"):
+        checked(NARROW, neighbours=neighbours, claim={"kind": "approximate", "epsilon": "1", "delta": less})
+
+
+@pytest.mark.parametrize(
+    "claim", [{"kind": "pure", "epsilon": "1"}, {"kind": "zcdp", "rho": "1"}, {"kind": "gdp", "mu": "1"}]
+)
+def test_gaussian_noise_of_fixed_work_claims_no_more_than_a_delta(checked: Checked, claim: dict[str, str]) -> None:
+    with pytest.raises(Refused):
+        checked(NARROW, claim=claim)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("drawn >= threshold for", "drawn > threshold for"),
+        ("drawn >= threshold for threshold in self.thresholds)", "drawn >= threshold for threshold in self.tails)"),
+        ("(1 << BITS) - tail for tail in self.tails)", "(1 << BITS) - tail - 1 for tail in self.tails)"),
+        ("mpq(self.sigma) ** 2, precision", "mpq(self.sigma), precision"),
+        ("low for low, _ in floors", "low + 1 for low, _ in floors"),
+        ("missing=mpq(lower)) + mpq(1, 2))", "missing=mpq(lower)))"),
+        ("min(max(int(centre) + noise, lower), upper)", "int(centre) + noise"),
+        ("bits.take(BITS)", "bits.take(BITS - 1) << 1"),
+    ],
+)
+def test_another_gaussian_noise_of_fixed_work_is_refused(
+    mutated: Callable[[Draft, ModuleType, str, str], None], old: str, new: str
+) -> None:
+    wide = {"kind": "approximate", "epsilon": "1", "delta": "1/4"}
+    with pytest.raises(Refused):
+        mutated(replace(NARROW, claim=wide), exact_fixed_work, old, new)
 
 
 SHORT = replace(GEOMETRIC, parameters={**GEOMETRIC.parameters, "lower": -1, "upper": 2})

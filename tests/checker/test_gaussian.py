@@ -154,17 +154,18 @@ BROKEN = [
     (inversion, "            if tail(outcome + 1", "            if width > 300 or tail(outcome + 1", DISCRETE),
     (inversion, "(2 + width // _PRECISION_STEP)", "min(7, 2 + width // _PRECISION_STEP)", ROUNDED),
     (inversion, "+ bits.take(1), width", "+ bits.take(1) * bits.take(1), width", DISCRETE),
-    (inversion, "int(words[i]), 64", "int(words[0]), 64", ROUNDED),
-    (inversion, "int(words[i]), 64", "int(words[i]), 63", DISCRETE),
-    (inversion, "grid.value(whole + bits", "grid.value(bits", DISCRETE),
-    (inversion, "chunk[i] = ", "outputs[i] = ", DISCRETE),
-    (inversion, "words = bits.words(len(chunk))", "words = words if start else bits.words(len(chunk))", DISCRETE),
-    (inversion, "(Fraction(quantile_bound()) + 20 * UNIT)", "(Fraction(quantile_bound()) / 3)", ROUNDED),
+    (inversion, "bits.call(invert, law, word, 64)", "bits.call(invert, law, 0, 0)", ROUNDED),
+    (inversion, "bits.call(invert, law, word, 64)", "bits.call(invert, law, word, 63)", DISCRETE),
+    (exact_fast, "resolved(law, word, bits)", "resolved(law, word ^ 1, bits)", DISCRETE),
+    (exact_rounded, "RoundedNormal(shift, scale), word, bits)", "RoundedNormal(-shift, scale), word, bits)", ROUNDED),
+    (exact_rounded, "rounding(words, shifts)", "rounding(words, abs(shifts))", ROUNDED),
+    (exact_rounded, "RepeatedAnswer(whole, shift,", "RepeatedAnswer(whole, 2 * shift,", ROUNDED),
+    (exact_fast, "RepeatedAnswer(grid.nearest(answer)", "RepeatedAnswer(grid.nearest(answer) + 1", DISCRETE),
+    (inversion, "(Fraction(quantile_bound(self._degree)) + 20 * UNIT)", "(Fraction(quantile_bound()) / 3)", ROUNDED),
     (inversion, "<= self._greatest_distance", "<= 0.5", ROUNDED),
-    (inversion, "value += self._shift", "value -= self._shift", ROUNDED),
+    (inversion, "value += shifts", "value -= shifts", ROUNDED),
     (inversion, "np.rint(value)", "np.floor(value)", ROUNDED),
-    (inversion, "float(shift), float(scale)", "abs(float(shift)), float(scale)", ROUNDED),
-    (inversion, "float(shift), float(scale)", "float(shift), float(scale) * (1 - 2.0**-40)", ROUNDED),
+    (inversion, "self._scale = float(scale)", "self._scale = float(scale) * (1 - 2.0**-40)", ROUNDED),
     (quantile, "^= signed & _SIGN_BIT", "^= ~signed & _SIGN_BIT", ROUNDED),
     (quantile, "mpfr(2) ** 63)\n", "mpfr(2) ** 63 * (1 + mpfr(2) ** -46))\n", ROUNDED),
     (quantile, "return centre, [value, *series]", "return centre, [value, *series[:3], 0.0, *series[4:]]", ROUNDED),
@@ -179,7 +180,7 @@ BROKEN = [
     (exact_fast, "TabledFilter(mpq(variance))", "TabledFilter(mpq(variance) * (1 + mpq(1, 2**40)))", DISCRETE),
     (exact_fast, "Fraction(3, 5) / sigma**3", "Fraction(3, 5) / sigma**4", LARGE),
     (exact_fast, "1 / (24 * variance)", "1 / (23 * variance)", LARGE),
-    (exact_fast, "law=DiscreteGaussian(sigma_steps**2)", "law=DiscreteGaussian(sigma_steps)", DISCRETE),
+    (exact_fast, "DiscreteGaussian(sigma**2), _kept", "DiscreteGaussian(sigma), _kept", DISCRETE),
     (exact_fast, "discrete_tail(outcome, mpq", "discrete_tail(outcome + 1, mpq", DISCRETE),
     (law, "discrete_tail(1 - threshold,", "discrete_tail(-threshold,", DISCRETE),
     (law, "with down:\n        lower = tail.lower / most", "with up:\n        lower = tail.lower / most", DISCRETE),
@@ -190,10 +191,10 @@ BROKEN = [
     (exact_rounded, "mpq(_HALF + self.shift)", "mpq(_HALF - self.shift)", ROUNDED),
     (exact_rounded, "mpq(self.scale) ** 2", "mpq(self.scale)", ROUNDED),
     (exact_rounded, "grid.steps_to(answer) - whole, scale", "whole - grid.steps_to(answer), scale", ROUNDED),
-    (exact_rounded, "law=RoundedNormal(shift, scale)", "law=RoundedNormal(Fraction(0), scale)", ROUNDED),
+    (exact_rounded, "RoundedNormal(shift, scale), word", "RoundedNormal(Fraction(0), scale), word", ROUNDED),
     (exact_rounded, "RoundedNormal(shift, scale), 0, 0)", "RoundedNormal(shift, scale), 1, 2)", ROUNDED),
     (grids, "np.minimum(outputs, float(self.limit), out=outputs)", "pass", ROUNDED),
-    (grids, "np.add(noise, float(whole), out=outputs)", "np.subtract(noise, float(whole), out=outputs)", ROUNDED),
+    (grids, "np.add(noise, whole, out=outputs)", "np.subtract(noise, whole, out=outputs)", ROUNDED),
     (grids, "math.floor(self.steps_to(answer) + Fraction(1, 2))", "round(self.steps_to(answer))", DISCRETE),
     (grids, "answer), -end, end, missing", "answer), -end, 2 * end, missing", ROUNDED),
 ]
@@ -228,8 +229,8 @@ def test_a_change_that_changes_nothing_is_accepted(checked: Checked, monkeypatch
 
 def test_the_table_is_found_to_keep_its_own_bound_and_little_less() -> None:
     words = Traced.unknown("words", "uint64")
-    found = traced_filter(words, *inversion.RoundedNormalFilter(Fraction(1, 3), Fraction(7))(words))
-    assert quantile_bound() / 2 < found.error <= quantile_bound()
+    found = traced_filter(words, *inversion.RoundedNormalFilter(Fraction(7))(words, 1 / 3))
+    assert quantile_bound(4) / 2 < found.error <= quantile_bound(4)
     assert (found.cells, found.shift, found.scale) == (17 * 64 + 1, float(Fraction(1, 3)), 7)
 
 

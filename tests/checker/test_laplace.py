@@ -13,6 +13,7 @@ import pytest
 from attacklab.certificates import Draft
 from checker.core.certificate import Refused
 from checker.kinds.laplace_words import require_fast_noise, require_fast_release, require_noisy_integers
+from checker.kinds.released_chunks import recorded_release
 from checker.kinds.rounded_words import require_rounded_noise, require_rounded_reference
 from experiments.certificates import DRAFTS
 from mechanisms.grid import Grid
@@ -23,13 +24,15 @@ DISCRETE = DRAFTS["exact_discrete_laplace"]()
 ROUNDED = DRAFTS["exact_rounded_laplace"]()
 BOTH = pytest.mark.parametrize("draft", [DISCRETE, ROUNDED], ids=["discrete", "rounded"])
 
-LOGARITHM = "mechanisms.certified"
+CERTIFIED = "mechanisms.certified"
+ANSWERS = "mechanisms.answers"
+FILTER = "mechanisms.laplace.floor_filter"
 CHUNKS = "mechanisms.chunks"
 FLOORS = "mechanisms.laplace.exponential_variates"
 COIN = "mechanisms.laplace.exact_randomized_response"
 FAST = "mechanisms.laplace.exact_fast"
 ROUND = "mechanisms.laplace.exact_rounded"
-MODULES = (LOGARITHM, CHUNKS, FLOORS, COIN, FAST, ROUND)
+MODULES = (CERTIFIED, ANSWERS, CHUNKS, FLOORS, FILTER, COIN, FAST, ROUND)
 
 
 def mutated(monkeypatch: pytest.MonkeyPatch, module: str, old: str, new: str) -> Any:
@@ -41,11 +44,14 @@ def mutated(monkeypatch: pytest.MonkeyPatch, module: str, old: str, new: str) ->
 def check_discrete() -> None:
     fast = importlib.import_module(FAST).exact_discrete_laplace_fast
     require_fast_release(fast, {"epsilon": Fraction(1), "grid": Grid(-2)}, Fraction(4))
+    require_fast_noise(importlib.import_module(FAST).discrete_laplace_many, Fraction(4))
 
 
 def check_rounded() -> None:
     module = importlib.import_module(ROUND)
-    require_rounded_noise(module.rounded_laplace_many, Fraction(4))
+    release = recorded_release(module.exact_rounded_laplace_fast, 0.25, 3, None, epsilon=1, grid=Grid(-2))
+    require_rounded_noise(release.decide, release.resolve, Fraction(4))
+    release.require(Grid(-2))
     require_rounded_reference(module.rounded_laplace, Fraction(4))
 
 
@@ -120,22 +126,28 @@ def test_noisy_integers_are_clamped_sums_of_clamped_answers(monkeypatch: pytest.
 
 
 IN_BOTH = (
-    (LOGARITHM, "_LOG_TERMS = 10", "_LOG_TERMS = 9"),
-    (LOGARITHM, "_LN_2 = float(_NEAREST.const_log2())", "_LN_2 = math.nextafter(float(_NEAREST.const_log2()), 1)"),
-    (LOGARITHM, "div(1, 2 * k + 1)", "div(1, 2 * k + (k != 7))"),
-    (LOGARITHM, "s += s", "s += 0.0"),
-    (LOGARITHM, "s = m - 1.0", "s = 1.0 - m"),
-    (LOGARITHM, "- _SQRT_HALF_BITS) >> 52", "- _SQRT_HALF_BITS) >> 51"),
-    (LOGARITHM, "exponent * _LN_2", "(exponent + 1) * _LN_2"),
-    (LOGARITHM, "LOG_ERROR = round_up(_log_error())", "LOG_ERROR = round_up(_log_error()) / 2"),
-    (FLOORS, "(2 * UNIT * scale + 5 * UNIT)", "(UNIT * scale)"),
-    (FLOORS, "inflation / 2**FILTER_BITS", "inflation / 2 ** (FILTER_BITS + 1)"),
-    (FLOORS, "undecided = leading == 0", "undecided = leading < 0"),
-    (FLOORS, "distance <= bound", "distance <= 0.5 * bound"),
-    (FLOORS, "np.rint(value, out=x)", "np.floor(value, out=x)"),
-    (FLOORS, "np.floor(value, out=value)", "np.rint(value, out=value)"),
-    (FLOORS, "value *= -self._scale", "value *= self._scale"),
-    (FLOORS, "self._scale = float(scale)", "self._scale = math.nextafter(float(scale), math.inf)"),
+    (CERTIFIED, "result += coefficients[0]", "result += coefficients[-1]"),
+    (FILTER, "terms = 4 if scale", "terms = 3 if scale"),
+    (FILTER, "Fraction((-1) ** k, k)", "Fraction((-1) ** k, k + (k == 4))"),
+    (FILTER, "scale * Fraction((-1) ** k, k)", "scale * Fraction((-1) ** (k + 1), k)"),
+    (FILTER, "range(_BINADES, 0, -1)", "range(_BINADES + 1, 1, -1)"),
+    (FILTER, "2 / (2 * centre + 1)", "2 / (2 * centre + 2**40)"),
+    (FILTER, "float(scale / 2) * self.reciprocals", "float(scale) * self.reciprocals"),
+    (FILTER, "(parts >> _FRACTION_BITS)", "0 * (parts >> _FRACTION_BITS)"),
+    (FILTER, "round_up(self._error(scale) * inflation)", "round_up(self._error(scale) * inflation) / 4"),
+    (FILTER, "round_up(scale * inflation / 2)", "round_up(scale * inflation / 8)"),
+    (FILTER, "[[math.inf], np.repeat(bounds", "[[0.0], np.repeat(bounds"),
+    (FILTER, "index -= _FIRST_INDEX", "index -= _FIRST_INDEX + 1"),
+    (FILTER, "np.subtract(leading, centre,", "np.subtract(centre, leading,"),
+    (FILTER, "distance <= bound", "distance <= 0.5 * bound"),
+    (FILTER, "distance <= bound", "distance < 0 * bound"),
+    (FILTER, "np.rint(value, out=ratio)", "np.floor(value, out=ratio)"),
+    (FILTER, "np.floor(value, out=value)", "np.rint(value, out=value)"),
+    (FILTER, "value += whole", "value -= whole"),
+    (FILTER, "value.view(np.uint64)[:] ^= negative", "value.view(np.uint64)[:] |= negative"),
+    (FILTER, "whole.view(np.uint64)[:] ^= negative", "whole.view(np.uint64)[:] ^= signs"),
+    (FILTER, "np.abs(distance, out=distance)", "np.negative(distance, out=distance)"),
+    (FILTER, "value += offset", "value += np.round(offset, 3)"),
     (FLOORS, "context = down if upward else up", "context = up if upward else down"),
     (FLOORS, "leading + 1, length, upward=False", "leading, length, upward=False"),
     (FLOORS, "leading << 1 | bits.take(1)", "leading << 1 | bits.take(2)"),
@@ -150,28 +162,42 @@ IN_BOTH = (
         "        if rounds > 300:\n            return decided\n        if leading",
     ),
     (FLOORS, "if leading >= least_decidable", "if leading > least_decidable"),
-    (FLOORS, "return math.floor(offset + slope", "return math.ceil(offset + slope"),
-    (FLOORS, "math.floor(offset + slope * exp", "math.floor(offset - slope * exp"),
-    (CHUNKS, "drawn[start : start + CHUNK]", "drawn[start : start + CHUNK - 1]"),
-    (CHUNKS, "int(word[i])", "int(word[0])"),
-    (CHUNKS, "max(resolved, -GREATEST_NOISE)", "max(resolved, 0)"),
-    (CHUNKS, "chunk[i] = ", "chunk[-1] = "),
+    (FLOORS, "math.floor(exact_slope * exp", "math.ceil(exact_slope * exp"),
+    (FLOORS, "exponential + offset)", "exponential - offset)"),
+    (FLOORS, "gmpy2.mpq(slope)", "gmpy2.mpq(slope) / 2"),
+    (CHUNKS, "outputs[start : start + CHUNK]", "outputs[start : start + CHUNK - 1]"),
+    (CHUNKS, "*(int(word[i]) for word in words), bits))", "*(int(word[0]) for word in words), bits))"),
+    (CHUNKS, "whole, shift = answers.at(start + i)", "whole, shift = answers.at(i)"),
+    (CHUNKS, "answers.part(start, start + len(chunk))", "answers.part(0, len(chunk))"),
+    (CHUNKS, "chunk[i] = grid.value(whole + ", "chunk[-1] = grid.value(whole + "),
+    (CHUNKS, "chunk[i] = grid.value(whole + ", "chunk[i] = grid.value("),
+    (ANSWERS, "return float(self.whole), float(self.shift)", "return float(self.whole), 0.0"),
+    (ANSWERS, "return float(self.whole), float(self.shift)", "return float(self.shift), float(self.whole)"),
+    (ANSWERS, "return self.whole, self.shift", "return self.whole + 1, self.shift"),
+    (ANSWERS, "return self.trials", "return self.trials + 1"),
 )
 IN_DISCRETE = (
-    (CHUNKS, "[bits.words(len(chunk)) for _ in range(words_each)]", "[bits.words(len(chunk))] * words_each"),
+    (CHUNKS, "drawn[start : start + CHUNK]", "drawn[start : start + CHUNK - 1]"),
+    (CHUNKS, "resolve(*(int(word[i])", "resolve(*(int(word[0])"),
+    (CHUNKS, "max(resolved, -GREATEST_NOISE)", "max(resolved, 0)"),
+    (CHUNKS, "chunk[i] = min", "chunk[-1] = min"),
     (FAST, "np.uint64(math.floor(below * 2**_WORD))", "np.uint64(math.floor(below * 2**_WORD) + 1)"),
     (FAST, "math.ceil(above * 2**_WORD) - 1", "math.ceil(above * 2**_WORD) - 2"),
     (FAST, "coins >= self._least_unclear", "coins > self._least_unclear"),
     (FAST, "coins <= self._greatest_unclear", "coins < self._greatest_unclear"),
-    (FAST, "np.invert(noise,", "np.negative(noise,"),
+    (FAST, "np.uint64(_WORD - 1)", "np.uint64(_WORD - 2)"),
+    (FAST, "undecided |= negative", "undecided &= negative"),
+    (FAST, "bits: inversion.resolve(coin, word, bits)", "bits: inversion.resolve(word, coin, bits)"),
     (FAST, "_WORD - FILTER_BITS)", "0)"),
     (FAST, "else -1 - magnitude", "else -magnitude"),
     (FAST, "magnitude if not_negative", "-1 - magnitude if not_negative"),
     (FAST, "decide_logistic(1 / self._scale", "decide_logistic(self._scale"),
     (FAST, "self._scale, word, _WORD, bits", "self._scale, coin, _WORD, bits"),
     (FAST, "draw_in_chunks(trials, 2,", "draw_in_chunks(trials, 3,"),
-    (FAST, "discrete_laplace_many(scale, trials, bits))", "discrete_laplace_many(scale / 2, trials, bits))"),
-    (FAST, "grid.values(grid.nearest(answer)", "grid.values(2 * grid.nearest(answer)"),
+    (FAST, "        2,\n        bits,", "        1,\n        bits,"),
+    (FAST, "return _release(repeated, scale, bits, grid)", "return _release(repeated, scale / 2, bits, grid)"),
+    (FAST, "RepeatedAnswer(grid.nearest(answer)", "RepeatedAnswer(grid.nearest(answer) + grid.nearest(answer)"),
+    (FAST, "RepeatedAnswer(grid.nearest(answer), Fraction(0)", "RepeatedAnswer(grid.nearest(answer), Fraction(1, 2)"),
     (COIN, "        length += 1", "        length += 1\n        if length > 128:\n            return True"),
     (COIN, "if leading + 1 <= below", "if leading <= below"),
     (COIN, "if leading >= above", "if leading + 1 >= above"),
@@ -184,10 +210,11 @@ IN_ROUNDED = (
     (ROUND, "-scale if word > _UNIFORM", "scale if word > _UNIFORM"),
     (ROUND, "word & _UNIFORM, FILTER", "word, FILTER"),
     (ROUND, "FILTER_BITS, bits)", "FILTER_BITS + 1, bits)"),
-    (ROUND, "nearest_offset = float(offset)", "nearest_offset = float(offset + Fraction(1, 2**60))"),
+    (ROUND, "words, shifts + 0.5)", "words, shifts + 0.4999)"),
+    (ROUND, "decide_floor(shift + _HALF", "decide_floor(shift"),
     (ROUND, "negative = bits.take(1) == 1", "negative = bits.take(1) == 2"),
     (ROUND, "-scale if negative else scale", "scale"),
-    (FLOORS, "value.view(np.uint64)", "value.copy().view(np.uint64)"),
+    (FILTER, "value.view(np.uint64)[:]", "value.copy().view(np.uint64)[:]"),
     (FLOORS, "offset, slope, 0, 0, bits", "offset, slope, 1, 1, bits"),
 )
 CASES = [
@@ -214,16 +241,14 @@ def test_a_mutated_mechanism_is_refused(
 
 
 IN_STEPS = (
-    ("half_above - whole, grid", "half_above, grid"),
-    ("+ Fraction(1, 2)", "+ Fraction(1, 3)"),
+    ("return whole, half_above - whole", "return whole, half_above"),
+    ("grid.steps_to(answer) + _HALF", "grid.steps_to(answer) + Fraction(1, 3)"),
     ("math.floor(half_above)", "math.ceil(half_above)"),
     ("/ grid.step\n", "* grid.step\n"),
+    ("offset + -_HALF", "offset"),
     ('/ positive_rational("epsilon", epsilon)', "/ 2"),
     ("grid.value(whole + ", "grid.value(2 * whole + "),
-    (
-        "grid.values(whole + rounded_laplace_many(offset, scale,",
-        "grid.values(whole + rounded_laplace_many(offset, scale / 2,",
-    ),
+    ("trial_count(trials)), scale, bits, grid)", "trial_count(trials)), scale / 2, bits, grid)"),
     ("bits.call(rounded_laplace, offset, scale)", "bits.call(rounded_laplace, offset, scale / 2)"),
 )
 
@@ -262,7 +287,7 @@ def unclamped_below(_: Method) -> Method:
 
 @pytest.mark.parametrize(
     ("name", "altered"),
-    [("steps_to", halved), ("steps_to", mirrored), ("values", moved), ("value", moved), ("clamp", unclamped_below)],
+    [("steps_to", halved), ("steps_to", mirrored), ("value", moved), ("clamp", unclamped_below)],
 )
 def test_another_grid_is_refused(
     checked: Checked, monkeypatch: pytest.MonkeyPatch, name: str, altered: Callable[[Method], Method]

@@ -101,8 +101,8 @@ CASES: tuple[tuple[str, ModuleType, str, str, str], ...] = (
         "exact_two_sided_geometric",
         exact_geometric,
         "exact_rounded_geometric",
-        "    _check_range",
-        "    if isinstance(answer, bool):\n        return int(answer)\n    _check_range",
+        "    check_range",
+        "    if isinstance(answer, bool):\n        return int(answer)\n    check_range",
     ),
     (
         "exact_discrete_laplace",
@@ -120,7 +120,13 @@ CASES: tuple[tuple[str, ModuleType, str, str, str], ...] = (
     ),
     ("unlike_discrete_laplace", exact, "discrete_scale", "sensitivity) / positive", "sensitivity) * positive"),
     ("unlike_discrete_laplace", exact, "discrete_scale", "rounded_sensitivity(sensitivity)", "rounded_sensitivity(1)"),
-    ("unlike_rounded_laplace", exact_rounded, "_in_steps", '/ positive_rational("eps', '* positive_rational("eps'),
+    (
+        "unlike_rounded_laplace",
+        exact_rounded,
+        "_scale_in_steps",
+        '/ positive_rational("eps',
+        '* positive_rational("eps',
+    ),
     (
         "unlike_histogram",
         exact_histogram,

@@ -12,7 +12,6 @@ import pytest
 from checker.core.certificate import Refused
 from checker.kinds import elementwise
 from checker.kinds.lending import Recorder, lent, used
-from checker.kinds.logarithm import UNIT, ln_error, ln_of_doubles
 from checker.kinds.trace import Table, Traced, apply, constant, matched, number, require_same, require_unwritten, where
 from mechanisms import certified
 
@@ -116,13 +115,6 @@ def test_a_table_is_looked_up_by_an_unknown_index() -> None:
         Table("centres", "float64").take(integers(), mode="wrap")
 
 
-def test_the_logarithm_that_runs_is_the_one_whose_error_is_bounded() -> None:
-    x = floats()
-    require_same(certified.log(x), ln_of_doubles(floats()), "the logarithm")
-    require_unwritten(x, "the argument")
-    assert 4 * UNIT < ln_error() < certified.LOG_ERROR
-
-
 def test_numpys_operations_are_those_of_the_standard() -> None:
     assert elementwise.require_numpy() > 100_000
 
@@ -143,12 +135,12 @@ def test_an_operation_that_contracts_or_errs_is_refused(monkeypatch: pytest.Monk
 
 def test_a_lent_name_is_given_back() -> None:
     stand_in = Recorder(7)
-    with lent(certified.log, _horner=stand_in, len=stand_in):
-        assert used(certified.log, "_horner") is stand_in
-    assert used(certified.log, "_horner") is not stand_in
+    with lent(certified.round_up, Fraction=stand_in, len=stand_in):
+        assert used(certified.round_up, "Fraction") is stand_in
+    assert used(certified.round_up, "Fraction") is not stand_in
     with pytest.raises(Refused, match="has no 'len'"):
-        used(certified.log, "len")
-    with pytest.raises(Refused, match="has no"), lent(certified.log, nothing_of_that_name=stand_in):
+        used(certified.round_up, "len")
+    with pytest.raises(Refused, match="has no"), lent(certified.round_up, nothing_of_that_name=stand_in):
         pass
     with pytest.raises(Refused, match="called 0 times"):
         _ = stand_in.call

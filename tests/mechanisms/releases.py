@@ -19,15 +19,24 @@ from mechanisms.exponential.exact import exact_exponential
 from mechanisms.exponential.exact_base2 import exact_exponential_base2, exact_exponential_base2_fast
 from mechanisms.exponential.exact_fast import LevelSampler, exact_exponential_fast
 from mechanisms.gaussian.exact import exact_discrete_gaussian
-from mechanisms.gaussian.exact_fast import exact_discrete_gaussian_fast
-from mechanisms.gaussian.exact_rounded import exact_rounded_gaussian, exact_rounded_gaussian_fast
+from mechanisms.gaussian.exact_fast import exact_discrete_gaussian_each, exact_discrete_gaussian_fast
+from mechanisms.gaussian.exact_fixed_work import exact_fixed_work_gaussian
+from mechanisms.gaussian.exact_rounded import (
+    exact_rounded_gaussian,
+    exact_rounded_gaussian_each,
+    exact_rounded_gaussian_fast,
+)
 from mechanisms.grid import Grid
 from mechanisms.laplace.exact import clamp_integer, exact_discrete_laplace, noisy_integer
-from mechanisms.laplace.exact_fast import exact_discrete_laplace_fast, noisy_integers
+from mechanisms.laplace.exact_fast import exact_discrete_laplace_each, exact_discrete_laplace_fast, noisy_integers
 from mechanisms.laplace.exact_geometric import exact_rounded_geometric, exact_two_sided_geometric
 from mechanisms.laplace.exact_on_grid import exact_laplace_on_grid
 from mechanisms.laplace.exact_randomized_response import exact_randomized_response, randomized_response
-from mechanisms.laplace.exact_rounded import exact_rounded_laplace, exact_rounded_laplace_fast
+from mechanisms.laplace.exact_rounded import (
+    exact_rounded_laplace,
+    exact_rounded_laplace_each,
+    exact_rounded_laplace_fast,
+)
 from mechanisms.laplace.exact_snapping import exact_snapping
 from mechanisms.local_sensitivity.domain import Domain
 from mechanisms.local_sensitivity.ptr.exact import exact_ptr_mean, prepare_ptr_mean
@@ -51,7 +60,11 @@ Run = Callable[[Any, RandomBits], Any]
 PRIVATE = {"answer", "answers", "utilities", "records", "truth"}
 """What mechanisms call their private input, which is their first argument."""
 
-WITHIN = {"LevelledUtilities": "what the base-e mechanisms make of utilities that they have read"}
+WITHIN = {
+    "LevelledUtilities": "what the base-e mechanisms make of utilities that they have read",
+    "SeveralAnswers": "what releases of several answers make of them",
+    "release_in_chunks": "what releases hand their answers to",
+}
 """Names that take a private input and are not for callers, and what they are."""
 
 GRID, EPSILON, ETA = Grid(-2), Fraction(1), BaseTwoEta(3, 2)
@@ -84,6 +97,10 @@ def at_once(mechanism: Callable[..., Any], **public: Any) -> Run:
     return lambda given, bits: repr(mechanism(given, TRIALS, bits, **public).tolist())
 
 
+def each(mechanism: Callable[..., Any], **public: Any) -> Run:
+    return lambda given, bits: repr(mechanism(given, bits, **public).tolist())
+
+
 def prepared(prepare: Callable[..., Any], **public: Any) -> Run:
     def run(given: Any, bits: RandomBits) -> str:
         release = prepare(given, **public)
@@ -104,6 +121,7 @@ def of_people(run: Run) -> Run:
 
 KEEP = Fraction(2, 3)
 GAUSSIAN = {"sigma": 2, "grid": GRID}
+FIXED = {"sigma": 2, "lower": -4, "upper": 8}
 LAPLACE = {"epsilon": EPSILON, "grid": GRID}
 MEAN = {"domain": DOMAIN, "epsilon": EPSILON}
 DELTA = {"delta": Fraction(1, 8)}
@@ -123,14 +141,17 @@ RUNS: dict[str, Run] = {
     "exact_bounded_sum": one_by_one(exact_bounded_sum, **SUM),
     "exact_bounded_sum_fast": at_once(exact_bounded_sum_fast, **SUM),
     "exact_discrete_gaussian": one_by_one(exact_discrete_gaussian, **GAUSSIAN),
+    "exact_discrete_gaussian_each": each(exact_discrete_gaussian_each, **GAUSSIAN),
     "exact_discrete_gaussian_fast": at_once(exact_discrete_gaussian_fast, **GAUSSIAN),
     "exact_discrete_laplace": one_by_one(exact_discrete_laplace, **LAPLACE),
+    "exact_discrete_laplace_each": each(exact_discrete_laplace_each, **LAPLACE),
     "exact_discrete_laplace_fast": at_once(exact_discrete_laplace_fast, **LAPLACE),
     "exact_exponential": one_by_one(exact_exponential, epsilon=EPSILON),
     "exact_exponential_base2": one_by_one(exact_exponential_base2, eta=ETA, utility_range=(-8, 8)),
     "exact_exponential_base2_fast": at_once(exact_exponential_base2_fast, eta=ETA, utility_range=(-8, 8)),
     "exact_exponential_fast": at_once(exact_exponential_fast, epsilon=EPSILON),
     "exact_exponential_noisy_max": one_by_one(exact_exponential_noisy_max, epsilon=EPSILON),
+    "exact_fixed_work_gaussian": one_by_one(exact_fixed_work_gaussian, **FIXED),
     "exact_laplace_noisy_max": one_by_one(exact_laplace_noisy_max, epsilon=EPSILON),
     "exact_laplace_on_grid": one_by_one(exact_laplace_on_grid, eta=ETA, lower=-4, spacing=Fraction(1, 3), points=25),
     "exact_narrow_sum": one_by_one(exact_narrow_sum, epsilon=EPSILON, bounds=NARROW),
@@ -143,8 +164,10 @@ RUNS: dict[str, Run] = {
     "exact_quantile_fast": at_once(exact_quantile_fast, **QUANTILE),
     "exact_randomized_response": one_by_one(exact_randomized_response, epsilon=EPSILON),
     "exact_rounded_gaussian": one_by_one(exact_rounded_gaussian, **GAUSSIAN),
+    "exact_rounded_gaussian_each": each(exact_rounded_gaussian_each, **GAUSSIAN),
     "exact_rounded_gaussian_fast": at_once(exact_rounded_gaussian_fast, **GAUSSIAN),
     "exact_rounded_laplace": one_by_one(exact_rounded_laplace, **LAPLACE),
+    "exact_rounded_laplace_each": each(exact_rounded_laplace_each, **LAPLACE),
     "exact_rounded_laplace_fast": at_once(exact_rounded_laplace_fast, **LAPLACE),
     "exact_rounded_geometric": one_by_one(exact_rounded_geometric, eta=ETA, lower=-4, upper=8),
     "exact_sample_aggregate": of_people(one_by_one(exact_sample_aggregate, **CHUNKS, **MEAN)),

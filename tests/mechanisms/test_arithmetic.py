@@ -61,11 +61,11 @@ print("refused", refused)
 
 CONSTANTS = """
 switch()
-from mechanisms import certified
 from mechanisms.exponential import exact_fast
 from mechanisms.gaussian import law
+from mechanisms.laplace import floor_filter
 restore()
-print(repr((certified.LOG_ERROR, certified._ARTANH_COEFFICIENTS, certified._LN_2, exact_fast._COEFFICIENTS)))
+print(repr((floor_filter._CENTRES.tolist(), exact_fast._COEFFICIENTS)))
 """
 
 

@@ -13,8 +13,8 @@ from mechanisms.randomness import RandomBits
 from tests.mechanisms.words import Endless, GivenWords
 
 
-def halves(words: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    return (words >> np.uint64(1)).view(np.int64), words == np.uint64(7)
+def halves(words: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+    return (words >> np.uint64(1)).view(np.int64), np.flatnonzero(words == np.uint64(7))
 
 
 @pytest.mark.parametrize("trials", [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK + 1])
@@ -27,8 +27,8 @@ def test_each_draw_is_made_of_its_own_word(trials: int) -> None:
 def test_an_undecided_draw_goes_on_with_its_own_words_and_further_bits() -> None:
     seen = []
 
-    def decide(firsts: NDArray[np.uint64], seconds: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        return seconds.view(np.int64), firsts == np.uint64(2)
+    def decide(firsts: NDArray[np.uint64], seconds: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+        return seconds.view(np.int64), np.flatnonzero(firsts == np.uint64(2))
 
     def resolve(first: int, second: int, bits: RandomBits) -> int:
         seen.append((first, second, bits.take(2)))

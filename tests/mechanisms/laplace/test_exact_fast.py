@@ -11,9 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 from attacklab.random_bits import SeededBits
-from mechanisms import certified
 from mechanisms.certified import CHUNK
 from mechanisms.grid import Grid
+from mechanisms.laplace import exact_fast, exact_rounded, floor_filter
 from mechanisms.laplace.exact import discrete_scale
 from mechanisms.laplace.exact_fast import discrete_laplace_by_inversion, exact_discrete_laplace_fast
 from mechanisms.laplace.exact_randomized_response import enclose_logistic
@@ -75,12 +75,14 @@ def test_both_paths_agree_for_other_parameters(compare: Callable[..., None], set
 
 
 @COMPARE
-@pytest.mark.parametrize("error", [2.0**-24, 2.0**-10])
+@pytest.mark.parametrize("bound", [2.0**-4, 0.499])
 def test_both_paths_agree_when_a_wider_bound_leaves_more_to_mpfr(
-    compare: Callable[..., None], error: float, monkeypatch: pytest.MonkeyPatch
+    compare: Callable[..., None], bound: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At 2^−24 an eighth of the draws go to MPFR, at 2^−10 all but one in two thousand."""
-    monkeypatch.setattr(certified, "LOG_ERROR", error)
+    """At 2^−4 an eighth of the draws go to MPFR, at 0.499 all but one in five hundred."""
+    monkeypatch.setattr(floor_filter._Table, "_error", lambda *_: Fraction(bound))
+    monkeypatch.setattr(exact_fast, "_kept_inversion", exact_fast._Inversion)
+    monkeypatch.setattr(exact_rounded, "_kept_filter", floor_filter.FloorFilter)
     compare(5_000, SETTINGS[0])
 
 

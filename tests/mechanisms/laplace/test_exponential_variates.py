@@ -8,12 +8,11 @@ from fractions import Fraction
 import gmpy2
 import numpy as np
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attacklab.random_bits import SeededBits, TapedBits, TapeEnded
-from mechanisms import certified
-from mechanisms.laplace.exponential_variates import FloorFilter, decide_floor, floor_of_exponential, minus_log
+from mechanisms.laplace.exponential_variates import decide_floor, floor_of_exponential, minus_log
 from tests.mechanisms.enumeration import law_of
 
 PRECISE = gmpy2.context(precision=400)
@@ -26,61 +25,6 @@ def real_value(offset: Fraction, slope: Fraction, numerator: int, length: int) -
     """Evaluate offset − slope·log(numerator/2^length) to 400 bits."""
     uniform = PRECISE.div(gmpy2.mpz(numerator), gmpy2.mpz(1) << length)
     return PRECISE.sub(gmpy2.mpq(offset), PRECISE.mul(gmpy2.mpq(slope), PRECISE.log(uniform)))
-
-
-@settings(derandomize=True, deadline=None, max_examples=400)
-@given(
-    OFFSETS,
-    RATIONALS,
-    st.integers(min_value=1, max_value=2**63 - 2) | st.integers(0, 2**20) | st.integers(2**63 - 2**20, 2**63 - 1),
-    st.booleans(),
-)
-def test_what_the_filter_decides_holds_at_both_ends_of_the_uniforms_interval(
-    offset: Fraction, scale: Fraction, leading: int, negative: bool
-) -> None:
-    signs = np.array([negative << 63], dtype=np.uint64)
-    floors, undecided = FloorFilter(scale)(np.array([leading]), signs, float(offset))
-    if not undecided[0]:
-        slope = -scale if negative else scale
-        for end in (leading, leading + 1):
-            assert math.floor(real_value(offset, slope, end, 63)) == floors[0]
-
-
-@settings(derandomize=True, deadline=None, max_examples=400)
-@given(
-    OFFSETS,
-    st.integers(-8, 46),
-    st.builds(math.ldexp, st.floats(min_value=1, max_value=2), st.integers(-60, 4)),
-    st.booleans(),
-    st.integers(-600, 600),
-)
-@example(Fraction(2**55 + 3, 2**55), -8, 2.0**-45, True, 600)
-def test_uniforms_at_the_edge_of_an_integer_are_undecided_or_right(
-    offset: Fraction, log_scale: int, exponential: float, negative: bool, shift: int
-) -> None:
-    """The worst cases: U is near, on the grid of 63 bits, the one at which offset ± scale·E is an integer."""
-    scale = Fraction(2**log_scale) * Fraction(1000, 1001)
-    slope = -scale if negative else scale
-    integer = math.floor(offset + slope * Fraction(exponential)) + negative
-    edge = PRECISE.exp(PRECISE.div(gmpy2.mpq(offset) - integer, gmpy2.mpq(slope)))
-    leading = int(PRECISE.mul(edge, gmpy2.mpz(2**63))) + shift
-    assume(0 < leading < 2**63 - 1)
-    signs = np.array([negative << 63], dtype=np.uint64)
-    floors, undecided = FloorFilter(scale)(np.array([leading]), signs, float(offset))
-    if not undecided[0]:
-        assert {math.floor(real_value(offset, slope, end, 63)) for end in (leading, leading + 1)} == {int(floors[0])}
-
-
-def test_a_uniform_of_no_known_bits_is_left_undecided() -> None:
-    """With noise of a hundredth of a step the floor is almost surely 0, and 0 is decided for every other U here."""
-    assert FloorFilter(Fraction(1, 100))(np.array([0, 1, 2**62]), None, 0.5)[1].tolist() == [True, False, False]
-
-
-@pytest.mark.parametrize(("scale", "most"), [(Fraction(1), 5), (Fraction(2**20), 5), (Fraction(2**36), 2000)])
-def test_the_filter_decides_all_but_a_few(scale: Fraction, most: int) -> None:
-    """A draw is undecided with probability about 2·scale·E[error]: 1e-5 of a draw in 10^5 at 2^20, 34 at 2^36."""
-    leading = SeededBits(np.random.default_rng(7)).words(100_000) >> np.uint64(1)
-    assert FloorFilter(scale)(leading.view(np.int64), None, 0.5)[1].sum() <= most
 
 
 @settings(derandomize=True, deadline=None, max_examples=400)
@@ -128,10 +72,3 @@ def test_the_law_of_the_floor_is_geometric(scale: Fraction) -> None:
         ideal = math.exp(-outcome / scale) - math.exp(-(outcome + 1) / scale)
         assert float(mass) <= ideal + 1e-12
         assert ideal <= float(mass) + missing + 1e-12
-
-
-def test_a_wider_error_of_the_logarithm_leaves_more_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
-    leading = (SeededBits(np.random.default_rng(9)).words(2000) >> np.uint64(1)).view(np.int64)
-    monkeypatch.setattr(certified, "LOG_ERROR", 2.0**-12)
-    share = FloorFilter(Fraction(256))(leading, None, 0.5)[1].mean()
-    assert 0.05 < share < 0.25
