@@ -1,0 +1,177 @@
+"""The theorem on the exponential mechanism that takes the same bits and makes the same comparisons for every database.
+
+Weights are integers W(0), W(1), … of levels with W(l) ≥ W(l + 1) ≥ q·W(l) ≥ 1. An outcome's level is how far its
+utility, rounded down to whole levels, lies below the best one's, or the last level if that is less. A neighbour moves
+an outcome by `steps` levels at most: so w_o/T changes by R = q^(−2·steps) at most, or by q^(−steps) where utilities move
+the same way. An outcome has more than p − 2 and fewer than p + 2 of 2^k tickets, p = w_o·2^k/T ≥ 2^spare, and (R·p +
+2)/(p − 2) falls with p.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import partial
+from itertools import product
+from typing import Any
+
+from checker.core.certificate import Certificate, Conclusion, Refused
+from checker.kinds.claims import pure_epsilon, require_neighbours
+from checker.kinds.large_runs import MANY, many_utilities, require_same_on_many
+from checker.kinds.private_vectors import require_reading, unknown_vectors
+from checker.kinds.ratios import shown, within
+from checker.kinds.unknowns import Interval, UnknownDialogues, unknown
+from checker.models import fixed_work
+from checker.theorems.selection import APART, TOGETHER, doubles, exact_ones, many, reading_unknowns, scale_of
+
+DEPTH = 400
+LEMMAS = ("fixed-work", "whole-levels", "reading", "clamping-utilities", "outcomes")
+_NEAR = (0, 1, 2, 3, 5, 8, 13)
+"""Levels from either end that are tried in threes."""
+
+
+def exponential_fixed_work(certificate: Certificate) -> Conclusion:
+    """Show that a selection by tickets keeps ε, and that the bits and the comparisons are as many for all utilities.
+
+    Functions: `reference(utilities, bits, **parameters)`. Parameters: work, utility_range, sensitivity.
+    """
+    parameters = certificate.arguments()
+    moves = 1 if require_neighbours(certificate, APART, TOGETHER) == TOGETHER else 2
+    epsilon, work = pure_epsilon(certificate), parameters["work"]
+    ratio = _ratio(work, moves)
+    if not within(ratio, epsilon):
+        raise Refused(f"the mechanism may lose {shown(ratio)}, more than {epsilon}")
+    counts: dict[str, int] = {}
+    reference = partial(certificate.function("reference"), **parameters)
+    for selector in _require_levels(reference, work, parameters, counts):
+        _require_tickets(selector, work, work.steps * scale_of(parameters).spread, counts)
+    return Conclusion(
+        f"{epsilon}-DP for any number of outcomes and every pair of {certificate.neighbours} (at most {shown(ratio)}), "
+        "by as many bits and comparisons for all utilities",
+        LEMMAS,
+        counts | {"vectors read": require_reading()},
+    )
+
+
+def _ratio(work: Any, moves: int) -> Fraction:
+    """Return (R·2^spare + 2)/(2^spare − 2)."""
+    numbers = (work.eta.x, work.eta.y, work.eta.z, work.steps, work.precision, work.spare)
+    if not all(type(one) is int and one > 0 for one in numbers) or not work.eta.x < 2**work.eta.y:
+        raise Refused(f"the parameters of fixed work are {numbers}")
+    if work.spare < 2:
+        raise Refused("an outcome may have no ticket")
+    greatest = 1 / Fraction(work.eta.x, 2**work.eta.y) ** (work.eta.z * work.steps * moves)
+    return (greatest * (1 << work.spare) + 2) / ((1 << work.spare) - 2)
+
+
+def _require_levels(
+    mechanism: Callable[..., Any], work: Any, parameters: dict[str, Any], counts: dict[str, int]
+) -> list[Any]:
+    """Check that utilities, whatever they are, are rounded down to levels, by which an outcome is selected.
+
+    Returns:
+        Who selects by level.
+    """
+    scale = scale_of(parameters)
+    spread = work.steps * scale.spread
+    decay = Fraction(work.eta.x, 1 << work.eta.y) ** work.eta.z
+    deepest = len(fixed_work.weights_of(decay, work.precision, spread)) - 1
+
+    def model(utilities: Sequence[Any], bits: Any) -> Any:
+        depths = [divmod(shortfall * work.steps, 1)[0] for shortfall in scale.shortfalls(utilities)]
+        best = min(depths)
+        return bits.call(fixed_work.ticketed, work, spread, tuple(min(one - best, deepest) for one in depths))
+
+    watched = (fixed_work.ticketed,)
+    dialogues = UnknownDialogues(depth=DEPTH, apart=watched, watched=watched)
+    within_range = Interval(scale.low, scale.high)
+    with reading_unknowns():
+        for utilities in unknown_vectors((1, 2), unknown):
+            dialogues.same(mechanism, model, utilities)
+        three = tuple(unknown(f"v{index} in {within_range}", within_range) for index in range(3))
+        dialogues.same(mechanism, model, three)
+        for utilities in many(scale):
+            dialogues.same_by_chance(mechanism, model, utilities, ways=3)
+        counts["large"] = require_same_on_many(mechanism, model, many_utilities(scale))
+    for utilities in doubles(scale):
+        dialogues.same_by_chance(mechanism, lambda given, bits: model(exact_ones(given), bits), utilities, ways=3)
+    counts["runs"], counts["runs cut off"] = dialogues.runs, dialogues.cut
+    found: list[Any] = []
+    for one, _ in dialogues.asked[id(fixed_work.ticketed)]:
+        found += [] if any(one is other for other in found) else [one]
+    return found
+
+
+def _require_tickets(selector: Any, work: Any, spread: int, counts: dict[str, int]) -> None:
+    """Check who selects by level: every ticket's outcome, and the work, on all pairs of levels and on some others."""
+    dialogues = UnknownDialogues(depth=DEPTH, arguments=10**6)
+    compared: dict[int, tuple[int, int]] = {}
+    for levels in _level_vectors(work, spread):
+        if len(levels) < MANY:
+            dialogues.same(selector, fixed_work.ticketed, work, spread, levels)
+        bits, firsts = fixed_work.tickets_of(work, spread, levels)
+        for ticket in (0, (1 << bits) - 1, *firsts[:1], *(first - 1 for first in firsts[-1:])):
+            source = _Tickets(ticket)
+            outcome = selector(work, spread, levels, source)
+            if type(outcome) is not int or outcome != sum(ticket >= first for first in firsts):
+                raise Refused(f"ticket {ticket} of 2^{bits} selects {outcome!r} at levels {levels!r:.100}")
+            done = compared.setdefault(len(levels), (source.bits, source.comparisons))
+            if done != (source.bits, source.comparisons):
+                raise Refused(
+                    f"{len(levels)} outcomes take {done} bits and comparisons, or {(source.bits, source.comparisons)}"
+                )
+    counts["tickets of levels"] = dialogues.runs
+    counts["numbers of outcomes"] = len(compared)
+
+
+def _level_vectors(work: Any, spread: int) -> list[tuple[int, ...]]:
+    decay = Fraction(work.eta.x, 1 << work.eta.y) ** work.eta.z
+    last = len(fixed_work.weights_of(decay, work.precision, spread)) - 1
+    ends = sorted({min(one, last) for one in _NEAR} | {max(last - one, 0) for one in _NEAR})
+    each = range(last + 1) if last < MANY else ends
+    found: list[tuple[int, ...]] = [(0,)]
+    found += [pair for level in each for pair in ((0, level), (level, 0))]
+    found += [vector for vector in product(ends, repeat=3) if 0 in vector]
+    for size in (4, 5, 8, 9, 16, 17, 40, 200, MANY):
+        found.append(tuple(7 * index % 499 % (last + 1) for index in range(size)))
+        found.append(tuple(0 if index else last for index in range(size)))
+        found.append(tuple(last if index else 0 for index in range(size)))
+    return found
+
+
+class _Tickets:
+    """A source whose one ticket is known; it counts the bits that are taken and the comparisons with the ticket."""
+
+    def __init__(self, ticket: int) -> None:
+        self._ticket = ticket
+        self.bits = self.comparisons = 0
+
+    def take(self, count: int) -> _Ticket:
+        """Return the ticket."""
+        self.bits += count
+        return _Ticket(self, self._ticket)
+
+
+class _Ticket:
+    """An integer that can be compared, and no more."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, source: _Tickets, value: int) -> None:
+        self._source, self._value = source, value
+
+    def _compared(self, result: bool) -> bool:
+        self._source.comparisons += 1
+        return result
+
+    def __ge__(self, other: Any) -> bool:
+        return self._compared(self._value >= other)
+
+    def __lt__(self, other: Any) -> bool:
+        return self._compared(self._value < other)
+
+    def __gt__(self, other: Any) -> bool:
+        return self._compared(self._value > other)
+
+    def __le__(self, other: Any) -> bool:
+        return self._compared(self._value <= other)
