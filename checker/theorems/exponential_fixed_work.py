@@ -2,9 +2,9 @@
 
 Weights are integers W(0), W(1), … of levels with W(l) ≥ W(l + 1) ≥ q·W(l) ≥ 1. An outcome's level is how far its
 utility, rounded down to whole levels, lies below the best one's, or the last level if that is less. A neighbour moves
-an outcome by `steps` levels at most: so w_o/T changes by R = q^(−2·steps) at most, or by q^(−steps) where utilities move
-the same way. An outcome has more than p − 2 and fewer than p + 2 of 2^k tickets, p = w_o·2^k/T ≥ 2^spare, and (R·p +
-2)/(p − 2) falls with p.
+an outcome by `steps` levels at most: so w_o/T changes by R = q^(−2·steps) at most, or by q^(−steps) where utilities
+move the same way. An outcome has more than p − 2 and fewer than p + 2 of 2^k tickets, p = w_o·2^k/T ≥ 2^spare, and
+(R·p + 2)/(p − 2) falls with p.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from itertools import product
 from typing import Any
 
 from checker.core.certificate import Certificate, Conclusion, Refused
+from checker.core.tape import Cut, explore
 from checker.kinds.claims import pure_epsilon, require_neighbours
 from checker.kinds.large_runs import MANY, many_utilities, require_same_on_many
 from checker.kinds.private_vectors import require_reading, unknown_vectors
@@ -74,8 +75,7 @@ def _require_levels(
     """
     scale = scale_of(parameters)
     spread = work.steps * scale.spread
-    decay = Fraction(work.eta.x, 1 << work.eta.y) ** work.eta.z
-    deepest = len(fixed_work.weights_of(decay, work.precision, spread)) - 1
+    deepest = len(fixed_work.weights_of(work, spread)) - 1
 
     def model(utilities: Sequence[Any], bits: Any) -> Any:
         depths = [divmod(shortfall * work.steps, 1)[0] for shortfall in scale.shortfalls(utilities)]
@@ -104,11 +104,11 @@ def _require_levels(
 
 def _require_tickets(selector: Any, work: Any, spread: int, counts: dict[str, int]) -> None:
     """Check who selects by level: every ticket's outcome, and the work, on all pairs of levels and on some others."""
-    dialogues = UnknownDialogues(depth=DEPTH, arguments=10**6)
+    runs = 0
     compared: dict[int, tuple[int, int]] = {}
     for levels in _level_vectors(work, spread):
         if len(levels) < MANY:
-            dialogues.same(selector, fixed_work.ticketed, work, spread, levels)
+            runs += _same_tickets(selector, work, spread, levels)
         bits, firsts = fixed_work.tickets_of(work, spread, levels)
         for ticket in (0, (1 << bits) - 1, *firsts[:1], *(first - 1 for first in firsts[-1:])):
             source = _Tickets(ticket)
@@ -120,13 +120,22 @@ def _require_tickets(selector: Any, work: Any, spread: int, counts: dict[str, in
                 raise Refused(
                     f"{len(levels)} outcomes take {done} bits and comparisons, or {(source.bits, source.comparisons)}"
                 )
-    counts["tickets of levels"] = dialogues.runs
+    counts["tickets of levels"] = runs
     counts["numbers of outcomes"] = len(compared)
 
 
+def _same_tickets(selector: Any, work: Any, spread: int, levels: tuple[int, ...]) -> int:
+    """Check that every ticket selects what it selects in the model; return how many runs that took."""
+    given, dialogues, runs = (work, spread, levels), UnknownDialogues(), 0
+    for _, called in explore(lambda way: dialogues.run(way, selector, fixed_work.ticketed, given), DEPTH):
+        if called is Cut or called:
+            raise Refused(f"at levels {levels!r:.100} more is asked for than a ticket")
+        runs += 1
+    return runs
+
+
 def _level_vectors(work: Any, spread: int) -> list[tuple[int, ...]]:
-    decay = Fraction(work.eta.x, 1 << work.eta.y) ** work.eta.z
-    last = len(fixed_work.weights_of(decay, work.precision, spread)) - 1
+    last = len(fixed_work.weights_of(work, spread)) - 1
     ends = sorted({min(one, last) for one in _NEAR} | {max(last - one, 0) for one in _NEAR})
     each = range(last + 1) if last < MANY else ends
     found: list[tuple[int, ...]] = [(0,)]
