@@ -59,6 +59,7 @@ EVERY_PAIR = "∀"
 
 ONE_BY_ONE = (
     "exact_exponential_base2",
+    "exact_exponential_fixed_work",
     "exact_exponential_noisy_max",
     "exact_two_sided_geometric",
     "exact_laplace_noisy_max",
