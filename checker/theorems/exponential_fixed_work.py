@@ -42,15 +42,20 @@ def exponential_fixed_work(certificate: Certificate) -> Conclusion:
     ratio = _ratio(work, moves)
     if not within(ratio, epsilon):
         raise Refused(f"the mechanism may lose {shown(ratio)}, more than {epsilon}")
-    counts: dict[str, int] = {}
-    reference = partial(certificate.function("reference"), **parameters)
-    for selector in _require_levels(reference, work, parameters, counts):
-        _require_tickets(selector, work, work.steps * scale_of(parameters).spread, counts)
+    levels = _Levels(partial(certificate.function("reference"), **parameters), parameters)
+    tried: list[Any] = []
+    counts = dict[str, int]()
+    for stage in (levels.require_few, levels.require_many):
+        stage()
+        for selector in levels.selectors():
+            if not any(selector is one for one in tried):
+                tried.append(selector)
+                _require_tickets(selector, work, levels.spread, counts)
     return Conclusion(
         f"{epsilon}-DP for any number of outcomes and every pair of {certificate.neighbours} (at most {shown(ratio)}), "
         "by as many bits and comparisons for all utilities",
         LEMMAS,
-        counts | {"vectors read": require_reading()},
+        levels.counts() | counts | {"vectors read": require_reading()},
     )
 
 
@@ -61,51 +66,72 @@ def _ratio(work: Any, moves: int) -> Fraction:
         raise Refused(f"the parameters of fixed work are {numbers}")
     if work.spare < 2:
         raise Refused("an outcome may have no ticket")
-    greatest = 1 / Fraction(work.eta.x, 2**work.eta.y) ** (work.eta.z * work.steps * moves)
+    greatest: Fraction = Fraction(2**work.eta.y, work.eta.x) ** (work.eta.z * work.steps * moves)
     return (greatest * (1 << work.spare) + 2) / ((1 << work.spare) - 2)
 
 
-def _require_levels(
-    mechanism: Callable[..., Any], work: Any, parameters: dict[str, Any], counts: dict[str, int]
-) -> list[Any]:
-    """Check that utilities, whatever they are, are rounded down to levels, by which an outcome is selected.
+class _Levels:
+    """Checks that utilities, whatever they are, are rounded down to levels, by which an outcome is selected.
 
-    Returns:
-        Who selects by level.
+    Args:
+        mechanism: `mechanism(utilities, bits)`.
+        parameters: the public ones.
     """
-    scale = scale_of(parameters)
-    spread = work.steps * scale.spread
-    deepest = len(fixed_work.weights_of(work, spread)) - 1
 
-    def model(utilities: Sequence[Any], bits: Any) -> Any:
-        depths = [divmod(shortfall * work.steps, 1)[0] for shortfall in scale.shortfalls(utilities)]
+    def __init__(self, mechanism: Callable[..., Any], parameters: dict[str, Any]) -> None:
+        self._mechanism, self._work, self._scale = mechanism, parameters["work"], scale_of(parameters)
+        self.spread = self._work.steps * self._scale.spread
+        self._deepest = len(fixed_work.weights_of(self._work, self.spread)) - 1
+        watched = (fixed_work.ticketed,)
+        self._dialogues = UnknownDialogues(depth=DEPTH, apart=watched, watched=watched)
+        self._large = 0
+
+    def _model(self, utilities: Sequence[Any], bits: Any) -> Any:
+        depths = [divmod(one * self._work.steps, 1)[0] for one in self._scale.shortfalls(utilities)]
         best = min(depths)
-        return bits.call(fixed_work.ticketed, work, spread, tuple(min(one - best, deepest) for one in depths))
+        levels = tuple(min(one - best, self._deepest) for one in depths)
+        return bits.call(fixed_work.ticketed, self._work, self.spread, levels)
 
-    watched = (fixed_work.ticketed,)
-    dialogues = UnknownDialogues(depth=DEPTH, apart=watched, watched=watched)
-    within_range = Interval(scale.low, scale.high)
-    with reading_unknowns():
-        for utilities in unknown_vectors((1, 2), unknown):
-            dialogues.same(mechanism, model, utilities)
+    def require_few(self) -> None:
+        """Check one and two unknown utilities, and special values beside one."""
+        with reading_unknowns():
+            for utilities in unknown_vectors((1, 2), unknown):
+                self._dialogues.same(self._mechanism, self._model, utilities)
+
+    def require_many(self) -> None:
+        """Check three unknown utilities, many known ones, and doubles as they are read."""
+        within_range = Interval(self._scale.low, self._scale.high)
         three = tuple(unknown(f"v{index} in {within_range}", within_range) for index in range(3))
-        dialogues.same(mechanism, model, three)
-        for utilities in many(scale):
-            dialogues.same_by_chance(mechanism, model, utilities, ways=3)
-        counts["large"] = require_same_on_many(mechanism, model, many_utilities(scale))
-    for utilities in doubles(scale):
-        dialogues.same_by_chance(mechanism, lambda given, bits: model(exact_ones(given), bits), utilities, ways=3)
-    counts["runs"], counts["runs cut off"] = dialogues.runs, dialogues.cut
-    found: list[Any] = []
-    for one, _ in dialogues.asked[id(fixed_work.ticketed)]:
-        found += [] if any(one is other for other in found) else [one]
-    return found
+        with reading_unknowns():
+            self._dialogues.same(self._mechanism, self._model, three)
+            for utilities in many(self._scale):
+                self._dialogues.same_by_chance(self._mechanism, self._model, utilities, ways=3)
+            self._large += require_same_on_many(self._mechanism, self._model, many_utilities(self._scale))
+        for utilities in doubles(self._scale):
+            self._dialogues.same_by_chance(self._mechanism, self._of_doubles, utilities, ways=3)
+
+    def _of_doubles(self, utilities: Sequence[float], bits: Any) -> Any:
+        return self._model(exact_ones(utilities), bits)
+
+    def selectors(self) -> list[Any]:
+        """Return who was called to select by level."""
+        found: list[Any] = []
+        for one, _ in self._dialogues.asked[id(fixed_work.ticketed)]:
+            found += [] if any(one is other for other in found) else [one]
+        return found
+
+    def counts(self) -> dict[str, int]:
+        """Return how much was compared."""
+        return {"runs": self._dialogues.runs, "runs cut off": self._dialogues.cut, "large": self._large}
 
 
 def _require_tickets(selector: Any, work: Any, spread: int, counts: dict[str, int]) -> None:
-    """Check who selects by level: every ticket's outcome, and the work, on all pairs of levels and on some others."""
+    """Check who selects by level: every ticket's outcome, the bits and the comparisons.
+
+    All pairs of levels are tried, and some others of three and of many outcomes.
+    """
     runs = 0
-    compared: dict[int, tuple[int, int]] = {}
+    compared: set[int] = set()
     for levels in _level_vectors(work, spread):
         if len(levels) < MANY:
             runs += _same_tickets(selector, work, spread, levels)
@@ -115,11 +141,11 @@ def _require_tickets(selector: Any, work: Any, spread: int, counts: dict[str, in
             outcome = selector(work, spread, levels, source)
             if type(outcome) is not int or outcome != sum(ticket >= first for first in firsts):
                 raise Refused(f"ticket {ticket} of 2^{bits} selects {outcome!r} at levels {levels!r:.100}")
-            done = compared.setdefault(len(levels), (source.bits, source.comparisons))
-            if done != (source.bits, source.comparisons):
+            if (source.bits, source.comparisons) != (bits, len(firsts)):
                 raise Refused(
-                    f"{len(levels)} outcomes take {done} bits and comparisons, or {(source.bits, source.comparisons)}"
+                    f"{source.bits} bits and {source.comparisons} comparisons are made, not {bits}, {len(firsts)}"
                 )
+        compared.add(len(levels))
     counts["tickets of levels"] = runs
     counts["numbers of outcomes"] = len(compared)
 
