@@ -105,6 +105,7 @@ def test_an_eta_a_hair_too_large_is_refused(checked: Checked) -> None:
         ("for _ in range(self._digits):", "for _ in range(self._digits - 1):"),
         ("(self.outcomes - 1).bit_length() + 1", "(self.outcomes - 1).bit_length()"),
         ("quotient = self._padded_quotient(sums[-1])", "quotient = self._padded_quotient(sums[-1] - 1)"),
+        ("quotient = self._padded_quotient(sums[-1])", "quotient = self._padded_quotient(sums[-2])"),
         ("ticket = bits.take(self.bits)", "ticket = bits.take(self.bits) if levels[0] else bits.take(self.bits)\n"
          "        bits.take(levels[0] > 1)"),
         # levels
@@ -112,6 +113,7 @@ def test_an_eta_a_hair_too_large_is_refused(checked: Checked) -> None:
         ("divmod(work.steps * shortfall, 1)[0]", "divmod(shortfall, 1)[0] * work.steps"),
         ("best = min(depths)", "best = depths[0]"),
         ("best = min(depths)", "best = 0"),
+        ("best = min(depths)", "best = max(depths)"),
         ("min(depth - best, deepest)", "min(depth - best, deepest - 1)"),
         ("min(depth - best, deepest)", "min(2 * (depth - best), deepest)"),
         # work
