@@ -67,7 +67,8 @@ def _ratio(work: Any, moves: int) -> Fraction:
     if work.spare < 2:
         raise Refused("an outcome may have no ticket")
     greatest: Fraction = Fraction(2**work.eta.y, work.eta.x) ** (work.eta.z * work.steps * moves)
-    return (greatest * (1 << work.spare) + 2) / ((1 << work.spare) - 2)
+    least: int = 1 << work.spare
+    return (greatest * least + 2) / (least - 2)
 
 
 class _Levels:
@@ -107,8 +108,8 @@ class _Levels:
             for utilities in many(self._scale):
                 self._dialogues.same_by_chance(self._mechanism, self._model, utilities, ways=3)
             self._large += require_same_on_many(self._mechanism, self._model, many_utilities(self._scale))
-        for utilities in doubles(self._scale):
-            self._dialogues.same_by_chance(self._mechanism, self._of_doubles, utilities, ways=3)
+        for given in doubles(self._scale):
+            self._dialogues.same_by_chance(self._mechanism, self._of_doubles, given, ways=3)
 
     def _of_doubles(self, utilities: Sequence[float], bits: Any) -> Any:
         return self._model(exact_ones(utilities), bits)
