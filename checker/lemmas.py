@@ -183,6 +183,10 @@ LEMMAS: dict[str, str] = {
         "lose ln((R·2^s + 2)/(2^s − 2)), R = q^(−2·steps), or q^(−steps) if utilities move the same way "
         "(mechanisms/exponential/README.md)"
     ),
+    "doubles-to-levels": (
+        "numpy's fmin, fmax, ×, ceil and − take doubles one by one, as monotone maps, so that levels change at their "
+        "edges alone (by reading, mechanisms/exponential/exact_fixed_work.py; tried at the edges)"
+    ),
     "whole-levels": (
         "⌊steps·x⌋ is monotone and commutes with whole steps, so that numbers at most 1 apart go to levels at most "
         "`steps` apart (mechanisms/exponential/README.md)"

@@ -9,24 +9,29 @@ move the same way. An outcome has more than p − 2 and fewer than p + 2 of 2^k 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from functools import partial
 from itertools import product
 from typing import Any
 
 from checker.core.certificate import Certificate, Conclusion, Refused
-from checker.core.tape import Cut, explore
+from checker.core.tape import Cut, explore, same
 from checker.kinds.claims import pure_epsilon, require_neighbours
 from checker.kinds.large_runs import MANY, many_utilities, require_same_on_many
 from checker.kinds.private_vectors import require_reading, unknown_vectors
 from checker.kinds.ratios import shown, within
-from checker.kinds.unknowns import Interval, UnknownDialogues, unknown
+from checker.kinds.unknowns import Interval, Linear, UnknownDialogues, instead, unknown
 from checker.models import fixed_work
 from checker.theorems.selection import APART, TOGETHER, doubles, exact_ones, many, reading_unknowns, scale_of
 
 DEPTH = 400
-LEMMAS = ("fixed-work", "whole-levels", "reading", "clamping-utilities", "outcomes")
+LEMMAS = ("fixed-work", "whole-levels", "reading", "clamping-utilities", "outcomes", "doubles-to-levels")
+WINDOWS = 256
+"""How many stretches of levels doubles are tried on; more are left out evenly."""
+
 _NEAR = (0, 1, 2, 3, 5, 8, 13)
 """Levels from either end that are tried in threes."""
 
@@ -42,10 +47,10 @@ def exponential_fixed_work(certificate: Certificate) -> Conclusion:
     ratio = _ratio(work, moves)
     if not within(ratio, epsilon):
         raise Refused(f"the mechanism may lose {shown(ratio)}, more than {epsilon}")
-    levels = _Levels(partial(certificate.function("reference"), **parameters), parameters)
+    levels = _Levels(certificate.function("reference"), parameters)
     tried: list[Any] = []
     counts = dict[str, int]()
-    for stage in (levels.require_few, levels.require_many):
+    for stage in (levels.require_few, levels.require_doubles, levels.require_many):
         stage()
         for selector in levels.selectors():
             if not any(selector is one for one in tried):
@@ -75,17 +80,18 @@ class _Levels:
     """Checks that utilities, whatever they are, are rounded down to levels, by which an outcome is selected.
 
     Args:
-        mechanism: `mechanism(utilities, bits)`.
+        reference: `reference(utilities, bits, **parameters)`.
         parameters: the public ones.
     """
 
-    def __init__(self, mechanism: Callable[..., Any], parameters: dict[str, Any]) -> None:
-        self._mechanism, self._work, self._scale = mechanism, parameters["work"], scale_of(parameters)
+    def __init__(self, reference: Callable[..., Any], parameters: dict[str, Any]) -> None:
+        self._mechanism, self._module = partial(reference, **parameters), reference.__module__.partition(".")[2]
+        self._work, self._scale = parameters["work"], scale_of(parameters)
         self.spread = self._work.steps * self._scale.spread
         self._deepest = len(fixed_work.weights_of(self._work, self.spread)) - 1
         watched = (fixed_work.ticketed,)
         self._dialogues = UnknownDialogues(depth=DEPTH, apart=watched, watched=watched)
-        self._large = 0
+        self._large = self._doubles = 0
 
     def _model(self, utilities: Sequence[Any], bits: Any) -> Any:
         depths = [divmod(one * self._work.steps, 1)[0] for one in self._scale.shortfalls(utilities)]
@@ -95,15 +101,15 @@ class _Levels:
 
     def require_few(self) -> None:
         """Check one and two unknown utilities, and special values beside one."""
-        with reading_unknowns():
+        with _reading_unknowns(self._module):
             for utilities in unknown_vectors((1, 2), unknown):
                 self._dialogues.same(self._mechanism, self._model, utilities)
 
     def require_many(self) -> None:
-        """Check three unknown utilities, many known ones, and doubles as they are read."""
+        """Check three unknown utilities, many known ones, and some doubles as they are read."""
         within_range = Interval(self._scale.low, self._scale.high)
         three = tuple(unknown(f"v{index} in {within_range}", within_range) for index in range(3))
-        with reading_unknowns():
+        with _reading_unknowns(self._module):
             self._dialogues.same(self._mechanism, self._model, three)
             for utilities in many(self._scale):
                 self._dialogues.same_by_chance(self._mechanism, self._model, utilities, ways=3)
@@ -114,6 +120,24 @@ class _Levels:
     def _of_doubles(self, utilities: Sequence[float], bits: Any) -> Any:
         return self._model(exact_ones(utilities), bits)
 
+    def require_doubles(self) -> None:
+        """Check doubles at the edges of levels, and next to these: between two edges the level stays the same."""
+        width = max(self._deepest, 1)
+        starts = range(0, self.spread + 1, width)
+        chosen = starts if len(starts) <= WINDOWS else [starts[len(starts) * at // WINDOWS] for at in range(WINDOWS)]
+        for start in chosen:
+            levels = range(start, min(start + width, self.spread) + 1)
+            edges = [float(self._scale.high - self._scale.sensitivity * one / self._work.steps) for one in levels]
+            beside = [math.nextafter(edge, end) for edge in edges for end in (-math.inf, math.inf)]
+            given = [*edges, *beside]
+            asked = _Asked()
+            self._mechanism(given, asked)
+            expected = _Asked()
+            self._model(exact_ones(given), expected)
+            if not same(asked.arguments, expected.arguments):
+                raise Refused(f"doubles about level {start} go to {asked.arguments[2:]!r:.200}")
+            self._doubles += len(given)
+
     def selectors(self) -> list[Any]:
         """Return who was called to select by level."""
         found: list[Any] = []
@@ -123,7 +147,33 @@ class _Levels:
 
     def counts(self) -> dict[str, int]:
         """Return how much was compared."""
-        return {"runs": self._dialogues.runs, "runs cut off": self._dialogues.cut, "large": self._large}
+        runs = {"runs": self._dialogues.runs, "runs cut off": self._dialogues.cut}
+        return runs | {"large": self._large, "doubles": self._doubles}
+
+
+class _Asked:
+    """A source that writes down the arguments of the one call, and returns the first outcome."""
+
+    arguments: tuple[Any, ...] = ()
+
+    def call(self, sampler: Any, *arguments: Any) -> int:  # noqa: ARG002
+        if self.arguments:
+            raise Refused("a selection calls twice")
+        self.arguments = arguments
+        return 0
+
+
+@contextmanager
+def _reading_unknowns(module: str) -> Iterator[None]:
+    """Let the mechanism of a module read unknown numbers as what they are."""
+
+    def read(name: str, values: Any) -> Any:  # noqa: ARG001
+        if not all(isinstance(value, Linear | float | Fraction) for value in values):
+            raise Refused(f"{values!r:.200} is read instead of the utilities")
+        return list(values)
+
+    with reading_unknowns(), instead(module, "exact_numbers", read):
+        yield
 
 
 def _require_tickets(selector: Any, work: Any, spread: int, counts: dict[str, int]) -> None:

@@ -13,8 +13,11 @@ differences, shifts, products and comparisons. None is skipped, and there is no 
 the numbers: the quotient 2^k/T is found digit by digit. Every operand has a public number of bits, as a public power of
 two is added to it, but for those of the last comparisons, the ticket and the thresholds. Python promises nothing about
 the time of any of them: a comparison ends at the first word that differs, a look-up leaves its trace in a cache. A
-compiled implementation has to compare and to look up in constant time. The utilities are read before, each on its own
-(`mechanisms.private_numbers`), which takes longer for some numbers than for others: whole numbers of one type avoid it.
+compiled implementation has to compare and to look up in constant time.
+
+The utilities are read before. Doubles are, by as many operations on the whole array for all values but NaN, if steps/Δu
+is a power of two and the ends of the range are whole levels; so are small integers. Reading other numbers
+(`mechanisms.private_numbers`) takes longer for some of them than for others.
 
 Sources: McSherry and Talwar 2007 (the mechanism); Ilvento 2020, section 3 (weights whose base is dyadic); Balcer and
 Vadhan 2018, 'Differential Privacy on Finite Computers' (why bounded time needs probabilities of finite precision). The
@@ -29,16 +32,21 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import accumulate
 
+import numpy as np
+from numpy.typing import NDArray
+
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.utilities import UtilityScale
-from mechanisms.parameters import positive_integer, positive_rational
-from mechanisms.private_numbers import PrivateNumbers
+from mechanisms.parameters import exact_rational, positive_integer, positive_rational
+from mechanisms.private_numbers import PrivateNumbers, exact_numbers
 from mechanisms.randomness import RandomBits
 
 MOST_LEVELS = 1 << 20
 """The most levels that a table may have."""
 
 _DECAY_BITS = 64
+_EXACT_STEPS = 1 << 52
+_LARGEST_FACTOR = 1 << 512
 _RESERVED = Fraction(1, 1 << 32)  # the share of ε that rounding the thresholds may use
 
 
@@ -227,12 +235,58 @@ def exact_exponential_fixed_work(
             the weights have more than `MOST_LEVELS` levels.
     """
     scale = UtilityScale(utility_range, sensitivity)
-    depths = [divmod(work.steps * shortfall, 1)[0] for shortfall in scale.shortfalls(utilities)]
     spread = work.steps * scale.spread
-    deepest = len(fixed_work_selection(work, spread, len(depths)).weights) - 1
+    given = exact_numbers("utilities", utilities)
+    if len(given) == 0:
+        raise ValueError("utilities must name at least one outcome")
+    deepest = len(fixed_work_selection(work, spread, len(given)).weights) - 1
+    whole = whole_levels(work.steps, utility_range, sensitivity)
+    if whole is not None and isinstance(given, np.ndarray):
+        return bits.call(select_with_fixed_work, work, spread, levels_of_doubles(given, *whole, deepest))
+    depths = [divmod(work.steps * shortfall, 1)[0] for shortfall in scale.shortfalls(given)]
     best = min(depths)
     levels = tuple(min(depth - best, deepest) for depth in depths)
     return bits.call(select_with_fixed_work, work, spread, levels)
+
+
+def whole_levels(
+    steps: int, utility_range: tuple[float | Fraction, float | Fraction], sensitivity: float | Fraction
+) -> tuple[int, int, int] | None:
+    """Return the ends of the range in levels, and how many levels a unit of utility has, if doubles can count them.
+
+    Args:
+        steps: how many levels the sensitivity spans.
+        utility_range: the least and the largest utility.
+        sensitivity: Δu.
+
+    Returns:
+        Integers, the last of them a power of two; None if one of them is not, or is too large.
+    """
+    factor = steps / exact_rational("sensitivity", sensitivity)
+    lower, upper = (exact_rational("utility_range", end) * factor for end in utility_range)
+    is_whole = factor.denominator == lower.denominator == upper.denominator == 1
+    if not is_whole or factor.numerator.bit_count() > 1 or factor > _LARGEST_FACTOR:
+        return None
+    return (int(lower), int(upper), int(factor)) if max(-lower, upper) <= _EXACT_STEPS else None
+
+
+def levels_of_doubles(
+    utilities: NDArray[np.float64], lower: int, upper: int, factor: int, deepest: int
+) -> tuple[int, ...]:
+    """Return the levels of doubles: no operation here rounds, and none depends on their values.
+
+    Args:
+        utilities: shape (outcomes,); NaN counts as the lower end of the range.
+        lower: the range's lower end in levels.
+        upper: its upper end.
+        factor: how many levels a unit of utility has, a power of two.
+        deepest: the last level.
+    """
+    with np.errstate(all="ignore"):
+        clamped = np.fmin(np.fmax(utilities, lower / factor), upper / factor)
+        depths = upper - np.ceil(clamped * float(factor))
+    levels: list[int] = np.minimum(depths - depths.min(), float(deepest)).astype(np.int64).tolist()
+    return tuple(levels)
 
 
 def select_with_fixed_work(work: FixedWork, spread: int, levels: tuple[int, ...], bits: RandomBits) -> int:

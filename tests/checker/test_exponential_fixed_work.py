@@ -25,10 +25,14 @@ APART = "utilities at most the sensitivity apart"
 DRAFT = DRAFTS["exact_exponential_fixed_work"]()
 SHORT = replace(
     DRAFT,
-    parameters={"work": FixedWork(BaseTwoEta(5, 3, 2), 2, 4, 6), "utility_range": (-3, 2), "sensitivity": Fraction(3)},
+    parameters={
+        "work": FixedWork(BaseTwoEta(5, 3, 2), steps=2, precision=4, spare=6),
+        "utility_range": (-3, 2),
+        "sensitivity": Fraction(1, 2),
+    },
     claim={"kind": "pure", "epsilon": "3.83"},
 )
-"""R = (8/5)^8, and ln((64·R + 2)/62) = 3.7925…"""
+"""R = (8/5)^8, and ln((64·R + 2)/62) = 3.7925…; a unit of utility has four levels, so that doubles are read at once."""
 
 
 def mutated(monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> Conclusion:
@@ -96,7 +100,6 @@ def test_an_eta_a_hair_too_large_is_refused(checked: Checked) -> None:
         ("-(-weights[-1] * numerator // denominator)", "(weights[-1] * numerator // denominator)"),
         ("-(-weights[-1] * numerator // denominator)", "round(weights[-1] * numerator / denominator)"),
         ("weights = [1 << self.work.precision]", "weights = [2 << self.work.precision]"),
-        ("<= min(self.spread, MOST_LEVELS)", "< min(self.spread, MOST_LEVELS)"),
         # tickets
         ("ticket >= threshold for", "ticket > threshold for"),
         ("self._total_bits + self.work.spare", "self._total_bits + self.work.spare - 1"),
@@ -116,6 +119,15 @@ def test_an_eta_a_hair_too_large_is_refused(checked: Checked) -> None:
         ("best = min(depths)", "best = max(depths)"),
         ("min(depth - best, deepest)", "min(depth - best, deepest - 1)"),
         ("min(depth - best, deepest)", "min(2 * (depth - best), deepest)"),
+        # levels of doubles
+        ("np.ceil(clamped", "np.rint(clamped"),
+        ("np.ceil(clamped", "np.floor(clamped"),
+        ("np.ceil(clamped", "np.ceil(2.0**-60 + clamped"),
+        ("lower / factor), upper", "lower / factor), lower"),
+        ("np.fmin(np.fmax(utilities, lower / factor)", "np.fmax(np.fmin(utilities, lower / factor)"),
+        ("np.fmax(utilities, lower", "np.maximum(utilities, lower"),
+        ("- depths.min(), float(deepest)", "- depths.min(), float(deepest - 1)"),
+        ("- depths.min()", "- depths[0]"),
         # work
         (
             "return sum(ticket >= threshold for threshold in thresholds)",

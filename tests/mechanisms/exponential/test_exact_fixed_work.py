@@ -259,6 +259,45 @@ def test_who_sees_the_work_as_well_knows_no_more(counted: Any) -> None:
     assert seen.lower == seen.upper == marginal.lower == marginal.upper > 0
 
 
+@pytest.mark.parametrize(
+    ("steps", "sensitivity", "ends", "at_once"),
+    [
+        (1, 1, (-7, 5), True),
+        (4, 0.5, (-2.5, 1.125), True),
+        (1, Fraction(1, 1 << 60), (0, Fraction(5, 1 << 60)), True),
+        (3, 1, (-7, 5), False),
+        (1, 4, (-8, 8), False),
+        (2, 1, (-7.3, 5), False),
+        (1, Fraction(1, 1 << 40), (0, 1 << 20), False),
+    ],
+)
+def test_doubles_are_at_the_levels_of_the_rationals_that_they_are(
+    steps: int, sensitivity: float | Fraction, ends: tuple[Any, Any], at_once: bool
+) -> None:
+    """At all edges of levels and next to them, beyond the range, and at special values."""
+    work = FixedWork(SEVEN_EIGHTHS, steps=steps, precision=8, spare=4)
+    low, high = map(Fraction, ends)
+    edges = [float(high - Fraction(level) * Fraction(sensitivity) / steps) for level in range(60)]
+    doubles = [near for edge in edges for near in (edge, np.nextafter(edge, -np.inf), np.nextafter(edge, np.inf))]
+    doubles += [np.inf, -np.inf, np.nan, 1e300, -1e300, 5e-324, -5e-324, -0.0, float(low), float(high)]
+    asked: list[tuple[Any, ...]] = []
+
+    class Asked(TapedBits):
+        def call(self, sampler: Any, *arguments: Any) -> Any:  # noqa: ARG002
+            asked.append(arguments)
+            return 0
+
+    finite = np.clip(np.nan_to_num(np.array(doubles), nan=-np.inf), -1e301, 1e301).tolist()
+    clamped = [min(max(Fraction(one), low), high) for one in finite]
+    for given in (np.array(doubles), [*clamped, Fraction(1, 3)]):
+        exact_exponential_fixed_work(given, Asked(0, 0), work=work, utility_range=ends, sensitivity=sensitivity)
+    assert (exact_fixed_work.whole_levels(steps, ends, sensitivity) is not None) is at_once
+    levels = [steps * (high - one) // Fraction(sensitivity) for one in clamped]
+    last = len(FixedWorkSelection(work, asked[0][1], 1).weights) - 1
+    expected = [min(level - min(levels), last) for level in levels]
+    assert list(asked[0][2]) == expected == list(asked[1][2][:-1])
+
+
 EPSILON = 0.25
 ALL_BEST = NeighbouringPair.utilities([1.0] * 9, [0.0] * 9, sensitivity=1.0)
 """9 weights of 1 are drawn in 9 of 16 rounds of so many bits; the sum of 9 weights of e^(−ε/2) is just below 8."""
