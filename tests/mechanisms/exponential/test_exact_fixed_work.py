@@ -82,7 +82,7 @@ def worst(laws: dict[Levels, list[int]], steps: int, *, monotone: bool = False) 
 def test_on_every_string_of_bits_it_has_the_law_of_its_formula(work: FixedWork, outcomes: int) -> None:
     selection = FixedWorkSelection(work, work.steps * MOST, outcomes)
     h = work.precision + (outcomes - 1).bit_length()
-    for utilities in vectors(outcomes):
+    for utilities in vectors(outcomes) if outcomes < 3 else product(range(3), repeat=3):
         counts: Counter[int] = Counter()
         for tape in range(1 << selection.bits):
             bits = TapedBits(tape, selection.bits)
