@@ -2,9 +2,9 @@
 
 Weights are integers W(0), W(1), … of levels with W(l) ≥ W(l + 1) ≥ q·W(l) ≥ 1. An outcome's depth is the number of
 whole levels that its utility lies below the top of the range; its level is how much deeper it is than the best outcome,
-or the last level if that is less. A neighbour moves a depth by `steps` at most: so w_o/T changes by R = q^(−2·steps) at most, or by q^(−steps) where utilities
-move the same way. An outcome has more than p − 2 and fewer than p + 2 of 2^k tickets, p = w_o·2^k/T ≥ 2^spare, and
-(R·p + 2)/(p − 2) falls with p.
+or the last level if that is less. A neighbour moves a depth by `steps` at most: so w_o/T changes by R = q^(−2·steps) at
+most, or by q^(−steps) where utilities move the same way. An outcome has more than p − 2 and fewer than p + 2 of 2^k
+tickets, p = w_o·2^k/T ≥ 2^spare, and (R·p + 2)/(p − 2) falls with p.
 """
 
 from __future__ import annotations
