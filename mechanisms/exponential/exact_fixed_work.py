@@ -216,8 +216,8 @@ def exact_exponential_fixed_work(
 ) -> int:
     """Select an outcome with probability about in proportion to 2^(η·steps·u/Δu), u its utility clamped to the range.
 
-    How far a utility lies below the top of the range is rounded down to whole levels of Δu/steps, so that neighbours are
-    at most `steps` levels apart. `work.largest_ratio()` bounds e^ε for the law that is drawn.
+    How far a utility lies below the top of the range is rounded down to whole levels of Δu/steps, so that neighbours
+    are at most `steps` levels apart. `work.largest_ratio()` bounds e^ε for the law that is drawn.
 
     Args:
         utilities: one utility an outcome; larger is better; numbers as `mechanisms.private_numbers` reads them.
