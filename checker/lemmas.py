@@ -177,6 +177,20 @@ LEMMAS: dict[str, str] = {
         "−|c − p| of an answer c clamped to an interval changes by at most what the answer does "
         "(mechanisms/laplace/README.md)"
     ),
+    "fixed-work": (
+        "with integer weights of levels that fall by the factor q at most and never to 0, levels counted from the best "
+        "outcome, and more than p − 2 and fewer than p + 2 tickets for an outcome with p = 2^k·w/T ≥ 2^s, neighbours "
+        "lose ln((R·2^s + 2)/(2^s − 2)), R = q^(−2·steps), or q^(−steps) if utilities move the same way "
+        "(mechanisms/exponential/README.md)"
+    ),
+    "doubles-to-levels": (
+        "numpy's fmin, fmax, ×, ceil and − take doubles one by one, as monotone maps, so that levels change at their "
+        "edges alone (by reading, mechanisms/exponential/exact_fixed_work.py; tried at the edges)"
+    ),
+    "whole-levels": (
+        "⌊steps·x⌋ is monotone and commutes with whole steps, so that numbers at most 1 apart go to levels at most "
+        "`steps` apart (mechanisms/exponential/README.md)"
+    ),
     "integer-weights": (
         "`LevelWeights` are the integers 2^q·2^(−η·level) for all levels up to the spread, as they are for those that "
         "were compared in rationals; one level changes a weight by 2^−η exactly, and so the law by 2^(2η) at most, or "

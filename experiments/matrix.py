@@ -44,12 +44,14 @@ NAMES = tuple(
 
 WORK = Work(NeighbouringPair(1, 0, None))
 """An attack that also sees how many random bits an output took; on integers, which `answers` would make doubles."""
+WORK_OF_SELECTION = Work(NeighbouringPair.utilities([0.0] * 5, [0.0, -1.0, -1.0, -1.0, -1.0], sensitivity=1.0))
 COUNTED: Mapping[str, Callable[[Target], Target]] = {
     "naive_two_sided_geometric": with_bits_drawn,
     "exact_fixed_work_gaussian": with_bits_taken,
     "exact_two_sided_geometric": with_bits_taken,
+    "exact_exponential_fixed_work": with_bits_taken,
 }
-"""The twins of which one promises the same work for every output, and how their work is counted."""
+"""The targets that promise the same work for every output, a naive twin of theirs, and how their work is counted."""
 
 COLUMNS = (*(attack.name for attack in ATTACKS), WORK.name, EXACT_LAW, CERTIFICATE)
 HEADINGS = {CERTIFICATE: "proved"}
@@ -60,6 +62,7 @@ EVERY_PAIR = "∀"
 
 ONE_BY_ONE = (
     "exact_exponential_base2",
+    "exact_exponential_fixed_work",
     "exact_exponential_noisy_max",
     "exact_fixed_work_gaussian",
     "exact_two_sided_geometric",
@@ -124,8 +127,8 @@ PARAGRAPH = """\
 {attacks} attacks were run against {naive} naive and {exact} exact targets, each at ε = {epsilon:g}, with one α for
 all. Outputs alone refute {by_samples} of the naive ones. Refuted only by an exact law, through probabilities that no
 feasible number of trials would show: {law_only}. Refuted only by an adversary who also counts the random bits that an
-output took: {work_only}. Not refuted here: {unseen}. Bits are counted only for {counted}, because one of these twins
-promises the same work for every output; no other claim says anything about work. Of the exact ones {accused} refuted;
+output took: {work_only}. Not refuted here: {unseen}. Bits are counted only for {counted}: the exact ones promise the
+same work for every output; no other claim says anything about work. Of the exact ones {accused} refuted;
 exact laws prove the claims of {proved} on a pair of neighbours, and those of {with_slack} with 2^−58 added to δ; they
 leave open those of {undecided}, for which an enumeration of {runs} runs is too short. Proved for every pair of
 neighbours, by certificates that a separate program accepts ([all of them](proofs/index.md)): {certified} of {exact}
@@ -160,7 +163,8 @@ def findings_of(name: str, trials: int, alpha: float, seed: int) -> list[Finding
     findings = audit(target, attacks, trials=trials, alpha=alpha, seed=seed, spec=None if costly else spec)
     if name in COUNTED:
         observed = replace(COUNTED[name](target), name=name)
-        findings += audit(observed, [WORK], trials=trials, alpha=alpha, seed=seed)
+        work = WORK_OF_SELECTION if target.kind is Kind.SELECTION else WORK
+        findings += audit(observed, [work], trials=trials, alpha=alpha, seed=seed)
     return findings + law_findings(target, spec)
 
 
@@ -319,7 +323,7 @@ def explain(data: dict[str, Any]) -> str:
         law_only=_listed(law_only),
         work_only=_listed(work_only),
         unseen=_listed(unseen),
-        counted=" and ".join(COUNTED),
+        counted=_listed(list(COUNTED)),
         accused=_with_verb(accused),
         proved=sum(laws.get(name) is Verdict.PROVED for name in exact),
         with_slack=sum(laws.get(name) is Verdict.PROVED_WITH_SLACK for name in exact),

@@ -20,6 +20,7 @@ from mechanisms.certified import CHUNK
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.exact_base2 import exact_exponential_base2
 from mechanisms.exponential.exact_fast import LevelSampler, exact_exponential_fast
+from mechanisms.exponential.exact_fixed_work import FixedWork, exact_exponential_fixed_work, fixed_work_selection
 from mechanisms.exponential.naive import naive_exponential_stabilised
 from mechanisms.gaussian.exact_fast import exact_discrete_gaussian_each, exact_discrete_gaussian_fast
 from mechanisms.gaussian.exact_rounded import exact_rounded_gaussian_each, exact_rounded_gaussian_fast
@@ -34,17 +35,20 @@ QUESTION = "What does an exact mechanism cost compared with its naive twin?"
 EPSILON = 1.0
 OUTCOMES = (100, 1_000, 10_000, 75_000, 250_000, 1_000_000)
 REFERENCE_OUTCOMES = (100, 1_000, 10_000, 75_000)
+FIXED_WORK_OUTCOMES = (100, 1_000, 10_000)
 REPEATED_OUTCOMES = (100, 75_000, 1_000_000)
 RANGES = (10, 100, 1_000, 10_000, 100_000)
 RANGE_OUTCOMES = 1_000
 TRIALS = (100, 1_000, 10_000, 100_000, 1_000_000)
 ETA = BaseTwoEta.from_epsilon(EPSILON, y=4)
+WORK = FixedWork.from_epsilon(EPSILON)
 PUBLISHED = "0.12 s at 1 000 outcomes, 8.3 s at 5 000 and 55 s at 10 000 in Python, about 10 s at 75 000 in Rust"
 PARAGRAPH = """\
 One draw of the exact exponential mechanism, set-up included, compared with naive numpy on the same utilities:
 {one_draw}. A million draws from one mechanism: {repeated}. The bit-by-bit reference of the base-2 mechanism takes
 {reference_seconds:.2f} s and {reference_megabytes:.0f} MB at {reference_outcomes} outcomes (published for that
-mechanism: {published}). A million noisy answers compared with numpy's own sampler of the same shape: {noise}.
+mechanism: {published}). Selection with fixed work, whose bits and operations depend on public parameters alone, takes
+{fixed_work}. A million noisy answers compared with numpy's own sampler of the same shape: {noise}.
 Exactness by levels costs the counting of outcomes instead of the exponentiation of their utilities; exact additive
 noise costs a logarithm (or a quantile) with a proven error bound. All ratios are medians of runs in turns on one
 machine."""
@@ -103,6 +107,7 @@ def collect(settings: Settings) -> Collected:
         for outcomes in REFERENCE_OUTCOMES
         if outcomes <= settings.budget(75_000, 1_000)
     ]
+    fixed_work = [_fixed_work_cost(outcomes, fast, bits, budget, rng) for outcomes in FIXED_WORK_OUTCOMES]
     ranges = [
         {"range": width, **in_turns(fast(utilities, 1), naive(utilities, 1), budget=budget)}
         for width in RANGES
@@ -115,6 +120,7 @@ def collect(settings: Settings) -> Collected:
             "trials": trials,
             "against_trials": against_trials,
             "reference": reference,
+            "fixed_work": fixed_work,
             "ranges": ranges,
             "noise": _noise(trials, rng, bits, budget),
             "noise_parts": _noise_parts(bits, runs=settings.budget(200, 20)),
@@ -133,6 +139,19 @@ def _reference_cost(outcomes: int, bits: SeededBits) -> dict[str, float]:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     return {"seconds": taken, "megabytes": peak / 1e6}
+
+
+def _fixed_work_cost(
+    outcomes: int, fast: Callable[[np.ndarray, int], Work], bits: SeededBits, budget: float, rng: np.random.Generator
+) -> dict[str, float]:
+    """One draw with fixed work beside one of the fast path, and how long it takes once the levels are known."""
+    utilities = rng.integers(-40, 1, outcomes).astype(np.float64)
+    draw = partial(exact_exponential_fixed_work, utilities, bits, work=WORK, utility_range=(-4096, 4096))
+    selection = fixed_work_selection(WORK, 8192, outcomes)
+    levels = tuple(int(level) for level in utilities.max() - utilities)
+    timed = in_turns(draw, fast(utilities, 1), budget=budget)
+    selecting = median(seconds(partial(selection, levels, bits)) for _ in range(5))
+    return {"outcomes": outcomes, "bits": selection.bits, "selecting_seconds": selecting, **timed}
 
 
 def _noise(trials: int, rng: np.random.Generator, bits: SeededBits, budget: float) -> dict[str, dict[str, float]]:
@@ -263,6 +282,7 @@ def timing_figures(data: dict[str, Any]) -> list[Figure]:
             *(series(f"naive, {s}", Role.NAIVE, rows, "outcomes", "baseline_seconds") for s, rows in by_shape.items()),
             *(series(f"exact, fast path, {s}", Role.EXACT, rows, "outcomes") for s, rows in by_shape.items()),
             series("exact base-2, reference", Role.EXACT, measured["reference"], "outcomes"),
+            series("exact, fixed work", Role.EXACT, measured["fixed_work"], "outcomes"),
         ],
     )
     trials = Panel(
@@ -326,6 +346,11 @@ def explain_timings(data: dict[str, Any]) -> str:
         reference_megabytes=reference["megabytes"],
         reference_outcomes=reference["outcomes"],
         published=PUBLISHED,
+        fixed_work=", ".join(
+            f"{1000 * row['seconds']:.2g} ms and {row['bits']} bits at {row['outcomes']} outcomes "
+            f"({row['ratio']:.0f} × the fast path; {1000 * row['selecting_seconds']:.2g} ms once utilities are read)"
+            for row in measured["fixed_work"]
+        ),
         noise=", ".join(f"{name} {row['ratio']:.2f} ×" for name, row in measured["noise"].items()),
     ) + _table_of_noise(measured["noise_parts"])
 

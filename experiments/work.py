@@ -29,6 +29,7 @@ from mechanisms.exponential.base2.weighted_sampling import (
 )
 from mechanisms.exponential.exact import exact_exponential
 from mechanisms.exponential.exact_base2 import exact_exponential_base2
+from mechanisms.exponential.exact_fixed_work import FixedWork, exact_exponential_fixed_work
 from mechanisms.laplace.exact import discrete_laplace, two_sided_geometric
 from mechanisms.laplace.exact_fast import discrete_laplace_by_inversion
 from mechanisms.laplace.exact_geometric import exact_two_sided_geometric
@@ -43,6 +44,7 @@ ETA_OF_NOISE = BaseTwoEta.from_epsilon(EPSILON, y=Y, monotone=True)
 ETA_OF_SELECTION = BaseTwoEta.from_epsilon(EPSILON, y=Y)
 RANGE = 7
 ANSWERS = (RANGE // 2, RANGE // 2 + 1)
+FIXED_WORK = FixedWork.from_epsilon(EPSILON, precision=24)
 UTILITIES = ((0.0, 0.0, 0.0, 0.0, 0.0), (0.0, -1.0, -1.0, -1.0, -1.0))
 UTILITY_RANGE = (-2, 0)
 ROUNDS = 8
@@ -60,7 +62,8 @@ number gives {inversion_bits:.3f}; the fast path takes whole words. In selection
 bisection, {base_e_bits:.3f} for base e and {rejection_bits:.3f} for rejection, because the total of the weights takes
 a different number of bits; at least {rounds} rounds do not hide that ({rounds_bits:.3f}). Geometric noise of fixed
 work takes {fixed} bits in every run: {fixed_bits:.6f} with the work and {fixed_output:.6f} without it, equal as
-rational numbers."""
+rational numbers. So does selection with fixed work, {fixed_selection} bits: {fixed_selection_bits:.6f} and
+{fixed_selection_output:.6f}, equal too."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,10 @@ MECHANISMS = {
         "two-sided geometric, fixed work",
         partial(exact_two_sided_geometric, eta=ETA_OF_NOISE, lower=0, upper=RANGE),
         ANSWERS,
+    ),
+    "fixed_work_selection": _selection(
+        "exponential, fixed work",
+        partial(exact_exponential_fixed_work, work=FIXED_WORK, utility_range=UTILITY_RANGE),
     ),
     "base_e": _selection("exponential, base e", partial(exact_exponential, epsilon=EPSILON)),
     "rejection": _base_two("rejection", sample_by_rejection),
@@ -226,7 +233,7 @@ def explain(data: dict[str, Any]) -> str:
     def seen(name: str, counted: Counted) -> float:
         return middle(found[name][counted]["advantage"])
 
-    fixed = found["fixed_work"]
+    fixed, selection = found["fixed_work"], found["fixed_work_selection"]
     return PARAGRAPH.format(
         ceiling=CEILING,
         algorithm_2=middle(found["algorithm_2"]["output"]),
@@ -245,4 +252,7 @@ def explain(data: dict[str, Any]) -> str:
         fixed=fixed["bits"]["least_work"],
         fixed_output=middle(fixed["output"]),
         fixed_bits=seen("fixed_work", "bits"),
+        fixed_selection=selection["bits"]["least_work"],
+        fixed_selection_output=middle(selection["output"]),
+        fixed_selection_bits=seen("fixed_work_selection", "bits"),
     )

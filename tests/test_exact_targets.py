@@ -29,6 +29,7 @@ DECIDED = (
     "exact_discrete_laplace",
     "exact_exponential",
     "exact_exponential_base2",
+    "exact_exponential_fixed_work",
     "exact_exponential_noisy_max",
     "exact_exponential_zcdp",
     "exact_laplace_on_grid",

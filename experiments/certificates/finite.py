@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from itertools import permutations, product
+from itertools import pairwise, permutations, product
 from math import prod
 from typing import Any
 
@@ -19,6 +19,7 @@ from attacklab.certificates import Draft, encoded
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.exact import exact_exponential
 from mechanisms.exponential.exact_base2 import exact_exponential_base2
+from mechanisms.exponential.exact_fixed_work import FixedWork, exact_exponential_fixed_work
 from mechanisms.grid import Grid
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_laplace_noisy_max
 from mechanisms.summation.bounds import Bounds
@@ -146,6 +147,30 @@ def _base2(values: int, lengths: Sequence[int]) -> Draft:
     )
 
 
+def tickets(precision: int, spare: int, weights: Sequence[int], utilities: Sequence[int]) -> Law:
+    """The law of selection with fixed work: the tickets between thresholds ⌊C·Q/2^h⌋, of 2^k."""
+    more = (len(utilities) - 1).bit_length()
+    mine = [weights[min(max(utilities) - u, len(weights) - 1)] for u in utilities]
+    h, bits = precision + more, precision + more + spare
+    quotient = (1 << bits + h) // sum(mine)
+    firsts = [sum(mine[:outcome]) * quotient >> h for outcome in range(len(mine))]
+    return {outcome: mpq(end - begin, 1 << bits) for outcome, (begin, end) in enumerate(pairwise([*firsts, 1 << bits]))}
+
+
+def _fixed_work(values: int, lengths: Sequence[int], precision: int, weights: Sequence[int], epsilon: str) -> Draft:
+    """2·ln(4/3) = 0.57536…, and what few bits cost."""
+    return small_scope(
+        exact_exponential_fixed_work,
+        {"work": FixedWork(BaseTwoEta(3, 2), precision=precision, spare=6), "utility_range": (0, 8)},
+        lambda utilities: tickets(precision, 6, weights, utilities),
+        values=values,
+        lengths=lengths,
+        neighbours=ALL_THE_UTILITIES,
+        epsilon=Fraction(epsilon),
+        closed=True,
+    )
+
+
 def _base_e(values: int, lengths: Sequence[int]) -> Draft:
     return small_scope(
         exact_exponential,
@@ -201,6 +226,8 @@ DRAFTS: Mapping[str, Callable[[], Draft]] = {
     "small_exponential_base2_four": lambda: _base2(4, (4,)),
     "small_exponential": lambda: _base_e(9, (1, 2, 3)),
     "small_exponential_four": lambda: _base_e(4, (4,)),
+    "small_exponential_fixed_work": lambda: _fixed_work(9, (1, 2, 3), 4, (16, 12, 9, 7, 6, 5, 4, 3), "0.625"),
+    "small_exponential_fixed_work_four": lambda: _fixed_work(4, (4,), 5, (32, 24, 18, 14), "0.625"),
     "small_exponential_noisy_max": lambda: _permute_and_flip(9, (1, 2, 3)),
     "small_exponential_noisy_max_four": lambda: _permute_and_flip(3, (4,)),
     "small_laplace_noisy_max": _laplace_noisy_max,

@@ -14,6 +14,7 @@ from mechanisms.exponential.base2.weighted_sampling import sample_by_bisection, 
 from mechanisms.exponential.exact import exact_exponential
 from mechanisms.exponential.exact_base2 import exact_exponential_base2, exact_exponential_base2_fast
 from mechanisms.exponential.exact_fast import exact_exponential_fast
+from mechanisms.exponential.exact_fixed_work import FixedWork, exact_exponential_fixed_work
 from mechanisms.laplace.exact_on_grid import exact_laplace_on_grid
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_laplace_noisy_max
 
@@ -50,6 +51,16 @@ def _base2() -> Draft:
             "sampler": sample_by_rejection,
         },
         parameters={"eta": BaseTwoEta.from_epsilon(1, y=16), "utility_range": UTILITY_RANGE},
+        neighbours=APART,
+        claim={"kind": "pure", "epsilon": "1"},
+    )
+
+
+def _fixed_work() -> Draft:
+    return Draft(
+        theorem="exponential_fixed_work",
+        functions={"reference": exact_exponential_fixed_work},
+        parameters={"work": FixedWork.from_epsilon(1), "utility_range": UTILITY_RANGE},
         neighbours=APART,
         claim={"kind": "pure", "epsilon": "1"},
     )
@@ -100,6 +111,20 @@ def _unlike_base2() -> Draft:
     )
 
 
+def _unlike_fixed_work() -> Draft:
+    return Draft(
+        theorem="exponential_fixed_work",
+        functions={"reference": exact_exponential_fixed_work},
+        parameters={
+            "work": FixedWork(BaseTwoEta(7, 3, 2), steps=3, precision=7, spare=9),
+            "utility_range": (-4, 6),
+            "sensitivity": Fraction(5, 3),
+        },
+        neighbours=TOGETHER,
+        claim={"kind": "pure", "epsilon": "0.806854"},
+    )
+
+
 def _unlike_on_grid() -> Draft:
     return Draft(
         theorem="laplace_on_finite_grid",
@@ -119,6 +144,7 @@ def _unlike_on_grid() -> Draft:
 DRAFTS: Mapping[str, Callable[[], Draft]] = {
     "exact_exponential": lambda: _base_e({"kind": "pure", "epsilon": "1"}),
     "exact_exponential_base2": _base2,
+    "exact_exponential_fixed_work": _fixed_work,
     "exact_laplace_on_grid": _laplace_on_grid,
     "exact_exponential_zcdp": lambda: _base_e({"kind": "zcdp", "rho": "1/8"}),
     "exact_exponential_noisy_max": lambda: _noisy_max("permute_and_flip", exact_exponential_noisy_max),
@@ -127,6 +153,7 @@ DRAFTS: Mapping[str, Callable[[], Draft]] = {
     "unlike_exponential_noisy_max": lambda: _unlike("permute_and_flip", exact_exponential_noisy_max),
     "unlike_laplace_noisy_max": lambda: _unlike("laplace_noisy_max", exact_laplace_noisy_max),
     "unlike_exponential_base2": _unlike_base2,
+    "unlike_exponential_fixed_work": _unlike_fixed_work,
     "unlike_laplace_on_grid": _unlike_on_grid,
 }
 """Named `unlike_…`: the same mechanisms at parameters of which none is 1, where slips show that cancel elsewhere."""

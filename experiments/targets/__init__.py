@@ -89,6 +89,7 @@ from experiments.targets.sampled import (
 from experiments.targets.selections import (
     exact_exponential,
     exact_exponential_base2,
+    exact_exponential_fixed_work,
     exact_exponential_noisy_max,
     exact_exponential_zcdp,
     exact_laplace_noisy_max,
@@ -193,6 +194,7 @@ __all__ = [
     "exact_discrete_laplace",
     "exact_exponential",
     "exact_exponential_base2",
+    "exact_exponential_fixed_work",
     "exact_exponential_noisy_max",
     "exact_exponential_zcdp",
     "exact_fixed_work_gaussian",

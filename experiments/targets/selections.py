@@ -13,14 +13,14 @@ import numpy as np
 from attacklab.claims import ZeroConcentrated
 from attacklab.targets import Target
 from experiments.targets.making import exact_by_both_paths, exact_by_reference, exactly, named, selection
-from mechanisms.exponential import exact, exact_base2, exact_fast, naive
+from mechanisms.exponential import exact, exact_base2, exact_fast, exact_fixed_work, naive
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.base2.weighted_sampling import sample_by_rejection
 from mechanisms.noisy_max import exact as exact_noisy_max
 from mechanisms.noisy_max import naive as naive_noisy_max
 
 UTILITY_RANGE = (-4096, 4096)
-"""The public range of utilities of the base-2 mechanism, whose weights get longer with it."""
+"""The public range of utilities: in base 2 weights get longer with it, with fixed work there may be more levels."""
 
 
 @named
@@ -74,6 +74,17 @@ def exact_exponential_base2(epsilon: float = 1.0) -> Target:
     sampler = partial(exact_base2.exact_exponential_base2, **parameters)
     release = exactly(exact_base2.exact_exponential_base2_fast, **parameters)
     return Target.selection(release, epsilon=epsilon).exact(sampler)
+
+
+@named
+def exact_exponential_fixed_work(epsilon: float = 1.0) -> Target:
+    """Exponential mechanism with a dyadic law of its own, the same bits and operations for every draw."""
+    parameters: dict[str, Any] = {
+        "work": exact_fixed_work.FixedWork.from_epsilon(epsilon),
+        "utility_range": UTILITY_RANGE,
+    }
+    sampler = partial(exact_fixed_work.exact_exponential_fixed_work, **parameters)
+    return exact_by_reference(Target.selection, sampler, epsilon=epsilon)
 
 
 @named

@@ -222,10 +222,15 @@ def test_trade_off_curves_of_pure_mechanisms_lie_on_or_above_the_claim(collected
 # Work
 
 
-def test_the_mechanism_of_fixed_work_tells_no_more_with_its_work_than_without(collected: Collected) -> None:
-    fixed = collected["work"]["measured"]["mechanisms"]["fixed_work"]
+@pytest.mark.parametrize(
+    ("name", "alone"), [("fixed_work", Fraction(2, 5)), ("fixed_work_selection", Fraction(9, 100))]
+)
+def test_mechanisms_of_fixed_work_tell_no_more_with_their_work_than_without(
+    collected: Collected, name: str, alone: Fraction
+) -> None:
+    fixed = collected["work"]["measured"]["mechanisms"][name]
     assert fixed["output_exact"] == fixed["bits"]["exact"] == fixed["calls"]["exact"]
-    assert Fraction(fixed["output_exact"]) > Fraction(2, 5)
+    assert alone < Fraction(fixed["output_exact"]) <= Fraction(math.tanh(0.5))
     for counted in ("bits", "calls"):
         assert fixed[counted]["least_work"] == fixed[counted]["greatest_work"]
         assert fixed[counted]["unresolved"] == 0

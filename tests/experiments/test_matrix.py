@@ -105,7 +105,8 @@ def test_a_target_that_nothing_refutes_is_named_and_so_is_what_else_it_takes(dat
 def test_work_is_counted_of_twins_whose_rows_it_shows_in(cells: Cells) -> None:
     counted = {row for (row, column), cell in cells.items() if column == "work" and cell != matrix.cell([])}
     assert counted == set(matrix.COUNTED)
-    assert cells["exact_two_sided_geometric", "work"].verdict is Verdict.NOT_DETECTED
+    for name in ("exact_two_sided_geometric", "exact_exponential_fixed_work"):
+        assert cells[name, "work"].verdict is Verdict.NOT_DETECTED
 
 
 def test_an_exact_law_shows_the_delta_it_needs_and_not_the_advantage_that_is_allowed(cells: Cells) -> None:

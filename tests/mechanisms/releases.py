@@ -18,6 +18,7 @@ from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.exact import exact_exponential
 from mechanisms.exponential.exact_base2 import exact_exponential_base2, exact_exponential_base2_fast
 from mechanisms.exponential.exact_fast import LevelSampler, exact_exponential_fast
+from mechanisms.exponential.exact_fixed_work import FixedWork, exact_exponential_fixed_work
 from mechanisms.gaussian.exact import exact_discrete_gaussian
 from mechanisms.gaussian.exact_fast import exact_discrete_gaussian_each, exact_discrete_gaussian_fast
 from mechanisms.gaussian.exact_fixed_work import exact_fixed_work_gaussian
@@ -69,7 +70,8 @@ WITHIN = {
 
 GRID, EPSILON, ETA = Grid(-2), Fraction(1), BaseTwoEta(3, 2)
 DOMAIN, BOUNDS = Domain(-4, 8, GRID), Bounds(-4, 8, GRID)
-PUBLIC = (GRID, DOMAIN, BOUNDS, ETA)
+WORK = FixedWork(ETA, steps=2)
+PUBLIC = (GRID, DOMAIN, BOUNDS, ETA, WORK)
 TRIALS = 12  # more than the number up to which the exponential mechanism does without tables
 
 
@@ -150,6 +152,7 @@ RUNS: dict[str, Run] = {
     "exact_exponential_base2": one_by_one(exact_exponential_base2, eta=ETA, utility_range=(-8, 8)),
     "exact_exponential_base2_fast": at_once(exact_exponential_base2_fast, eta=ETA, utility_range=(-8, 8)),
     "exact_exponential_fast": at_once(exact_exponential_fast, epsilon=EPSILON),
+    "exact_exponential_fixed_work": one_by_one(exact_exponential_fixed_work, work=WORK, utility_range=(-8, 8)),
     "exact_exponential_noisy_max": one_by_one(exact_exponential_noisy_max, epsilon=EPSILON),
     "exact_fixed_work_gaussian": one_by_one(exact_fixed_work_gaussian, **FIXED),
     "exact_laplace_noisy_max": one_by_one(exact_laplace_noisy_max, epsilon=EPSILON),
