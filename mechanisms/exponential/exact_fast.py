@@ -24,7 +24,6 @@ n²·2^−62 of all words, n the number of outcomes.
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from fractions import Fraction
 from typing import TypeVar
 
@@ -33,8 +32,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.arithmetic import require_ieee_arithmetic
+from mechanisms.certified import CHUNK
 from mechanisms.exponential.exact import bernoulli_scaled_exp
-from mechanisms.exponential.levels import WIDEST_RANGE, LevelledUtilities
+from mechanisms.exponential.levels import WIDEST_RANGE, LevelledUtilities, weights_at
 from mechanisms.parameters import trial_count
 from mechanisms.private_numbers import PrivateNumbers
 from mechanisms.randomness import RandomBits
@@ -43,12 +43,16 @@ FILTER_ERROR = 2.0**-18
 """How far `half_power` may lie from the probability of acceptance."""
 
 _WORD = 64
-_CHUNK = 1 << 15  # words a batch: their temporaries stay in a core's cache
+_BEGINNING = 32  # bits of a uniform number that tables compare
+_UNDECIDED = np.uint64(int(2 * FILTER_ERROR * 2**_BEGINNING) + 2)
+_MOST_IN_TABLES = (1 << _BEGINNING) - 1  # an outcome takes the other half of an entry
 _SPARE = 64  # words beyond the expected number, lest the last few draws take many batches
+_MEAN_ACCEPTANCE = 0.7  # of a proposal, about: the mean of 2^−f is 0.72
 _PREFIX = 12  # bits of a word that mostly tell its level
-_UNTOLD = -1  # the level of a prefix that several levels share
 _FEW_TRIALS = 8  # below which, and below one trial for so many outcomes, tables would not pay
-_OUTCOMES_A_TRIAL = 4096
+_OUTCOMES_A_TRIAL = 256
+_BLOCK = 128
+_BLOCK_STARTS = np.arange(0, CHUNK, _BLOCK)
 
 with gmpy2.context(precision=100):
     _COEFFICIENTS = tuple(
@@ -70,23 +74,12 @@ def half_power(fraction: Real) -> Real:
     return result
 
 
-def thresholds(
-    fraction: NDArray[np.float64], scale: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.uint64], NDArray[np.uint64]]:
-    """Find how many words of each codeword the filter accepts, and how many it rejects.
+def accepted_below(fraction: NDArray[np.float64]) -> NDArray[np.uint64]:
+    """Return how many of the 2^32 beginnings of a uniform number the filter accepts, for f in [0, 1).
 
-    Args:
-        fraction: f in [0, 1), shape (outcomes,).
-        scale: how many words begin with the codeword, shape (outcomes,), powers of 2.
-
-    Returns:
-        The approximate probabilities of acceptance, how many of the least words are accepted, and how many of the
-        greatest are rejected.
+    `_UNDECIDED` beginnings from there on it leaves undecided, and it rejects the rest.
     """
-    probability = half_power(fraction)
-    accepted = ((probability - FILTER_ERROR) * scale).astype(np.uint64)
-    rejected = (np.maximum(1 - FILTER_ERROR - probability, 0.0) * scale).astype(np.uint64)
-    return probability, accepted, rejected
+    return ((half_power(fraction) - FILTER_ERROR) * 2.0**_BEGINNING).astype(np.uint64)
 
 
 def exact_exponential_fast(
@@ -142,14 +135,7 @@ class LevelSampler:
         self._levelled = LevelledUtilities.of(
             utilities, epsilon=epsilon, sensitivity=sensitivity, monotone=monotone, utility_range=utility_range
         )
-        depth = self._levelled.depth
-        self._counts = self._levelled.counts()
-        self._before: list[int] = (np.cumsum(self._counts) - self._counts).tolist()
-        self._outcomes = self._levelled.by_level()
-        # Codewords are integers of depth + (bits of the shortest) bits; level k's end before _ends[k].
-        weights = self._counts << np.arange(depth, depth - len(self._counts), -1)
-        self._ends: list[int] = np.cumsum(weights).tolist()
-        self._shortest = (self._ends[-1] - 1).bit_length() - depth
+        self._ends: NDArray[np.int64] | None = None
         self._tables: _Tables | None = None
 
     def draw(self, trials: int, bits: RandomBits) -> NDArray[np.int64]:
@@ -167,122 +153,162 @@ class LevelSampler:
         """
         trial_count(trials)
         require_ieee_arithmetic()
+        outcomes = len(self._levelled.doubles)
         # The choice depends on nothing that was drawn before, so that the same bits always give the same outcomes.
-        if trials < _FEW_TRIALS + self._levelled.levels.size // _OUTCOMES_A_TRIAL:
+        if trials < _FEW_TRIALS + outcomes // _OUTCOMES_A_TRIAL or outcomes > _MOST_IN_TABLES:
             return np.array([self._draw_one(bits) for _ in range(trials)], dtype=np.int64)
         if self._tables is None:
-            self._tables = _Tables(self._levelled, self._outcomes, self._counts, self._ends, self._shortest)
+            self._tables = _Tables(self._levelled)
         selected = np.empty(trials, dtype=np.int64)
         done = 0
         while done < trials:
             expected = math.ceil((trials - done) / self._tables.acceptance)
-            words = bits.words(min(expected + _SPARE, _CHUNK))
+            words = bits.words(min(expected + _SPARE, CHUNK))
             accepted = self._accepted(self._tables, words, bits)[: trials - done]
             selected[done : done + accepted.size] = accepted
             done += accepted.size
         return selected
 
     def _draw_one(self, bits: RandomBits) -> int:
+        if self._ends is None:
+            self._ends = self._block_ends()
         depth, ends = self._levelled.depth, self._ends
-        unread = _WORD - depth - self._shortest
+        total = int(ends[-1])
+        unread = _WORD - max((total - 1).bit_length(), depth)
         while True:
             word = bits.take(_WORD)
             code = word >> unread
-            level = bisect_right(ends, code)
-            if level == len(ends):
+            if code >= total:
                 continue
-            rank = (code - (ends[level - 1] if level else 0)) >> (depth - level)
-            outcome = int(self._outcomes[self._before[level] + rank])
-            if self._accepts(outcome, word, bits):
-                return outcome
+            block = int(ends.searchsorted(code, side="right"))
+            before = int(ends[block - 1]) if block else 0
+            weights = self._weights(slice(block * _BLOCK, (block + 1) * _BLOCK))
+            within = weights.cumsum()
+            place = int(within.searchsorted(code - before, side="right"))
+            weight = int(weights[place])
+            offset = word - ((before + int(within[place]) - weight) << unread)
+            if self._accepts(block * _BLOCK + place, offset, weight.bit_length() - 1 + unread, bits):
+                return block * _BLOCK + place
 
-    def _accepts(self, outcome: int, word: int, bits: RandomBits) -> bool:
-        """Decide whether to accept an outcome, by the bits of the word behind its codeword and by further ones."""
-        level = int(self._levelled.levels[outcome])
-        size = _WORD - self._shortest - level
-        offset = word & ((1 << size) - 1)
+    def _weights(self, outcomes: slice) -> NDArray[np.int64]:
+        return weights_at(self._levelled.exponents(outcomes), self._levelled.depth)
+
+    def _block_ends(self) -> NDArray[np.int64]:
+        """Add up the weights of all outcomes up to the end of each block."""
+        outcomes = len(self._levelled.doubles)
+        totals = np.empty(-(-outcomes // _BLOCK), dtype=np.int64)
+        with np.errstate(all="ignore"):
+            for start in range(0, outcomes, CHUNK):
+                weights = self._weights(slice(start, start + CHUNK))
+                blocks = np.add.reduceat(weights, _BLOCK_STARTS[: -(-len(weights) // _BLOCK)])
+                totals[start // _BLOCK : start // _BLOCK + len(blocks)] = blocks
+        return totals.cumsum()
+
+    def _accepts(self, outcome: int, offset: int, size: int, bits: RandomBits) -> bool:
+        """Decide whether to accept an outcome by a uniform number: `size` bits of it are known, further ones are not.
+
+        Args:
+            outcome: its index.
+            offset: the known bits.
+            size: how many they are.
+            bits: where further ones come from.
+        """
+        exponent = float(self._levelled.exponents(slice(outcome, outcome + 1))[0])
+        level = int(exponent)
         if level < self._levelled.depth:
-            probability = half_power(float(self._levelled.exponents[outcome]) - level)
+            probability = half_power(exponent - level)
             if (offset + 1) / (1 << size) <= probability - FILTER_ERROR:
                 return True
             if offset / (1 << size) >= probability + FILTER_ERROR:
                 return False
-        return bernoulli_scaled_exp(self._levelled.gap(outcome), level, _BeginningWith(offset, size, bits))
+        return bernoulli_scaled_exp(self._levelled.gap(outcome), level, BeginningWith(offset, size, bits))
 
-    def _accepted(self, tables: _Tables, words: NDArray[np.uint64], bits: RandomBits) -> NDArray[np.intp]:
+    def _accepted(self, tables: _Tables, words: NDArray[np.uint64], bits: RandomBits) -> NDArray[np.int64]:
         """Return the outcomes that these words propose and accept, in order."""
-        positions = tables.positions(words)
-        accepted = words < tables.accepted_below[positions]
-        undecided = np.flatnonzero(accepted != (words <= tables.rejected_above[positions]))
-        for index in undecided.tolist():
-            outcome = int(tables.outcomes[positions[index]])
-            accepted[index] = self._accepts(outcome, int(words[index]), bits)
-        selected: NDArray[np.intp] = tables.outcomes[positions.compress(accepted)]
-        return selected
+        entries, offsets, undecided = tables.proposals(words)
+        accepted = offsets < entries >> np.uint64(_BEGINNING)
+        outcomes = (entries & np.uint64(_MOST_IN_TABLES)).view(np.int64)
+        for index in np.flatnonzero(undecided).tolist():
+            offset, size = tables.rest(int(words[index]))
+            accepted[index] = self._accepts(int(outcomes[index]), offset, size, bits)
+        return outcomes[accepted]
 
 
 class _Tables:
-    """Decides most words by look-up: arrays over positions, the outcomes in the order of their codewords.
+    """Decides most words by look-up, of an entry for each outcome in the order of their codewords.
 
-    The position behind the last outcome stands for words that begin with no codeword.
+    An entry is the outcome, with `accepted_below` for it in the upper half. The entry behind the last one stands for
+    words that begin with no codeword; its upper half is 0, and the upper half of such a word is not.
 
     Args:
-        levelled: the utilities and their levels.
-        outcomes: in increasing order of level, then of index.
-        counts: how many outcomes there are on each level.
-        ends: where the codewords of each level end, as integers of `shortest` + depth bits.
-        shortest: bits of level 0's codewords.
+        levelled: the utilities.
     """
 
-    def __init__(
-        self,
-        levelled: LevelledUtilities,
-        outcomes: NDArray[np.intp],
-        counts: NDArray[np.intp],
-        ends: list[int],
-        shortest: int,
-    ) -> None:
-        used = np.arange(len(counts))
-        before = np.cumsum(counts) - counts
-        sizes = (_WORD - shortest - used).astype(np.uint64)  # bits of a word behind the codeword
-        first_codewords = np.array([0, *ends[:-1]]) >> (levelled.depth - used)
-        shifts = first_codewords - before
-        self._unread = np.uint64(_WORD - shortest - levelled.depth)
-        self._ends = np.array(ends, dtype=np.uint64)
-        # A position is (word >> size) − shift, modulo 2^64. Words without a codeword, the last "level", begin with a 1.
-        self._sizes = np.append(sizes, np.uint64(_WORD - 1))
-        self._shifts = np.append(shifts, 1 - levelled.levels.size).astype(np.uint64)
+    def __init__(self, levelled: LevelledUtilities) -> None:
+        outcomes, depth = len(levelled.doubles), levelled.depth
+        used = np.arange(depth + 1)
+        chunks = [slice(start, start + CHUNK) for start in range(0, outcomes, CHUNK)]
+        levels = np.empty(outcomes, dtype=np.uint8)
+        counts = np.zeros(depth + 1, dtype=np.int64)
+        with np.errstate(all="ignore"):
+            for chunk in chunks:
+                levels[chunk] = levelled.exponents(chunk)
+                counts += np.bincount(levels[chunk], minlength=depth + 1)
+        before = counts.cumsum() - counts
+        # Codewords are integers of depth + (bits of the shortest) bits; level k's end before ends[k].
+        self._ends = (counts << (depth - used)).cumsum().astype(np.uint64)
+        codewords = int(self._ends[-1])
+        shortest = max((codewords - 1).bit_length() - depth, 0)
+        self._unread = np.uint64(_WORD - shortest - depth)
+        self.acceptance = codewords / 2 ** (depth + shortest) * _MEAN_ACCEPTANCE
+        # A position is (word >> size) − shift, modulo 2^64. Words without a codeword are the last "level".
+        first_codewords = np.array([0, *self._ends[:-1].tolist()]) >> (depth - used)
+        self._sizes = np.append(_WORD - shortest - used, _WORD).astype(np.uint64)
+        self._shifts = np.append(first_codewords - before, -outcomes).astype(np.uint64)
+        self._deep = np.append((self._sizes[:-1] < _BEGINNING) | (used == depth), False)
 
-        self.outcomes = outcomes
-        size = np.repeat(sizes, counts)
-        begin = (np.arange(size.size) + np.repeat(shifts, counts)).astype(np.uint64) << size
-        last = begin + ((np.uint64(1) << size) - np.uint64(1))
-        scale = np.repeat(np.ldexp(1.0, sizes.astype(np.intp)), counts)
-        fraction = levelled.exponents[self.outcomes] - np.repeat(used, counts)
-        probability, accepted, rejected = thresholds(fraction, scale)
-        self.acceptance = float(probability @ scale) / 2.0**_WORD
-        self.accepted_below = np.append(begin + accepted, np.uint64(0))
-        self.rejected_above = np.append(last - rejected, np.uint64(0))
-        if used[-1] == levelled.depth:  # where exponents are cut off: f = 0 there, which rejects nothing
-            self.accepted_below[before[-1] : -1] = 0
+        self._entries = np.zeros(outcomes + 1, dtype=np.uint64)
+        for chunk in chunks:
+            level = levels[chunk]
+            order = np.argsort(level, kind="stable")  # of single bytes it takes linear time
+            entries = accepted_below(levelled.exponents(chunk) - level) << np.uint64(_BEGINNING)
+            entries += np.arange(chunk.start, chunk.start + len(level), dtype=np.uint64)
+            here = np.bincount(level, minlength=depth + 1)
+            self._entries[np.repeat(before + here - here.cumsum(), here) + np.arange(len(level))] = entries[order]
+            before += here
 
         prefixes = np.arange(1 << _PREFIX, dtype=np.uint64) << np.uint64(_WORD - _PREFIX)
         level = self._level(prefixes)
-        same = level == self._level(prefixes | np.uint64((1 << (_WORD - _PREFIX)) - 1))
-        self._level_of_prefix = np.where(same, level, _UNTOLD)
+        told = level == self._level(prefixes | np.uint64((1 << (_WORD - _PREFIX)) - 1))
+        told &= ~self._deep[level]
+        self._size_of_prefix = np.where(told, self._sizes[level], np.uint64(0))
+        self._shift_of_prefix = self._shifts[level]
 
     def _level(self, words: NDArray[np.uint64]) -> NDArray[np.intp]:
         return np.searchsorted(self._ends, words >> self._unread, side="right")
 
-    def positions(self, words: NDArray[np.uint64]) -> NDArray[np.intp]:
-        """Return the position of the codeword that each word begins with."""
-        level = self._level_of_prefix[(words >> np.uint64(_WORD - _PREFIX)).view(np.int64)]
-        untold = np.flatnonzero(level == _UNTOLD)
-        level[untold] = self._level(words[untold])
-        return ((words >> self._sizes[level]) - self._shifts[level]).view(np.int64)
+    def proposals(
+        self, words: NDArray[np.uint64]
+    ) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.bool_]]:
+        """Return the entries that words propose, the next 32 bits of each word, and which of these decide nothing."""
+        prefixes = (words >> np.uint64(_WORD - _PREFIX)).view(np.int64)
+        sizes, shifts = self._size_of_prefix[prefixes], self._shift_of_prefix[prefixes]
+        untold = np.flatnonzero(sizes == 0)
+        level = self._level(words[untold])
+        sizes[untold], shifts[untold] = self._sizes[level], self._shifts[level]
+        entries = self._entries[((words >> sizes) - shifts).view(np.int64)]
+        offsets = words << (np.uint64(_WORD) - sizes) >> np.uint64(_WORD - _BEGINNING)
+        undecided = offsets - (entries >> np.uint64(_BEGINNING)) < _UNDECIDED  # where it is negative, it wraps around
+        undecided[untold] |= self._deep[level]
+        return entries, offsets, undecided
+
+    def rest(self, word: int) -> tuple[int, int]:
+        """Return the bits of a word behind its codeword, and how many they are."""
+        size = int(self._sizes[np.searchsorted(self._ends, word >> int(self._unread), side="right")])
+        return word & ((1 << size) - 1), size
 
 
-class _BeginningWith(RandomBits):
+class BeginningWith(RandomBits):
     """Bits that were already drawn, followed by the bits of a source.
 
     Args:
