@@ -100,6 +100,8 @@ def exact_numbers(name: str, values: PrivateNumbers) -> NDArray[np.float64] | li
         ArithmeticError: see `require_ieee_arithmetic`.
     """
     require_ieee_arithmetic()
+    if type(values) is np.ndarray and values.dtype == np.float64 and values.ndim == 1:
+        return _quiet(values)
     if hasattr(values, "__array__"):
         array = np.asanyarray(values)
         if array.ndim != 1:

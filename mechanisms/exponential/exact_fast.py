@@ -24,6 +24,7 @@ n²·2^−62 of all words, n the number of outcomes.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from fractions import Fraction
 from typing import TypeVar
 
@@ -46,6 +47,7 @@ _WORD = 64
 _BEGINNING = 32  # bits of a uniform number that tables compare
 _UNDECIDED = np.uint64(int(2 * FILTER_ERROR * 2**_BEGINNING) + 2)
 _MOST_IN_TABLES = (1 << _BEGINNING) - 1  # an outcome takes the other half of an entry
+_NOTHING, _MIXED = -1, -2  # what words select whose first bits say that, or do not say
 _SPARE = 64  # words beyond the expected number, lest the last few draws take many batches
 _MEAN_ACCEPTANCE = 0.7  # of a proposal, about: the mean of 2^−f is 0.72
 _PREFIX = 12  # bits of a word that mostly tell its level
@@ -135,7 +137,7 @@ class LevelSampler:
         self._levelled = LevelledUtilities.of(
             utilities, epsilon=epsilon, sensitivity=sensitivity, monotone=monotone, utility_range=utility_range
         )
-        self._ends: NDArray[np.int64] | None = None
+        self._blocks: _Blocks | None = None
         self._tables: _Tables | None = None
 
     def draw(self, trials: int, bits: RandomBits) -> NDArray[np.int64]:
@@ -153,10 +155,16 @@ class LevelSampler:
         """
         trial_count(trials)
         require_ieee_arithmetic()
+        with np.errstate(all="ignore"):  # under a caller's np.seterr(all="raise") an underflow would be an event
+            return self._drawn(trials, bits)
+
+    def _drawn(self, trials: int, bits: RandomBits) -> NDArray[np.int64]:
         outcomes = len(self._levelled.doubles)
         # The choice depends on nothing that was drawn before, so that the same bits always give the same outcomes.
         if trials < _FEW_TRIALS + outcomes // _OUTCOMES_A_TRIAL or outcomes > _MOST_IN_TABLES:
-            return np.array([self._draw_one(bits) for _ in range(trials)], dtype=np.int64)
+            if self._blocks is None:
+                self._blocks = _Blocks(self._levelled)
+            return np.array([self._draw_one(self._blocks, bits) for _ in range(trials)], dtype=np.int64)
         if self._tables is None:
             self._tables = _Tables(self._levelled)
         selected = np.empty(trials, dtype=np.int64)
@@ -169,40 +177,11 @@ class LevelSampler:
             done += accepted.size
         return selected
 
-    def _draw_one(self, bits: RandomBits) -> int:
-        if self._ends is None:
-            self._ends = self._block_ends()
-        depth, ends = self._levelled.depth, self._ends
-        total = int(ends[-1])
-        unread = _WORD - max((total - 1).bit_length(), depth)
+    def _draw_one(self, blocks: _Blocks, bits: RandomBits) -> int:
         while True:
-            word = bits.take(_WORD)
-            code = word >> unread
-            if code >= total:
-                continue
-            block = int(ends.searchsorted(code, side="right"))
-            before = int(ends[block - 1]) if block else 0
-            weights = self._weights(slice(block * _BLOCK, (block + 1) * _BLOCK))
-            within = weights.cumsum()
-            place = int(within.searchsorted(code - before, side="right"))
-            weight = int(weights[place])
-            offset = word - ((before + int(within[place]) - weight) << unread)
-            if self._accepts(block * _BLOCK + place, offset, weight.bit_length() - 1 + unread, bits):
-                return block * _BLOCK + place
-
-    def _weights(self, outcomes: slice) -> NDArray[np.int64]:
-        return weights_at(self._levelled.exponents(outcomes), self._levelled.depth)
-
-    def _block_ends(self) -> NDArray[np.int64]:
-        """Add up the weights of all outcomes up to the end of each block."""
-        outcomes = len(self._levelled.doubles)
-        totals = np.empty(-(-outcomes // _BLOCK), dtype=np.int64)
-        with np.errstate(all="ignore"):
-            for start in range(0, outcomes, CHUNK):
-                weights = self._weights(slice(start, start + CHUNK))
-                blocks = np.add.reduceat(weights, _BLOCK_STARTS[: -(-len(weights) // _BLOCK)])
-                totals[start // _BLOCK : start // _BLOCK + len(blocks)] = blocks
-        return totals.cumsum()
+            outcome, offset, size = blocks.proposal(bits.take(_WORD))
+            if outcome is not None and self._accepts(outcome, offset, size, bits):
+                return outcome
 
     def _accepts(self, outcome: int, offset: int, size: int, bits: RandomBits) -> bool:
         """Decide whether to accept an outcome by a uniform number: `size` bits of it are known, further ones are not.
@@ -213,7 +192,7 @@ class LevelSampler:
             size: how many they are.
             bits: where further ones come from.
         """
-        exponent = float(self._levelled.exponents(slice(outcome, outcome + 1))[0])
+        exponent = self._levelled.exponent(outcome)
         level = int(exponent)
         if level < self._levelled.depth:
             probability = half_power(exponent - level)
@@ -225,13 +204,55 @@ class LevelSampler:
 
     def _accepted(self, tables: _Tables, words: NDArray[np.uint64], bits: RandomBits) -> NDArray[np.int64]:
         """Return the outcomes that these words propose and accept, in order."""
-        entries, offsets, undecided = tables.proposals(words)
-        accepted = offsets < entries >> np.uint64(_BEGINNING)
-        outcomes = (entries & np.uint64(_MOST_IN_TABLES)).view(np.int64)
-        for index in np.flatnonzero(undecided).tolist():
-            offset, size = tables.rest(int(words[index]))
-            accepted[index] = self._accepts(int(outcomes[index]), offset, size, bits)
-        return outcomes[accepted]
+        selected = tables.of_cells(words)
+        mixed = np.flatnonzero(selected == _MIXED)
+        if mixed.size:
+            words = words[mixed]
+            outcomes, accepted, undecided = tables.proposals(words)
+            for index in np.flatnonzero(undecided).tolist():
+                offset, size = tables.rest(int(words[index]))
+                accepted[index] = self._accepts(int(outcomes[index]), offset, size, bits)
+            selected[mixed] = np.where(accepted, outcomes, _NOTHING)
+        return selected[selected != _NOTHING]
+
+
+class _Blocks:
+    """Proposes one outcome: those of a block share a sum of weights, and only one block's own are looked at.
+
+    Words are given out in the order of the outcomes, 2^(64 − b − k) of them to an outcome on level k.
+
+    Args:
+        levelled: the utilities.
+    """
+
+    def __init__(self, levelled: LevelledUtilities) -> None:
+        self._levelled = levelled
+        outcomes = len(levelled.doubles)
+        totals = np.empty(-(-outcomes // _BLOCK), dtype=np.int64)
+        for start in range(0, outcomes, CHUNK):
+            weights = self._weights(slice(start, start + CHUNK))
+            blocks = np.add.reduceat(weights, _BLOCK_STARTS[: -(-len(weights) // _BLOCK)])
+            totals[start // _BLOCK : start // _BLOCK + len(blocks)] = blocks
+        self._ends: list[int] = totals.cumsum().tolist()
+        self._unread = _WORD - max((self._ends[-1] - 1).bit_length(), levelled.depth)
+        self._only: list[int] | None = weights.cumsum().tolist() if outcomes <= _BLOCK else None
+
+    def _weights(self, outcomes: slice) -> NDArray[np.int64]:
+        return weights_at(self._levelled.exponents(outcomes), self._levelled.depth)
+
+    def proposal(self, word: int) -> tuple[int | None, int, int]:
+        """Return the outcome that a word proposes, None if it is nobody's; the place among its words, and log2 of these."""
+        code = word >> self._unread
+        block = bisect_right(self._ends, code)
+        if block == len(self._ends):
+            return None, 0, 0
+        before = self._ends[block - 1] if block else 0
+        start = block * _BLOCK
+        ends = self._only or self._weights(slice(start, start + _BLOCK)).cumsum().tolist()
+        place = bisect_right(ends, code - before)
+        begin = ends[place - 1] if place else 0
+        size = (ends[place] - begin).bit_length() - 1 + self._unread
+        return start + place, word - ((before + begin) << self._unread), size
 
 
 class _Tables:
@@ -267,7 +288,7 @@ class _Tables:
         self._shifts = np.append(first_codewords - before, -outcomes).astype(np.uint64)
         self._deep = np.append((self._sizes[:-1] < _BEGINNING) | (used == depth), False)
 
-        self._entries = np.zeros(outcomes + 1, dtype=np.uint64)
+        self._entries = np.full(outcomes + 1, outcomes, dtype=np.uint64)
         for chunk in chunks:
             level = levels[chunk]
             order = np.argsort(level, kind="stable")  # of single bytes it takes linear time
@@ -279,18 +300,33 @@ class _Tables:
 
         prefixes = np.arange(1 << _PREFIX, dtype=np.uint64) << np.uint64(_WORD - _PREFIX)
         level = self._level(prefixes)
-        told = level == self._level(prefixes | np.uint64((1 << (_WORD - _PREFIX)) - 1))
+        last_words = prefixes | np.uint64((1 << (_WORD - _PREFIX)) - 1)
+        told = level == self._level(last_words)
         told &= ~self._deep[level]
         self._size_of_prefix = np.where(told, self._sizes[level], np.uint64(0))
         self._shift_of_prefix = self._shifts[level]
+        self._cells = self._decided(prefixes, last_words)
 
     def _level(self, words: NDArray[np.uint64]) -> NDArray[np.intp]:
         return np.searchsorted(self._ends, words >> self._unread, side="right")
 
+    def _decided(self, first_words: NDArray[np.uint64], last_words: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return what all words from a first to a last one select, `_NOTHING` or `_MIXED` where they differ."""
+        outcomes, accepted, undecided = self.proposals(first_words)
+        last_outcomes, last_accepted, last_undecided = self.proposals(last_words)
+        # Those that propose one outcome are consecutive; of these the first are accepted and the last rejected.
+        alike = (outcomes == last_outcomes) & ~undecided & ~last_undecided
+        nothing = np.where(alike & ~accepted, np.int64(_NOTHING), np.int64(_MIXED))
+        return np.where(alike & last_accepted, outcomes, nothing)
+
+    def of_cells(self, words: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return what words select as their first bits say: an outcome, `_NOTHING`, or `_MIXED` if these do not say."""
+        return self._cells[(words >> np.uint64(_WORD - _PREFIX)).view(np.int64)]
+
     def proposals(
         self, words: NDArray[np.uint64]
-    ) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.bool_]]:
-        """Return the entries that words propose, the next 32 bits of each word, and which of these decide nothing."""
+    ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return the outcomes that words propose, whether they accept them, and whether that is undecided."""
         prefixes = (words >> np.uint64(_WORD - _PREFIX)).view(np.int64)
         sizes, shifts = self._size_of_prefix[prefixes], self._shift_of_prefix[prefixes]
         untold = np.flatnonzero(sizes == 0)
@@ -298,9 +334,11 @@ class _Tables:
         sizes[untold], shifts[untold] = self._sizes[level], self._shifts[level]
         entries = self._entries[((words >> sizes) - shifts).view(np.int64)]
         offsets = words << (np.uint64(_WORD) - sizes) >> np.uint64(_WORD - _BEGINNING)
-        undecided = offsets - (entries >> np.uint64(_BEGINNING)) < _UNDECIDED  # where it is negative, it wraps around
+        offsets -= entries >> np.uint64(_BEGINNING)  # how far they lie behind what is accepted; before that, about 2^64
+        undecided = offsets < _UNDECIDED
         undecided[untold] |= self._deep[level]
-        return entries, offsets, undecided
+        outcomes = (entries & np.uint64(_MOST_IN_TABLES)).view(np.int64)
+        return outcomes, offsets >> np.uint64(_WORD - 1) != 0, undecided
 
     def rest(self, word: int) -> tuple[int, int]:
         """Return the bits of a word behind its codeword, and how many they are."""

@@ -79,6 +79,10 @@ class LevelledUtilities:
         """Return y_o of some outcomes; k_o is its whole part."""
         return exponents_below(self.top, self.doubles[outcomes], self.factor, self.depth)
 
+    def exponent(self, outcome: int) -> float:
+        """Return y_o of one outcome."""
+        return min((self.top - float(self.doubles[outcome])) * self.factor, float(self.depth))
+
     def levels(self) -> NDArray[np.intp]:
         """Return k_o of all outcomes, shape (outcomes,)."""
         with np.errstate(all="ignore"):
@@ -114,7 +118,8 @@ def exponents_below(
 
 def weights_at(exponents: NDArray[np.float64], depth: int) -> NDArray[np.int64]:
     """Return 2^(depth − k), elementwise, k the whole part of an exponent."""
-    return np.right_shift(1 << depth, exponents.astype(np.int64))
+    weights = exponents.astype(np.int64)
+    return np.right_shift(1 << depth, weights, out=weights)
 
 
 def exact_gap(rate: mpq, best: float | mpq, utility: float | mpq) -> mpq:
