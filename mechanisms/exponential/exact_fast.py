@@ -213,7 +213,7 @@ class LevelSampler:
                 offset, size = tables.rest(int(words[index]))
                 accepted[index] = self._accepts(int(outcomes[index]), offset, size, bits)
             selected[mixed] = np.where(accepted, outcomes, _NOTHING)
-        return selected[selected != _NOTHING]
+        return selected.compress(selected != _NOTHING)  # a mask as an index takes several times as long
 
 
 class _Blocks:
@@ -228,27 +228,34 @@ class _Blocks:
     def __init__(self, levelled: LevelledUtilities) -> None:
         self._levelled = levelled
         outcomes = len(levelled.doubles)
-        totals = np.empty(-(-outcomes // _BLOCK), dtype=np.int64)
-        for start in range(0, outcomes, CHUNK):
-            weights = self._weights(slice(start, start + CHUNK))
-            blocks = np.add.reduceat(weights, _BLOCK_STARTS[: -(-len(weights) // _BLOCK)])
-            totals[start // _BLOCK : start // _BLOCK + len(blocks)] = blocks
-        self._ends: list[int] = totals.cumsum().tolist()
+        self._kept: NDArray[np.int64] | None = None
+        if outcomes <= CHUNK:
+            self._kept = self._weights(slice(0, CHUNK))
+        if outcomes <= _BLOCK:
+            self._ends: list[int] = [int(self._weights(slice(0, outcomes)).sum())]
+        else:
+            totals = [self._totals(slice(start, start + CHUNK)) for start in range(0, outcomes, CHUNK)]
+            self._ends = np.concatenate(totals).cumsum().tolist()
         self._unread = _WORD - max((self._ends[-1] - 1).bit_length(), levelled.depth)
-        self._only: list[int] | None = weights.cumsum().tolist() if outcomes <= _BLOCK else None
+
+    def _totals(self, chunk: slice) -> NDArray[np.int64]:
+        weights = self._weights(chunk)
+        return np.add.reduceat(weights, _BLOCK_STARTS[: -(-len(weights) // _BLOCK)])
 
     def _weights(self, outcomes: slice) -> NDArray[np.int64]:
+        if self._kept is not None:
+            return self._kept[outcomes]
         return weights_at(self._levelled.exponents(outcomes), self._levelled.depth)
 
     def proposal(self, word: int) -> tuple[int | None, int, int]:
-        """Return the outcome that a word proposes, None if it is nobody's; the place among its words, and log2 of these."""
+        """Return the outcome that a word proposes (None if it is nobody's), its place there, and log2 of its words."""
         code = word >> self._unread
         block = bisect_right(self._ends, code)
         if block == len(self._ends):
             return None, 0, 0
         before = self._ends[block - 1] if block else 0
         start = block * _BLOCK
-        ends = self._only or self._weights(slice(start, start + _BLOCK)).cumsum().tolist()
+        ends = self._weights(slice(start, start + _BLOCK)).cumsum().tolist()
         place = bisect_right(ends, code - before)
         begin = ends[place - 1] if place else 0
         size = (ends[place] - begin).bit_length() - 1 + self._unread
@@ -323,9 +330,7 @@ class _Tables:
         """Return what words select as their first bits say: an outcome, `_NOTHING`, or `_MIXED` if these do not say."""
         return self._cells[(words >> np.uint64(_WORD - _PREFIX)).view(np.int64)]
 
-    def proposals(
-        self, words: NDArray[np.uint64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
+    def proposals(self, words: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
         """Return the outcomes that words propose, whether they accept them, and whether that is undecided."""
         prefixes = (words >> np.uint64(_WORD - _PREFIX)).view(np.int64)
         sizes, shifts = self._size_of_prefix[prefixes], self._shift_of_prefix[prefixes]

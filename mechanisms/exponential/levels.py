@@ -16,7 +16,7 @@ from gmpy2 import mpq
 from numpy.typing import NDArray
 
 from mechanisms.parameters import exact_rational, positive_rational
-from mechanisms.private_numbers import PrivateNumbers, clamped, exact_numbers, nearest_doubles
+from mechanisms.private_numbers import PrivateNumbers, clamped, exact_numbers, nearest_doubles, quiet
 from mechanisms.rounding import rounding
 
 WIDEST_RANGE = (-(2.0**1022), 2.0**1022)
@@ -59,7 +59,7 @@ class LevelledUtilities:
     ) -> LevelledUtilities:
         """Check the public parameters and clamp; see `exact_exponential`."""
         rate, factor, low, high = public_parameters(epsilon, sensitivity, monotone, utility_range)
-        given = exact_numbers("utilities", utilities)
+        given = exact_numbers("utilities", utilities, signalling=True)
         depth = depth_for(len(given))
         with np.errstate(all="ignore"):  # under a caller's np.seterr(all="raise") an underflow would be an event
             if isinstance(given, list):
@@ -189,5 +189,5 @@ def within_range(given: NDArray[np.float64], low: float, high: float) -> tuple[N
     if low <= lowest and best <= high:
         return given, best
     # If a utility is NaN, so are both bounds; of a number and NaN, fmax takes the number.
-    given = np.fmin(np.fmax(given, low), high)
+    given = np.fmin(np.fmax(quiet(given), low), high)
     return given, float(given.max())
