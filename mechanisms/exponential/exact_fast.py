@@ -33,7 +33,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.arithmetic import require_ieee_arithmetic
-from mechanisms.certified import CHUNK
 from mechanisms.exponential.exact import bernoulli_scaled_exp
 from mechanisms.exponential.levels import WIDEST_RANGE, LevelledUtilities, weights_at
 from mechanisms.parameters import trial_count
@@ -48,13 +47,14 @@ _BEGINNING = 32  # bits of a uniform number that tables compare
 _UNDECIDED = np.uint64(int(2 * FILTER_ERROR * 2**_BEGINNING) + 2)
 _MOST_IN_TABLES = (1 << _BEGINNING) - 1  # an outcome takes the other half of an entry
 _NOTHING, _MIXED = -1, -2  # what words select whose first bits say that, or do not say
+_CHUNK = 1 << 14  # words, or outcomes, whose temporaries stay in a core's cache
 _SPARE = 64  # words beyond the expected number, lest the last few draws take many batches
 _MEAN_ACCEPTANCE = 0.7  # of a proposal, about: the mean of 2^−f is 0.72
 _PREFIX = 12  # bits of a word that mostly tell its level
 _FEW_TRIALS = 8  # below which, and below one trial for so many outcomes, tables would not pay
 _OUTCOMES_A_TRIAL = 256
 _BLOCK = 128
-_BLOCK_STARTS = np.arange(0, CHUNK, _BLOCK)
+_BLOCK_STARTS = np.arange(0, _CHUNK, _BLOCK)
 
 with gmpy2.context(precision=100):
     _COEFFICIENTS = tuple(
@@ -171,7 +171,7 @@ class LevelSampler:
         done = 0
         while done < trials:
             expected = math.ceil((trials - done) / self._tables.acceptance)
-            words = bits.words(min(expected + _SPARE, CHUNK))
+            words = bits.words(min(expected + _SPARE, _CHUNK))
             accepted = self._accepted(self._tables, words, bits)[: trials - done]
             selected[done : done + accepted.size] = accepted
             done += accepted.size
@@ -229,12 +229,12 @@ class _Blocks:
         self._levelled = levelled
         outcomes = len(levelled.doubles)
         self._kept: NDArray[np.int64] | None = None
-        if outcomes <= CHUNK:
-            self._kept = self._weights(slice(0, CHUNK))
+        if outcomes <= _CHUNK:
+            self._kept = self._weights(slice(0, _CHUNK))
         if outcomes <= _BLOCK:
             self._ends: list[int] = [int(self._weights(slice(0, outcomes)).sum())]
         else:
-            totals = [self._totals(slice(start, start + CHUNK)) for start in range(0, outcomes, CHUNK)]
+            totals = [self._totals(slice(start, start + _CHUNK)) for start in range(0, outcomes, _CHUNK)]
             self._ends = np.concatenate(totals).cumsum().tolist()
         self._unread = _WORD - max((self._ends[-1] - 1).bit_length(), levelled.depth)
 
@@ -275,7 +275,7 @@ class _Tables:
     def __init__(self, levelled: LevelledUtilities) -> None:
         outcomes, depth = len(levelled.doubles), levelled.depth
         used = np.arange(depth + 1)
-        chunks = [slice(start, start + CHUNK) for start in range(0, outcomes, CHUNK)]
+        chunks = [slice(start, start + _CHUNK) for start in range(0, outcomes, _CHUNK)]
         levels = np.empty(outcomes, dtype=np.uint8)
         counts = np.zeros(depth + 1, dtype=np.int64)
         with np.errstate(all="ignore"):
