@@ -136,6 +136,7 @@ class _Rows:
         np.cumsum(self._ends, axis=1, out=self._ends)
         powers = np.int64(1) << np.arange(depth, _WORD - 1)
         self._unread = (_WORD - depth - np.searchsorted(powers, self._ends[:, -1])).astype(np.uint64)
+        self._unread_words = np.ldexp(1.0, self._unread.view(np.int64))
 
     def draw(self, bits: RandomBits) -> NDArray[np.int64]:
         """Select an outcome for each row."""
@@ -161,11 +162,11 @@ class _Rows:
         codes = (words >> unread).view(np.int64)
         behind = ends > codes[:, None]
         places = behind.argmax(axis=1)
-        each = np.arange(len(rows))
-        proposed = behind[each, places]
-        begins = np.where(places > 0, ends[each, places - 1], 0)
+        proposed = behind[:, -1]
+        entries = np.arange(0, ends.size, ends.shape[1]) + places
+        begins = np.where(places > 0, ends.take(entries - 1), 0)
         offsets = words - (begins.view(np.uint64) << unread)
-        counts = np.ldexp((ends[each, places] - begins).astype(np.float64), unread.view(np.int64))
+        counts = (ends.take(entries) - begins) * self._unread_words[rows]
         exponents = exponents_below(self._tops[rows], self._utilities[rows, places], self._factor, self._depth)
         levels = exponents.astype(np.int64)
         accepted, undecided = decided(exponents - levels, offsets, counts)
