@@ -20,7 +20,7 @@ from checker.kinds.levels import Levels, levels, require_levels
 from checker.kinds.polynomials import UNIT, distance_from_half_power, polynomial
 from checker.kinds.private_vectors import require_reading
 from checker.kinds.scaled_coin import require_coin
-from checker.kinds.trace import Traced, apply, number, require_same, require_unwritten
+from checker.kinds.trace import Traced, require_same, require_unwritten
 from checker.kinds.unknowns import UnknownDialogues, unknown
 from checker.kinds.words_of_proposals import Words, require_beginning, require_words
 from checker.models import exponential
@@ -32,6 +32,12 @@ SMALL_CODES = [counts for size in (1, 2, 3, 4) for counts in product(range(3), r
 
 FEWER = 100
 """The most of which all rounds are compared, and words are tried."""
+
+MORE = 40_000
+"""Words are tried of so many outcomes, which the fast path goes through in chunks."""
+
+TABLE_BITS = 32
+"""The bits of a uniform number that tables compare."""
 
 DEEP_CODES = [(1, *[0] * 60, 1), (2, *[0] * 59, 3), (5, *[1] * 40), (1, *[0] * 20, 7, *[0] * 20, 9), (64,), (65, 0, 1)]
 
@@ -73,18 +79,20 @@ def exponential_base_e(certificate: Certificate) -> Conclusion:
         raise Refused("the fast path finds its levels in another way")
     known = levels(of, scale, rate, given)
     vectors = list(_vectors(scale, rate))
-    ways = require_levelled(of, scale, rate, given)
+    ways = require_levelled(of, scale, known, given)
     tried = require_levels(of, scale, known, vectors, given)
     dialogues, coins = _rounds(partial(reference, **parameters), scale, known, vectors)
     if _part(fast, "bernoulli_scaled_exp") not in coins:
         raise Refused("the fast path goes on with another coin")
-    decided = sum(map(require_coin, coins)) + require_beginning(_part(fast, "_BeginningWith"))
+    decided = sum(map(require_coin, coins)) + require_beginning(_part(fast, "BeginningWith"))
     codes = _require_codes(_part(reference, "propose"))
     error = _require_filter(fast, known)
     large = _large(scale, rate)
     tried += require_levels(of, scale, known, [large], given)
     many = _require_many(partial(reference, **parameters), _part(reference, "propose"), scale, known, large)
-    words = require_some_words(partial(fast, **parameters), large, _words(large, scale, known), error)
+    words = 0
+    for vector in (large, _large(scale, rate, MORE)):
+        words += require_some_words(partial(fast, **parameters), vector, _words(vector, scale, known), error)
     for vector in (one for one in vectors if len(one) <= FEWER):
         words += require_words(partial(fast, **parameters), vector, _words(vector, scale, known), error)
     return Conclusion(
@@ -175,10 +183,10 @@ def _rounds(
     return dialogues, sorted({by for by, _ in dialogues.asked[id(exponential.scaled_exp)]}, key=repr)
 
 
-def _large(scale: Scale, rate: Fraction) -> list[float]:
+def _large(scale: Scale, rate: Fraction, outcomes: int = MANY) -> list[float]:
     """Return many utilities about the middle of the range, half of them equally far below the best."""
     middle, quarter = (scale.low + scale.high) / 2, (scale.high - scale.low) / 4
-    units = [Fraction(7 * i % 101, 3) if i % 2 else Fraction(3) for i in range(MANY)]
+    units = [Fraction(7 * i % 101, 3) if i % 2 else Fraction(3) for i in range(outcomes)]
     return [float(middle - min(one / rate, quarter)) for one in units]
 
 
@@ -253,23 +261,24 @@ def _require_codes(propose: Callable[..., Any]) -> int:
 def _require_filter(fast: Callable[..., Any], known: Levels) -> Fraction:
     """Bound the approximation's error, and show that what the filter decides is so: for every fraction f in [0, 1).
 
-    The probability p lies in [2^−f·least, 2^−f]; with |q − 2^−f| ≤ B computed, a word is accepted where
-    (offset + 1)/2^s ≤ (q − E)(1 + u)² and rejected where offset/2^s ≥ q + E − 3u, so
-    E ≥ B + (1 − least) + 4u is enough.
+    The probability p lies in [2^−f·least, 2^−f]; with |q − 2^−f| ≤ B computed, the reference's coin is not asked where
+    (offset + 1)/2^s ≤ (q − E)(1 + u)^3, or offset/2^s ≥ q + E − 4u, so E ≥ B + (1 − least) + 5u is enough. Tables
+    compare the first 32 bits of offset/2^s: those below ⌊(q − E)·2^32⌋ are accepted, those from there on by more than
+    2E·2^32 + 2 are rejected.
 
     Returns:
         E.
     """
-    fraction, scale = Traced.unknown("fraction", "float64"), Traced.unknown("scale", "float64")
-    probability, accepted, rejected = _part(fast, "thresholds")(fraction, scale)
-    error = _part(fast, "FILTER_ERROR")
-    below = (probability - error) * scale
-    above = apply("maximum", 1 - error - probability, number(0.0, "float64")) * scale
-    require_same((accepted, rejected), (below.astype("uint64"), above.astype("uint64")), "a threshold of the filter")
+    fraction = Traced.unknown("fraction", "float64")
+    below = _part(fast, "accepted_below")(fraction)
+    error, beginning = _part(fast, "FILTER_ERROR"), _part(fast, "_BEGINNING")
+    probability = _part(fast, "half_power")(fraction)
+    own = ((probability - error) * 2.0**beginning).astype("uint64")
+    require_same(below, own, "the threshold of an entry")
     require_unwritten(fraction, "a fraction")
-    require_unwritten(scale, "a scale")
-    require_same(_part(fast, "half_power")(fraction), probability, "the probability of acceptance")
     distance = distance_from_half_power(polynomial(probability.step, "fraction"))
-    if distance + (1 - known.least) + 4 * UNIT > Fraction(error):
+    if distance + (1 - known.least) + 5 * UNIT > Fraction(error):
         raise Refused(f"an approximation may be off by {float(distance):.3g}, more than its filter's {error:.3g}")
+    if beginning != TABLE_BITS or int(_part(fast, "_UNDECIDED")) < 2 * Fraction(error) * 2**beginning + 2:
+        raise Refused("tables reject what their filter leaves undecided")
     return Fraction(error)

@@ -210,7 +210,7 @@ class LevelSampler:
             words = words[mixed]
             outcomes, accepted, undecided = tables.proposals(words)
             for index in np.flatnonzero(undecided).tolist():
-                offset, size = tables.rest(int(words[index]))
+                offset, size = tables.rest(words[index])
                 accepted[index] = self._accepts(int(outcomes[index]), offset, size, bits)
             selected[mixed] = np.where(accepted, outcomes, _NOTHING)
         return selected.compress(selected != _NOTHING)  # a mask as an index takes several times as long
@@ -345,10 +345,10 @@ class _Tables:
         outcomes = (entries & np.uint64(_MOST_IN_TABLES)).view(np.int64)
         return outcomes, offsets >> np.uint64(_WORD - 1) != 0, undecided
 
-    def rest(self, word: int) -> tuple[int, int]:
+    def rest(self, word: np.uint64) -> tuple[int, int]:
         """Return the bits of a word behind its codeword, and how many they are."""
-        size = int(self._sizes[np.searchsorted(self._ends, word >> int(self._unread), side="right")])
-        return word & ((1 << size) - 1), size
+        size = int(self._sizes[self._level(np.array([word]))[0]])
+        return int(word) & ((1 << size) - 1), size
 
 
 class BeginningWith(RandomBits):
