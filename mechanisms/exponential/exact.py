@@ -70,12 +70,8 @@ def exact_exponential(
     levelled = LevelledUtilities.of(
         utilities, epsilon=epsilon, sensitivity=sensitivity, monotone=monotone, utility_range=utility_range
     )
-    levels = levelled.levels().tolist()
-    members: list[list[int]] = [[] for _ in range(max(levels) + 1)]
-    for outcome, level in enumerate(levels):
-        members[level].append(outcome)
     utilities = levelled.utilities if isinstance(levelled.utilities, list) else levelled.utilities.tolist()
-    return bits.repeat(_kept_proposal, tuple(map(tuple, members)), levelled.rate, levelled.best, tuple(utilities))
+    return bits.repeat(_kept_proposal, levelled.members(), levelled.rate, levelled.best, tuple(utilities))
 
 
 def _kept_proposal(

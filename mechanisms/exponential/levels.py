@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import accumulate, pairwise
 
 import gmpy2
 import numpy as np
@@ -87,6 +88,14 @@ class LevelledUtilities:
         """Return k_o of all outcomes, shape (outcomes,)."""
         with np.errstate(all="ignore"):
             return self.exponents(slice(None)).astype(np.intp)
+
+    def members(self) -> tuple[tuple[int, ...], ...]:
+        """Return the outcomes of each level in increasing order, up to the deepest level that has some."""
+        levels = self.levels()
+        ends = accumulate(np.bincount(levels).tolist())
+        # A stable sort keeps the outcomes of a level in order; of single bytes it takes linear time.
+        by_level = tuple(np.argsort(levels.astype(np.uint8), kind="stable").tolist())
+        return tuple(by_level[start:end] for start, end in pairwise([0, *ends]))
 
 
 def depth_for(outcomes: int) -> int:
