@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from importlib import import_module
 from itertools import product
+from random import Random
 from typing import Any
 
 from checker.core.certificate import Certificate, Conclusion, Refused, rational
@@ -15,10 +18,12 @@ from checker.core.tape import law
 from checker.kinds.claims import pure_epsilon
 from checker.kinds.elementwise import require_numpy
 from checker.kinds.large_runs import MANY, require_same_on_many, require_some_words
+from checker.kinds.lending import used
 from checker.kinds.levelled import require_levelled
 from checker.kinds.levels import Levels, levels, require_levels
 from checker.kinds.polynomials import UNIT, distance_from_half_power, polynomial
 from checker.kinds.private_vectors import require_reading
+from checker.kinds.rows_of_words import Row, require_one_by_one, require_row_filter, require_rows
 from checker.kinds.scaled_coin import require_coin
 from checker.kinds.trace import Traced, require_same, require_unwritten
 from checker.kinds.unknowns import UnknownDialogues, unknown
@@ -64,8 +69,11 @@ def exponential_base_e(certificate: Certificate) -> Conclusion:
        checker's own round on unknown utilities; codewords by exact laws, the last coin by enclosures on all bits.
     3. The fast path decides by words: its approximation's error is bounded for every fraction, and it selects what the
        checker's own reading of the words says at all their edges.
+    4. Where there is a function for rows of utilities: it makes levels, weights and decisions of the same parts, and
+       every row selects what its own words say.
 
-    Functions: `reference(utilities, bits, **parameters)`, `fast(utilities, trials, bits, **parameters)`. Parameters:
+    Functions: `reference(utilities, bits, **parameters)`, `fast(utilities, trials, bits, **parameters)`, and, if
+    arrays are part of the claim, `rows(utilities, bits, **parameters)`, each row of which is a release. Parameters:
     epsilon, and as the mechanism has them sensitivity, monotone, utility_range. The claim is pure or zcdp.
     """
     parameters = certificate.arguments()
@@ -95,9 +103,14 @@ def exponential_base_e(certificate: Certificate) -> Conclusion:
         words += require_some_words(partial(fast, **parameters), vector, _words(vector, scale, known), error)
     for vector in (one for one in vectors if len(one) <= FEWER):
         words += require_words(partial(fast, **parameters), vector, _words(vector, scale, known), error)
+    lemmas = LEMMAS if certificate.claim["kind"] == "pure" else ("bounded-range", *LEMMAS)
+    each = ""
+    if "rows" in certificate.functions:
+        words += _require_rows(certificate.function("rows"), fast, of, parameters, partial(_row, scale, known, error))
+        lemmas, each = (*lemmas, "rows"), ", for each row"
     return Conclusion(
-        f"{statement} for any number of outcomes and every pair of {certificate.neighbours}",
-        LEMMAS if certificate.claim["kind"] == "pure" else ("bounded-range", *LEMMAS),
+        f"{statement} for any number of outcomes and every pair of {certificate.neighbours}{each}",
+        lemmas,
         {
             "runs": dialogues.runs,
             "runs cut off": dialogues.cut,
@@ -282,3 +295,73 @@ def _require_filter(fast: Callable[..., Any], known: Levels) -> Fraction:
     if beginning != TABLE_BITS or int(_part(fast, "_UNDECIDED")) < 2 * Fraction(error) * 2**beginning + 2:
         raise Refused("tables reject what their filter leaves undecided")
     return Fraction(error)
+
+
+SHARED_WITH_LEVELS = (
+    "exponents_below",
+    "weights_at",
+    "within_range",
+    "public_parameters",
+    "depth_for",
+    "exact_numbers",
+)
+SHARED_WITH_FAST = ("bernoulli_scaled_exp", "BeginningWith", "half_power", "FILTER_ERROR")
+"""What a function for rows has in common with those that were checked."""
+
+
+def _row(scale: Scale, known: Levels, error: Fraction, utilities: Sequence[Any]) -> Row:
+    return Row(utilities, replace(_words(utilities, scale, known), by_level=False), error)
+
+
+def _require_rows(
+    select: Callable[..., Any],
+    fast: Callable[..., Any],
+    of: Callable[..., Any],
+    parameters: dict[str, Any],
+    row: Callable[[Sequence[Any]], Row],
+) -> int:
+    """Check that each row of an array selects what its own words say, and that rows of other numbers go one by one."""
+    for names, others in ((SHARED_WITH_LEVELS, of.__globals__), (SHARED_WITH_FAST, fast.__globals__)):
+        if different := [name for name in names if used(select, name) is not others.get(name)]:
+            raise Refused(f"rows have {different} of their own")
+    if used(select, "exact_exponential_fast") is not fast:
+        raise Refused("rows one by one are selected from by something other than the fast path")
+    require_row_filter(used(select, "decided"), used(select, "half_power"), used(select, "FILTER_ERROR"))
+    at_once, at_least, long = (used(select, name) for name in ("_AT_ONCE", "_WORDS_AT_LEAST", "_LONG"))
+    selecting = partial(select, **parameters)
+    tried = 0
+    for seed, given in enumerate(_arrays(Fraction(parameters["epsilon"]), parameters)):
+        rows = given.tolist() if hasattr(given, "tolist") else given
+        known: dict[tuple[str, ...], Row] = {}
+        own = [known.setdefault(tuple(map(repr, one)), row(one)) for one in rows]
+        tried += require_rows(selecting, given, own, max(1, at_once // len(rows[0])), at_least, 100 * seed)
+    arrays = import_module("numpy")
+    every = {"sensitivity": 1, "monotone": False, "utility_range": tuple(map(float, WIDEST))} | parameters
+    fractions = [[Fraction(1, 3), Fraction(2)], [Fraction(5), Fraction(1, 7)]]
+    wide = arrays.arange(2.0 * long).reshape(2, long)
+    large = arrays.array([[2**53 + 1, 0], [1, 2]])
+    for given in (fractions, wide, large, arrays.array(fractions, dtype=object)):
+        tried += require_one_by_one(select, "exact_exponential_fast", given, [*given], every)
+    return tried
+
+
+def _arrays(epsilon: Fraction, parameters: dict[str, Any]) -> Iterator[Any]:
+    """Yield arrays of utilities: rows that differ, of all sorts of doubles, more than a block of them, and lists."""
+    arrays, random = import_module("numpy"), Random(20261122)
+    low, high = parameters.get("utility_range", (-(2.0**100), 2.0**100))
+    unit = float(Fraction(parameters.get("sensitivity", 1)) / epsilon)
+    middle = (low + high) / 2
+
+    def near(steps: float) -> float:
+        return max(float(low), middle - abs(steps) * unit)
+
+    few = [[near(random.choice((0, 0, 1.4, 5.0, 13.7, 81, 400))) for _ in range(5)] for _ in range(40)]
+    yield arrays.array([few[place % 40] for place in range(3000)])
+    yield arrays.array([[near(0)]] * 300)
+    yield arrays.asfortranarray(arrays.array([few[place % 7][:3] for place in range(200)]))
+    special = [math.inf, -math.inf, math.nan, near(0), near(3.0)]
+    yield arrays.array([special, special[::-1], [math.nan] * 5, [math.inf] * 5, [-math.inf] * 5] * 60)
+    yield [special[:3], few[0][:3], tuple(few[1][:3]), arrays.array(few[2][:3])] * 20
+    yield arrays.array([[3, 1, 2], [0, 0, 9]] * 50)
+    yield arrays.array([[0.0, -1.5], [2.25, 0.5]] * 50, dtype="float32")
+    yield arrays.array([[near(60 * random.random()) for _ in range(800)] for _ in range(3)] * 70)

@@ -24,6 +24,7 @@ QUOTAS: Mapping[str, int] = {
     "exponential/exact": 3,
     "exponential/exact_base2": 3,
     "exponential/exact_fast": 5,
+    "exponential/exact_rows": 3,
     "exponential/levels": 3,
     "exponential/utilities": 3,
     "gaussian/exact": 2,

@@ -145,7 +145,7 @@ def assert_paths_agree(
     first: NDArray[np.uint64] | None = None,
     **parameters: Any,
 ) -> int:
-    """Compare the fast path's outputs, drawn in batches, with others from the same words; return the further bits taken.
+    """Compare the fast path's outputs, drawn in batches, with others from the same words; return the bits taken beyond.
 
     Those of many draws are compared with the reference path's, those of a few with words given out in order.
     """
