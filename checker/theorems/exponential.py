@@ -95,19 +95,17 @@ def exponential_base_e(certificate: Certificate) -> Conclusion:
     decided = sum(map(require_coin, coins)) + require_beginning(_part(fast, "BeginningWith"))
     codes = _require_codes(_part(reference, "propose"))
     error = _require_filter(fast, known)
+    words, lemmas, each = 0, LEMMAS if certificate.claim["kind"] == "pure" else ("bounded-range", *LEMMAS), ""
+    if "rows" in certificate.functions:
+        words += _require_rows(certificate.function("rows"), fast, of, parameters, partial(_row, scale, known, error))
+        lemmas, each = (*lemmas, "rows"), ", for each row"
     large = _large(scale, rate)
     tried += require_levels(of, scale, known, [large], given)
     many = _require_many(partial(reference, **parameters), _part(reference, "propose"), scale, known, large)
-    words = 0
     for vector in (large, _large(scale, rate, MORE)):
         words += require_some_words(partial(fast, **parameters), vector, _words(vector, scale, known), error)
     for vector in (one for one in vectors if len(one) <= FEWER):
         words += require_words(partial(fast, **parameters), vector, _words(vector, scale, known), error)
-    lemmas = LEMMAS if certificate.claim["kind"] == "pure" else ("bounded-range", *LEMMAS)
-    each = ""
-    if "rows" in certificate.functions:
-        words += _require_rows(certificate.function("rows"), fast, of, parameters, partial(_row, scale, known, error))
-        lemmas, each = (*lemmas, "rows"), ", for each row"
     return Conclusion(
         f"{statement} for any number of outcomes and every pair of {certificate.neighbours}{each}",
         lemmas,

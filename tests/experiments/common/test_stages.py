@@ -31,9 +31,9 @@ def test_each_part_is_timed_without_those_that_it_calls() -> None:
 
 def test_functions_are_put_back_if_the_work_fails() -> None:
     def fails() -> None:
-        raise OSError
+        raise OSError("the work fails")
 
     places = SimpleNamespace(fails=fails)
-    with pytest.raises(OSError):
+    with pytest.raises(OSError, match="the work"):
         nanoseconds_of(lambda: places.fails(), {"part": ((places, "fails"),)}, runs=1)
     assert places.fails is fails
