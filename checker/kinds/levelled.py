@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import partial
 from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
@@ -113,9 +114,8 @@ def require_levelled(of: Callable[..., Any], scale: Scale, known: Levels, parame
     """
     ways = 0
     for utilities in unknown_vectors((1, 2, 3), unknown):
-        for _, found in explore(
-            lambda way, given=utilities: _list_way(way, of, scale, given, parameters, known), DEPTH
-        ):  # type: ignore[misc]
+        looked = partial(_list_way, of=of, scale=scale, given=utilities, parameters=parameters, known=known)
+        for _, found in explore(looked, DEPTH):
             ways += _ended(found)
     for _, found in explore(lambda way: _array_way(way, of, scale, parameters, known), DEPTH):
         ways += _ended(found)

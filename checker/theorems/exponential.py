@@ -102,8 +102,8 @@ def exponential_base_e(certificate: Certificate) -> Conclusion:
     large = _large(scale, rate)
     tried += require_levels(of, scale, known, [large], given)
     many = _require_many(partial(reference, **parameters), _part(reference, "propose"), scale, known, large)
-    for vector in (large, _large(scale, rate, MORE)):
-        words += require_some_words(partial(fast, **parameters), vector, _words(vector, scale, known), error)
+    for longer in (large, _large(scale, rate, MORE)):
+        words += require_some_words(partial(fast, **parameters), longer, _words(longer, scale, known), error)
     for vector in (one for one in vectors if len(one) <= FEWER):
         words += require_words(partial(fast, **parameters), vector, _words(vector, scale, known), error)
     return Conclusion(
@@ -351,7 +351,7 @@ def _arrays(epsilon: Fraction, parameters: dict[str, Any]) -> Iterator[Any]:
     middle = (low + high) / 2
 
     def near(steps: float) -> float:
-        return max(float(low), middle - abs(steps) * unit)
+        return float(max(low, middle - abs(steps) * unit))
 
     few = [[near(random.choice((0, 0, 1.4, 5.0, 13.7, 81, 400))) for _ in range(5)] for _ in range(40)]
     yield arrays.array([few[place % 40] for place in range(3000)])

@@ -47,7 +47,7 @@ _BEGINNING = 32  # bits of a uniform number that tables compare
 _UNDECIDED = np.uint64(int(2 * FILTER_ERROR * 2**_BEGINNING) + 2)
 _MOST_IN_TABLES = (1 << _BEGINNING) - 1  # an outcome takes the other half of an entry
 _NOTHING, _MIXED = -1, -2  # what words select whose first bits say that, or do not say
-_CHUNK = 1 << 14  # words, or outcomes, whose temporaries stay in a core's cache
+_CHUNK = 1 << 15  # words, or outcomes, whose temporaries stay in a core's cache
 _SPARE = 64  # words beyond the expected number, lest the last few draws take many batches
 _MEAN_ACCEPTANCE = 0.7  # of a proposal, about: the mean of 2^−f is 0.72
 _PREFIX = 12  # bits of a word that mostly tell its level
@@ -297,12 +297,12 @@ class _Tables:
 
         self._entries = np.full(outcomes + 1, outcomes, dtype=np.uint64)
         for chunk in chunks:
-            level = levels[chunk]
-            order = np.argsort(level, kind="stable")  # of single bytes it takes linear time
-            entries = accepted_below(levelled.exponents(chunk) - level) << np.uint64(_BEGINNING)
-            entries += np.arange(chunk.start, chunk.start + len(level), dtype=np.uint64)
-            here = np.bincount(level, minlength=depth + 1)
-            self._entries[np.repeat(before + here - here.cumsum(), here) + np.arange(len(level))] = entries[order]
+            found = levels[chunk]
+            order = np.argsort(found, kind="stable")  # of single bytes it takes linear time
+            entries = accepted_below(levelled.exponents(chunk) - found) << np.uint64(_BEGINNING)
+            entries += np.arange(chunk.start, chunk.start + len(found), dtype=np.uint64)
+            here = np.bincount(found, minlength=depth + 1)
+            self._entries[np.repeat(before + here - here.cumsum(), here) + np.arange(len(found))] = entries[order]
             before += here
 
         prefixes = np.arange(1 << _PREFIX, dtype=np.uint64) << np.uint64(_WORD - _PREFIX)

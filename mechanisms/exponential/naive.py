@@ -61,7 +61,8 @@ def naive_exponential_rows(
     exponents = epsilon * np.asarray(utilities, dtype=np.float64) / (2 * sensitivity)
     sums = np.cumsum(np.exp(exponents - exponents.max(axis=1, keepdims=True)), axis=1)
     uniforms = rng.random((len(sums), 1))
-    return np.argmax(sums / sums[:, -1:] > uniforms, axis=1)
+    selected: NDArray[np.int64] = np.argmax(sums / sums[:, -1:] > uniforms, axis=1)
+    return selected
 
 
 def naive_exponential_low_precision(

@@ -23,6 +23,7 @@ from mechanisms.exponential import exact_fast
 from mechanisms.exponential.exact import bernoulli_scaled_exp, exact_exponential
 from mechanisms.exponential.exact_fast import FILTER_ERROR, LevelSampler, exact_exponential_fast, half_power
 from mechanisms.exponential.levels import WIDEST_RANGE, LevelledUtilities
+from mechanisms.exponential.naive import naive_exponential_stabilised
 from mechanisms.randomness import REJECTED, RandomBits
 
 FEW = 8
@@ -366,3 +367,20 @@ def test_bad_parameters_are_refused_at_set_up() -> None:
         LevelSampler(STEEP, epsilon=1, sensitivity=-1)
     with pytest.raises(ValueError, match="utilities"):
         LevelSampler([], epsilon=1)
+
+
+@pytest.mark.parametrize("trials", [1, 20, 100_000])
+def test_memory_beside_the_result_is_at_most_twice_the_naive_one(trials: int) -> None:
+    utilities = RNG.normal(scale=10, size=100_000)
+    rng, bits = np.random.default_rng(1), SeededBits(1)
+    peaks = []
+    for select in (
+        lambda: exact_exponential_fast(utilities, trials, bits, epsilon=1),
+        lambda: naive_exponential_stabilised(utilities, trials, rng, epsilon=1),
+    ):
+        select()
+        tracemalloc.start()
+        result = np.asarray(select())
+        peaks.append(tracemalloc.get_traced_memory()[1] - result.nbytes)
+        tracemalloc.stop()
+    assert peaks[0] <= 2 * peaks[1]
