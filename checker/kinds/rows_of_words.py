@@ -19,7 +19,7 @@ from typing import Any
 from checker.core.certificate import Refused
 from checker.kinds.lending import Token, lent
 from checker.kinds.trace import Traced, require_same, require_unwritten
-from checker.kinds.words_of_proposals import Words, WordSource
+from checker.kinds.words_of_proposals import PREFIX, Words, WordSource
 
 PLAIN = 1 / 8
 """The share of words that are chosen among all of them instead of at edges."""
@@ -41,8 +41,9 @@ class Row:
 
     @cached_property
     def edges(self) -> list[int]:
-        """Words wherever a decision may change."""
-        return self.words.edges(self.error)
+        """Words wherever a decision may change, and the first that are nobody's."""
+        edges = self.words.edges(self.error)
+        return edges[: len(edges) - 2 * (1 << PREFIX)]
 
     @cached_property
     def begins(self) -> list[int]:

@@ -354,11 +354,12 @@ def _arrays(epsilon: Fraction, parameters: dict[str, Any]) -> Iterator[Any]:
         return float(max(low, middle - abs(steps) * unit))
 
     few = [[near(random.choice((0, 0, 1.4, 5.0, 13.7, 81, 400))) for _ in range(5)] for _ in range(40)]
-    yield arrays.array([few[place % 40] for place in range(3000)])
+    yield arrays.array([few[place % 40] for place in range(600)])
     yield arrays.array([[near(0)]] * 300)
-    yield arrays.asfortranarray(arrays.array([few[place % 7][:3] for place in range(200)]))
+    yield arrays.array([[near(0), near(81), near(400)]] * 200)
+    yield arrays.asfortranarray(arrays.array([few[place % 7][:3] for place in range(100)]))
     special = [math.inf, -math.inf, math.nan, near(0), near(3.0)]
-    yield arrays.array([special, special[::-1], [math.nan] * 5, [math.inf] * 5, [-math.inf] * 5] * 60)
+    yield arrays.array([special, special[::-1], [math.nan] * 5, [math.inf] * 5, [-math.inf] * 5] * 20)
     yield [special[:3], few[0][:3], tuple(few[1][:3]), arrays.array(few[2][:3])] * 20
     yield arrays.array([[3, 1, 2], [0, 0, 9]] * 50)
     yield arrays.array([[0.0, -1.5], [2.25, 0.5]] * 50, dtype="float32")

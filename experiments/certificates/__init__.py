@@ -36,4 +36,4 @@ DRAFTS: Mapping[str, Callable[[], Draft]] = {
     **sums.DRAFTS,
     **unlike.DRAFTS,
 }
-"""The drafts by the name of the target; names with `small_` or `unlike_` first are of no target."""
+"""The drafts by the name of the target; names with `array_`, `small_` or `unlike_` first are of no target."""

@@ -128,7 +128,7 @@ DRAFTS: Mapping[str, Callable[[], Draft]] = {
     "exact_exponential": lambda: _base_e({"kind": "pure", "epsilon": "1"}),
     "exact_exponential_base2": _base2,
     "exact_laplace_on_grid": _laplace_on_grid,
-    "exact_exponential_rows": _base_e_rows,
+    "array_exponential": _base_e_rows,
     "exact_exponential_zcdp": lambda: _base_e({"kind": "zcdp", "rho": "1/8"}),
     "exact_exponential_noisy_max": lambda: _noisy_max("permute_and_flip", exact_exponential_noisy_max),
     "exact_laplace_noisy_max": lambda: _noisy_max("laplace_noisy_max", exact_laplace_noisy_max),

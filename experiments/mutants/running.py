@@ -32,7 +32,7 @@ PROCESSES = 2
 TIMED_OUT, KILLED, SURVIVED = "timed out", "killed", "survived"
 LEAST_SECONDS = 60.0
 """The least time limit of a certificate or a folder of tests; else ten times, or three, what the whole one takes."""
-NOT_TARGETS = ("small_", "unlike_")
+NOT_TARGETS = ("array_", "small_", "unlike_")
 """What names of drafts begin with that are of no target: they speak of a few inputs, or of other parameters."""
 LONGEST_CERTIFICATE = 600.0
 """The time limit of a certificate of the whole mechanisms, in seconds."""

@@ -30,7 +30,7 @@ EXACT = sorted(name for name in targets.__all__ if name.startswith("exact_"))
 
 
 def test_every_exact_target_has_a_certificate() -> None:
-    assert {name for name in DRAFTS if not name.startswith(("small_", "unlike_"))} == set(EXACT)
+    assert {name for name in DRAFTS if not name.startswith(("array_", "small_", "unlike_"))} == set(EXACT)
 
 
 def target(name: str) -> Target:
