@@ -363,4 +363,5 @@ def _arrays(epsilon: Fraction, parameters: dict[str, Any]) -> Iterator[Any]:
     yield [special[:3], few[0][:3], tuple(few[1][:3]), arrays.array(few[2][:3])] * 20
     yield arrays.array([[3, 1, 2], [0, 0, 9]] * 50)
     yield arrays.array([[0.0, -1.5], [2.25, 0.5]] * 50, dtype="float32")
-    yield arrays.array([[near(60 * random.random()) for _ in range(800)] for _ in range(3)] * 70)
+    wide = [near(60 * random.random()) for _ in range(800)]
+    yield arrays.array([wide, wide[::-1], wide[400:] + wide[:400]] * 60)
