@@ -10,8 +10,9 @@ selects counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from mechanisms.exponential.exact import bernoulli_scaled_exp
 from mechanisms.exponential.exact_fast import FILTER_ERROR, BeginningWith, exact_exponential_fast, half_power
 from mechanisms.exponential.levels import (
     WIDEST_RANGE,
+    LevelledUtilities,
     depth_for,
     exact_gap,
     exponents_below,
@@ -68,31 +70,41 @@ def exact_exponential_rows(
         ValueError: as for `exact_exponential`, or `utilities` has not two dimensions.
     """
     require_ieee_arithmetic()
+    public: dict[str, Any] = {
+        "epsilon": epsilon,
+        "sensitivity": sensitivity,
+        "monotone": monotone,
+        "utility_range": utility_range,
+    }
     rate, factor, low, high = public_parameters(epsilon, sensitivity, monotone, utility_range)
     given = _rows(utilities)
-    if isinstance(given, list) or given.shape[1] >= _LONG:
-        chosen = [
-            exact_exponential_fast(
-                row,
-                1,
-                bits,
-                epsilon=epsilon,
-                sensitivity=sensitivity,
-                monotone=monotone,
-                utility_range=utility_range,
-            )
-            for row in given
-        ]
+    outcomes = given.shape[1] if isinstance(given, np.ndarray) else len(given[0])
+    if outcomes >= _LONG:
+        chosen = [exact_exponential_fast(row, 1, bits, **public) for row in given]
         return np.concatenate([np.empty(0, dtype=np.int64), *chosen])
-    queries, outcomes = given.shape
     depth = depth_for(outcomes)
-    selected = np.empty(queries, dtype=np.int64)
+    selected = np.empty(len(given), dtype=np.int64)
     together = max(1, _AT_ONCE // outcomes)
     with np.errstate(all="ignore"):  # under a caller's np.seterr(all="raise") an underflow would be an event
-        for start in range(0, queries, together):
-            limited, _ = within_range(given[start : start + together], low, high)
-            selected[start : start + together] = _Rows(limited, rate, factor, depth).draw(bits)
+        for start in range(0, len(given), together):
+            block = given[start : start + together]
+            if isinstance(block, np.ndarray):
+                limited, _ = within_range(block, low, high)
+                rows = _Rows(limited, limited.max(axis=1), partial(_gap, rate, limited), factor, depth)
+            else:
+                levelled = [LevelledUtilities.of(row, **public) for row in block]
+                doubles, tops = np.stack([row.doubles for row in levelled]), np.array([row.top for row in levelled])
+                rows = _Rows(doubles, tops, partial(_gap_of, levelled), factor, depth)
+            selected[start : start + together] = rows.draw(bits)
     return selected
+
+
+def _gap(rate: mpq, utilities: NDArray[np.float64], row: int, outcome: int) -> mpq:
+    return exact_gap(rate, float(utilities[row].max()), float(utilities[row, outcome]))
+
+
+def _gap_of(rows: list[LevelledUtilities], row: int, outcome: int) -> mpq:
+    return rows[row].gap(outcome)
 
 
 def _rows(utilities: Any) -> NDArray[np.float64] | list[Any]:
@@ -123,16 +135,24 @@ class _Rows:
     """A block of rows, each with the ends of its outcomes' words.
 
     Args:
-        utilities: clamped, shape (rows, outcomes).
-        rate: ε/(2Δu), or ε/Δu for monotone utilities.
+        doubles: shape (rows, outcomes); a row's top less each of them, rounded once, is how far an outcome lies below
+            the best.
+        tops: shape (rows,).
+        gap: `gap(row, outcome)`, x_o exactly.
         factor: c of the levels.
         depth: the deepest level.
     """
 
-    def __init__(self, utilities: NDArray[np.float64], rate: mpq, factor: float, depth: int) -> None:
-        self._utilities, self._rate, self._factor, self._depth = utilities, rate, factor, depth
-        self._tops: NDArray[np.float64] = utilities.max(axis=1)
-        self._ends = weights_at(exponents_below(self._tops[:, None], utilities, factor, depth), depth)
+    def __init__(
+        self,
+        doubles: NDArray[np.float64],
+        tops: NDArray[np.float64],
+        gap: Callable[[int, int], mpq],
+        factor: float,
+        depth: int,
+    ) -> None:
+        self._doubles, self._tops, self._gap, self._factor, self._depth = doubles, tops, gap, factor, depth
+        self._ends = weights_at(exponents_below(tops[:, None], doubles, factor, depth), depth)
         np.cumsum(self._ends, axis=1, out=self._ends)
         powers = np.int64(1) << np.arange(depth, _WORD - 1)
         self._unread = (_WORD - depth - np.searchsorted(powers, self._ends[:, -1])).astype(np.uint64)
@@ -167,13 +187,12 @@ class _Rows:
         begins = np.where(places > 0, ends.take(entries - 1), 0)
         offsets = words - (begins.view(np.uint64) << unread)
         counts = (ends.take(entries) - begins) * self._unread_words[rows]
-        exponents = exponents_below(self._tops[rows], self._utilities[rows, places], self._factor, self._depth)
+        exponents = exponents_below(self._tops[rows], self._doubles[rows, places], self._factor, self._depth)
         levels = exponents.astype(np.int64)
         accepted, undecided = decided(exponents - levels, offsets, counts)
         undecided |= levels == self._depth
         for index in np.flatnonzero(undecided & proposed).tolist():
-            row, place = rows[index], places[index]
-            gap = exact_gap(self._rate, float(self._tops[row]), float(self._utilities[row, place]))
+            gap = self._gap(int(rows[index]), int(places[index]))
             beginning = BeginningWith(int(offsets[index]), int(counts[index]).bit_length() - 1, bits)
             accepted[index] = bernoulli_scaled_exp(gap, int(levels[index]), beginning)
         return places, accepted & proposed

@@ -252,14 +252,14 @@ BROKEN = [
     ),
     ("array_exponential", "exponential.exact_rows", "= behind[:, -1]", "= behind[:, -1] | True"),
     ("array_exponential", "exponential.exact_rows", "ends = self._ends[rows]", "ends = self._ends[: len(rows)]"),
-    ("array_exponential", "exponential.exact_rows", "self._tops[:, None], u", "self._tops.max(), u"),
+    ("array_exponential", "exponential.exact_rows", "(tops[:, None], d", "(tops.max(), d"),
     ("array_exponential", "exponential.exact_rows", "bits.words(len(rows))", "bits.words(1).repeat(len(rows))"),
     ("array_exponential", "exponential.exact_rows", "int(offsets[index]), int(counts", "0, int(counts"),
     (
         "array_exponential",
         "exponential.exact_rows",
-        "                row,\n                1,",
-        "                given[0],\n                1,",
+        "exact_exponential_fast(row, 1",
+        "exact_exponential_fast(given[0], 1",
     ),
 ]
 ACCEPTED_ONCE = [
