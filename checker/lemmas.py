@@ -203,8 +203,8 @@ LEMMAS: dict[str, str] = {
     ),
     "levels": (
         "utilities, clamped, become doubles nearest to their exact distances from the best one, and these become "
-        "levels by `levels_at`: shown for unknown numbers and for arrays of any length; that numpy's min, max, fmin, "
-        "fmax, bincount and stable argsort do what they are called is by reading, and vectors of both kinds were "
+        "levels by `exponents_below`: shown for unknown numbers and for arrays of any length; that numpy's min, max, "
+        "fmin, fmax, bincount and stable argsort do what they are called is by reading, and vectors of both kinds were "
         "compared in rationals (mechanisms/exponential/README.md)"
     ),
     "outcomes": (
@@ -256,9 +256,15 @@ LEMMAS: dict[str, str] = {
         "integers of any size, is by reading, and tried (mechanisms/sparse_vector/README.md)"
     ),
     "words": (
-        "what a word decides follows from its position among the codewords and from two comparisons with that "
-        "position's thresholds (by reading); at both ends of every outcome's words, of each 2^−12 of all words, and at "
-        "all places where a decision changes, it was compared (mechanisms/exponential/README.md)"
+        "what a word decides follows from whose it is, its place among that outcome's words and one comparison with a "
+        "threshold (by reading); at both ends of every outcome's words, of each 2^−12 of all words, and at all places "
+        "where a decision changes, it was compared; words in order of level and words in the order of the outcomes "
+        "give one law (mechanisms/exponential/README.md)"
+    ),
+    "rows": (
+        "what rows of an array select that were compared, among them more than a block of rows that differ, rows of "
+        "any number select: each has words of its own, and so a law of its own, independent of the others' (by "
+        "reading, mechanisms/exponential/exact_rows.py; proof in mechanisms/exponential/README.md)"
     ),
     "keys": (
         "what holds of up to four keys and of 10,000 holds of any number: a key is shown by its own noisy count alone, "

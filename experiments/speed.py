@@ -14,14 +14,17 @@ import numpy as np
 from attacklab.random_bits import SeededBits, SystemBits
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
+from experiments.common.stages import Parts, nanoseconds_of
 from experiments.common.timing import Work, in_turns, seconds
 from experiments.targets.making import GRID
 from mechanisms.certified import CHUNK
+from mechanisms.exponential import exact_fast, exact_rows, levels
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.exact_base2 import exact_exponential_base2
 from mechanisms.exponential.exact_fast import LevelSampler, exact_exponential_fast
 from mechanisms.exponential.exact_fixed_work import FixedWork, exact_exponential_fixed_work, fixed_work_selection
-from mechanisms.exponential.naive import naive_exponential_stabilised
+from mechanisms.exponential.exact_rows import exact_exponential_rows
+from mechanisms.exponential.naive import naive_exponential_rows, naive_exponential_stabilised
 from mechanisms.gaussian.exact_fast import exact_discrete_gaussian_each, exact_discrete_gaussian_fast
 from mechanisms.gaussian.exact_rounded import exact_rounded_gaussian_each, exact_rounded_gaussian_fast
 from mechanisms.gaussian.inversion import RoundedNormalFilter
@@ -37,6 +40,7 @@ OUTCOMES = (100, 1_000, 10_000, 75_000, 250_000, 1_000_000)
 REFERENCE_OUTCOMES = (100, 1_000, 10_000, 75_000)
 FIXED_WORK_OUTCOMES = (100, 1_000, 10_000)
 REPEATED_OUTCOMES = (100, 75_000, 1_000_000)
+ROWS = ((1_000, 100), (10_000, 10), (100, 1_000))
 RANGES = (10, 100, 1_000, 10_000, 100_000)
 RANGE_OUTCOMES = 1_000
 TRIALS = (100, 1_000, 10_000, 100_000, 1_000_000)
@@ -45,23 +49,65 @@ WORK = FixedWork.from_epsilon(EPSILON)
 PUBLISHED = "0.12 s at 1 000 outcomes, 8.3 s at 5 000 and 55 s at 10 000 in Python, about 10 s at 75 000 in Rust"
 PARAGRAPH = """\
 One draw of the exact exponential mechanism, set-up included, compared with naive numpy on the same utilities:
-{one_draw}. A million draws from one mechanism: {repeated}. The bit-by-bit reference of the base-2 mechanism takes
+{one_draw}. Many draws from one mechanism: {repeated}. One draw from each row of an array, {rows}. Peak memory beside
+the result, compared with naive numpy's: {memory}. The bit-by-bit reference of the base-2 mechanism takes
 {reference_seconds:.2f} s and {reference_megabytes:.0f} MB at {reference_outcomes} outcomes (published for that
 mechanism: {published}). Selection with fixed work, whose bits and operations depend on public parameters alone, takes
 {fixed_work}. A million noisy answers compared with numpy's own sampler of the same shape: {noise}.
 Exactness by levels costs the counting of outcomes instead of the exponentiation of their utilities; exact additive
 noise costs a logarithm (or a quantile) with a proven error bound. All ratios are medians of runs in turns on one
-machine."""
+machine.
+
+{stages}"""
 
 
 def utilities_of(outcomes: int, shape: str, rng: np.random.Generator) -> np.ndarray:
-    """Utilities 0, 1, 2, …, or random reals."""
+    """Utilities 0, 1, 2, …, all equal, random counts, or random reals."""
     if shape == "u(o) = o":
         return np.arange(outcomes, dtype=np.float64)
+    if shape == "all equal":
+        return np.zeros(outcomes)
+    if shape == "counts below 1,000":
+        return rng.integers(0, 1_000, outcomes).astype(np.float64)
     return rng.normal(0.0, 10.0, outcomes)
 
 
-SHAPES = ("u(o) = o", "normal of σ = 10")
+SHAPES = ("u(o) = o", "normal of σ = 10", "all equal", "counts below 1,000")
+
+PARTS: Parts = {
+    "bits": ((SeededBits, "take"), (SeededBits, "words")),
+    "reading and clamping": (
+        (levels, "exact_numbers"),
+        (exact_rows, "_rows"),
+        (levels, "within_range"),
+        (exact_rows, "within_range"),
+    ),
+    "public parameters": ((levels, "public_parameters"), (exact_rows, "public_parameters")),
+    "exponents": (
+        (levels, "exponents_below"),
+        (exact_rows, "exponents_below"),
+        (levels.LevelledUtilities, "exponent"),
+    ),
+    "weights and their sums": (
+        (exact_fast._Blocks, "__init__"),
+        (exact_rows._Rows, "__init__"),
+        (exact_fast, "weights_at"),
+        (exact_rows, "weights_at"),
+    ),
+    "tables": ((exact_fast._Tables, "__init__"),),
+    "proposals": (
+        (exact_fast._Blocks, "proposal"),
+        (exact_fast._Tables, "of_cells"),
+        (exact_fast._Tables, "proposals"),
+        (exact_rows._Rows, "_selected"),
+    ),
+    "acceptance": (
+        (exact_fast.LevelSampler, "_accepts"),
+        (exact_fast.LevelSampler, "_accepted"),
+        (exact_rows, "decided"),
+    ),
+}
+"""The parts of a selection."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -113,8 +159,26 @@ def collect(settings: Settings) -> Collected:
         for width in RANGES
         for utilities in [np.linspace(0.0, width, RANGE_OUTCOMES)]
     ]
+    rows = [
+        {
+            "queries": queries,
+            "outcomes": outcomes,
+            "shape": shape,
+            **in_turns(
+                partial(exact_exponential_rows, utilities, bits, epsilon=EPSILON),
+                partial(naive_exponential_rows, utilities, rng, epsilon=EPSILON),
+                budget=budget,
+            ),
+        }
+        for shape in SHAPES
+        for queries, outcomes in ROWS
+        for utilities in [utilities_of(queries * outcomes, shape, rng).reshape(queries, outcomes)]
+    ]
     return Collected(
         timings={
+            "rows": rows,
+            "stages": _stages(trials, rng, bits, runs=settings.budget(1_000, 20)),
+            "selection_memory": _selection_memory(largest, trials, rng, bits),
             "one_draw": one_draw,
             "repeated": repeated,
             "trials": trials,
@@ -152,6 +216,65 @@ def _fixed_work_cost(
     timed = in_turns(draw, fast(utilities, 1), budget=budget)
     selecting = median(seconds(partial(selection, levels, bits)) for _ in range(5))
     return {"outcomes": outcomes, "bits": selection.bits, "selecting_seconds": selecting, **timed}
+
+
+def _stages(trials: int, rng: np.random.Generator, bits: SeededBits, runs: int) -> dict[str, dict[str, float]]:
+    """Nanoseconds of the parts of the commonest selections, a draw."""
+    few, many = rng.normal(0.0, 10.0, 100), rng.normal(0.0, 10.0, 1_000)
+    array = rng.normal(0.0, 10.0, (1_000, 100))
+    calls: dict[str, tuple[Work, int, int]] = {
+        "one draw, 100 outcomes": (partial(exact_exponential_fast, few, 1, bits, epsilon=EPSILON), 1, runs),
+        "one draw, 1,000 outcomes": (partial(exact_exponential_fast, many, 1, bits, epsilon=EPSILON), 1, runs),
+        "a draw of an array of 1,000 × 100": (
+            partial(exact_exponential_rows, array, bits, epsilon=EPSILON),
+            len(array),
+            max(1, runs // 20),
+        ),
+        f"a draw of {trials:,}, 1,000 outcomes": (
+            partial(exact_exponential_fast, many, trials, bits, epsilon=EPSILON),
+            trials,
+            max(1, runs // 200),
+        ),
+    }
+    return {
+        name: {part: spent / draws for part, spent in nanoseconds_of(work, PARTS, runs=often).items()}
+        for name, (work, draws, often) in calls.items()
+    }
+
+
+def _selection_memory(
+    outcomes: int, trials: int, rng: np.random.Generator, bits: SeededBits
+) -> list[dict[str, str | float]]:
+    """Peak bytes beside the result, of exact selections and of naive ones."""
+    utilities = rng.normal(0.0, 10.0, outcomes)
+    array = rng.normal(0.0, 10.0, (1_000, 100))
+    calls: dict[str, tuple[Work, Work]] = {
+        f"one draw, {outcomes:,} outcomes": (
+            partial(exact_exponential_fast, utilities, 1, bits, epsilon=EPSILON),
+            partial(naive_exponential_stabilised, utilities, 1, rng, epsilon=EPSILON),
+        ),
+        f"{trials:,} draws, {outcomes:,} outcomes": (
+            partial(exact_exponential_fast, utilities, trials, bits, epsilon=EPSILON),
+            partial(naive_exponential_stabilised, utilities, trials, rng, epsilon=EPSILON),
+        ),
+        "1,000 rows of 100": (
+            partial(exact_exponential_rows, array, bits, epsilon=EPSILON),
+            partial(naive_exponential_rows, array, rng, epsilon=EPSILON),
+        ),
+    }
+    return [
+        {"call": name, "bytes": _bytes_beside(exact), "baseline_bytes": _bytes_beside(naive)}
+        for name, (exact, naive) in calls.items()
+    ]
+
+
+def _bytes_beside(work: Work) -> int:
+    work()
+    tracemalloc.start()
+    output = work()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return int(peak - output.nbytes)
 
 
 def _noise(trials: int, rng: np.random.Generator, bits: SeededBits, budget: float) -> dict[str, dict[str, float]]:
@@ -338,10 +461,19 @@ def explain_timings(data: dict[str, Any]) -> str:
             for shape in SHAPES
         )
 
+    by_size: dict[str, list[float]] = {}
+    for row in measured["rows"]:
+        by_size.setdefault(f"{row['queries']:,} of {row['outcomes']:,}", []).append(row["ratio"])
+    rows = ", ".join(f"{size}: {min(found):.2f} to {max(found):.2f} ×" for size, found in by_size.items())
     reference = measured["reference"][-1]
     return PARAGRAPH.format(
         one_draw=ratios(measured["one_draw"]),
         repeated=ratios(measured["repeated"]),
+        rows=rows,
+        memory=", ".join(
+            f"{row['call']} {row['bytes'] / row['baseline_bytes']:.2f} ×" for row in measured["selection_memory"]
+        ),
+        stages=_table_of_stages(measured["stages"]),
         reference_seconds=reference["seconds"],
         reference_megabytes=reference["megabytes"],
         reference_outcomes=reference["outcomes"],
@@ -362,3 +494,13 @@ def _table_of_noise(parts: dict[str, dict[str, float]]) -> str:
     head += [f"| part | {' | '.join(names)} |", f"|---|{'---:|' * len(names)}"]
     rows = [(part, " | ".join(f"{parts[name][part]:.1f}" for name in names)) for part in parts[names[0]]]
     return "\n".join([*head, *(f"| {part} | {found} |" for part, found in rows)])
+
+
+def _table_of_stages(stages: dict[str, dict[str, float]]) -> str:
+    """Say where the time of each call goes, in a table."""
+    names = list(stages)
+    rows = [[part, *(stages[name][part] for name in names)] for part in next(iter(stages.values()))]
+    rows.append(["together", *(sum(stages[name].values()) for name in names)])
+    head = ["Where the time of a selection goes, in nanoseconds a draw, the clock's own time included:", ""]
+    head += [f"| part | {' | '.join(names)} |", f"|---|{'---:|' * len(names)}"]
+    return "\n".join([*head, *(f"| {part} | {' | '.join(f'{one:,.1f}' for one in found)} |" for part, *found in rows)])

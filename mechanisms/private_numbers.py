@@ -83,12 +83,15 @@ def exact_integer(name: str, value: int) -> int | None:
     return int(bare)
 
 
-def exact_numbers(name: str, values: PrivateNumbers) -> NDArray[np.float64] | list[Extended]:
+def exact_numbers(
+    name: str, values: PrivateNumbers, *, signalling: bool = False
+) -> NDArray[np.float64] | list[Extended]:
     """Read a vector of numbers.
 
     Args:
         name: how an error message names it.
         values: numbers, shape (n,).
+        signalling: whether NaNs may stay as they are where `values` is an array of doubles; see `quiet`.
 
     Returns:
         Doubles, shape (n,), where they are exact; otherwise a list, each element as `exact_number` reads it. Do not
@@ -100,6 +103,8 @@ def exact_numbers(name: str, values: PrivateNumbers) -> NDArray[np.float64] | li
         ArithmeticError: see `require_ieee_arithmetic`.
     """
     require_ieee_arithmetic()
+    if type(values) is np.ndarray and values.dtype == np.float64 and values.ndim == 1:
+        return values if signalling else quiet(values)
     if hasattr(values, "__array__"):
         array = np.asanyarray(values)
         if array.ndim != 1:
@@ -234,10 +239,10 @@ def _of_array(name: str, array: NDArray[Any]) -> NDArray[np.float64] | list[Exte
             return [_extended(value) for value in array.tolist()]
     if mask is not np.ma.nomask:
         found[mask] = math.nan
-    return _quiet(found)
+    return quiet(found)
 
 
-def _quiet(array: NDArray[np.float64]) -> NDArray[np.float64]:
+def quiet(array: NDArray[np.float64]) -> NDArray[np.float64]:
     """Make every NaN the same one: of a number and a signalling NaN, fmax takes the NaN."""
     nans = np.isnan(array)
     return np.where(nans, math.nan, array) if nans.any() else array
@@ -255,7 +260,7 @@ def _are_doubles(given: NDArray[Any], found: NDArray[np.float64]) -> bool:
 def _of_elements(name: str, elements: list[Any]) -> NDArray[np.float64] | list[Extended]:
     types = set(map(type, elements))
     if types <= {float, np.float64}:
-        return _quiet(np.array(elements, dtype=np.float64))
+        return quiet(np.array(elements, dtype=np.float64))
     if types <= {float, np.float64, int}:
         try:
             found = np.array(elements, dtype=np.float64)

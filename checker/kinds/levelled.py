@@ -1,5 +1,8 @@
 """Utilities as the exponential mechanism in base e takes them, for every vector of any length.
 
+What is shown: utilities are clamped, the best is the greatest of them, and the doubles that levels are found by lie
+as far below `top` as the utilities lie below the best, each rounded once.
+
 Two ways lead there: a list of exact numbers, which are unknown here, and an array of doubles, of which the whole array
 alone can be asked for: its least and its greatest element, its elements clamped, its distances from a number. Neither
 shows how many there are, but to count bits of that number for the depth of levels.
@@ -9,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import partial
 from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +20,7 @@ from typing import Any
 from checker.core.certificate import Refused
 from checker.core.tape import Cut, Way, explore, plain, same
 from checker.kinds.lending import lent
+from checker.kinds.levels import Levels
 from checker.kinds.private_vectors import unknown_vectors
 from checker.kinds.unknowns import NOW, Facts, unknown
 from checker.models.selection import Scale
@@ -51,7 +56,7 @@ class _Bits:
 
 
 class _Depth:
-    """63 less the number of bits of the number of outcomes."""
+    """The deepest level: 63 less the number of bits of the number of outcomes."""
 
 
 class _Vector:
@@ -91,19 +96,14 @@ class _Extreme:
     def __le__(self, other: Any) -> bool:
         return self._compared("<=", other)
 
-    def __sub__(self, other: Any) -> _Vector:
-        if type(other) is not _Vector:
-            raise TypeError("something other than utilities is subtracted from the best one")
-        return _Vector(other.way, ("subtract", (self.which, self.of.expression), other.expression), other.facts)
 
-
-def require_levelled(of: Callable[..., Any], scale: Scale, rate: Fraction, parameters: dict[str, Any]) -> int:
+def require_levelled(of: Callable[..., Any], scale: Scale, known: Levels, parameters: dict[str, Any]) -> int:
     """Check that utilities are clamped, the best is the greatest, and levels are found by the distances from it.
 
     Args:
         of: LevelledUtilities.of.
         scale: the range of utilities.
-        rate: what a gap is by distance.
+        known: the rate and the factor of levels.
         parameters: what `of` takes beside utilities.
 
     Returns:
@@ -114,9 +114,10 @@ def require_levelled(of: Callable[..., Any], scale: Scale, rate: Fraction, param
     """
     ways = 0
     for utilities in unknown_vectors((1, 2, 3), unknown):
-        for _, found in explore(lambda way, given=utilities: _list_way(way, of, scale, given, parameters, rate), DEPTH):  # type: ignore[misc]
+        looked = partial(_list_way, of=of, scale=scale, given=utilities, parameters=parameters, known=known)
+        for _, found in explore(looked, DEPTH):
             ways += _ended(found)
-    for _, found in explore(lambda way: _array_way(way, of, scale, parameters, rate), DEPTH):
+    for _, found in explore(lambda way: _array_way(way, of, scale, parameters, known), DEPTH):
         ways += _ended(found)
     return ways
 
@@ -127,38 +128,31 @@ def _ended(found: Any) -> int:
     return 1
 
 
-def _taken(
-    of: Callable[..., Any], parameters: dict[str, Any], read: Any, rate: Fraction, **names: Any
-) -> tuple[Any, Any]:
-    """Run `of` on what is read of some values; return what it made, and the distances that levels were found by."""
-    values, exponents, levels = object(), object(), object()
-    asked: list[tuple[Any, ...]] = []
+def _taken(of: Callable[..., Any], parameters: dict[str, Any], read: Any, known: Levels, **names: Any) -> Any:
+    """Run `of` on what is read of some values, and return what it made."""
+    values = object()
 
-    def reader(_: str, given: Any) -> Any:
-        if given is not values:
+    def reader(_: str, given: Any, *, signalling: bool = False) -> Any:
+        if given is not values or type(signalling) is not bool:
             raise Refused("something other than the utilities is read")
         return read
-
-    def levels_at(distances: Any, factor: Any, depth: Any) -> tuple[object, object]:
-        asked.append((distances, factor, depth))
-        return exponents, levels
 
     def counted(given: Any) -> _Length:
         if given is not read:
             raise Refused("something other than the utilities is counted")
         return _Length()
 
-    with lent(of, exact_numbers=reader, levels_at=levels_at, len=counted, **names):
+    with lent(of, exact_numbers=reader, len=counted, **names):
         found = of(values, **parameters)
-    if len(asked) != 1 or type(asked[0][2]) is not _Depth or type(found.depth) is not _Depth:
-        raise Refused("levels are not found once, to the depth that their number allows")
-    if found.exponents is not exponents or found.levels is not levels or plain(found.rate) != rate:
-        raise Refused("levels, exponents or the rate are others than those that were found")
-    return found, asked[0][0]
+    if type(found.depth) is not _Depth:
+        raise Refused("levels are not as deep as the number of utilities allows")
+    if found.factor != known.factor or type(found.factor) is not float or plain(found.rate) != known.rate:
+        raise Refused("the factor of levels or the rate are others than those that were found")
+    return found
 
 
 def _list_way(
-    way: Way, of: Callable[..., Any], scale: Scale, given: tuple[Any, ...], parameters: dict[str, Any], rate: Fraction
+    way: Way, of: Callable[..., Any], scale: Scale, given: tuple[Any, ...], parameters: dict[str, Any], known: Levels
 ) -> None:
     NOW[0] = Facts(way)
     rounded: list[list[Any]] = []
@@ -167,16 +161,18 @@ def _list_way(
         rounded.append(list(distances))
         return len(rounded) - 1
 
-    found, distances = _taken(of, parameters, list(given), rate, nearest_doubles=nearest_doubles)
+    found = _taken(of, parameters, list(given), known, nearest_doubles=nearest_doubles)
     own = [scale.clamped(one) for one in given]
     best = max(own)
-    if len(rounded) != 1 or distances != 0 or not same(rounded[0], [best - one for one in own]):
+    if len(rounded) != 1 or found.doubles != 0 or not same(rounded[0], [one - best for one in own]):
         raise Refused(f"levels of {given!r} are found by {rounded!r:.200}")
+    if type(found.top) is not float or found.top != 0:
+        raise Refused(f"distances below 0 are taken below {found.top!r:.100}")
     if not same(list(found.utilities), own) or not same(found.best, best):
         raise Refused(f"{given!r} are taken for {found.utilities!r:.200}, {found.best!r:.100} the best of them")
 
 
-def _array_way(way: Way, of: Callable[..., Any], scale: Scale, parameters: dict[str, Any], rate: Fraction) -> None:
+def _array_way(way: Way, of: Callable[..., Any], scale: Scale, parameters: dict[str, Any], known: Levels) -> None:
     facts: set[Fact] = set()
     given = _Vector(way, ("given",), facts)
     low, high = float(scale.low), float(scale.high)
@@ -190,21 +186,21 @@ def _array_way(way: Way, of: Callable[..., Any], scale: Scale, parameters: dict[
         return limited
 
     numpy = SimpleNamespace(fmin=limit("fmin"), fmax=limit("fmax"), errstate=import_module("numpy").errstate)
-    found, distances = _taken(
+    found = _taken(
         of,
         parameters,
         given,
-        rate,
+        known,
         np=numpy,
+        quiet=lambda one: _Vector(way, ("quiet", one.expression), facts),
         float=lambda value: value if type(value) is _Extreme else float(value),
     )
     within = {("min", ">=", scale.low), ("max", "<=", scale.high)} <= facts
-    clamped = ("fmin", ("fmax", ("given",), low), high)
+    clamped = ("fmin", ("fmax", ("quiet", ("given",)), low), high)
     taken, best = found.utilities, found.best
     if type(taken) is not _Vector or taken.expression not in ([("given",), clamped] if within else [clamped]):
         raise Refused("doubles are taken for others than the nearest of the range, and NaN for its lower end")
     if type(best) is not _Extreme or best.which != "max" or best.of.expression != taken.expression:
         raise Refused("the best utility is not the greatest")
-    expected = ("subtract", ("max", taken.expression), taken.expression)
-    if type(distances) is not _Vector or distances.expression != expected:
+    if found.doubles is not taken or found.top is not best:
         raise Refused("levels of doubles are found by something else than the distances from the best")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from importlib import import_module
@@ -60,21 +60,26 @@ class Round:
 class Words:
     """What each word does, for one vector of utilities.
 
+    Words are given out to outcomes in order of level, as codewords are, or in the order of the outcomes. Either way a
+    word is an outcome's with probability 2^−(b + level), and its place among them is uniform.
+
     Args:
         levels: the level of each outcome.
         gaps: the gap of each outcome.
+        by_level: whether words are given out in order of level.
     """
 
     levels: Sequence[int]
     gaps: Sequence[Fraction]
+    by_level: bool = True
 
     @cached_property
     def rounds(self) -> list[Round]:
-        """The outcomes in the order of their words, by level and then by index."""
+        """The outcomes in the order of their words."""
         counts = [self.levels.count(level) for level in range(max(self.levels) + 1)]
         _, shortest = code(counts)
         found, begin = [], 0
-        for outcome in sorted(range(len(self.levels)), key=lambda one: (self.levels[one], one)):
+        for outcome in sorted(range(len(self.levels)), key=lambda one: (self.by_level and self.levels[one], one)):
             level = self.levels[outcome]
             low, high = _scaled(self.gaps[outcome], level)
             size = WORD - shortest - level
@@ -188,7 +193,7 @@ def _taking(word: int) -> Callable[[int], int]:
 
 
 def require_words(fast: Callable[..., Any], utilities: Any, words: Words, error: Fraction) -> int:
-    """Check what a fast path selects at all edges, draws at once and draws one by one.
+    """Check what a fast path selects at all edges, draws at once by level and draws one by one in order.
 
     Args:
         fast: `fast(utilities, trials, bits)`.
@@ -202,15 +207,15 @@ def require_words(fast: Callable[..., Any], utilities: Any, words: Words, error:
     Raises:
         Refused: a word selects something else.
     """
-    edges = words.edges(error)
-    edges = edges[1::2] + edges[::2]
+    edges, ordered = words.edges(error), replace(words, by_level=False)
+    edges, some = edges[1::2] + edges[::2], ordered.edges(error)
+    some = some[: 24 * FEW] if len(words.levels) > 40 else some[: len(some) - 2 * (1 << PREFIX)] + some[::97]
     for further in (0, 1):
         expected = words.meant(edges, further)
         found = fast(utilities, len(expected), WordSource(list(edges), further)).tolist()
         if len(expected) > FEW and found != expected:
             raise Refused(_difference(found, expected, "many draws at once select"))
-        some = edges[: 24 * FEW] if len(words.levels) > 40 else edges[: len(edges) - 2 * (1 << PREFIX)] + edges[::97]
-        expected, source, one_by_one = words.meant(some, further), WordSource(list(some), further), list[int]()
+        expected, source, one_by_one = ordered.meant(some, further), WordSource(list(some), further), list[int]()
         while len(one_by_one) < len(expected):
             one_by_one += fast(utilities, min(FEW, len(expected) - len(one_by_one)), source).tolist()
         if one_by_one != expected or len(source.words_left) >= len(some):

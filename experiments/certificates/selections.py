@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -15,6 +16,7 @@ from mechanisms.exponential.exact import exact_exponential
 from mechanisms.exponential.exact_base2 import exact_exponential_base2, exact_exponential_base2_fast
 from mechanisms.exponential.exact_fast import exact_exponential_fast
 from mechanisms.exponential.exact_fixed_work import FixedWork, exact_exponential_fixed_work
+from mechanisms.exponential.exact_rows import exact_exponential_rows
 from mechanisms.laplace.exact_on_grid import exact_laplace_on_grid
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_laplace_noisy_max
 
@@ -40,6 +42,12 @@ def _base_e(claim: Mapping[str, str]) -> Draft:
         neighbours=APART,
         claim=claim,
     )
+
+
+def _base_e_rows() -> Draft:
+    rows = {"rows": exact_exponential_rows}
+    draft = _base_e({"kind": "pure", "epsilon": "1"})
+    return replace(draft, functions={**draft.functions, **rows})
 
 
 def _base2() -> Draft:
@@ -146,6 +154,7 @@ DRAFTS: Mapping[str, Callable[[], Draft]] = {
     "exact_exponential_base2": _base2,
     "exact_exponential_fixed_work": _fixed_work,
     "exact_laplace_on_grid": _laplace_on_grid,
+    "array_exponential": _base_e_rows,
     "exact_exponential_zcdp": lambda: _base_e({"kind": "zcdp", "rho": "1/8"}),
     "exact_exponential_noisy_max": lambda: _noisy_max("permute_and_flip", exact_exponential_noisy_max),
     "exact_laplace_noisy_max": lambda: _noisy_max("laplace_noisy_max", exact_laplace_noisy_max),

@@ -17,7 +17,6 @@ KEPT: Mapping[str, str] = {
     "0545186955": "law: more is rejected, and what is kept is as uniform",  # coins:_drawn_below
     "12c8d54fb4": "law: the range is twice as long, and what lies beyond the total is rejected",  # _bisected
     "054d7f0795": "law: it says what is lost, and no selection asks it",  # FixedWork.largest_ratio
-    "166171da06": "claim: the difference of any two utilities is still finite",  # levels: WIDEST_RANGE
     "164abf8018": "law: levels may be lower than need be, and the filter's error covers it",  # levels:_factor
     "01f100e2ab": _PARAMETERS,  # gaussian/exact_fast:_filter, above 32 steps
     "0812c6b2ad": "law: the filter decides nothing, and leaves every word to the reference",  # RoundedNormalFilter

@@ -25,6 +25,7 @@ QUOTAS: Mapping[str, int] = {
     "exponential/exact_base2": 3,
     "exponential/exact_fast": 5,
     "exponential/exact_fixed_work": 3,
+    "exponential/exact_rows": 3,
     "exponential/levels": 3,
     "exponential/utilities": 3,
     "gaussian/exact": 2,

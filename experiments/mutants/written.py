@@ -437,16 +437,30 @@ WRITTEN: tuple[Written, ...] = (
     Written(
         "exponential/exact_fast",
         "LevelSampler._accepts",
-        "_BeginningWith(offset, size, bits)",
+        "BeginningWith(offset, size, bits)",
         "bits",
         "an undecided acceptance is decided by fresh bits",
     ),
     Written(
         "exponential/exact_fast",
         "_Tables.__init__",
-        "self.accepted_below[before[-1] : -1] = 0",
-        "self.accepted_below[before[-1] : -1] += np.uint64(0)",
+        "(self._sizes[:-1] < _BEGINNING) | (used == depth)",
+        "used > depth",
+        "outcomes that have few words, or are cut off at the deepest level, are decided by too few bits",
+    ),
+    Written(
+        "exponential/exact_rows",
+        "_Rows._selected",
+        "undecided |= levels == self._depth",
+        "pass",
         "outcomes that are cut off at the deepest level are accepted as if they lay there",
+    ),
+    Written(
+        "exponential/exact_rows",
+        "_Rows.draw",
+        "bits.words(len(rows))",
+        "bits.words(1).repeat(len(rows))",
+        "all rows of a block are selected from by one word",
     ),
     Written(
         "private_numbers",

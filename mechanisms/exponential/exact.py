@@ -24,7 +24,6 @@ dyadic by changing ε's base to 2; here ε keeps its base.
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import accumulate, pairwise
 
 import gmpy2
 from gmpy2 import mpq
@@ -71,11 +70,8 @@ def exact_exponential(
     levelled = LevelledUtilities.of(
         utilities, epsilon=epsilon, sensitivity=sensitivity, monotone=monotone, utility_range=utility_range
     )
-    by_level = levelled.by_level()
-    ends = accumulate(levelled.counts().tolist())
-    members = tuple(tuple(by_level[start:end].tolist()) for start, end in pairwise([0, *ends]))
     utilities = levelled.utilities if isinstance(levelled.utilities, list) else levelled.utilities.tolist()
-    return bits.repeat(_kept_proposal, members, levelled.rate, levelled.best, tuple(utilities))
+    return bits.repeat(_kept_proposal, levelled.members(), levelled.rate, levelled.best, tuple(utilities))
 
 
 def _kept_proposal(

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from mechanisms.arithmetic import require_ieee_arithmetic
 from mechanisms.exponential.exact import bernoulli_scaled_exp
-from mechanisms.exponential.levels import WIDEST_RANGE, LevelledUtilities
+from mechanisms.exponential.levels import WIDEST_RANGE, LevelledUtilities, weights_at
 from mechanisms.parameters import trial_count
 from mechanisms.private_numbers import PrivateNumbers
 from mechanisms.randomness import RandomBits
@@ -43,12 +43,18 @@ FILTER_ERROR = 2.0**-18
 """How far `half_power` may lie from the probability of acceptance."""
 
 _WORD = 64
-_CHUNK = 1 << 15  # words a batch: their temporaries stay in a core's cache
+_BEGINNING = 32  # bits of a uniform number that tables compare
+_UNDECIDED = np.uint64(int(2 * FILTER_ERROR * 2**_BEGINNING) + 2)
+_MOST_IN_TABLES = (1 << _BEGINNING) - 1  # an outcome takes the other half of an entry
+_NOTHING, _MIXED = -1, -2  # what words select whose first bits say that, or do not say
+_CHUNK = 1 << 15  # words, or outcomes, whose temporaries stay in a core's cache
 _SPARE = 64  # words beyond the expected number, lest the last few draws take many batches
+_MEAN_ACCEPTANCE = 0.7  # of a proposal, about: the mean of 2^−f is 0.72
 _PREFIX = 12  # bits of a word that mostly tell its level
-_UNTOLD = -1  # the level of a prefix that several levels share
 _FEW_TRIALS = 8  # below which, and below one trial for so many outcomes, tables would not pay
-_OUTCOMES_A_TRIAL = 4096
+_OUTCOMES_A_TRIAL = 256
+_BLOCK = 128
+_BLOCK_STARTS = np.arange(0, _CHUNK, _BLOCK)
 
 with gmpy2.context(precision=100):
     _COEFFICIENTS = tuple(
@@ -70,23 +76,12 @@ def half_power(fraction: Real) -> Real:
     return result
 
 
-def thresholds(
-    fraction: NDArray[np.float64], scale: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.uint64], NDArray[np.uint64]]:
-    """Find how many words of each codeword the filter accepts, and how many it rejects.
+def accepted_below(fraction: NDArray[np.float64]) -> NDArray[np.uint64]:
+    """Return how many of the 2^32 beginnings of a uniform number the filter accepts, for f in [0, 1).
 
-    Args:
-        fraction: f in [0, 1), shape (outcomes,).
-        scale: how many words begin with the codeword, shape (outcomes,), powers of 2.
-
-    Returns:
-        The approximate probabilities of acceptance, how many of the least words are accepted, and how many of the
-        greatest are rejected.
+    `_UNDECIDED` beginnings from there on it leaves undecided, and it rejects the rest.
     """
-    probability = half_power(fraction)
-    accepted = ((probability - FILTER_ERROR) * scale).astype(np.uint64)
-    rejected = (np.maximum(1 - FILTER_ERROR - probability, 0.0) * scale).astype(np.uint64)
-    return probability, accepted, rejected
+    return ((half_power(fraction) - FILTER_ERROR) * 2.0**_BEGINNING).astype(np.uint64)
 
 
 def exact_exponential_fast(
@@ -142,14 +137,7 @@ class LevelSampler:
         self._levelled = LevelledUtilities.of(
             utilities, epsilon=epsilon, sensitivity=sensitivity, monotone=monotone, utility_range=utility_range
         )
-        depth = self._levelled.depth
-        self._counts = self._levelled.counts()
-        self._before: list[int] = (np.cumsum(self._counts) - self._counts).tolist()
-        self._outcomes = self._levelled.by_level()
-        # Codewords are integers of depth + (bits of the shortest) bits; level k's end before _ends[k].
-        weights = self._counts << np.arange(depth, depth - len(self._counts), -1)
-        self._ends: list[int] = np.cumsum(weights).tolist()
-        self._shortest = (self._ends[-1] - 1).bit_length() - depth
+        self._blocks: _Blocks | None = None
         self._tables: _Tables | None = None
 
     def draw(self, trials: int, bits: RandomBits) -> NDArray[np.int64]:
@@ -167,11 +155,18 @@ class LevelSampler:
         """
         trial_count(trials)
         require_ieee_arithmetic()
+        with np.errstate(all="ignore"):  # under a caller's np.seterr(all="raise") an underflow would be an event
+            return self._drawn(trials, bits)
+
+    def _drawn(self, trials: int, bits: RandomBits) -> NDArray[np.int64]:
+        outcomes = len(self._levelled.doubles)
         # The choice depends on nothing that was drawn before, so that the same bits always give the same outcomes.
-        if trials < _FEW_TRIALS + self._levelled.levels.size // _OUTCOMES_A_TRIAL:
-            return np.array([self._draw_one(bits) for _ in range(trials)], dtype=np.int64)
+        if trials < _FEW_TRIALS + outcomes // _OUTCOMES_A_TRIAL or outcomes > _MOST_IN_TABLES:
+            if self._blocks is None:
+                self._blocks = _Blocks(self._levelled)
+            return np.array([self._draw_one(self._blocks, bits) for _ in range(trials)], dtype=np.int64)
         if self._tables is None:
-            self._tables = _Tables(self._levelled, self._outcomes, self._counts, self._ends, self._shortest)
+            self._tables = _Tables(self._levelled)
         selected = np.empty(trials, dtype=np.int64)
         done = 0
         while done < trials:
@@ -182,107 +177,181 @@ class LevelSampler:
             done += accepted.size
         return selected
 
-    def _draw_one(self, bits: RandomBits) -> int:
-        depth, ends = self._levelled.depth, self._ends
-        unread = _WORD - depth - self._shortest
+    def _draw_one(self, blocks: _Blocks, bits: RandomBits) -> int:
         while True:
-            word = bits.take(_WORD)
-            code = word >> unread
-            level = bisect_right(ends, code)
-            if level == len(ends):
-                continue
-            rank = (code - (ends[level - 1] if level else 0)) >> (depth - level)
-            outcome = int(self._outcomes[self._before[level] + rank])
-            if self._accepts(outcome, word, bits):
+            outcome, offset, size = blocks.proposal(bits.take(_WORD))
+            if outcome is not None and self._accepts(outcome, offset, size, bits):
                 return outcome
 
-    def _accepts(self, outcome: int, word: int, bits: RandomBits) -> bool:
-        """Decide whether to accept an outcome, by the bits of the word behind its codeword and by further ones."""
-        level = int(self._levelled.levels[outcome])
-        size = _WORD - self._shortest - level
-        offset = word & ((1 << size) - 1)
+    def _accepts(self, outcome: int, offset: int, size: int, bits: RandomBits) -> bool:
+        """Decide whether to accept an outcome by a uniform number: `size` bits of it are known, further ones are not.
+
+        Args:
+            outcome: its index.
+            offset: the known bits.
+            size: how many they are.
+            bits: where further ones come from.
+        """
+        exponent = self._levelled.exponent(outcome)
+        level = int(exponent)
         if level < self._levelled.depth:
-            probability = half_power(float(self._levelled.exponents[outcome]) - level)
+            probability = half_power(exponent - level)
             if (offset + 1) / (1 << size) <= probability - FILTER_ERROR:
                 return True
             if offset / (1 << size) >= probability + FILTER_ERROR:
                 return False
-        return bernoulli_scaled_exp(self._levelled.gap(outcome), level, _BeginningWith(offset, size, bits))
+        return bernoulli_scaled_exp(self._levelled.gap(outcome), level, BeginningWith(offset, size, bits))
 
-    def _accepted(self, tables: _Tables, words: NDArray[np.uint64], bits: RandomBits) -> NDArray[np.intp]:
+    def _accepted(self, tables: _Tables, words: NDArray[np.uint64], bits: RandomBits) -> NDArray[np.int64]:
         """Return the outcomes that these words propose and accept, in order."""
-        positions = tables.positions(words)
-        accepted = words < tables.accepted_below[positions]
-        undecided = np.flatnonzero(accepted != (words <= tables.rejected_above[positions]))
-        for index in undecided.tolist():
-            outcome = int(tables.outcomes[positions[index]])
-            accepted[index] = self._accepts(outcome, int(words[index]), bits)
-        selected: NDArray[np.intp] = tables.outcomes[positions.compress(accepted)]
-        return selected
+        selected = tables.of_cells(words)
+        mixed = np.flatnonzero(selected == _MIXED)
+        if mixed.size:
+            words = words[mixed]
+            outcomes, accepted, undecided = tables.proposals(words)
+            for index in np.flatnonzero(undecided).tolist():
+                offset, size = tables.rest(words[index])
+                accepted[index] = self._accepts(int(outcomes[index]), offset, size, bits)
+            selected[mixed] = np.where(accepted, outcomes, _NOTHING)
+        return selected.compress(selected != _NOTHING)  # a mask as an index takes several times as long
+
+
+class _Blocks:
+    """Proposes one outcome: those of a block share a sum of weights, and only one block's own are looked at.
+
+    Words are given out in the order of the outcomes, 2^(64 − b − k) of them to an outcome on level k.
+
+    Args:
+        levelled: the utilities.
+    """
+
+    def __init__(self, levelled: LevelledUtilities) -> None:
+        self._levelled = levelled
+        outcomes = len(levelled.doubles)
+        self._kept: NDArray[np.int64] | None = None
+        if outcomes <= _CHUNK:
+            self._kept = self._weights(slice(0, _CHUNK))
+        if outcomes <= _BLOCK:
+            self._ends: list[int] = [int(self._weights(slice(0, outcomes)).sum())]
+        else:
+            totals = [self._totals(slice(start, start + _CHUNK)) for start in range(0, outcomes, _CHUNK)]
+            self._ends = np.concatenate(totals).cumsum().tolist()
+        self._unread = _WORD - max((self._ends[-1] - 1).bit_length(), levelled.depth)
+
+    def _totals(self, chunk: slice) -> NDArray[np.int64]:
+        weights = self._weights(chunk)
+        return np.add.reduceat(weights, _BLOCK_STARTS[: -(-len(weights) // _BLOCK)])
+
+    def _weights(self, outcomes: slice) -> NDArray[np.int64]:
+        if self._kept is not None:
+            return self._kept[outcomes]
+        return weights_at(self._levelled.exponents(outcomes), self._levelled.depth)
+
+    def proposal(self, word: int) -> tuple[int | None, int, int]:
+        """Return the outcome that a word proposes (None if it is nobody's), its place there, and log2 of its words."""
+        code = word >> self._unread
+        block = bisect_right(self._ends, code)
+        if block == len(self._ends):
+            return None, 0, 0
+        before = self._ends[block - 1] if block else 0
+        start = block * _BLOCK
+        ends = self._weights(slice(start, start + _BLOCK)).cumsum().tolist()
+        place = bisect_right(ends, code - before)
+        begin = ends[place - 1] if place else 0
+        size = (ends[place] - begin).bit_length() - 1 + self._unread
+        return start + place, word - ((before + begin) << self._unread), size
 
 
 class _Tables:
-    """Decides most words by look-up: arrays over positions, the outcomes in the order of their codewords.
+    """Decides most words by look-up, of an entry for each outcome in the order of their codewords.
 
-    The position behind the last outcome stands for words that begin with no codeword.
+    An entry is the outcome, with `accepted_below` for it in the upper half. The entry behind the last one stands for
+    words that begin with no codeword; its upper half is 0, and the upper half of such a word is not.
 
     Args:
-        levelled: the utilities and their levels.
-        outcomes: in increasing order of level, then of index.
-        counts: how many outcomes there are on each level.
-        ends: where the codewords of each level end, as integers of `shortest` + depth bits.
-        shortest: bits of level 0's codewords.
+        levelled: the utilities.
     """
 
-    def __init__(
-        self,
-        levelled: LevelledUtilities,
-        outcomes: NDArray[np.intp],
-        counts: NDArray[np.intp],
-        ends: list[int],
-        shortest: int,
-    ) -> None:
-        used = np.arange(len(counts))
-        before = np.cumsum(counts) - counts
-        sizes = (_WORD - shortest - used).astype(np.uint64)  # bits of a word behind the codeword
-        first_codewords = np.array([0, *ends[:-1]]) >> (levelled.depth - used)
-        shifts = first_codewords - before
-        self._unread = np.uint64(_WORD - shortest - levelled.depth)
-        self._ends = np.array(ends, dtype=np.uint64)
-        # A position is (word >> size) − shift, modulo 2^64. Words without a codeword, the last "level", begin with a 1.
-        self._sizes = np.append(sizes, np.uint64(_WORD - 1))
-        self._shifts = np.append(shifts, 1 - levelled.levels.size).astype(np.uint64)
+    def __init__(self, levelled: LevelledUtilities) -> None:
+        outcomes, depth = len(levelled.doubles), levelled.depth
+        used = np.arange(depth + 1)
+        chunks = [slice(start, start + _CHUNK) for start in range(0, outcomes, _CHUNK)]
+        levels = np.empty(outcomes, dtype=np.uint8)
+        counts = np.zeros(depth + 1, dtype=np.int64)
+        with np.errstate(all="ignore"):
+            for chunk in chunks:
+                levels[chunk] = levelled.exponents(chunk)
+                counts += np.bincount(levels[chunk], minlength=depth + 1)
+        before = counts.cumsum() - counts
+        # Codewords are integers of depth + (bits of the shortest) bits; level k's end before ends[k].
+        self._ends = (counts << (depth - used)).cumsum().astype(np.uint64)
+        codewords = int(self._ends[-1])
+        shortest = max((codewords - 1).bit_length() - depth, 0)
+        self._unread = np.uint64(_WORD - shortest - depth)
+        self.acceptance = codewords / 2 ** (depth + shortest) * _MEAN_ACCEPTANCE
+        # A position is (word >> size) − shift, modulo 2^64. Words without a codeword are the last "level".
+        first_codewords = np.array([0, *self._ends[:-1].tolist()]) >> (depth - used)
+        self._sizes = np.append(_WORD - shortest - used, _WORD).astype(np.uint64)
+        self._shifts = np.append(first_codewords - before, -outcomes).astype(np.uint64)
+        self._deep = np.append((self._sizes[:-1] < _BEGINNING) | (used == depth), False)
 
-        self.outcomes = outcomes
-        size = np.repeat(sizes, counts)
-        begin = (np.arange(size.size) + np.repeat(shifts, counts)).astype(np.uint64) << size
-        last = begin + ((np.uint64(1) << size) - np.uint64(1))
-        scale = np.repeat(np.ldexp(1.0, sizes.astype(np.intp)), counts)
-        fraction = levelled.exponents[self.outcomes] - np.repeat(used, counts)
-        probability, accepted, rejected = thresholds(fraction, scale)
-        self.acceptance = float(probability @ scale) / 2.0**_WORD
-        self.accepted_below = np.append(begin + accepted, np.uint64(0))
-        self.rejected_above = np.append(last - rejected, np.uint64(0))
-        if used[-1] == levelled.depth:  # where exponents are cut off: f = 0 there, which rejects nothing
-            self.accepted_below[before[-1] : -1] = 0
+        self._entries = np.full(outcomes + 1, outcomes, dtype=np.uint64)
+        for chunk in chunks:
+            found = levels[chunk]
+            order = np.argsort(found, kind="stable")  # of single bytes it takes linear time
+            entries = accepted_below(levelled.exponents(chunk) - found) << np.uint64(_BEGINNING)
+            entries += np.arange(chunk.start, chunk.start + len(found), dtype=np.uint64)
+            here = np.bincount(found, minlength=depth + 1)
+            self._entries[np.repeat(before + here - here.cumsum(), here) + np.arange(len(found))] = entries[order]
+            before += here
 
         prefixes = np.arange(1 << _PREFIX, dtype=np.uint64) << np.uint64(_WORD - _PREFIX)
         level = self._level(prefixes)
-        same = level == self._level(prefixes | np.uint64((1 << (_WORD - _PREFIX)) - 1))
-        self._level_of_prefix = np.where(same, level, _UNTOLD)
+        last_words = prefixes | np.uint64((1 << (_WORD - _PREFIX)) - 1)
+        told = level == self._level(last_words)
+        told &= ~self._deep[level]
+        self._size_of_prefix = np.where(told, self._sizes[level], np.uint64(0))
+        self._shift_of_prefix = self._shifts[level]
+        self._cells = self._decided(prefixes, last_words)
 
     def _level(self, words: NDArray[np.uint64]) -> NDArray[np.intp]:
         return np.searchsorted(self._ends, words >> self._unread, side="right")
 
-    def positions(self, words: NDArray[np.uint64]) -> NDArray[np.intp]:
-        """Return the position of the codeword that each word begins with."""
-        level = self._level_of_prefix[(words >> np.uint64(_WORD - _PREFIX)).view(np.int64)]
-        untold = np.flatnonzero(level == _UNTOLD)
-        level[untold] = self._level(words[untold])
-        return ((words >> self._sizes[level]) - self._shifts[level]).view(np.int64)
+    def _decided(self, first_words: NDArray[np.uint64], last_words: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return what all words from a first to a last one select, `_NOTHING` or `_MIXED` where they differ."""
+        outcomes, accepted, undecided = self.proposals(first_words)
+        last_outcomes, last_accepted, last_undecided = self.proposals(last_words)
+        # Those that propose one outcome are consecutive; of these the first are accepted and the last rejected.
+        alike = (outcomes == last_outcomes) & ~undecided & ~last_undecided
+        nothing = np.where(alike & ~accepted, np.int64(_NOTHING), np.int64(_MIXED))
+        return np.where(alike & last_accepted, outcomes, nothing)
+
+    def of_cells(self, words: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return what words select as their first bits say: an outcome, `_NOTHING`, or `_MIXED` if these do not say."""
+        return self._cells[(words >> np.uint64(_WORD - _PREFIX)).view(np.int64)]
+
+    def proposals(self, words: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return the outcomes that words propose, whether they accept them, and whether that is undecided."""
+        prefixes = (words >> np.uint64(_WORD - _PREFIX)).view(np.int64)
+        sizes, shifts = self._size_of_prefix[prefixes], self._shift_of_prefix[prefixes]
+        untold = np.flatnonzero(sizes == 0)
+        level = self._level(words[untold])
+        sizes[untold], shifts[untold] = self._sizes[level], self._shifts[level]
+        entries = self._entries[((words >> sizes) - shifts).view(np.int64)]
+        offsets = words << (np.uint64(_WORD) - sizes) >> np.uint64(_WORD - _BEGINNING)
+        offsets -= entries >> np.uint64(_BEGINNING)  # how far they lie behind what is accepted; before that, about 2^64
+        undecided = offsets < _UNDECIDED
+        undecided[untold] |= self._deep[level]
+        outcomes = (entries & np.uint64(_MOST_IN_TABLES)).view(np.int64)
+        return outcomes, offsets >> np.uint64(_WORD - 1) != 0, undecided
+
+    def rest(self, word: np.uint64) -> tuple[int, int]:
+        """Return the bits of a word behind its codeword, and how many they are."""
+        size = int(self._sizes[self._level(np.array([word]))[0]])
+        return int(word) & ((1 << size) - 1), size
 
 
-class _BeginningWith(RandomBits):
+class BeginningWith(RandomBits):
     """Bits that were already drawn, followed by the bits of a source.
 
     Args:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import accumulate, pairwise
 
 import gmpy2
 import numpy as np
@@ -16,7 +17,7 @@ from gmpy2 import mpq
 from numpy.typing import NDArray
 
 from mechanisms.parameters import exact_rational, positive_rational
-from mechanisms.private_numbers import Extended, PrivateNumbers, clamped, exact_numbers, nearest_doubles
+from mechanisms.private_numbers import PrivateNumbers, clamped, exact_numbers, nearest_doubles, quiet
 from mechanisms.rounding import rounding
 
 WIDEST_RANGE = (-(2.0**1022), 2.0**1022)
@@ -27,23 +28,25 @@ _RATE_LIMIT = mpq(2**900)
 
 @dataclass(frozen=True, eq=False, slots=True)
 class LevelledUtilities:
-    """Utilities, and for each outcome the level that it is proposed on.
+    """Utilities, and what tells each outcome's level.
 
     Args:
         utilities: clamped, shape (outcomes,): doubles where they are exact, rationals (mpq) where not.
         best: their maximum.
         rate: ε/(2Δu), or ε/Δu for monotone utilities.
+        factor: c.
         depth: the deepest level, so far down that the outcomes cut off there are hardly ever proposed.
-        exponents: y_o, at most `depth`, shape (outcomes,).
-        levels: k_o, shape (outcomes,).
+        doubles: shape (outcomes,); `top` less each of them, rounded once, is how far the outcome lies below the best.
+        top: see there.
     """
 
     utilities: NDArray[np.float64] | list[mpq]
     best: float | mpq
     rate: mpq
+    factor: float
     depth: int
-    exponents: NDArray[np.float64]
-    levels: NDArray[np.intp]
+    doubles: NDArray[np.float64]
+    top: float
 
     @classmethod
     def of(
@@ -55,46 +58,77 @@ class LevelledUtilities:
         monotone: bool,
         utility_range: tuple[float, float],
     ) -> LevelledUtilities:
-        """Check the public parameters, clamp and find the levels; see `exact_exponential`."""
-        rate = _rate(epsilon, sensitivity, monotone)
-        factor = _factor(rate)
-        low, high = _checked_range(utility_range)
-        given = exact_numbers("utilities", utilities)
-        # Codewords then have at most 63 bits: levels weigh less than 2^(63 - depth) together.
-        depth = 63 - len(given).bit_length()
-        if len(given) == 0:
-            raise ValueError("utilities must name at least one outcome")
+        """Check the public parameters and clamp; see `exact_exponential`."""
+        rate, factor, low, high = public_parameters(epsilon, sensitivity, monotone, utility_range)
+        given = exact_numbers("utilities", utilities, signalling=True)
+        depth = depth_for(len(given))
         with np.errstate(all="ignore"):  # under a caller's np.seterr(all="raise") an underflow would be an event
-            limited, best, distances = _limited(given, low, high)
-            exponents, levels = levels_at(distances, factor, depth)
-        return cls(limited, best, rate, depth, exponents, levels)
+            if isinstance(given, list):
+                exact_low, exact_high = mpq(low), mpq(high)
+                exact = [clamped(utility, exact_low, exact_high, missing=exact_low) for utility in given]
+                highest = max(exact)
+                below = nearest_doubles(utility - highest for utility in exact)
+                return cls(exact, highest, rate, factor, depth, below, 0.0)
+            limited, best = within_range(given, low, high)
+        return cls(limited, best, rate, factor, depth, limited, best)
 
     def gap(self, outcome: int) -> mpq:
         """Return x_o, exactly: the rate times the distance of an outcome below the best."""
         return exact_gap(self.rate, self.best, self.utilities[outcome])
 
-    def counts(self) -> NDArray[np.intp]:
-        """Count the outcomes on each level, from 0 to the deepest that is used."""
-        return np.bincount(self.levels)
+    def exponents(self, outcomes: slice) -> NDArray[np.float64]:
+        """Return y_o of some outcomes; k_o is its whole part."""
+        return exponents_below(self.top, self.doubles[outcomes], self.factor, self.depth)
 
-    def by_level(self) -> NDArray[np.intp]:
-        """Return the outcomes in increasing order of level, and of index on each level, shape (outcomes,)."""
+    def exponent(self, outcome: int) -> float:
+        """Return y_o of one outcome."""
+        return min((self.top - float(self.doubles[outcome])) * self.factor, float(self.depth))
+
+    def levels(self) -> NDArray[np.intp]:
+        """Return k_o of all outcomes, shape (outcomes,)."""
+        with np.errstate(all="ignore"):
+            return self.exponents(slice(None)).astype(np.intp)
+
+    def members(self) -> tuple[tuple[int, ...], ...]:
+        """Return the outcomes of each level in increasing order, up to the deepest level that has some."""
+        levels = self.levels()
+        ends = accumulate(np.bincount(levels).tolist())
         # A stable sort keeps the outcomes of a level in order; of single bytes it takes linear time.
-        return np.argsort(self.levels.astype(np.uint8), kind="stable")
+        by_level = tuple(np.argsort(levels.astype(np.uint8), kind="stable").tolist())
+        return tuple(by_level[start:end] for start, end in pairwise([0, *ends]))
 
 
-def levels_at(
-    distances: NDArray[np.float64], factor: float, depth: int
-) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """Return the exponents y = min(fl(c·distance), depth) and the levels ⌊y⌋ of outcomes.
+def depth_for(outcomes: int) -> int:
+    """Return the deepest level of so many outcomes: their weights 2^(depth − level) stay below 2^63 together.
+
+    Raises:
+        ValueError: there is none.
+    """
+    if outcomes == 0:
+        raise ValueError("utilities must name at least one outcome")
+    return 63 - outcomes.bit_length()
+
+
+def exponents_below(
+    top: float | NDArray[np.float64], utilities: NDArray[np.float64], factor: float, depth: int
+) -> NDArray[np.float64]:
+    """Return the exponents y = min(fl(c·fl(top − utility)), depth), elementwise.
 
     Args:
-        distances: how far each lies below the best, shape (outcomes,), at least 0.
+        top: the best utility, or a column of them, each that of a row.
+        utilities: none above `top`.
         factor: c.
         depth: the deepest level.
     """
-    exponents = np.clip(distances * factor, 0.0, float(depth))  # a minimum alone takes several times as long
-    return exponents, exponents.astype(np.intp)
+    exponents = top - utilities
+    exponents *= factor
+    return np.minimum(exponents, float(depth), out=exponents)
+
+
+def weights_at(exponents: NDArray[np.float64], depth: int) -> NDArray[np.int64]:
+    """Return 2^(depth − k), elementwise, k the whole part of an exponent."""
+    weights = exponents.astype(np.int64)
+    return np.right_shift(1 << depth, weights, out=weights)
 
 
 def exact_gap(rate: mpq, best: float | mpq, utility: float | mpq) -> mpq:
@@ -104,6 +138,25 @@ def exact_gap(rate: mpq, best: float | mpq, utility: float | mpq) -> mpq:
 
 def _exact(number: float | mpq) -> mpq:
     return mpq(number) if isinstance(number, float) else number
+
+
+def public_parameters(
+    epsilon: float | Fraction, sensitivity: float | Fraction, monotone: bool, utility_range: tuple[float, float]
+) -> tuple[mpq, float, float, float]:
+    """Check the public parameters and return the rate, c, and the ends of the range."""
+    low, high = utility_range
+    try:
+        return _settled(epsilon, sensitivity, monotone, low, high)
+    except TypeError:  # of a parameter, or because it can't be looked up
+        return _settled.__wrapped__(epsilon, sensitivity, monotone, low, high)
+
+
+@lru_cache(maxsize=256, typed=True)
+def _settled(
+    epsilon: float | Fraction, sensitivity: float | Fraction, monotone: bool, low: float, high: float
+) -> tuple[mpq, float, float, float]:
+    rate = _rate(epsilon, sensitivity, monotone)
+    return rate, _factor(rate), *_checked_range(low, high)
 
 
 def _rate(epsilon: float | Fraction, sensitivity: float | Fraction, monotone: bool) -> mpq:
@@ -116,7 +169,6 @@ def _rate(epsilon: float | Fraction, sensitivity: float | Fraction, monotone: bo
     return rate
 
 
-@lru_cache(maxsize=256)
 def _factor(rate: mpq) -> float:
     """A double c ≤ (1 − 2^−51)·log2(e)·rate, less than 2^−52·(1 + 2^−60)·c below it."""
     down, up = rounding(128)
@@ -129,30 +181,22 @@ def _factor(rate: mpq) -> float:
         return float(gmpy2.mpfr(factor))
 
 
-def _checked_range(utility_range: tuple[float, float]) -> tuple[float, float]:
-    low, high = (exact_rational("utility_range", end) for end in utility_range)
-    if not WIDEST_RANGE[0] <= low <= high <= WIDEST_RANGE[1] or any(float(end) != end for end in (low, high)):
-        raise ValueError(f"utility_range must be two doubles in order, within ±2^1022, not {utility_range}")
+def _checked_range(low: float, high: float) -> tuple[float, float]:
+    ends = exact_rational("utility_range", low), exact_rational("utility_range", high)
+    if not WIDEST_RANGE[0] <= ends[0] <= ends[1] <= WIDEST_RANGE[1] or any(float(end) != end for end in ends):
+        raise ValueError(f"utility_range must be two doubles in order, within ±2^1022, not {(low, high)}")
     return float(low), float(high)
 
 
-def _limited(
-    given: NDArray[np.float64] | list[Extended], low: float, high: float
-) -> tuple[NDArray[np.float64] | list[mpq], float | mpq, NDArray[np.float64]]:
-    """Clamp utilities to a range, NaN to its lower end.
+def within_range(given: NDArray[np.float64], low: float, high: float) -> tuple[NDArray[np.float64], float]:
+    """Clamp doubles of any shape to a range, NaN to its lower end.
 
     Returns:
-        The clamped utilities, the best of them, and how far each lies below it, rounded to the nearest double. All of
-        it depends on the values alone and not on how they are held.
+        The doubles, as they were given where all of them lie within the range, and the greatest.
     """
-    if isinstance(given, list):
-        exact_low, exact_high = mpq(low), mpq(high)
-        exact = [clamped(utility, exact_low, exact_high, missing=exact_low) for utility in given]
-        highest = max(exact)
-        return exact, highest, nearest_doubles(highest - utility for utility in exact)
     lowest, best = float(given.min()), float(given.max())
-    if not (low <= lowest and best <= high):
-        # If a utility is NaN, so are both bounds; of a number and NaN, fmax takes the number.
-        given = np.fmin(np.fmax(given, low), high)
-        best = float(given.max())
-    return given, best, best - given
+    if low <= lowest and best <= high:
+        return given, best
+    # If a utility is NaN, so are both bounds; of a number and NaN, fmax takes the number.
+    given = np.fmin(np.fmax(quiet(given), low), high)
+    return given, float(given.max())

@@ -193,6 +193,7 @@ def test_a_total_of_weights_is_not_refused() -> None:
 
 
 MODULES = ("exponential.utilities", "exponential.levels", "exponential.exact", "exponential.exact_fast")
+MODULES += ("exponential.exact_rows",)
 MODULES += ("exponential.base2.weighted_sampling", "exponential.exact_base2", "noisy_max.exact")
 
 
@@ -229,16 +230,22 @@ MODULES += ("exponential.base2.weighted_sampling", "exponential.exact_base2", "n
         (
             BASE_E,
             "exponential.levels",
-            "return np.bincount(self.levels)",
-            "return np.minimum(np.bincount(self.levels), 300)",
+            "np.bincount(levels).tolist()",
+            "np.minimum(np.bincount(levels), 300).tolist()",
         ),
         (BASE_E, "exponential.exact", "members[level][rank]", "members[level][min(rank, 200)]"),
         (BASE_E, "exponential.exact", "word - first < count", "word - first < min(count, 200)"),
         (
             BASE_E,
             "exponential.exact_fast",
-            "fraction = levelled.exponents[self.outcomes]",
-            "fraction = levelled.exponents[np.minimum(self.outcomes, 5000)]",
+            "entries += np.arange(chunk.start,",
+            "entries += np.arange(min(chunk.start, 16384),",
+        ),
+        (
+            BASE_E,
+            "exponential.exact_fast",
+            "_CHUNK)) for start in range(0, outcomes, _CHUNK)",
+            "_CHUNK)) for start in range(0, min(outcomes, 16384), _CHUNK)",
         ),
     ],
 )

@@ -19,6 +19,7 @@ from mechanisms.exponential.exact import exact_exponential
 from mechanisms.exponential.exact_base2 import exact_exponential_base2, exact_exponential_base2_fast
 from mechanisms.exponential.exact_fast import LevelSampler, exact_exponential_fast
 from mechanisms.exponential.exact_fixed_work import FixedWork, exact_exponential_fixed_work
+from mechanisms.exponential.exact_rows import exact_exponential_rows
 from mechanisms.gaussian.exact import exact_discrete_gaussian
 from mechanisms.gaussian.exact_fast import exact_discrete_gaussian_each, exact_discrete_gaussian_fast
 from mechanisms.gaussian.exact_fixed_work import exact_fixed_work_gaussian
@@ -116,6 +117,10 @@ def level_sampler(given: Any, bits: RandomBits) -> str:
     return repr([sampler.draw(trials, bits).tolist() for trials in (2, TRIALS)])
 
 
+def by_rows(given: Any, bits: RandomBits) -> str:
+    return repr(exact_exponential_rows([given, given], bits, epsilon=EPSILON).tolist())
+
+
 def of_people(run: Run) -> Run:
     """Give each record a person of its own."""
     return lambda given, bits: run([(str(person), value) for person, value in enumerate(given)], bits)
@@ -155,6 +160,7 @@ RUNS: dict[str, Run] = {
     "exact_exponential_fixed_work": one_by_one(exact_exponential_fixed_work, work=WORK, utility_range=(-8, 8)),
     "exact_exponential_noisy_max": one_by_one(exact_exponential_noisy_max, epsilon=EPSILON),
     "exact_fixed_work_gaussian": one_by_one(exact_fixed_work_gaussian, **FIXED),
+    "exact_exponential_rows": by_rows,
     "exact_laplace_noisy_max": one_by_one(exact_laplace_noisy_max, epsilon=EPSILON),
     "exact_laplace_on_grid": one_by_one(exact_laplace_on_grid, eta=ETA, lower=-4, spacing=Fraction(1, 3), points=25),
     "exact_narrow_sum": one_by_one(exact_narrow_sum, epsilon=EPSILON, bounds=NARROW),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import tracemalloc
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from itertools import accumulate
 from typing import Any
 
 import gmpy2
@@ -18,10 +20,14 @@ from scipy.stats import chisquare
 
 from attacklab.random_bits import SeededBits, TapedBits
 from mechanisms.exponential import exact_fast
-from mechanisms.exponential.exact import exact_exponential
+from mechanisms.exponential.exact import bernoulli_scaled_exp, exact_exponential
 from mechanisms.exponential.exact_fast import FILTER_ERROR, LevelSampler, exact_exponential_fast, half_power
-from mechanisms.exponential.levels import LevelledUtilities
+from mechanisms.exponential.levels import WIDEST_RANGE, LevelledUtilities
+from mechanisms.exponential.naive import naive_exponential_stabilised
 from mechanisms.randomness import REJECTED, RandomBits
+
+FEW = 8
+"""Below so many draws, words are given out in the order of the outcomes."""
 
 RNG = np.random.default_rng(11)
 STEEP = np.arange(100, dtype=np.float64)
@@ -96,6 +102,41 @@ class WordByWord(RandomBits):
         return drawn
 
 
+class WordsInOrder:
+    """Words given out in the order of the outcomes, and the reference's coin on the rest of a word and further bits."""
+
+    def __init__(self, recorded: Recorded, seed: int) -> None:
+        self._words: Iterator[int] = iter(np.concatenate(recorded.kept).tolist())
+        self._further = SeededBits(np.random.default_rng([seed, 1]))
+
+    def selected(self, utilities: ArrayLike, **parameters: Any) -> int:
+        """Return the outcome that the next words select."""
+        held = levelled(utilities, **parameters)
+        levels = held.levels().tolist()
+        ends = list(accumulate(1 << (held.depth - level) for level in levels))
+        spare = 64 - max((ends[-1] - 1).bit_length(), held.depth)
+        while True:
+            word = next(self._words)
+            if word >> spare < ends[-1]:
+                outcome = bisect_right(ends, word >> spare)
+                size = held.depth - levels[outcome] + spare
+                place = word - ((ends[outcome - 1] << spare) if outcome else 0)
+                bits = WordThenFurther(TapedBits(place, size), self._further)
+                if bernoulli_scaled_exp(held.gap(outcome), levels[outcome], bits):
+                    return outcome
+
+
+class WordThenFurther(RandomBits):
+    """What is left of a word, then further bits, one at a time."""
+
+    def __init__(self, word: TapedBits, further: RandomBits) -> None:
+        self._word, self._further = word, further
+
+    def take(self, count: int) -> int:
+        assert count == 1
+        return (self._word if self._word.left else self._further).take(1)
+
+
 def assert_paths_agree(
     utilities: ArrayLike,
     trials: int,
@@ -105,17 +146,24 @@ def assert_paths_agree(
     first: NDArray[np.uint64] | None = None,
     **parameters: Any,
 ) -> int:
-    """Compare the two paths' outputs, drawn in batches by the fast one; how many further bits it took."""
+    """Compare the fast path's outputs, drawn in batches, with others from the same words; return the bits taken beyond.
+
+    Those of many draws are compared with the reference path's, those of a few with words given out in order.
+    """
     parameters = {"epsilon": 1, **parameters}
     sampler = LevelSampler(utilities, **parameters)
     further = 0
     for begin in range(0, trials, batch or trials):
         recorded = Recorded(seed + begin, first)
         fast = sampler.draw(batch or trials, recorded)
-        bits = WordByWord(recorded, seed + begin)
-        for selected in fast.tolist():
-            assert exact_exponential(utilities, bits, **parameters) == selected
-            bits.next_word()
+        if len(fast) < FEW:
+            in_order = WordsInOrder(recorded, seed + begin)
+            assert fast.tolist() == [in_order.selected(utilities, **parameters) for _ in fast]
+        else:
+            bits = WordByWord(recorded, seed + begin)
+            for selected in fast.tolist():
+                assert exact_exponential(utilities, bits, **parameters) == selected
+                bits.next_word()
         further += recorded.taken
     return further
 
@@ -123,30 +171,31 @@ def assert_paths_agree(
 def acceptance(levelled: LevelledUtilities, outcome: int) -> Fraction:
     """2^k·e^−x by MPFR, off by less than a share 2^−180."""
     with gmpy2.context(precision=200):
-        scaled = gmpy2.mul_2exp(gmpy2.exp(-gmpy2.mpfr(levelled.gap(outcome))), int(levelled.levels[outcome]))
+        scaled = gmpy2.mul_2exp(gmpy2.exp(-gmpy2.mpfr(levelled.gap(outcome))), int(levelled.levels()[outcome]))
         return Fraction(*scaled.as_integer_ratio())
 
 
-def levelled(utilities: ArrayLike, epsilon: Fraction = Fraction(1)) -> LevelledUtilities:
-    return LevelledUtilities.of(
-        utilities, epsilon=epsilon, sensitivity=1, monotone=False, utility_range=(-(2.0**1022), 2.0**1022)
-    )
+def levelled(utilities: ArrayLike, epsilon: Fraction | float = 1, **others: Any) -> LevelledUtilities:
+    parameters = {"sensitivity": 1, "monotone": False, "utility_range": WIDEST_RANGE} | others
+    return LevelledUtilities.of(utilities, epsilon=epsilon, **parameters)
 
 
 def words_at_the_edges(utilities: NDArray[np.float64]) -> NDArray[np.uint64]:
     """Words next to where a codeword begins or ends, to where acceptance ends, and to where the filter gives up."""
     held = levelled(utilities)
-    order = sorted(range(utilities.size), key=lambda outcome: int(held.levels[outcome]))
-    kraft = sum(Fraction(1, 2 ** int(level)) for level in held.levels)
+    levels = held.levels().tolist()
+    kraft = sum(Fraction(1, 2**level) for level in levels)
     shortest = next(b for b in range(64) if kraft <= 2**b)
-    begin, edges = 0, [0, 2**64 - 1]
-    for outcome in order:
-        size = 2 ** (64 - shortest - int(held.levels[outcome]))
-        threshold = begin + size * acceptance(held, outcome)
-        window = Fraction(FILTER_ERROR) * size
-        for edge in (begin, begin + size, threshold, threshold - window, threshold + window):
-            edges += [math.floor(edge) + step for step in (-2, -1, 0, 1)]
-        begin += size
+    edges = [0, 2**64 - 1]
+    for order in (sorted(range(utilities.size), key=levels.__getitem__), range(utilities.size)):
+        begin = 0
+        for outcome in order:
+            size = 2 ** (64 - shortest - levels[outcome])
+            threshold = begin + size * acceptance(held, outcome)
+            window = Fraction(FILTER_ERROR) * size
+            for edge in (begin, begin + size, threshold, threshold - window, threshold + window):
+                edges += [math.floor(edge) + step for step in (-2, -1, 0, 1)]
+            begin += size
     return np.array(sorted({edge for edge in edges if 0 <= edge < 2**64}), dtype=np.uint64)
 
 
@@ -188,6 +237,7 @@ def test_both_paths_give_the_same_on_words_at_the_edges(utilities: NDArray[np.fl
 @pytest.mark.parametrize("batch", [1, 3000])
 def test_a_filter_that_decides_little_gives_the_same(monkeypatch: pytest.MonkeyPatch, batch: int) -> None:
     monkeypatch.setattr(exact_fast, "FILTER_ERROR", 0.25)
+    monkeypatch.setattr(exact_fast, "_UNDECIDED", np.uint64(2**31 + 2))
     for utilities in (STEEP, NORMAL, NASTY):
         assert_paths_agree(utilities, 3000, batch=batch, seed=5)
 
@@ -247,9 +297,10 @@ def test_the_approximation_keeps_its_bound_on_a_million_points() -> None:
 def test_the_filter_keeps_its_bound_of_the_true_probability(best: float, drop: float, epsilon: Fraction) -> None:
     """The whole way from the utilities, the roundings of y included."""
     held = levelled([best, best - drop / float(epsilon)], epsilon)
-    worse = 1 if held.levels[1] else 0
-    if held.levels[worse] < held.depth:
-        approximation = half_power(float(held.exponents[worse]) - int(held.levels[worse]))
+    levels = held.levels().tolist()
+    worse = 1 if levels[1] else 0
+    if levels[worse] < held.depth:
+        approximation = half_power(held.exponent(worse) - levels[worse])
         assert abs(Fraction(approximation) - acceptance(held, worse)) < Fraction(FILTER_ERROR)
 
 
@@ -316,3 +367,20 @@ def test_bad_parameters_are_refused_at_set_up() -> None:
         LevelSampler(STEEP, epsilon=1, sensitivity=-1)
     with pytest.raises(ValueError, match="utilities"):
         LevelSampler([], epsilon=1)
+
+
+@pytest.mark.parametrize("trials", [1, 20, 100_000])
+def test_memory_beside_the_result_is_at_most_twice_the_naive_one(trials: int) -> None:
+    utilities = RNG.normal(scale=10, size=100_000)
+    rng, bits = np.random.default_rng(1), SeededBits(1)
+    peaks = []
+    for select in (
+        lambda: exact_exponential_fast(utilities, trials, bits, epsilon=1),
+        lambda: naive_exponential_stabilised(utilities, trials, rng, epsilon=1),
+    ):
+        select()
+        tracemalloc.start()
+        result = np.asarray(select())
+        peaks.append(tracemalloc.get_traced_memory()[1] - result.nbytes)
+        tracemalloc.stop()
+    assert peaks[0] <= 2 * peaks[1]

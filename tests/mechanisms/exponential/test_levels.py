@@ -32,12 +32,12 @@ def test_no_level_is_too_high(first: float | Fraction, second: float | Fraction,
     )
     gap = epsilon * abs(Fraction(first) - Fraction(second))
     worse = 0 if first < second else 1
-    exponent = Fraction(levelled.exponents[worse])
+    exponent = Fraction(levelled.exponent(worse))
     with localcontext(DIGITS):
         binary = gap / Fraction(Decimal(2).ln())
-    assert levelled.levels[worse] == math.floor(exponent)
-    assert levelled.levels[1 - worse] == 0
-    assert levelled.levels[worse] <= binary
+    assert levelled.levels()[worse] == math.floor(exponent)
+    assert levelled.levels()[1 - worse] == 0
+    assert levelled.levels()[worse] <= binary
     assert exponent <= max(binary, Fraction(1, 2**1021))
     assert exponent == levelled.depth or binary - exponent < Fraction(1, 2**43)
 
@@ -50,4 +50,4 @@ def test_levels_hold_at_the_gaps_next_to_a_power_of_two(power: int) -> None:
     around = float(multiple)
     for gap in (math.nextafter(around, 0.0), around, math.nextafter(around, math.inf)):
         levelled = LevelledUtilities.of([0.0, gap], epsilon=1, sensitivity=1, monotone=True, utility_range=WIDEST_RANGE)
-        assert levelled.levels[0] <= (power if Fraction(gap) >= multiple else power - 1)
+        assert levelled.levels()[0] <= (power if Fraction(gap) >= multiple else power - 1)
