@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from attacklab.certificates import Draft
-from attacklab.claims import PrivacyClaim
+from attacklab.claims import PrivacyClaim, ZeroConcentrated
 from attacklab.files import write_whole
 from attacklab.findings import CERTIFICATE, SCHEMA, Finding, Reach, Scope, Verdict, to_text
+from attacklab.laws.enclosures import float_above
 from attacklab.proof.certificates import Answer, finding_of, require_draft, run_checker, write_certificate
 from attacklab.reporting.experiment import DATA, load_experiments, measured_here, replace_findings
 from attacklab.reporting.pages import write_index
@@ -75,7 +76,8 @@ def write_one(folder: Path, name: str) -> Written:
 
 def _of_no_target(name: str, draft: Draft) -> Target:
     """Return what a certificate speaks of that is not of one of the lab's targets."""
-    claim = PrivacyClaim(float(Fraction(draft.claim["epsilon"])), float(Fraction(draft.claim.get("delta", 0))))
+    claimed = {name: float_above(Fraction(number)) for name, number in draft.claim.items() if name != "kind"}
+    claim = ZeroConcentrated(**claimed) if draft.claim["kind"] == "zcdp" else PrivacyClaim(**claimed)
     return Target.dataset(next(iter(draft.functions.values())), claim=claim, name=name)
 
 
