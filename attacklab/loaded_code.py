@@ -30,7 +30,7 @@ def loaded_code() -> dict[str, str]:
         interpreter's version tells it.
     """
     found, packages = loaded_modules()
-    return {**found, **_versions(packages)}
+    return dict(sorted({**found, **_versions(packages)}.items()))
 
 
 def loaded_modules() -> tuple[dict[str, str], set[str]]:

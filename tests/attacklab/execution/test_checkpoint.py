@@ -455,15 +455,16 @@ def test_a_run_whose_disk_is_full_says_so_and_can_be_gone_on_with(path: Path) ->
 
     findings, _, _ = audited(path)
     whole = path.read_bytes()
+    cut = (whole.index(b"\n") + len(whole)) // 2
     path.unlink()
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (len(whole) // 2, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (cut, hard))
     try:
         with pytest.raises(OSError, match=f"cannot write to {path}: File too large"):
             audited(path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert path.read_bytes() == whole[: len(whole) // 2]
+    assert path.read_bytes() == whole[:cut]
     again, _, (said,) = audited(path)
     assert again == findings
     assert path.read_bytes() == whole
