@@ -1,0 +1,11 @@
+"""Where the definitions of the mechanisms stand."""
+
+_CKS = "Canonne, Kamath and Steinke 2020, 'The Discrete Gaussian for Differential Privacy'"
+COINS = f"{_CKS}, section 5.1, algorithm 1"
+DISCRETE_LAPLACE = f"{_CKS}, section 5.2, algorithm 2"
+DISCRETE_GAUSSIAN = f"{_CKS}, definition 1 and algorithm 3"
+GEOMETRIC = "Ghosh, Roughgarden and Sundararajan 2009, 'Universally Utility-Maximizing Privacy Mechanisms', section 2"
+RESPONSE = "Warner 1965, 'Randomized Response'; Dwork and Roth 2014, section 3.2"
+EXPONENTIAL = "McSherry and Talwar 2007, 'Mechanism Design via Differential Privacy'; Dwork and Roth 2014, section 3.4"
+BASE2 = "Ilvento 2020, 'Implementing the Exponential Mechanism with Base-2 Differential Privacy', section 3"
+PERMUTE_AND_FLIP = "McKenna and Sheldon 2020, 'Permute-and-Flip: A New Mechanism for Differentially Private Selection'"
