@@ -12,7 +12,6 @@ import math
 import re
 from collections.abc import Sequence
 from fractions import Fraction
-from numbers import Integral, Rational
 from typing import Any
 
 import numpy as np
@@ -47,10 +46,8 @@ def written(value: Any) -> Any:
             return [written(one) for one in value]
         case Sequence() if not isinstance(value, (str, bytes)):
             return [written(one) for one in value]
-    if isinstance(value, Integral) or (hasattr(value, "denominator") and value.denominator == 1):
-        return str(int(value))
-    if isinstance(value, Rational) or hasattr(value, "denominator"):
-        return f"{int(value.numerator)}/{int(value.denominator)}"
+    if hasattr(value, "denominator"):
+        return str(Fraction(int(value.numerator), int(value.denominator)))
     raise UsageError(f"vectors hold no {type(value).__name__}: {value!r}")
 
 

@@ -88,7 +88,8 @@ def exponential_base2(utilities: Sequence[int], decay: Fraction) -> Distribution
 def permute_and_flip(utilities: Sequence[Fraction], rate: Fraction) -> Distribution:
     """Report noisy max with exponential noise.
 
-    P[i] = p_i·Σ_S (−1)^|S|/(|S| + 1)·Π_S p_j over the subsets S of the others, p_j = e^(rate·(u_j − max u)). McKenna and Sheldon 2020, 'Permute-and-Flip', proposition 5.
+    P[i] = p_i·Σ_S (−1)^|S|/(|S| + 1)·Π_S p_j over the subsets S of the others, with
+    p_j = e^(rate·(u_j − max u)). McKenna and Sheldon 2020, 'Permute-and-Flip', proposition 5.
     """
     best = max(utilities)
     keeps = [exp_bounds(rate * (one - best)) for one in utilities]

@@ -9,3 +9,6 @@ RESPONSE = "Warner 1965, 'Randomized Response'; Dwork and Roth 2014, section 3.2
 EXPONENTIAL = "McSherry and Talwar 2007, 'Mechanism Design via Differential Privacy'; Dwork and Roth 2014, section 3.4"
 BASE2 = "Ilvento 2020, 'Implementing the Exponential Mechanism with Base-2 Differential Privacy', section 3"
 PERMUTE_AND_FLIP = "McKenna and Sheldon 2020, 'Permute-and-Flip: A New Mechanism for Differentially Private Selection'"
+SUM = "Dwork and Roth 2014, section 3.3; Casacuberta, Shoemate, Vadhan and Wagaman 2022"
+LOCAL = "Nissim, Raskhodnikova and Smith 2007, 'Smooth Sensitivity and Sampling in Private Data Analysis', section 1"
+PARTITIONS = "Korolova, Kenthapadi, Mishra and Ntoulas 2009, 'Releasing Search Queries and Clicks Privately'"
