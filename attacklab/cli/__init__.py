@@ -51,6 +51,7 @@ COMMANDS = (
         "Decide a claim by exact laws or by a certificate.",
     ),
     Command("calibrate", "calibrate", "Hold a formula for noise to certified bounds."),
+    Command("vectors", "vectors", "Write test vectors, or hold a program to them."),
 )
 
 

@@ -46,8 +46,9 @@ def written(value: Any) -> Any:
             return [written(one) for one in value]
         case Sequence() if not isinstance(value, (str, bytes)):
             return [written(one) for one in value]
-    if hasattr(value, "denominator"):
-        return str(Fraction(int(value.numerator), int(value.denominator)))
+    exact: Any = value
+    if hasattr(exact, "denominator"):
+        return str(Fraction(int(exact.numerator), int(exact.denominator)))
     raise UsageError(f"vectors hold no {type(value).__name__}: {value!r}")
 
 

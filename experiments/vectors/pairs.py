@@ -19,7 +19,7 @@ from mechanisms.partition_selection.threshold import least_threshold
 DESCRIPTION = (
     "Two neighbouring inputs, a claim, and an event: one of `outcomes`, or a number that is `at_least` so large. "
     "`sound` has its probabilities P and Q, on the first and on the second input, for the ideal mechanism, which keeps "
-    "P <= e^epsilon Q + delta; `naive` has those of a usual implementation, which does not. Draw outputs on both inputs "
+    "P <= e^epsilon Q + delta; `naive` has those of a usual one, which does not. Draw outputs on both inputs "
     "and refute the claim if P's lower confidence bound exceeds e^epsilon times Q's upper one plus delta."
 )
 

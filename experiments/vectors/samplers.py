@@ -1,6 +1,6 @@
 """The exact algorithms whose tapes and traces are written: the published ones, as this project implements them.
 
-Each takes its randomness from a `RandomBits` and from nowhere else.
+Each takes its parameters by name, its input, and the source of its randomness, and draws from nothing else.
 """
 
 from __future__ import annotations
@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from experiments.vectors import sources
 from mechanisms.coins import bernoulli, bernoulli_exp, uniform_below
@@ -23,22 +22,51 @@ from mechanisms.laplace.exact_randomized_response import exact_randomized_respon
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max
 from mechanisms.randomness import RandomBits
 
-Sampler = Callable[[RandomBits], Any]
+Parameters: TypeAlias = Mapping[str, Any]
+Run: TypeAlias = Callable[[Parameters, Any, RandomBits], Any]
+
+
+def eta_of(decay: Fraction) -> BaseTwoEta:
+    """The parameter η whose 2^−η is a dyadic rational."""
+    return BaseTwoEta(decay.numerator, decay.denominator.bit_length() - 1)
+
+
+def _exponential_base2(parameters: Parameters, utilities: Any, bits: RandomBits) -> int:
+    ends = (min(utilities), max(utilities) + 1)
+    return exact_exponential_base2(utilities, bits, eta=eta_of(parameters["decay"]), utility_range=ends)
+
+
+def _geometric_on_a_range(parameters: Parameters, answer: Any, bits: RandomBits) -> int:
+    eta = eta_of(parameters["decay"])
+    return exact_two_sided_geometric(answer, bits, eta=eta, lower=parameters["lower"], upper=parameters["upper"])
+
+
+RUNS: Mapping[str, Run] = {
+    "uniform_below": lambda of, _, bits: uniform_below(of["bound"], bits),
+    "bernoulli": lambda of, _, bits: bernoulli(Fraction(of["probability"]), bits),
+    "bernoulli_exp": lambda of, _, bits: bernoulli_exp(Fraction(of["gamma"]), bits),
+    "two_sided_geometric": lambda of, _, bits: two_sided_geometric(of["ratio"], bits),
+    "discrete_laplace": lambda of, _, bits: discrete_laplace(Fraction(of["scale"]), bits),
+    "discrete_gaussian": lambda of, _, bits: discrete_gaussian(Fraction(of["variance"]), bits),
+    "permute_and_flip": lambda of, one, bits: exact_exponential_noisy_max(one, bits, epsilon=2 * of["rate"]),
+    "randomized_response": lambda of, one, bits: exact_randomized_response(one, bits, epsilon=of["epsilon"]),
+    "two_sided_geometric_on_a_range": _geometric_on_a_range,
+    "exponential": lambda of, one, bits: exact_exponential(one, bits, epsilon=2 * of["rate"]),
+    "exponential_base2": _exponential_base2,
+}
 
 
 @dataclass(frozen=True)
 class Setting:
-    """An algorithm with its parameters and its input.
+    """Parameters and an input.
 
     Attributes:
         parameters: by name.
         input: what is given besides; None for pure noise.
-        sampler: takes the source of randomness.
     """
 
-    parameters: Mapping[str, Any]
-    input: Any
-    sampler: Sampler
+    parameters: Parameters
+    input: Any = None
 
 
 @dataclass(frozen=True)
@@ -46,7 +74,7 @@ class Algorithm:
     """An algorithm and the settings in which it is run.
 
     Attributes:
-        name: of the mechanism.
+        name: of the mechanism, in `RUNS`.
         source: of the algorithm.
         settings: parameters and inputs.
     """
@@ -55,112 +83,76 @@ class Algorithm:
     source: str
     settings: Sequence[Setting]
 
+    def output(self, setting: Setting, bits: RandomBits) -> Any:
+        """One run of the algorithm."""
+        return RUNS[self.name](setting.parameters, setting.input, bits)
 
-def _noise(draw: Callable[[Fraction, RandomBits], Any], name: str, values: Sequence[Fraction]) -> list[Setting]:
-    return [Setting({name: value}, None, partial(draw, value)) for value in values]
+
+UTILITIES = ((0, 1), (3, 0, 0), (1, 1, 1, 1, 1), (0, -7, 2), (100, 0))
+
+
+def _each(name: str, *values: Any, inputs: Sequence[Any] = (None,)) -> list[Setting]:
+    return [Setting({name: value}, input_) for input_ in inputs for value in values]
 
 
 def _fractions(*pairs: tuple[int, int]) -> list[Fraction]:
     return [Fraction(*pair) for pair in pairs]
 
 
-def _responses() -> list[Setting]:
+def _on_a_range() -> list[Setting]:
     return [
-        Setting({"epsilon": epsilon}, truth, partial(exact_randomized_response, truth, epsilon=epsilon))
-        for epsilon in _fractions((1, 10), (1, 1), (3, 1))
-        for truth in (False, True)
+        Setting({"decay": decay, "lower": -4, "upper": 4}, answer)
+        for answer in (-4, 0, 3)
+        for decay in _fractions((1, 2), (5, 8))
     ]
 
 
-def _clamped() -> list[Setting]:
-    """Two-sided geometric noise on a range: 2^−η = 5/8, from −4 to 4."""
-    settings = []
-    for answer in (-4, 0, 3):
-        for eta in (BaseTwoEta(1, 1), BaseTwoEta(5, 3)):
-            parameters = {"decay": Fraction(eta.x, 1 << eta.y), "lower": -4, "upper": 4}
-            run = partial(_in_range, answer, eta)
-            settings.append(Setting(parameters, answer, run))
-    return settings
-
-
-def _in_range(answer: int, eta: BaseTwoEta, bits: RandomBits) -> int:
-    return exact_two_sided_geometric(answer, bits, eta=eta, lower=-4, upper=4)
-
-
-UTILITIES = ((0, 1), (3, 0, 0), (1, 1, 1, 1, 1), (0, -7, 2), (100, 0))
-
-
-def _selections(run: Callable[..., int]) -> list[Setting]:
-    return [
-        Setting({"epsilon": epsilon, "sensitivity": 1}, list(one), partial(_selected, run, one, epsilon))
-        for one in UTILITIES
-        for epsilon in _fractions((1, 1), (1, 4))
-    ]
-
-
-def _selected(run: Callable[..., int], utilities: Sequence[int], epsilon: Fraction, bits: RandomBits) -> int:
-    return run(list(utilities), bits, epsilon=epsilon)
-
-
-def _base2() -> list[Setting]:
-    etas = (BaseTwoEta(1, 1), BaseTwoEta(5, 3))
-    return [
-        Setting(
-            {"decay": Fraction(eta.x, 1 << eta.y), "range": [-8, 128]}, list(one), partial(_selected_base2, one, eta)
-        )
-        for one in UTILITIES
-        for eta in etas
-    ]
-
-
-def _selected_base2(utilities: Sequence[int], eta: BaseTwoEta, bits: RandomBits) -> int:
-    return exact_exponential_base2(list(utilities), bits, eta=eta, utility_range=(-8, 128))
-
+_RATES = _fractions((1, 2), (1, 8))
+_SELECTED = [list(one) for one in UTILITIES]
 
 ALGORITHMS = (
-    Algorithm(
-        "uniform_below",
-        sources.COINS,
-        [
-            Setting({"bound": bound}, None, partial(uniform_below, bound))
-            for bound in (1, 2, 3, 5, 10, 100, 1000, 2**64)
-        ],
-    ),
+    Algorithm("uniform_below", sources.COINS, _each("bound", 1, 2, 3, 5, 10, 100, 1000, 1 << 64)),
     Algorithm(
         "bernoulli",
         sources.COINS,
-        _noise(bernoulli, "probability", _fractions((0, 1), (1, 1), (1, 2), (1, 3), (7, 10), (1, 3**40))),
+        _each("probability", *_fractions((0, 1), (1, 1), (1, 2), (1, 3), (7, 10), (1, 3**40))),
     ),
     Algorithm(
-        "bernoulli_exp",
-        sources.COINS,
-        _noise(bernoulli_exp, "gamma", _fractions((0, 1), (1, 10), (1, 2), (1, 1), (5, 3), (7, 1))),
+        "bernoulli_exp", sources.COINS, _each("gamma", *_fractions((0, 1), (1, 10), (1, 2), (1, 1), (5, 3), (7, 1)))
     ),
     Algorithm(
-        "two_sided_geometric",
-        sources.GEOMETRIC,
-        _noise(two_sided_geometric, "ratio", _fractions((1, 2), (1, 3), (9, 10), (255, 256))),
+        "two_sided_geometric", sources.GEOMETRIC, _each("ratio", *_fractions((1, 2), (1, 3), (9, 10), (255, 256)))
     ),
     Algorithm(
         "discrete_laplace",
         sources.DISCRETE_LAPLACE,
-        _noise(discrete_laplace, "scale", _fractions((1, 2), (1, 1), (3, 1), (7, 3), (9, 1), (20, 1), (10**12, 1))),
+        _each("scale", *_fractions((1, 2), (1, 1), (3, 1), (7, 3), (9, 1), (20, 1), (10**12, 1))),
     ),
     Algorithm(
         "discrete_gaussian",
         sources.DISCRETE_GAUSSIAN,
-        _noise(discrete_gaussian, "variance", _fractions((1, 4), (1, 1), (10, 3), (25, 1), (10**12, 1))),
+        _each("variance", *_fractions((1, 4), (1, 1), (10, 3), (25, 1), (10**12, 1))),
     ),
-    Algorithm("permute_and_flip", sources.PERMUTE_AND_FLIP, _selections(exact_exponential_noisy_max)),
+    Algorithm("permute_and_flip", sources.PERMUTE_AND_FLIP, _each("rate", *_RATES, inputs=_SELECTED)),
 )
 """Their requests for coins follow from the publication alone."""
 
 IN_OUR_ORDER = (
-    Algorithm("randomized_response", sources.RESPONSE, _responses()),
-    Algorithm("two_sided_geometric_on_a_range", f"{sources.GEOMETRIC}; mechanisms/laplace/README.md", _clamped()),
     Algorithm(
-        "exponential", f"{sources.EXPONENTIAL}; mechanisms/exponential/README.md", _selections(exact_exponential)
+        "randomized_response",
+        sources.RESPONSE,
+        _each("epsilon", *_fractions((1, 10), (1, 1), (3, 1)), inputs=(False, True)),
     ),
-    Algorithm("exponential_base2", f"{sources.BASE2}; mechanisms/exponential/README.md", _base2()),
+    Algorithm("two_sided_geometric_on_a_range", f"{sources.GEOMETRIC}; mechanisms/laplace/README.md", _on_a_range()),
+    Algorithm(
+        "exponential",
+        f"{sources.EXPONENTIAL}; mechanisms/exponential/README.md",
+        _each("rate", *_RATES, inputs=_SELECTED),
+    ),
+    Algorithm(
+        "exponential_base2",
+        f"{sources.BASE2}; mechanisms/exponential/README.md",
+        _each("decay", *_fractions((1, 2), (5, 8)), inputs=_SELECTED),
+    ),
 )
 """These compare single bits with probabilities, in an order of bits of our own."""

@@ -36,13 +36,13 @@ def tapes() -> VectorFile:
 
 
 def _group(algorithm: Algorithm) -> Group:
-    cases = [case for setting in algorithm.settings for case in _cases(algorithm.name, setting)]
+    cases = [case for setting in algorithm.settings for case in _cases(algorithm, setting)]
     return Group(algorithm.name, algorithm.source, cases)
 
 
-def _cases(name: str, setting: Setting) -> list[Case]:
+def _cases(algorithm: Algorithm, setting: Setting) -> list[Case]:
     """The first run, and the shortest and the longest of all."""
-    runs = [_run(name, setting, number) for number in range(RUNS)]
+    runs = [_run(algorithm, setting, number) for number in range(RUNS)]
     shortest, longest = (choose(runs, key=lambda run: run.used) for choose in (min, max))
     chosen = [("the first", runs[0], "Basic"), ("the shortest", shortest, "Basic"), ("the longest", longest, "LongRun")]
     cases: dict[str, Case] = {}
@@ -54,7 +54,7 @@ def _cases(name: str, setting: Setting) -> list[Case]:
     return list(cases.values())
 
 
-def _run(name: str, setting: Setting, number: int) -> _Run:
-    bits = RecordedBits(f"{name} {dict(setting.parameters)} {setting.input} {number}")
-    output = setting.sampler(bits)
+def _run(algorithm: Algorithm, setting: Setting, number: int) -> _Run:
+    bits = RecordedBits(f"{algorithm.name} {dict(setting.parameters)} {setting.input} {number}")
+    output = algorithm.output(setting, bits)
     return _Run(bits.first(bits.used + SPARE), output, bits.used)

@@ -33,29 +33,29 @@ class Recorder(RandomBits):
     """Answers what an algorithm asks for, and keeps it.
 
     Args:
-        replies: what the replies are drawn from.
+        reply: to a coin (its probability, a `Fraction`) 0 or 1, to an integer n one below n.
     """
 
-    def __init__(self, replies: RandomBits) -> None:
-        self._replies = replies
+    def __init__(self, reply: Callable[[Fraction | int], int]) -> None:
+        self._reply = reply
         self.requests: list[dict[str, Any]] = []
 
     def take(self, count: int) -> int:
         """A single bit is a fair coin; more are an integer below a power of two."""
-        request = "coin 1 2" if count == 1 else f"below {1 << count}"
-        return self._kept(request, self._replies.take(count))
+        return self._asked(Fraction(1, 2) if count == 1 else 1 << count)
 
     def call(self, sampler: Callable[..., Any], *arguments: Any) -> Any:
         """Run a sampler; coins and uniform integers are requests."""
         if sampler is bernoulli:
-            coin = Fraction(*arguments)
-            reply = bernoulli(coin, self._replies)
-            return bool(self._kept(f"coin {coin.numerator} {coin.denominator}", int(reply)))
+            return bool(self._asked(Fraction(*arguments)))
         if sampler is uniform_below:
-            return self._kept(f"below {arguments[0]}", uniform_below(arguments[0], self._replies))
+            return self._asked(int(*arguments))
         return sampler(*arguments, self)
 
-    def _kept(self, request: str, reply: int) -> int:
+    def _asked(self, asked: Fraction | int) -> int:
+        is_coin = isinstance(asked, Fraction)
+        request = f"coin {asked.numerator} {asked.denominator}" if is_coin else f"below {asked}"
+        reply = self._reply(asked)
         self.requests.append({"request": request, "reply": reply})
         return reply
 
@@ -66,13 +66,13 @@ def traces() -> VectorFile:
 
 
 def _group(algorithm: Algorithm) -> Group:
-    cases = [case for setting in algorithm.settings for case in _cases(algorithm.name, setting)]
+    cases = [case for setting in algorithm.settings for case in _cases(algorithm, setting)]
     return Group(algorithm.name, algorithm.source, cases)
 
 
-def _cases(name: str, setting: Setting) -> list[Case]:
+def _cases(algorithm: Algorithm, setting: Setting) -> list[Case]:
     """The first run, and the shortest and the longest of all."""
-    runs = [run for number in range(RUNS) if len((run := _run(name, setting, number))[0]) <= MOST]
+    runs = [run for number in range(RUNS) if len((run := _run(algorithm, setting, number))[0]) <= MOST]
     shortest, longest = (choose(runs, key=lambda run: len(run[0])) for choose in (min, max))
     chosen = [("the first", runs[0]), ("the shortest", shortest), ("the longest", longest)]
     cases: dict[str, Case] = {}
@@ -89,6 +89,12 @@ def _flags(setting: Setting) -> list[str]:
     return ["BiasedIntegers"] if any(value in (3, 9, 20, 25) for value in values) else []
 
 
-def _run(name: str, setting: Setting, number: int) -> tuple[list[dict[str, Any]], Any]:
-    recorder = Recorder(RecordedBits(f"{name} {dict(setting.parameters)} {setting.input} {number}"))
-    return recorder.requests, setting.sampler(recorder)
+def _run(algorithm: Algorithm, setting: Setting, number: int) -> tuple[list[dict[str, Any]], Any]:
+    bits = RecordedBits(f"{algorithm.name} {dict(setting.parameters)} {setting.input} {number}")
+    recorder = Recorder(lambda asked: _drawn(asked, bits))
+    output = algorithm.output(setting, recorder)
+    return recorder.requests, output
+
+
+def _drawn(asked: Fraction | int, bits: RandomBits) -> int:
+    return int(bernoulli(asked, bits)) if isinstance(asked, Fraction) else uniform_below(asked, bits)
