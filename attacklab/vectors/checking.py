@@ -181,8 +181,13 @@ def _special(case: Case, about: About, budget: Budget) -> str:
 
 def _law(case: Case, about: About, budget: Budget) -> str:
     (outputs,) = about(["outputs"], input=case["input"], trials=budget.trials, seed=budget.seed)
-    counts = Counter(map(_key, _outputs(outputs, budget.trials)))
-    share = budget.alpha / (len(case["law"]) + 1)
+    values = _outputs(outputs, budget.trials)
+    counts = Counter(map(_key, values))
+    share = budget.alpha / (len(case["law"]) + len(case["tails"]) + 1)
+    for place, probability in case["tails"]:
+        low, high = _interval(sum(one >= read_value(place) for one in values), budget.trials, share)
+        if low > (ends := _ends(probability))[1] or high < ends[0]:
+            return f"P[noise ≥ {place}] lies in [{low:.6g}, {high:.6g}], not at {float(ends[0]):.6g}"
     for outcome, probability in case["law"]:
         lower, upper = _ends(probability)
         low, high = _interval(counts.pop(_key(read_value(outcome)), 0), budget.trials, share)

@@ -59,6 +59,12 @@ def discrete_laplace(scale: Fraction, farthest: int) -> Distribution:
     return _with_tail(weights, Bounds(below, rest))
 
 
+def discrete_laplace_tail(least: int, scale: Fraction) -> Bounds:
+    """P[N ≥ least], least ≥ 1, of discrete Laplace noise: e^(−least/scale)/(1 + e^(−1/scale))."""
+    top, step = exp_bounds(-least / scale), exp_bounds(-1 / scale)
+    return outward(top.lower / (1 + step.upper), top.upper / (1 + step.lower))
+
+
 def discrete_gaussian(variance: Fraction, farthest: int) -> Distribution:
     """N with probability proportional to e^(−n²/(2σ²)), listed up to a distance."""
     beyond = farthest + 16 * (math.isqrt(math.ceil(variance)) + 1)

@@ -114,7 +114,8 @@ ANSWERS: Mapping[str, Callable[[Mapping[str, Any]], list[Any]]] = {
 def _noisy_sum(bounds: list[float], records: list[float], bits: Any) -> Fraction:
     """An exact sum with discrete Laplace noise on the grid of 1, of ε = 1."""
     low, high = map(Fraction, bounds)
-    return sum(map(Fraction, records), Fraction(0)) + bits.call(discrete_laplace, high - low)
+    noise: int = bits.call(discrete_laplace, high - low)
+    return sum(map(Fraction, records), Fraction(noise))
 
 
 def _is_named(count: int, epsilon: Fraction, delta: Fraction, bits: Any) -> bool:

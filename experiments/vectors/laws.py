@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -13,7 +14,8 @@ from experiments.vectors.notes import NOTES
 
 DESCRIPTION = (
     "The probability of each outcome of a mechanism on one input, exact or between two rational numbers; `rest` is at "
-    "least the probability of all outcomes that are not listed. An implementation that can be asked for probabilities "
+    "least the probability of all outcomes that are not listed, and `tails` has the probability that noise is at least "
+    "so large. An implementation that can be asked for probabilities "
     "must give these; of one that can only be sampled, test the frequencies at a stated significance."
 )
 
@@ -60,12 +62,15 @@ def _group(mechanism: str, source: str, cases: Iterable[Case]) -> Group:
     return Group(mechanism, source, list(cases))
 
 
-def _case(comment: str, parameters: dict[str, Any], input_: Any, of: Distribution, *flags: str) -> Case:
+def _case(
+    comment: str, parameters: dict[str, Any], input_: Any, of: Distribution, *flags: str, tails: Sequence[Any] = ()
+) -> Case:
     found, rest = of
     lightest = min(bounds.upper for bounds in found.values() if bounds.upper)
     flags = (*flags, *(["TinyProbability"] if lightest < TINY else []))
     law = [[outcome, bounds] for outcome, bounds in found.items()]
-    return Case(comment, flags or ["Basic"], {"parameters": parameters, "input": input_, "law": law, "rest": rest})
+    fields = {"parameters": parameters, "input": input_, "law": law, "rest": rest, "tails": list(tails)}
+    return Case(comment, flags or ["Basic"], fields)
 
 
 def _coins() -> list[Group]:
@@ -120,7 +125,14 @@ def _noise() -> list[Group]:
         _group(
             "discrete_laplace",
             sources.DISCRETE_LAPLACE,
-            (_noisy({"scale": scale}, distributions.discrete_laplace(scale, FARTHEST)) for scale in SCALES),
+            (
+                _noisy(
+                    {"scale": scale},
+                    distributions.discrete_laplace(scale, FARTHEST),
+                    [[place, distributions.discrete_laplace_tail(place, scale)] for place in _places(scale)],
+                )
+                for scale in SCALES
+            ),
         ),
         _group(
             "discrete_gaussian",
@@ -130,10 +142,15 @@ def _noise() -> list[Group]:
     ]
 
 
-def _noisy(parameters: dict[str, Fraction], of: Distribution) -> Case:
+def _places(scale: Fraction) -> list[int]:
+    """Where the tail of noise is told: near 0, and at one and three scales."""
+    return sorted({1, math.ceil(scale), math.ceil(3 * scale)})
+
+
+def _noisy(parameters: dict[str, Fraction], of: Distribution, tails: Sequence[Any] = ()) -> Case:
     ((name, value),) = parameters.items()
     flags = [flag for flag, holds in (("BiasedIntegers", value in BIASED), ("LongTail", value > 1 << 32)) if holds]
-    return _case(f"{name} {value}", parameters, "0", of, *flags)
+    return _case(f"{name} {value}", parameters, None, of, *flags, tails=tails)
 
 
 UTILITIES: tuple[tuple[str, tuple[int, ...], Sequence[str]], ...] = (

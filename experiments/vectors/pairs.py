@@ -136,7 +136,7 @@ def _bounded_noise() -> Iterator[Case]:
     """An output beyond the largest noise that one uniform number of 53 bits makes."""
     for scale in map(Fraction, (1, 2, 3, 4, 5, 7, 10, 20, 50, 100)):
         most = naive_laws.largest_noise(scale)
-        far = [_laplace_tail_of_integers(most + 1 - answer, scale) for answer in (1, 0)]
+        far = [distributions.discrete_laplace_tail(most + 1 - answer, scale) for answer in (1, 0)]
         naive = [naive_laws.tail_of_noise(most + 1 - answer, scale) for answer in (1, 0)]
         yield _case(
             f"scale {scale}",
@@ -147,12 +147,6 @@ def _bounded_noise() -> Iterator[Case]:
             sound=far,
             naive=("a fair sign and the floor of -scale ln(1 - u), u of 53 bits", _exactly(*naive)),
         )
-
-
-def _laplace_tail_of_integers(least: int, scale: Fraction) -> Bounds:
-    """P[N ≥ least] for discrete Laplace noise and least ≥ 1: e^(−least/scale)/(1 + e^(−1/scale))."""
-    top, step = exp_bounds(-least / scale), exp_bounds(-1 / scale)
-    return Bounds(top.lower / (1 + step.upper), top.upper / (1 + step.lower))
 
 
 def _sums() -> Iterator[Case]:
@@ -209,7 +203,7 @@ def _partitions() -> Iterator[Case]:
             right, usual = least_threshold(epsilon, delta), _usual_threshold(epsilon, delta)
             if usual >= right:
                 continue
-            reached = [_laplace_tail_of_integers(one - 1, 1 / epsilon) for one in (right, usual)]
+            reached = [distributions.discrete_laplace_tail(one - 1, 1 / epsilon) for one in (right, usual)]
             yield _case(
                 f"ε = {epsilon}, δ = {float(delta):g}",
                 "MassAtThreshold",
