@@ -43,11 +43,12 @@ def answer(request: Mapping[str, Any], *_fields: str) -> list[Any]:
         Skipped: there is no such mechanism here.
     """
     given = dict(request)
-    given["parameters"] = {name: _read(value) for name, value in request.get("parameters", {}).items()}
+    given["parameters"] = {name: read(value) for name, value in request.get("parameters", {}).items()}
     return ANSWERS[request["type"]](given)
 
 
-def _read(value: Any) -> Any:
+def read(value: Any) -> Any:
+    """A parameter: a value, or a word."""
     with contextlib.suppress(UsageError):  # words stay what they are
         return read_value(value)
     return value

@@ -11,9 +11,10 @@ from gmpy2 import mpq
 from attacklab.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, Format
 from attacklab.laws import Bounds, exp_bounds
 from attacklab.vectors import Case, Group, VectorFile
-from experiments.vectors import distributions, naive_laws, sources, sums
+from experiments.vectors import distributions, naive_laws, sources
 from experiments.vectors.enclosed import outward
 from experiments.vectors.notes import NOTES
+from experiments.vectors.sums import widest
 from mechanisms.partition_selection.threshold import least_threshold
 
 DESCRIPTION = (
@@ -151,7 +152,7 @@ def _bounded_noise() -> Iterator[Case]:
 
 def _sums() -> Iterator[Case]:
     """The sums of type `sum` that move furthest, with ideal Laplace noise added, at the larger of both."""
-    for data, found in sums.widest("forward"):
+    for data, found in widest("forward"):
         sides = sorted(zip(found, (data.first, data.second), strict=True), key=lambda side: -side[0])
         (threshold, first), (lower, second) = sides
         exact = [sum(map(Fraction, one), Fraction(0)) for one in (first, second)]
