@@ -1,8 +1,9 @@
 """Vectors held against a program.
 
-What a program returns for `tape`, `trace`, `calibration`, `rounding` and `sum` is right or wrong. Of `law` and `pair`
-only samples are seen: they refute at the stated α, split evenly over all cases of these types and, within one, over
-its outcomes. `special` asks for one output on either input: both must be answered, or neither.
+What a program returns for `tape`, `trace`, `calibration`, `rounding` and `sum` is right or wrong. For `law` and `pair`
+it gives exact probabilities, which are right or wrong too, or samples: these refute at the stated α, split evenly over
+all cases of these types and, within one, over its outcomes. `special` asks for one output on either input: both must be
+answered, or neither.
 """
 
 from __future__ import annotations
@@ -21,11 +22,15 @@ from attacklab.statistics.inference import clopper_pearson
 from attacklab.vectors.program import Failed, Skipped
 from attacklab.vectors.values import read_value, written
 
-Ask: TypeAlias = Callable[..., list[Any]]
 Case: TypeAlias = Mapping[str, Any]
+Answer: TypeAlias = Mapping[str, Any]
+Ask: TypeAlias = Callable[..., Answer]
 
 SAMPLED = ("law", "pair")
-"""The types of which only samples are seen."""
+"""The types for which a program may answer with samples."""
+
+FAILURES_IN_A_ROW = 5
+"""After so many a program is asked no more."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,8 @@ class CaseFinding:
         mechanism: of its group.
         flags: of the case.
         verdict: PROVED if the answer is right, NOT_DETECTED if samples are compatible with the case, VIOLATED if it is
-            wrong, NOT_APPLICABLE if the program has no such mechanism, ERROR if it did not answer as it must.
+            wrong, NOT_APPLICABLE if the program has no such mechanism or formula for these arguments, ERROR if it did
+            not answer as it must.
         severity: CLAIM, or ROBUSTNESS where the claim's domain ends before the input.
         reason: one line.
     """
@@ -80,8 +86,9 @@ def check(files: Sequence[Mapping[str, Any]], ask: Ask, budget: Budget) -> Itera
         budget: for the sampled types.
 
     Yields:
-        A finding of each case.
+        A finding for each case, up to `FAILURES_IN_A_ROW` errors in a row.
     """
+    errors = 0
     sampled = sum(file["cases"] for file in files if file["type"] in SAMPLED)
     share = Budget(budget.trials, budget.alpha / max(1, sampled), budget.seed)
     for file in files:
@@ -92,83 +99,102 @@ def check(files: Sequence[Mapping[str, Any]], ask: Ask, budget: Budget) -> Itera
                 yield CaseFinding(
                     file["type"], case["id"], group["mechanism"], tuple(case["flags"]), verdict, severity, reason
                 )
+                errors = errors + 1 if verdict is Verdict.ERROR else 0
+                if errors == FAILURES_IN_A_ROW:
+                    return
 
 
 def _judged(type_: str, mechanism: str, case: Case, ask: Ask, budget: Budget) -> tuple[Verdict, str]:
-    def about(fields: Sequence[str], **request: Any) -> list[Any]:
+    def about(*forms: Sequence[str], **request: Any) -> Answer:
         parameters = {"parameters": case["parameters"]} if "parameters" in case else {}
-        return ask({"vectors": 1, "type": type_, "mechanism": mechanism, **parameters, **request}, *fields)
+        return ask({"vectors": 1, "type": type_, "mechanism": mechanism, **parameters, **request}, *forms)
 
     try:
-        wrong = JUDGES[type_](case, about, budget)
+        return JUDGES[type_](case, about, budget)
     except Skipped:
         return Verdict.NOT_APPLICABLE, "the program has no such mechanism"
     except Failed as error:
-        return Verdict.VIOLATED, f"it failed: {error}"
+        return WHERE_FAILED.get(type_, Verdict.VIOLATED), f"it failed: {error}"
     except (TargetError, UsageError) as error:
         return Verdict.ERROR, str(error)
-    if wrong:
-        return Verdict.VIOLATED, wrong
-    return (Verdict.NOT_DETECTED, "compatible") if type_ in SAMPLED else (Verdict.PROVED, "right")
 
 
-About: TypeAlias = Callable[..., list[Any]]
+WHERE_FAILED: Mapping[str, Verdict] = {"calibration": Verdict.NOT_APPLICABLE, "pair": Verdict.ERROR}
+"""A formula may refuse arguments, and a failure of a pair's mechanism shows nothing of its claim. Elsewhere, the answer
+is known, and a failure is a wrong one."""
+
+Judged: TypeAlias = tuple[Verdict, str]
+About: TypeAlias = Callable[..., Answer]
 
 
-def _tape(case: Case, about: About, _budget: Budget) -> str:
-    output, used = about(["output", "bits_used"], input=case["input"], bits=case["bits"])
-    return _unlike("output", output, case["output"]) or _unlike("bits_used", used, case["bits_used"])
+def _exactly(wrong: str) -> Judged:
+    return (Verdict.VIOLATED, wrong) if wrong else (Verdict.PROVED, "right")
 
 
-def _trace(case: Case, about: About, _budget: Budget) -> str:
+def _sampled(wrong: str) -> Judged:
+    return (Verdict.VIOLATED, wrong) if wrong else (Verdict.NOT_DETECTED, "compatible")
+
+
+def _tape(case: Case, about: About, _budget: Budget) -> Judged:
+    fields = ("output", "bits_used")
+    answer = about(fields, input=case["input"], bits=case["bits"])
+    return _exactly(next(filter(None, (_unlike(name, answer[name], case[name]) for name in fields)), ""))
+
+
+def _trace(case: Case, about: About, _budget: Budget) -> Judged:
     replies = [one["reply"] for one in case["requests"]]
-    requests, output = about(["requests", "output"], input=case["input"], replies=replies)
-    expected = [one["request"] for one in case["requests"]]
+    answer = about(("requests", "output"), input=case["input"], replies=replies)
+    wrong = _other_request(answer["requests"], [one["request"] for one in case["requests"]])
+    return _exactly(wrong or _unlike("output", answer["output"], case["output"]))
+
+
+def _other_request(requests: Any, expected: Sequence[str]) -> str:
     if not isinstance(requests, list):
-        return f"its requests are {str(requests)[:40]!r}, not a list"
+        raise UsageError(f"requests must be a list, not {str(requests)[:40]!r}")
     for place, (asked, right) in enumerate(zip(requests, expected, strict=False), 1):
         if asked != right:
             return f"its request {place} is {str(asked)[:80]!r}, not {right!r}"
     if len(requests) != len(expected):
         return f"it makes {len(requests)} requests, not {len(expected)}"
-    return _unlike("output", output, case["output"])
+    return ""
 
 
-def _rounding(case: Case, about: About, _budget: Budget) -> str:
+def _rounding(case: Case, about: About, _budget: Budget) -> Judged:
     terms = {"terms": case["terms"]} if case["terms"] else {}
     for mode in ("nearest", "toward_zero", "upward", "downward"):
-        (value,) = about(["value"], value=case["value"], **terms, format=case["format"], mode=mode)
-        if wrong := _unlike(f"value rounded {mode.replace('_', ' ')}", value, case[mode]):
-            return wrong
-    return ""
+        answer = about(("value",), value=case["value"], **terms, format=case["format"], mode=mode)
+        if wrong := _unlike(f"value rounded {mode.replace('_', ' ')}", answer["value"], case[mode]):
+            return _exactly(wrong)
+    return _exactly("")
 
 
-def _sum(case: Case, about: About, _budget: Budget) -> str:
+def _sum(case: Case, about: About, _budget: Budget) -> Judged:
     fields = {name: case[name] for name in ("bounds", "relation", "order", "format")}
-    sums = [read_value(about(["value"], **fields, records=case[side])[0]) for side in ("first", "second")]
-    if not all(math.isfinite(one) for one in sums):
-        return f"its sums are {sums[0]} and {sums[1]}"
-    moved, sensitivity = abs(Fraction(sums[0]) - Fraction(sums[1])), Fraction(read_value(case["sensitivity"]))
-    if moved > sensitivity:
-        return f"its sums lie {float(moved / sensitivity):.6g} times the sensitivity apart"
-    return ""
+    first, second = (_number(about(("value",), **fields, records=case[side])["value"]) for side in ("first", "second"))
+    if not (math.isfinite(first) and math.isfinite(second)):
+        return _exactly(f"its sums are {first} and {second}")
+    moved, sensitivity = abs(Fraction(first) - Fraction(second)), Fraction(read_value(case["sensitivity"]))
+    if moved <= sensitivity:
+        return _exactly("")
+    return _exactly(f"its sums lie {_shown(moved / sensitivity)} times the sensitivity apart")
 
 
-def _calibration(case: Case, about: About, _budget: Budget) -> str:
-    (value,) = about(["value"])
-    number = read_value(value)
+def _calibration(case: Case, about: About, _budget: Budget) -> Judged:
+    number = _number(about(("value",))["value"])
     lower, upper = (read_value(case["quantity"][end]) for end in ("lower", "upper"))
     unsafe = number < lower if case["unsafe"] == "too small" else number > upper
-    if math.isnan(number) or unsafe:
-        return f"its value {float(number)!r} is {case['unsafe']}: the number lies in [{lower!r}, {upper!r}]"
-    return ""
+    if math.isnan(number):
+        return _exactly("its value is NaN")
+    if not unsafe:
+        return _exactly("")
+    return _exactly(f"its value {_shown(number)} is {case['unsafe']}: the number lies in [{lower!r}, {upper!r}]")
 
 
-def _special(case: Case, about: About, budget: Budget) -> str:
+def _special(case: Case, about: About, budget: Budget) -> Judged:
     answered = []
     for side in ("first", "second"):
         try:
-            (outputs,) = about(["outputs"], input=case[side], trials=1, seed=budget.seed)
+            outputs = about(("outputs",), input=case[side], trials=1, seed=budget.seed)["outputs"]
         except Failed as error:
             answered.append((False, str(error)))
         else:
@@ -176,44 +202,75 @@ def _special(case: Case, about: About, budget: Budget) -> str:
             failed = output is None or (isinstance(output, float) and math.isnan(output))
             answered.append((not failed, str(outputs[0])))
     (first, shown), (second, other) = answered
-    return "" if first == second else f"it answers one input only: {shown} on the first, {other} on the second"
+    if first == second:
+        return _exactly("")
+    return _exactly(f"it answers one input only: {shown} on the first, {other} on the second")
 
 
-def _law(case: Case, about: About, budget: Budget) -> str:
-    (outputs,) = about(["outputs"], input=case["input"], trials=budget.trials, seed=budget.seed)
-    values = _outputs(outputs, budget.trials)
-    counts = Counter(map(_key, values))
+def _law(case: Case, about: About, budget: Budget) -> Judged:
+    answer = about(("outputs",), ("law",), input=case["input"], trials=budget.trials, seed=budget.seed)
+    if "law" in answer:
+        return _exactly(_unlike_law(case, _probabilities(answer["law"])))
+    return _sampled(_unlike_sample(case, _outputs(answer["outputs"], budget.trials), budget))
+
+
+def _unlike_law(case: Case, answered: dict[str, Bounds]) -> str:
+    least = sum(Fraction(one.lower) for one in answered.values())
+    if least > 1:
+        return f"its probabilities sum to {_shown(least)}"
+    for outcome, probability in case["law"]:
+        right, given = _ends(probability), answered.pop(_key(read_value(outcome)), Bounds(0, 0))
+        if given.upper < right.lower or given.lower > right.upper:
+            return f"P[{outcome}] is {_shown(given.lower)}, not {_shown(right.lower)}"
+    others, rest = sum(Fraction(one.lower) for one in answered.values()), Fraction(read_value(case["rest"]))
+    if others > rest:
+        return f"other outcomes have probability {_shown(others)}, not {_shown(rest)}"
+    return ""
+
+
+def _unlike_sample(case: Case, values: Sequence[Any], budget: Budget) -> str:
+    counts, trials = Counter(map(_key, values)), budget.trials
     share = budget.alpha / (len(case["law"]) + len(case["tails"]) + 1)
     for place, probability in case["tails"]:
-        low, high = _interval(sum(one >= read_value(place) for one in values), budget.trials, share)
-        if low > (ends := _ends(probability))[1] or high < ends[0]:
-            return f"P[noise ≥ {place}] lies in [{low:.6g}, {high:.6g}], not at {float(ends[0]):.6g}"
+        hits = sum(_is_at_least(one, read_value(place)) for one in values)
+        if wrong := _other_frequency(f"P[noise ≥ {place}]", hits, trials, share, _ends(probability)):
+            return wrong
     for outcome, probability in case["law"]:
-        lower, upper = _ends(probability)
-        low, high = _interval(counts.pop(_key(read_value(outcome)), 0), budget.trials, share)
-        if low > upper or high < lower:
-            return f"P[{outcome}] lies in [{low:.6g}, {high:.6g}], not at {float(lower):.6g}"
-    low, _ = _interval(counts.total(), budget.trials, share)
-    rest = Fraction(read_value(case["rest"]))
-    if low > rest:
-        return f"other outcomes have probability {low:.6g} at least, not {float(rest):.6g}"
+        hits = counts.pop(_key(read_value(outcome)), 0)
+        if wrong := _other_frequency(f"P[{outcome}]", hits, trials, share, _ends(probability)):
+            return wrong
+    rest = Bounds(Fraction(0), Fraction(read_value(case["rest"])))
+    return _other_frequency("P[another outcome]", counts.total(), trials, share, rest)
+
+
+def _other_frequency(what: str, hits: int, trials: int, alpha: float, right: Bounds) -> str:
+    low, high = clopper_pearson(hits, trials, alpha)
+    if low > right.upper or high < right.lower:
+        return f"{what} lies in [{low:.6g}, {high:.6g}], not at {_shown(right.upper)}"
     return ""
 
 
-def _pair(case: Case, about: About, budget: Budget) -> str:
-    sides = []
-    for number, side in enumerate(("first", "second")):
-        (outputs,) = about(["outputs"], input=case[side], trials=budget.trials, seed=2 * budget.seed + number)
-        hits = sum(_happened(case["event"], output) for output in _outputs(outputs, budget.trials))
-        sides.append(_interval(hits, budget.trials, budget.alpha / 2))
+def _pair(case: Case, about: About, budget: Budget) -> Judged:
     epsilon, delta = (Fraction(read_value(case["claim"][name])) for name in ("epsilon", "delta"))
-    allowed = float(exp_bounds(epsilon).upper) * sides[1][1] + float(delta)
-    if sides[0][0] > allowed:
-        return f"the event has probability {sides[0][0]:.6g} at least, and {allowed:.6g} is allowed"
-    return ""
+    sides, exact = [], True
+    for number, side in enumerate(("first", "second")):
+        seed = 2 * budget.seed + number
+        request = {"input": case[side], "event": case["event"], "trials": budget.trials, "seed": seed}
+        answer = about(("outputs",), ("probability",), **request)
+        if "probability" in answer:
+            sides.append(_probability(answer["probability"]))
+            continue
+        exact = False
+        hits = sum(_happened(case["event"], one) for one in _outputs(answer["outputs"], budget.trials))
+        sides.append(Bounds(*map(Fraction, clopper_pearson(hits, budget.trials, budget.alpha / 2))))
+    allowed = Fraction(exp_bounds(epsilon).upper) * Fraction(sides[1].upper) + delta
+    wrong = ""
+    if sides[0].lower > allowed:
+        wrong = f"the event has probability {_shown(sides[0].lower)} at least, and {_shown(allowed)} is allowed"
+    return _exactly(wrong) if exact else _sampled(wrong)
 
 
-JUDGES: Mapping[str, Callable[[Case, About, Budget], str]] = {
+JUDGES: Mapping[str, Callable[[Case, About, Budget], Judged]] = {
     "calibration": _calibration,
     "law": _law,
     "pair": _pair,
@@ -223,18 +280,45 @@ JUDGES: Mapping[str, Callable[[Case, About, Budget], str]] = {
     "tape": _tape,
     "trace": _trace,
 }
-"""For each type: what is wrong with the program's answers, and nothing if they are right."""
+"""What each type makes of the program's answers."""
 
 
 def _unlike(what: str, answered: Any, right: Any) -> str:
     if _key(read_value(answered)) == _key(read_value(right)):
         return ""
-    return f"its {what} is {str(answered)[:80]!r}, not {right!r}"
+    return f"its {what.replace('_', ' ')} is {str(answered)[:80]!r}, not {right!r}"
 
 
 def _key(value: Any) -> str:
     """What tells two values apart: type and bits."""
     return str(written(value))
+
+
+def _number(text: Any) -> int | float | Fraction:
+    value = read_value(text)
+    if not _is_number(value):
+        raise UsageError(f"{str(text)[:80]!r} is not a number")
+    return value  # type: ignore[no-any-return]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, Fraction)) and not isinstance(value, bool)
+
+
+def _probability(text: Any) -> Bounds:
+    ends = _ends(text)
+    if not 0 <= ends.lower <= ends.upper <= 1:
+        raise UsageError(f"{str(text)[:80]!r} is not a probability")
+    return ends
+
+
+def _probabilities(law: Any) -> dict[str, Bounds]:
+    if not isinstance(law, list) or not all(isinstance(one, list) and len(one) == 2 for one in law):
+        raise UsageError("law must be a list of pairs of an outcome and its probability")
+    found = {_key(read_value(outcome)): _probability(probability) for outcome, probability in law}
+    if len(found) < len(law):
+        raise UsageError("law names an outcome twice")
+    return found
 
 
 def _outputs(outputs: Any, trials: int) -> list[Any]:
@@ -245,15 +329,24 @@ def _outputs(outputs: Any, trials: int) -> list[Any]:
 
 def _happened(event: Mapping[str, Any], output: Any) -> bool:
     if "outcomes" in event:
-        return _key(output) in event["outcomes"] or output in [read_value(one) for one in event["outcomes"]]
-    return isinstance(output, (int, float, Fraction)) and output >= read_value(event["at_least"])
+        return _key(output) in [_key(read_value(one)) for one in event["outcomes"]]
+    return _is_at_least(output, read_value(event["at_least"]))
 
 
-def _ends(probability: Any) -> tuple[Fraction, Fraction]:
+def _is_at_least(output: Any, place: Any) -> bool:
+    return _is_number(output) and bool(output >= place)
+
+
+def _ends(probability: Any) -> Bounds:
     value = read_value(probability)
-    return (Fraction(value.lower), Fraction(value.upper)) if isinstance(value, Bounds) else (Fraction(value),) * 2
+    lower, upper = value if isinstance(value, Bounds) else (value, value)
+    if not all(isinstance(one, (int, Fraction)) for one in (lower, upper)):
+        raise UsageError(f"{str(probability)[:80]!r} is not a rational number")
+    return Bounds(Fraction(lower), Fraction(upper))
 
 
-def _interval(hits: int, trials: int, alpha: float) -> tuple[float, float]:
-    lower, upper = clopper_pearson(hits, trials, alpha)
-    return float(lower), float(upper)
+def _shown(number: int | float | Fraction) -> str:
+    try:
+        return f"{float(number):.6g}"
+    except OverflowError:
+        return "a huge number"

@@ -36,15 +36,15 @@ class VectorProgram:
         self._command, self._limits = list(command), limits
         self._process: ChildProcess | None = None
 
-    def __call__(self, request: Mapping[str, Any], *fields: str) -> list[Any]:
+    def __call__(self, request: Mapping[str, Any], *forms: Sequence[str]) -> Mapping[str, Any]:
         """Ask once.
 
         Args:
             request: JSON values.
-            fields: what the answer must hold, and nothing else.
+            forms: the fields of an answer, for each form that it may have.
 
         Returns:
-            The values of these fields, as the program wrote them.
+            The answer, in one of these forms.
 
         Raises:
             Skipped: the program has no such mechanism.
@@ -59,13 +59,13 @@ class VectorProgram:
                 raise Skipped
             if set(answer) == {"error"}:
                 raise Failed(" ".join(str(answer["error"]).split()))
-            if set(answer) != set(fields):
-                held = ", ".join(answer) or "nothing"
-                raise ChildError(ChildFailure.GARBAGE, f"an answer holds {' and '.join(fields)}, not {held}")
+            if set(answer) not in map(set, forms):
+                expected, held = " or ".join(" and ".join(form) for form in forms), ", ".join(answer) or "nothing"
+                raise ChildError(ChildFailure.GARBAGE, f"an answer holds {expected}, not {held[:80]}")
         except TargetError:
             self.close()
             raise
-        return [answer[field] for field in fields]
+        return answer
 
     def close(self) -> None:
         """End the process."""

@@ -20,7 +20,10 @@ from attacklab.errors import UsageError
 from attacklab.laws import Bounds
 
 _RATIONAL = re.compile(r"(-?(?:0|[1-9][0-9]*))(?:/([1-9][0-9]*))?", re.ASCII)
-_FLOAT = re.compile(r"-?0x[01](?:\.[0-9a-f]+)?p[+-][0-9]+|-?inf|nan", re.ASCII)
+_FLOAT = re.compile(r"-?0x([01])(?:\.([0-9a-f]{1,13}))?p([+-][0-9]{1,4})|-?inf|nan", re.ASCII)
+
+MOST_DIGITS = 4_000
+"""The most digits of an integer; Python reads no more than 4,300 by default."""
 
 
 def written(value: Any) -> Any:
@@ -55,6 +58,8 @@ def written(value: Any) -> Any:
 def read_value(text: Any) -> Any:
     """The value that is written so: an int, a `Fraction`, a float, `Bounds`, a bool, None or a list of these.
 
+    A float is a number of binary64; text that would have to be rounded is refused.
+
     Raises:
         UsageError: no value is written so.
     """
@@ -63,11 +68,27 @@ def read_value(text: Any) -> Any:
     if isinstance(text, list):
         return [read_value(one) for one in text]
     if isinstance(text, dict) and text.keys() == {"lower", "upper"}:
-        return Bounds(read_value(text["lower"]), read_value(text["upper"]))
-    if isinstance(text, str):
-        if whole := _RATIONAL.fullmatch(text):
-            numerator, denominator = whole.groups()
-            return int(numerator) if denominator is None else Fraction(int(numerator), int(denominator))
-        if _FLOAT.fullmatch(text):
-            return float.fromhex(text)
-    raise UsageError(f"{text!r} is not written as a value of vectors is")
+        ends = Bounds(read_value(text["lower"]), read_value(text["upper"]))
+        if all(isinstance(one, (int, Fraction)) for one in ends) and ends.lower <= ends.upper:
+            return ends
+    if isinstance(text, str) and (number := _number(text)) is not None:
+        return number
+    raise UsageError(f"{str(text)[:80]!r} is not written as a value of vectors is")
+
+
+def _number(text: str) -> int | float | Fraction | None:
+    if (whole := _RATIONAL.fullmatch(text)) and len(text) <= MOST_DIGITS:
+        numerator, denominator = whole.groups()
+        return int(numerator) if denominator is None else Fraction(int(numerator), int(denominator))
+    if parts := _FLOAT.fullmatch(text):
+        return float.fromhex(text) if _is_binary64(*parts.groups()) else None
+    return None
+
+
+def _is_binary64(leading: str | None, digits: str | None, exponent: str | None) -> bool:
+    if leading is None or exponent is None:
+        return True
+    digits = digits or ""
+    last, significand = int(exponent) - 4 * len(digits), int(leading + digits, 16)
+    kept = max(0, -1074 - last)
+    return significand % (1 << kept) == 0 and significand.bit_length() + last <= 1024

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -36,8 +36,8 @@ OF_PAIRS: Mapping[str, Run] = {
 """What has a claim. The mean is left out: its ideal noise is continuous."""
 
 
-def answer(request: Mapping[str, Any], *_fields: str) -> list[Any]:
-    """The answer to a request, field by field.
+def answer(request: Mapping[str, Any], *_forms: Sequence[str]) -> dict[str, Any]:
+    """The answer to a request.
 
     Raises:
         Skipped: there is no such mechanism here.
@@ -60,47 +60,49 @@ def _known(runs: Mapping[str, Run], request: Mapping[str, Any]) -> Run:
     return runs[request["mechanism"]]
 
 
-def _sampled(runs: Mapping[str, Run]) -> Callable[[Mapping[str, Any]], list[Any]]:
-    def outputs(request: Mapping[str, Any]) -> list[Any]:
+def _sampled(runs: Mapping[str, Run]) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    def outputs(request: Mapping[str, Any]) -> dict[str, Any]:
         run, bits = _known(runs, request), SeededBits(request["seed"])
         input_ = read_value(request["input"])
-        return [[written(run(request["parameters"], input_, bits)) for _ in range(request["trials"])]]
+        return {"outputs": [written(run(request["parameters"], input_, bits)) for _ in range(request["trials"])]}
 
     return outputs
 
 
-def _tape(request: Mapping[str, Any]) -> list[Any]:
+def _tape(request: Mapping[str, Any]) -> dict[str, Any]:
     length = len(request["bits"])
     bits = TapedBits(int(request["bits"], 2), length)
     output = _known(RUNS, request)(request["parameters"], read_value(request["input"]), bits)
-    return [written(output), written(length - bits.left)]
+    return {"output": written(output), "bits_used": written(length - bits.left)}
 
 
-def _trace(request: Mapping[str, Any]) -> list[Any]:
+def _trace(request: Mapping[str, Any]) -> dict[str, Any]:
     replies = map(int, request["replies"])
     recorder = Recorder(lambda _: next(replies))
     output = _known(RUNS, request)(request["parameters"], read_value(request["input"]), recorder)
-    return [[one["request"] for one in recorder.requests], written(output)]
+    return {"requests": [one["request"] for one in recorder.requests], "output": written(output)}
 
 
-def _rounding(request: Mapping[str, Any]) -> list[Any]:
+def _rounding(request: Mapping[str, Any]) -> dict[str, Any]:
     number = sum((Fraction(read_value(one)) for one in request["terms"]), Fraction(0)) if "terms" in request else None
     number = Fraction(read_value(request["value"])) if number is None else number
-    return [written(rounded(number, FORMATS[request["format"]], MODES[request["mode"]]))]
+    return {"value": written(rounded(number, FORMATS[request["format"]], MODES[request["mode"]]))}
 
 
-def _sum(request: Mapping[str, Any]) -> list[Any]:
-    return [written(sum((Fraction(read_value(one)) for one in request["records"]), Fraction(0)))]
+def _sum(request: Mapping[str, Any]) -> dict[str, Any]:
+    return {"value": written(sum((Fraction(read_value(one)) for one in request["records"]), Fraction(0)))}
 
 
-def _calibration(request: Mapping[str, Any]) -> list[Any]:
+def _calibration(request: Mapping[str, Any]) -> dict[str, Any]:
     about = quantity(request["mechanism"])
     given = {name: tuple(one) if isinstance(one, list) else one for name, one in request["parameters"].items()}
     bound = about.enclose(**given)
-    return [written(float_above(bound.upper) if about.unsafe is Unsafe.TOO_SMALL else float_below(bound.lower))]
+    return {
+        "value": written(float_above(bound.upper) if about.unsafe is Unsafe.TOO_SMALL else float_below(bound.lower))
+    }
 
 
-ANSWERS: Mapping[str, Callable[[Mapping[str, Any]], list[Any]]] = {
+ANSWERS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "calibration": _calibration,
     "law": _sampled(RUNS),
     "pair": _sampled(OF_PAIRS),

@@ -13,22 +13,24 @@ from typing import Any
 import numpy as np
 
 from attacklab.errors import UsageError
-from attacklab.floats import BFLOAT16
-from attacklab.random_bits import REJECTED, TapedBits, TapeEnded
+from attacklab.floats import BFLOAT16, BINARY64
+from attacklab.random_bits import REJECTED, SeededBits, TapedBits, TapeEnded
 from attacklab.vectors import read_value, written
 from attacklab.vectors.program import Failed, Skipped
-from experiments.vectors import exact_twins
+from experiments.vectors import exact_twins, naive_laws
+from experiments.vectors.distributions import discrete_laplace_tail
+from experiments.vectors.pairs import usual_threshold
 from experiments.vectors.samplers import RUNS
 from experiments.vectors.sums import FORMATS, ORDERS, forward
 from experiments.vectors.traces import Recorder
-from mechanisms.coins import bernoulli
+from mechanisms.coins import bernoulli, uniform_below
 
 Draw = Callable[[Mapping[str, Any], Any, np.random.Generator], Any]
 LEAST_INTEGER, GREATEST_INTEGER = -(1 << 31), (1 << 31) - 1
 
 
-def answer(request: Mapping[str, Any], *_fields: str) -> list[Any]:
-    """The answer to a request, field by field.
+def answer(request: Mapping[str, Any], *_forms: Sequence[str]) -> dict[str, Any]:
+    """The answer to a request.
 
     Raises:
         Skipped: there is no such mechanism here.
@@ -44,13 +46,13 @@ def answer(request: Mapping[str, Any], *_fields: str) -> list[Any]:
         raise Failed(str(error)) from error
 
 
-def _sampled(draws: Mapping[str, Draw]) -> Callable[[Mapping[str, Any]], list[Any]]:
-    def outputs(request: Mapping[str, Any]) -> list[Any]:
+def _sampled(draws: Mapping[str, Draw]) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    def outputs(request: Mapping[str, Any]) -> dict[str, Any]:
         if request["mechanism"] not in draws:
             raise Skipped
         draw, rng = draws[request["mechanism"]], np.random.default_rng(request["seed"])
         input_ = read_value(request["input"])
-        return [[written(draw(request["parameters"], input_, rng)) for _ in range(request["trials"])]]
+        return {"outputs": [written(draw(request["parameters"], input_, rng)) for _ in range(request["trials"])]}
 
     return outputs
 
@@ -79,29 +81,42 @@ def _by_share(weights: Sequence[float], rng: np.random.Generator) -> int:
     raise ArithmeticError("no weight is left")
 
 
-def _first_of_ties(rate: Fraction, utilities: Sequence[int], rng: np.random.Generator) -> int:
-    """Integer noise, and the first of the largest scores."""
-    ratio = math.exp(-float(rate))
-    return int(np.argmax([one + rng.geometric(1 - ratio) for one in utilities]))
+def _first_kept(rate: Fraction, utilities: Sequence[int], rng: np.random.Generator) -> int:
+    """Flips in the order of the outcomes, which nobody permuted."""
+    best = max(utilities)
+    while True:
+        for place, one in enumerate(utilities):
+            if rng.random() < math.exp(float(rate) * (one - best)):
+                return place
+
+
+class _Remainders(SeededBits):
+    """Takes an integer below n as the remainder of one of ⌈log₂ n⌉ bits."""
+
+    def call(self, sampler: Callable[..., Any], *arguments: Any) -> Any:
+        """Run a sampler; see `RandomBits.call`."""
+        if sampler is uniform_below:
+            (bound,) = arguments
+            return self.take(max(1, (bound - 1).bit_length())) % bound
+        return super().call(sampler, *arguments)
 
 
 LAWS: Mapping[str, Draw] = {
-    "uniform_below": lambda of, _, rng: int(rng.integers(64)) % of["bound"],
+    "uniform_below": lambda of, _, rng: _Remainders(rng).call(uniform_below, of["bound"]),
     "randomized_response": lambda of, one, rng: bool(rng.random() < float(of["epsilon"])) == one,
     "two_sided_geometric": lambda of, _, rng: _geometric(-1 / math.log(of["ratio"]), rng),
-    "discrete_laplace": lambda of, _, rng: _int32(_geometric(float(of["scale"]), rng)),
+    "discrete_laplace": lambda of, _, rng: _int32(RUNS["discrete_laplace"](of, None, _Remainders(rng))),
     "exponential": lambda of, one, rng: _unstabilised(of["rate"], one, rng),
-    "permute_and_flip": lambda of, one, rng: _first_of_ties(of["rate"], one, rng),
+    "permute_and_flip": lambda of, one, rng: _first_kept(of["rate"], one, rng),
 }
 
 
-def _lost(utilities: Sequence[int], epsilon: Fraction, rng: np.random.Generator) -> int:
-    weights = np.exp(float(epsilon) / 2 * (np.array(utilities, dtype=float) - max(utilities)))
-    total, reached = 0.0, []
-    for weight in BFLOAT16.rounded(weights).tolist():
-        total = float(BFLOAT16.rounded(np.array([total + weight]))[0])
-        reached.append(total)
-    return int(np.searchsorted(np.array(reached) / total, rng.random(), side="right"))
+def _law(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Samples; but a coin whose probability was rounded to a double is told from a fair one by its exact law only."""
+    if request["mechanism"] != "bernoulli":
+        return _sampled(LAWS)(request)
+    heads = Fraction(float(request["parameters"]["probability"]))
+    return {"law": written([[True, heads], [False, 1 - heads]])}
 
 
 def _noisy_sum(of: Mapping[str, Any], records: Sequence[float], rng: np.random.Generator) -> float:
@@ -109,12 +124,36 @@ def _noisy_sum(of: Mapping[str, Any], records: Sequence[float], rng: np.random.G
     return float(forward([np.float64(one) for one in records])) + rng.laplace(0.0, high - low)
 
 
-PAIRS: Mapping[str, Draw] = {
-    "exponential": lambda of, one, rng: _lost(one, of["epsilon"], rng),
-    "bounded_sum": _noisy_sum,
-    "mean_with_local_sensitivity": lambda _, one, rng: float(np.mean(one) + rng.laplace(0.0, 1 / len(one))),
-    "partition_selection": lambda of, count, rng: bool(count and count + _geometric(1 / of["epsilon"], rng) > 2),
+PROBABILITIES: Mapping[str, Callable[[Mapping[str, Any], Any, Mapping[str, Any]], Any]] = {
+    "exponential": lambda of, utilities, event: sum(
+        naive_laws.selection(utilities, of["epsilon"] / 2, BFLOAT16)[place] for place in event["outcomes"]
+    ),
+    "randomized_response": lambda of, truth, _: _heads(naive_laws.response(of["epsilon"], BINARY64), truth),
+    "discrete_laplace_on_integers": lambda of, one, event: naive_laws.tail_of_noise(
+        event["at_least"] - one, 1 / Fraction(of["epsilon"])
+    ),
+    "mean_with_local_sensitivity": lambda of, records, event: naive_laws.laplace_tail(
+        of["epsilon"] * len(records) * event["at_least"]
+    ),
+    "partition_selection": lambda of, count, _: _named(count, of["epsilon"], of["delta"]),
 }
+"""The probability of an event, which is far too small for samples, or whose excess is."""
+
+
+def _heads(keep: Fraction, truth: bool) -> Fraction:
+    return keep if truth else 1 - keep
+
+
+def _named(count: int, epsilon: Fraction, delta: Fraction) -> Any:
+    return discrete_laplace_tail(usual_threshold(epsilon, delta) - count, 1 / epsilon) if count else 0
+
+
+def _pair(request: Mapping[str, Any]) -> dict[str, Any]:
+    if request["mechanism"] not in PROBABILITIES:
+        return _sampled({"bounded_sum": _noisy_sum})(request)
+    event = {name: read_value(value) for name, value in request["event"].items()}
+    found = PROBABILITIES[request["mechanism"]](request["parameters"], read_value(request["input"]), event)
+    return {"probability": written(found)}
 
 
 def _raising(function: Draw) -> Draw:
@@ -160,19 +199,22 @@ SPECIAL: Mapping[str, Draw] = {
 
 
 class _GivingUp(TapedBits):
-    """Takes the first attempt of a rejection loop, or 0 in its place."""
+    """Makes one attempt of a rejection loop."""
 
     def repeat(self, sampler: Callable[..., Any], *arguments: object) -> Any:
         """One round; see `RandomBits.repeat`."""
         outcome = sampler(*arguments, self)
-        return 0 if outcome is REJECTED else outcome
+        if outcome is REJECTED:
+            raise ArithmeticError("the first attempt was rejected")
+        return outcome
 
 
-def _tape(request: Mapping[str, Any]) -> list[Any]:
+def _tape(request: Mapping[str, Any]) -> dict[str, Any]:
+    """The bits are read from the last to the first."""
     length = len(request["bits"])
     bits = _GivingUp(int(request["bits"][::-1], 2), length)
     output = RUNS[request["mechanism"]](request["parameters"], read_value(request["input"]), bits)
-    return [written(output), written(length - bits.left)]
+    return {"output": written(output), "bits_used": written(length - bits.left)}
 
 
 class _Rounding(Recorder):
@@ -185,29 +227,29 @@ class _Rounding(Recorder):
         return super().call(sampler, *arguments)
 
 
-def _trace(request: Mapping[str, Any]) -> list[Any]:
+def _trace(request: Mapping[str, Any]) -> dict[str, Any]:
     replies = map(int, request["replies"])
     recorder = _Rounding(lambda _: next(replies, 0))
     output = RUNS[request["mechanism"]](request["parameters"], read_value(request["input"]), recorder)
-    return [[one["request"] for one in recorder.requests], written(output)]
+    return {"requests": [one["request"] for one in recorder.requests], "output": written(output)}
 
 
-def _rounding(request: Mapping[str, Any]) -> list[Any]:
+def _rounding(request: Mapping[str, Any]) -> dict[str, Any]:
     """By way of doubles, and to nearest whatever is asked for."""
     terms = [read_value(one) for one in request.get("terms", ())]
     number = Fraction(read_value(request["value"]))
     double = sum(terms) if terms else number.numerator / number.denominator
     type_ = {"binary32": np.float32, "binary16": np.float16}.get(request["format"], np.float64)
     with np.errstate(all="ignore"):
-        return [written(float(type_(double)))]
+        return {"value": written(float(type_(double)))}
 
 
-def _sum(request: Mapping[str, Any]) -> list[Any]:
+def _sum(request: Mapping[str, Any]) -> dict[str, Any]:
     type_, _ = FORMATS[request["format"]]
-    return [written(float(ORDERS[request["order"]]([type_(read_value(one)) for one in request["records"]])))]
+    return {"value": written(float(ORDERS[request["order"]]([type_(read_value(one)) for one in request["records"]])))}
 
 
-def _calibration(request: Mapping[str, Any]) -> list[Any]:
+def _calibration(request: Mapping[str, Any]) -> dict[str, Any]:
     of = request["parameters"]
     formulas: Mapping[str, Callable[[], float]] = {
         "gaussian_sigma": lambda: math.sqrt(2 * math.log(1.25 / of["delta"])) * of["sensitivity"] / of["epsilon"],
@@ -217,13 +259,13 @@ def _calibration(request: Mapping[str, Any]) -> list[Any]:
     }
     if request["mechanism"] not in formulas:
         raise Skipped
-    return [written(float(formulas[request["mechanism"]]()))]
+    return {"value": written(float(formulas[request["mechanism"]]()))}
 
 
-ANSWERS: Mapping[str, Callable[[Mapping[str, Any]], list[Any]]] = {
+ANSWERS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "calibration": _calibration,
-    "law": _sampled(LAWS),
-    "pair": _sampled(PAIRS),
+    "law": _law,
+    "pair": _pair,
     "rounding": _rounding,
     "special": _sampled(SPECIAL),
     "sum": _sum,

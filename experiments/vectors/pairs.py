@@ -201,7 +201,7 @@ def _partitions() -> Iterator[Case]:
             Fraction(1, 10**7),
             Fraction(1, 10**9),
         ):
-            right, usual = least_threshold(epsilon, delta), _usual_threshold(epsilon, delta)
+            right, usual = least_threshold(epsilon, delta), usual_threshold(epsilon, delta)
             if usual >= right:
                 continue
             reached = [distributions.discrete_laplace_tail(one - 1, 1 / epsilon) for one in (right, usual)]
@@ -220,8 +220,8 @@ def _partitions() -> Iterator[Case]:
             )
 
 
-def _usual_threshold(epsilon: Fraction, delta: Fraction) -> int:
-    """⌊1 + ln(1/(2δ))/ε⌋, the threshold of continuous noise rounded down."""
+def usual_threshold(epsilon: Fraction, delta: Fraction) -> int:
+    """⌊1 + ln(1/(2δ))/ε⌋: the threshold for continuous noise, rounded down."""
     threshold = 1
     while exp_bounds(-epsilon * threshold).lower >= 2 * delta:
         threshold += 1
