@@ -22,6 +22,8 @@ VERSION = 1
 SCHEMAS = "schema"
 """The folder beside the files that holds a schema NAME.json for each type, and what they share."""
 
+SHARED = "common.json"
+
 MOST_BYTES = 1_000_000
 
 
@@ -152,7 +154,7 @@ def read_file(path: Path) -> dict[str, Any]:
     """Read a file and check it by its schema, which lies in the folder `schema` beside it.
 
     Raises:
-        BadVectors: it is not JSON, is too large, or does not fit the schema; or a flag has no note.
+        BadVectors: it is not JSON, is too large, or does not fit the schema; or a flag has no note, or a note no flag.
     """
     try:
         content = path.read_bytes()
@@ -162,7 +164,7 @@ def read_file(path: Path) -> dict[str, Any]:
         raise BadVectors(f"{path} has {len(content):,} bytes; a file of vectors has at most {MOST_BYTES:,}")
     try:
         read = json.loads(content)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadVectors(f"{path} is not JSON: {error}") from error
     if not isinstance(read, dict) or not isinstance(read.get("type"), str):
         raise BadVectors(f"{path} is not a file of vectors: it has no type")
@@ -174,7 +176,9 @@ def _require(read: dict[str, Any], path: Path) -> None:
     if read.get("version") != VERSION:
         raise BadVectors(f"{path} is of version {read.get('version')!r}; this program reads version {VERSION}")
     folder = path.parent / SCHEMAS
-    worst = jsonschema.exceptions.best_match(_validator(folder, read["type"], path).iter_errors(read))
+    errors = list(_validator(folder, read["type"], path).iter_errors(read))
+    telling = [one for one in errors if one.validator != "unevaluatedProperties"]
+    worst = jsonschema.exceptions.best_match(telling or errors)
     if worst is not None:
         place = "/".join(map(str, worst.absolute_path)) or "the file"
         raise BadVectors(f"{path}: {place}: {worst.message[:200]}")
@@ -184,12 +188,22 @@ def _require(read: dict[str, Any], path: Path) -> None:
     flags = {flag for group in read["groups"] for case in group["cases"] for flag in case["flags"]}
     if unknown := sorted(flags - read["notes"].keys()):
         raise BadVectors(f"{path}: the flag {unknown[0]} has no note")
+    if idle := sorted(read["notes"].keys() - flags):
+        raise BadVectors(f"{path}: no case has the flag {idle[0]}, which has a note")
 
 
 def _validator(folder: Path, name: str, path: Path) -> Any:
-    schemas = {file.name: json.loads(file.read_text(encoding="utf-8")) for file in sorted(folder.glob("*.json"))}
-    if f"{name}.json" not in schemas:
+    if f"{name}.json" not in {file.name for file in folder.glob("*.json")} - {SHARED}:
         raise BadVectors(f"{path}: there is no schema {folder / name}.json for the type {name!r}")
-    resources = [(key, DRAFT202012.create_resource(schema)) for key, schema in schemas.items()]
-    registry: Any = Registry().with_resources(resources)
-    return jsonschema.Draft202012Validator(schemas[f"{name}.json"], registry=registry)
+    shared, schema = (_schema(folder / one, path) for one in (SHARED, f"{name}.json"))
+    registry: Any = Registry().with_resource(SHARED, DRAFT202012.create_resource(shared))
+    return jsonschema.Draft202012Validator(schema, registry=registry)
+
+
+def _schema(file: Path, path: Path) -> Any:
+    try:
+        schema = json.loads(file.read_bytes())
+        jsonschema.Draft202012Validator.check_schema(schema)
+    except (OSError, ValueError, RecursionError, jsonschema.exceptions.SchemaError) as error:
+        raise BadVectors(f"{path}: {file} is not a JSON schema: {str(error).splitlines()[0]}") from error
+    return schema
