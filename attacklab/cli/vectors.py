@@ -30,7 +30,7 @@ from attacklab.isolation.process import DEFAULT_SECONDS, Limits
 from attacklab.referee import DEFAULT_ALPHA
 from attacklab.reporting.experiment import enter_lab
 from attacklab.vectors import read_file
-from attacklab.vectors.checking import Budget, CaseFinding, check
+from attacklab.vectors.checking import FAILURES_IN_A_ROW, Budget, CaseFinding, check
 from attacklab.vectors.program import VectorProgram
 
 FOLDER = Path("vectors")
@@ -80,6 +80,8 @@ def command(
         typer.echo(text, nl=False)
     else:
         _print(findings)
+    if left := sum(one["cases"] for one in read) - len(findings):
+        say(f"gave up after {FAILURES_IN_A_ROW} errors in a row; {left} of {left + len(findings)} cases were not checked")
     raise typer.Exit(_status(findings))
 
 

@@ -29,6 +29,9 @@ Ask: TypeAlias = Callable[..., Answer]
 SAMPLED = ("law", "pair")
 """The types for which a program may answer with samples."""
 
+LARGEST_INTEGER = 1 << 53
+"""Every integer up to here is a double."""
+
 FAILURES_IN_A_ROW = 5
 """After so many a program is asked no more."""
 
@@ -180,14 +183,13 @@ def _sum(case: Case, about: About, _budget: Budget) -> Judged:
 
 
 def _calibration(case: Case, about: About, _budget: Budget) -> Judged:
-    number = _number(about(("value",))["value"])
-    lower, upper = (read_value(case["quantity"][end]) for end in ("lower", "upper"))
-    unsafe = number < lower if case["unsafe"] == "too small" else number > upper
+    number, limit = _number(about(("value",))["value"]), read_value(case["limit"])
+    if isinstance(number, Fraction) or (isinstance(number, int) and abs(number) > LARGEST_INTEGER):
+        raise UsageError(f"value must be a double or an integer of at most 53 bits, not {_shown(number)}")
     if math.isnan(number):
         return _exactly("its value is NaN")
-    if not unsafe:
-        return _exactly("")
-    return _exactly(f"its value {_shown(number)} is {case['unsafe']}: the number lies in [{lower!r}, {upper!r}]")
+    unsafe = number < limit if case["unsafe"] == "too small" else number > limit
+    return _exactly(f"its value {float(number)!r} is {case['unsafe']}: the limit is {limit!r}" if unsafe else "")
 
 
 def _special(case: Case, about: About, budget: Budget) -> Judged:

@@ -1,4 +1,4 @@
-"""The vectors of type `calibration`: scales, budgets, tails and thresholds between two doubles."""
+"""The vectors of type `calibration`: scales, budgets, tails and thresholds, between two doubles."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from typing import Any
 
 from gmpy2 import mpq
 
-from attacklab.calibration import QUANTITIES, Quantity
+from attacklab.calibration import QUANTITIES, Quantity, Unsafe
 from attacklab.laws.enclosures import float_above, float_below
 from attacklab.vectors import Case, Group, VectorFile
 from experiments.vectors.notes import NOTES
 
 DESCRIPTION = (
-    "A quantity that follows from a claim or from a scale of noise, between two doubles. A formula is unsafe if it "
-    "returns less than `lower` where `unsafe` is `too small`, or more than `upper` where it is `too large`."
+    "A quantity that follows from a claim or from a scale of noise: it lies between the doubles `lower` and `upper`. "
+    "`limit` is the double nearest to it that is not proved unsafe: a formula that returns a double less than `limit` "
+    "where `unsafe` is `too small`, or a greater one where it is `too large`, promises more than it keeps."
 )
 
 MOST = 16
@@ -37,7 +38,8 @@ def _cases(quantity: Quantity) -> Iterator[Case]:
         ends = {"lower": float_below(mpq(bound.lower)), "upper": float_above(mpq(bound.upper))}
         comment = ", ".join(f"{name} {value}" for name, value in rows[place].items() if not isinstance(value, tuple))
         flag = "ExtremeBudget" if _is_extreme(rows[place]) else "UnsafeRounding"
-        fields = {"parameters": rows[place], "quantity": ends, "unsafe": str(quantity.unsafe)}
+        limit = float_above(mpq(bound.lower)) if quantity.unsafe is Unsafe.TOO_SMALL else float_below(mpq(bound.upper))
+        fields = {"parameters": rows[place], "quantity": ends, "limit": limit, "unsafe": str(quantity.unsafe)}
         yield Case(comment, [flag], fields)
 
 

@@ -229,7 +229,7 @@ class _Rounding(Recorder):
 
 def _trace(request: Mapping[str, Any]) -> dict[str, Any]:
     replies = map(int, request["replies"])
-    recorder = _Rounding(lambda _: next(replies, 0))
+    recorder = _Rounding(lambda _: next(replies))
     output = RUNS[request["mechanism"]](request["parameters"], read_value(request["input"]), recorder)
     return {"requests": [one["request"] for one in recorder.requests], "output": written(output)}
 

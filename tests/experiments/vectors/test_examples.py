@@ -1,0 +1,55 @@
+"""The examples in Python, C and JavaScript: each passes its exact implementation and fails its naive one."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.experiments.vectors.conftest import FOLDER
+
+EXAMPLES = FOLDER.parent / "examples" / "vectors"
+
+
+def consumed(command: list[str], file: str, implementation: str) -> tuple[int, str]:
+    done = subprocess.run(  # noqa: S603
+        [*command, str(FOLDER / file), implementation], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.stderr == ""
+    return done.returncode, done.stdout
+
+
+def test_the_consumer_in_python() -> None:
+    command = [sys.executable, str(EXAMPLES / "consumer.py")]
+    assert consumed(command, "trace.json", "exact") == (0, "")
+    status, output = consumed(command, "trace.json", "naive")
+    assert status == 1
+    assert "BiasedIntegers): asks for 'coin " in output
+
+
+def test_the_consumer_in_javascript() -> None:
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not installed")
+    command = [node, str(EXAMPLES / "consumer.js")]
+    assert consumed(command, "rounding.json", "exact") == (0, "")
+    status, output = consumed(command, "rounding.json", "naive")
+    assert status == 1
+    assert "a little more than a tie; Tie)" in output
+
+
+def test_the_consumer_in_c(tmp_path: Path) -> None:
+    compiler = shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("gcc is not installed")
+    program = tmp_path / "consumer"
+    options = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O2", "-frounding-math"]
+    subprocess.run([compiler, *options, "-o", str(program), str(EXAMPLES / "consumer.c"), "-lm"], check=True)  # noqa: S603
+    status, output = consumed([str(program)], "calibration.json", "exact")
+    assert (status, output) == (0, "16 cases, 0 failed\n")
+    status, output = consumed([str(program)], "calibration.json", "naive")
+    assert status == 1
+    assert "is less than" in output
