@@ -80,8 +80,9 @@ def command(
         typer.echo(text, nl=False)
     else:
         _print(findings)
-    if left := sum(one["cases"] for one in read) - len(findings):
-        say(f"gave up after {FAILURES_IN_A_ROW} errors in a row; {left} of {left + len(findings)} cases were not checked")
+    cases = sum(one["cases"] for one in read)
+    if left := cases - len(findings):
+        say(f"gave up after {FAILURES_IN_A_ROW} errors in a row; {left} of {cases} cases were not checked")
     raise typer.Exit(_status(findings))
 
 

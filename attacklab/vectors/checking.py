@@ -174,7 +174,7 @@ def _rounding(case: Case, about: About, _budget: Budget) -> Judged:
 def _sum(case: Case, about: About, _budget: Budget) -> Judged:
     fields = {name: case[name] for name in ("bounds", "relation", "order", "format")}
     first, second = (_number(about(("value",), **fields, records=case[side])["value"]) for side in ("first", "second"))
-    if not (math.isfinite(first) and math.isfinite(second)):
+    if any(isinstance(one, float) and not math.isfinite(one) for one in (first, second)):
         return _exactly(f"its sums are {first} and {second}")
     moved, sensitivity = abs(Fraction(first) - Fraction(second)), Fraction(read_value(case["sensitivity"]))
     if moved <= sensitivity:

@@ -82,6 +82,12 @@ def test_a_program_that_answers_nothing_useful_is_an_error_and_given_up(code: st
     assert "gave up after 5 errors in a row; 163 of 168 cases were not checked" in output
 
 
+def test_a_program_that_does_not_start_is_an_error() -> None:
+    status, output = run("check", ROUNDINGS, "--exec", "/no/such/program")
+    assert status == 2
+    assert "/no/such/program" in output
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -90,7 +96,6 @@ def test_a_program_that_answers_nothing_useful_is_an_error_and_given_up(code: st
         (["check", ROUNDINGS, "--exec", ""], "--exec COMMAND"),
         (["check", "absent.json", "--exec", "true"], "absent.json: No such file"),
         (["check", "--exec", "true"], "no files of vectors in vectors/"),
-        (["check", ROUNDINGS, "--exec", "/no/such/program"], "/no/such/program"),
         (["write", "--exec", "true"], "write takes --output only"),
         (["write"], "run it from a checkout of the lab"),
     ],

@@ -108,7 +108,7 @@ WRONG: Sequence[tuple[str, Mapping[str, Any], Sequence[Any], str]] = (
     (
         "law",
         LAW,
-        [law((True, "1/4"), (False, "37/50"), ("7", "1/50"))],
+        [law((True, {"lower": "1/5", "upper": "1/4"}), (False, "37/50"), ("7", "1/50"))],
         "other outcomes have probability 0.02, not 0.01",
     ),
     ("law", LAW, [law((True, "1/2"), (False, "3/4"))], "its probabilities sum to 1.25"),
