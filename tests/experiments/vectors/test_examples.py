@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,3 +57,26 @@ def test_the_consumer_in_c(tmp_path: Path) -> None:
     status, output = consumed([str(program)], "calibration.json", "naive")
     assert status == 1
     assert "is less than" in output
+
+
+def test_what_the_page_shows_is_in_the_file_and_what_the_program_answers(files: Mapping[str, Any]) -> None:
+    text = (FOLDER.parent / "docs" / "vectors.md").read_text(encoding="utf-8")
+    shown, dialogue = re.findall(r"```json\n(.*?)```", text, flags=re.DOTALL)
+    group = files["trace"]["groups"][0]
+    ((case,),) = (one["cases"] for one in json.loads(shown)["groups"])
+    assert json.loads(shown)["cases"] == files["trace"]["cases"]
+    assert json.loads(shown)["groups"][0]["mechanism"] == group["mechanism"]
+    assert case in group["cases"]
+    request, answer = dialogue.splitlines()
+    command = [sys.executable, str(EXAMPLES / "program.py"), "exact"]
+    done = subprocess.run(command, input=f"{request}\n", capture_output=True, text=True, check=True, timeout=120)  # noqa: S603
+    assert json.loads(done.stdout) == json.loads(answer)
+
+
+def test_the_page_lists_every_file(files: Mapping[str, Any]) -> None:
+    text = (FOLDER.parent / "docs" / "vectors.md").read_text(encoding="utf-8")
+    assert re.findall(r"(?m)^\| `(\w+)\.json` \|", text) == list(LISTED)
+    assert files.keys() == set(LISTED)
+
+
+LISTED = ("law", "pair", "tape", "trace", "special", "calibration", "rounding", "sum")
