@@ -264,7 +264,8 @@ def _pair(case: Case, about: About, budget: Budget) -> Judged:
             continue
         exact = False
         hits = sum(_happened(case["event"], one) for one in _outputs(answer["outputs"], budget.trials))
-        sides.append(Bounds(*map(Fraction, clopper_pearson(hits, budget.trials, budget.alpha / 2))))
+        low, high = clopper_pearson(hits, budget.trials, budget.alpha / 2)
+        sides.append(Bounds(Fraction(float(low)), Fraction(float(high))))
     allowed = Fraction(exp_bounds(epsilon).upper) * Fraction(sides[1].upper) + delta
     wrong = ""
     if sides[0].lower > allowed:

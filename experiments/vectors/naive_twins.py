@@ -121,7 +121,7 @@ def _law(request: Mapping[str, Any]) -> dict[str, Any]:
 
 def _noisy_sum(of: Mapping[str, Any], records: Sequence[float], rng: np.random.Generator) -> float:
     low, high = of["bounds"]
-    return float(forward([np.float64(one) for one in records])) + rng.laplace(0.0, high - low)
+    return float(forward([np.float64(one) for one in records]) + rng.laplace(0.0, high - low))
 
 
 PROBABILITIES: Mapping[str, Callable[[Mapping[str, Any], Any, Mapping[str, Any]], Any]] = {
@@ -239,7 +239,8 @@ def _rounding(request: Mapping[str, Any]) -> dict[str, Any]:
     terms = [read_value(one) for one in request.get("terms", ())]
     number = Fraction(read_value(request["value"]))
     double = sum(terms) if terms else number.numerator / number.denominator
-    type_ = {"binary32": np.float32, "binary16": np.float16}.get(request["format"], np.float64)
+    types: Mapping[str, type[np.floating[Any]]] = {"binary32": np.float32, "binary16": np.float16}
+    type_ = types.get(request["format"], np.float64)
     with np.errstate(all="ignore"):
         return {"value": written(float(type_(double)))}
 
