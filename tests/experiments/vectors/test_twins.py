@@ -21,7 +21,7 @@ TRIALS = 1_000
 @pytest.mark.parametrize("name", FILES)
 def test_exact_implementations_pass(files: Mapping[str, Any], name: str) -> None:
     file = _every(6, files[name]) if name == "calibration" else files[name]
-    findings = list(check([file], exact_twins.answer, Budget(60, ALPHA, 0)))
+    findings = list(check([file], exact_twins.answer, Budget(20, ALPHA, 0)))
     assert len(findings) == sum(len(group["cases"]) for group in file["groups"])
     wrong = [one for one in findings if one.verdict in (Verdict.VIOLATED, Verdict.ERROR)]
     assert not wrong
