@@ -54,6 +54,7 @@ COMMANDS = (
     ),
     Command("explain", "explain", "Say what a flaw is, why it leaks and how it is repaired."),
     Command("calibrate", "calibrate", "Hold a formula for noise to certified bounds."),
+    Command("vectors", "vectors", "Write test vectors, or hold a program to them."),
 )
 
 

@@ -6,6 +6,7 @@ here. Each help text says what the option sets, in which unit, and what holds wi
 
 from __future__ import annotations
 
+import enum
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -45,6 +46,31 @@ FormulaExec: TypeAlias = Annotated[
 FormulaSeconds: TypeAlias = Annotated[
     float, Option("--seconds", help="Timeout of a request to the program, in seconds")
 ]
+
+# What is held to vectors
+
+
+class VectorsAction(enum.StrEnum):
+    """What `attacklab vectors` does."""
+
+    WRITE = "write"
+    CHECK = "check"
+
+
+Vectors: TypeAlias = Annotated[
+    VectorsAction, Argument(help="write: the files of all types, from a checkout; check: hold a program to files")
+]
+VectorFiles: TypeAlias = Annotated[
+    list[str] | None, Argument(metavar="[FILE]...", help="Files of vectors [default: all in vectors/]")
+]
+VectorsExec: TypeAlias = Annotated[
+    str | None, Option("--exec", metavar="COMMAND", help="Check this program, which answers requests on its input")
+]
+VectorTrials: TypeAlias = Annotated[
+    int, Option("--trials", min=1, help="Outputs of each input to draw for the types law and pair")
+]
+VectorSeconds: TypeAlias = Annotated[float, Option("--seconds", help="Timeout of a request to the program, in seconds")]
+VectorOutput: TypeAlias = Annotated[Path, Option("--output", help="Folder that the files are written to")]
 
 # How the target is loaded
 Exec: TypeAlias = Annotated[

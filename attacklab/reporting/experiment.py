@@ -132,16 +132,13 @@ def is_lab(root: Path) -> bool:
     return bool(tools.get("attacklab", {}).get("experiments") == FOLDER)
 
 
-def load_experiments(root: Path) -> dict[str, Experiment]:
-    """Load every experiment of the checkout at `root`, by name: all modules of its package `experiments`.
-
-    Packages inside it hold what experiments share, and are not experiments.
+def enter_lab(root: Path) -> None:
+    """Make the checkout at `root` importable.
 
     Raises:
-        ValueError: there are no experiments of the lab here, or one of them lacks a name or cannot be imported.
+        ValueError: there are no experiments of the lab here.
     """
-    folder = root / FOLDER
-    if not folder.is_dir():
+    if not (root / FOLDER).is_dir():
         raise UsageError(f"no {FOLDER}/ in this folder; run it from a checkout of the lab")
     if not is_lab(root):
         raise UsageError(
@@ -150,7 +147,18 @@ def load_experiments(root: Path) -> dict[str, Experiment]:
         )
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
-    names = sorted(path.stem for path in folder.glob("*.py") if path.is_file() and path.stem != "__init__")
+
+
+def load_experiments(root: Path) -> dict[str, Experiment]:
+    """Load every experiment of the checkout at `root`, by name: all modules of its package `experiments`.
+
+    Packages inside it hold what experiments share, and are not experiments.
+
+    Raises:
+        ValueError: there are no experiments of the lab here, or one of them lacks a name or cannot be imported.
+    """
+    enter_lab(root)
+    names = sorted(path.stem for path in (root / FOLDER).glob("*.py") if path.is_file() and path.stem != "__init__")
     if not names:
         raise UsageError(f"no experiment in {FOLDER}/; add a module NAME.py to it")
     return {name: _experiment(name, _imported(name)) for name in names}

@@ -1,0 +1,94 @@
+"""How values are written in vectors, so that no reader in any language loses a bit.
+
+An integer is a decimal string, because JSON's numbers lose integers beyond 2^53 in many languages. A rational number is
+"n/d" in lowest terms. A float is a hexadecimal string, or "inf", "-inf" or "nan". An enclosure of a real number is an
+object with the rationals `lower` and `upper`. `true`, `false` and `null` (⊥, a failure or a missing value) are
+themselves, and a list is a list of values.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from attacklab.errors import UsageError
+from attacklab.laws import Bounds
+
+_RATIONAL = re.compile(r"(-?(?:0|[1-9][0-9]*))(?:/([1-9][0-9]*))?", re.ASCII)
+_FLOAT = re.compile(r"-?0x([01])(?:\.([0-9a-f]{1,13}))?p([+-][0-9]{1,4})|-?inf|nan", re.ASCII)
+
+MOST_DIGITS = 4_000
+"""The most digits of an integer; Python reads no more than 4,300 by default."""
+
+
+def written(value: Any) -> Any:
+    """A value as vectors hold it.
+
+    Args:
+        value: an integer, a rational number (`Fraction` or gmpy2's mpq), a float, a bool, None, `Bounds`, or a sequence
+            or array of such values.
+
+    Raises:
+        UsageError: it is none of these.
+    """
+    match value:
+        case None | bool():
+            return value
+        case np.bool_():
+            return bool(value)
+        case Bounds(lower, upper):
+            return written(lower) if lower == upper else {"lower": written(lower), "upper": written(upper)}
+        case float() | np.floating():
+            return "nan" if math.isnan(value) else float(value).hex()
+        case np.ndarray():
+            return [written(one) for one in value]
+        case Sequence() if not isinstance(value, (str, bytes)):
+            return [written(one) for one in value]
+    exact: Any = value
+    if hasattr(exact, "denominator"):
+        return str(Fraction(int(exact.numerator), int(exact.denominator)))
+    raise UsageError(f"vectors hold no {type(value).__name__}: {value!r}")
+
+
+def read_value(text: Any) -> Any:
+    """The value that is written so: an int, a `Fraction`, a float, `Bounds`, a bool, None or a list of these.
+
+    A float is a number of binary64; text that would have to be rounded is refused.
+
+    Raises:
+        UsageError: no value is written so.
+    """
+    if text is None or isinstance(text, bool):
+        return text
+    if isinstance(text, list):
+        return [read_value(one) for one in text]
+    if isinstance(text, dict) and text.keys() == {"lower", "upper"}:
+        ends = Bounds(read_value(text["lower"]), read_value(text["upper"]))
+        if all(isinstance(one, (int, Fraction)) for one in ends) and ends.lower <= ends.upper:
+            return ends
+    if isinstance(text, str) and (number := _number(text)) is not None:
+        return number
+    raise UsageError(f"{str(text)[:80]!r} is not written as a value of vectors is")
+
+
+def _number(text: str) -> int | float | Fraction | None:
+    if (whole := _RATIONAL.fullmatch(text)) and len(text) <= MOST_DIGITS:
+        numerator, denominator = whole.groups()
+        return int(numerator) if denominator is None else Fraction(int(numerator), int(denominator))
+    if parts := _FLOAT.fullmatch(text):
+        return float.fromhex(text) if _is_binary64(*parts.groups()) else None
+    return None
+
+
+def _is_binary64(leading: str | None, digits: str | None, exponent: str | None) -> bool:
+    if leading is None or exponent is None:
+        return True
+    digits = digits or ""
+    last, significand = int(exponent) - 4 * len(digits), int(leading + digits, 16)
+    kept = max(0, -1074 - last)
+    return significand % (1 << kept) == 0 and significand.bit_length() + last <= 1024

@@ -1,0 +1,48 @@
+"""The vectors of type `calibration`: scales, budgets, tails and thresholds, between two doubles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gmpy2 import mpq
+
+from attacklab.calibration import QUANTITIES, Quantity, Unsafe
+from attacklab.laws.enclosures import float_above, float_below
+from attacklab.vectors import Case, Group, VectorFile
+from experiments.vectors.notes import NOTES
+
+DESCRIPTION = (
+    "A quantity that follows from a claim or from a scale of noise: it lies between the doubles `lower` and `upper`. "
+    "`limit` is the double nearest to it that is not proved unsafe: a formula that returns a double less than `limit` "
+    "where `unsafe` is `too small`, or a greater one where it is `too large`, promises more than it keeps."
+)
+
+MOST = 16
+"""The most cases of a quantity, spread over its arguments."""
+
+LEAST_USUAL, GREATEST_USUAL = 1e-50, 100.0
+"""Arguments outside are extreme."""
+
+
+def calibrations() -> VectorFile:
+    """The file."""
+    groups = [Group(one.name, one.source, list(_cases(one)), {"meaning": one.meaning}) for one in QUANTITIES]
+    return VectorFile("calibration", DESCRIPTION, NOTES, groups)
+
+
+def _cases(quantity: Quantity) -> Iterator[Case]:
+    rows = quantity.grid
+    for place in sorted({number * (len(rows) - 1) // (MOST - 1) for number in range(MOST)}):
+        bound = quantity.bound(rows[place])
+        ends = {"lower": float_below(mpq(bound.lower)), "upper": float_above(mpq(bound.upper))}
+        comment = ", ".join(f"{name} {value}" for name, value in rows[place].items() if not isinstance(value, tuple))
+        flag = "ExtremeBudget" if _is_extreme(rows[place]) else "UnsafeRounding"
+        limit = float_above(mpq(bound.lower)) if quantity.unsafe is Unsafe.TOO_SMALL else float_below(mpq(bound.upper))
+        fields = {"parameters": rows[place], "quantity": ends, "limit": limit, "unsafe": str(quantity.unsafe)}
+        yield Case(comment, [flag], fields)
+
+
+def _is_extreme(row: Mapping[str, Any]) -> bool:
+    numbers = [value for value in row.values() if isinstance(value, float) and value]
+    return any(not LEAST_USUAL <= value <= GREATEST_USUAL for value in numbers)

@@ -1,0 +1,125 @@
+"""This project's exact implementations, asked as `attacklab vectors check` asks a program."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from attacklab.calibration import Unsafe, quantity
+from attacklab.errors import UsageError
+from attacklab.floats import BFLOAT16, BINARY16, BINARY32, BINARY64
+from attacklab.laws.enclosures import float_above, float_below
+from attacklab.random_bits import SeededBits, TapedBits
+from attacklab.vectors import read_value, written
+from attacklab.vectors.program import Skipped
+from experiments.vectors.roundings import MODES, rounded
+from experiments.vectors.samplers import RUNS, Run
+from experiments.vectors.specials import MECHANISMS
+from experiments.vectors.traces import Recorder
+from mechanisms.laplace.exact import discrete_laplace, noisy_integer
+from mechanisms.partition_selection.threshold import least_threshold
+
+FORMATS = {one.name: one for one in (BINARY64, BINARY32, BFLOAT16, BINARY16)}
+SPECIAL: Mapping[str, Run] = {
+    one.name: lambda _, input_, bits, one=one: one.run(input_, bits)  # type: ignore[misc]
+    for one in MECHANISMS
+}
+OF_PAIRS: Mapping[str, Run] = {
+    "exponential": lambda of, one, bits: RUNS["exponential"]({"rate": of["epsilon"] / 2}, one, bits),
+    "randomized_response": RUNS["randomized_response"],
+    "discrete_laplace_on_integers": lambda of, one, bits: noisy_integer(one, 1 / Fraction(of["epsilon"]), bits),
+    "bounded_sum": lambda of, one, bits: _noisy_sum(of["bounds"], one, bits),
+    "partition_selection": lambda of, count, bits: _is_named(count, of["epsilon"], of["delta"], bits),
+}
+"""What has a claim. The mean is left out: its ideal noise is continuous."""
+
+
+def answer(request: Mapping[str, Any], *_forms: Sequence[str]) -> dict[str, Any]:
+    """The answer to a request.
+
+    Raises:
+        Skipped: there is no such mechanism here.
+    """
+    given = dict(request)
+    given["parameters"] = {name: read(value) for name, value in request.get("parameters", {}).items()}
+    return ANSWERS[request["type"]](given)
+
+
+def read(value: Any) -> Any:
+    """A parameter: a value, or a word."""
+    with contextlib.suppress(UsageError):  # words stay what they are
+        return read_value(value)
+    return value
+
+
+def _known(runs: Mapping[str, Run], request: Mapping[str, Any]) -> Run:
+    if request["mechanism"] not in runs:
+        raise Skipped
+    return runs[request["mechanism"]]
+
+
+def _sampled(runs: Mapping[str, Run]) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    def outputs(request: Mapping[str, Any]) -> dict[str, Any]:
+        run, bits = _known(runs, request), SeededBits(request["seed"])
+        input_ = read_value(request["input"])
+        return {"outputs": [written(run(request["parameters"], input_, bits)) for _ in range(request["trials"])]}
+
+    return outputs
+
+
+def _tape(request: Mapping[str, Any]) -> dict[str, Any]:
+    length = len(request["bits"])
+    bits = TapedBits(int(request["bits"], 2), length)
+    output = _known(RUNS, request)(request["parameters"], read_value(request["input"]), bits)
+    return {"output": written(output), "bits_used": written(length - bits.left)}
+
+
+def _trace(request: Mapping[str, Any]) -> dict[str, Any]:
+    replies = map(int, request["replies"])
+    recorder = Recorder(lambda _: next(replies))
+    output = _known(RUNS, request)(request["parameters"], read_value(request["input"]), recorder)
+    return {"requests": [one["request"] for one in recorder.requests], "output": written(output)}
+
+
+def _rounding(request: Mapping[str, Any]) -> dict[str, Any]:
+    number = sum((Fraction(read_value(one)) for one in request["terms"]), Fraction(0)) if "terms" in request else None
+    number = Fraction(read_value(request["value"])) if number is None else number
+    return {"value": written(rounded(number, FORMATS[request["format"]], MODES[request["mode"]]))}
+
+
+def _sum(request: Mapping[str, Any]) -> dict[str, Any]:
+    return {"value": written(sum((Fraction(read_value(one)) for one in request["records"]), Fraction(0)))}
+
+
+def _calibration(request: Mapping[str, Any]) -> dict[str, Any]:
+    about = quantity(request["mechanism"])
+    given = {name: tuple(one) if isinstance(one, list) else one for name, one in request["parameters"].items()}
+    bound = about.enclose(**given)
+    return {
+        "value": written(float_above(bound.upper) if about.unsafe is Unsafe.TOO_SMALL else float_below(bound.lower))
+    }
+
+
+ANSWERS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+    "calibration": _calibration,
+    "law": _sampled(RUNS),
+    "pair": _sampled(OF_PAIRS),
+    "rounding": _rounding,
+    "special": _sampled(SPECIAL),
+    "sum": _sum,
+    "tape": _tape,
+    "trace": _trace,
+}
+
+
+def _noisy_sum(bounds: list[float], records: list[float], bits: Any) -> Fraction:
+    """An exact sum with discrete Laplace noise on the grid of 1, of ε = 1."""
+    low, high = map(Fraction, bounds)
+    noise: int = bits.call(discrete_laplace, high - low)
+    return sum(map(Fraction, records), Fraction(noise))
+
+
+def _is_named(count: int, epsilon: Fraction, delta: Fraction, bits: Any) -> bool:
+    return count > 0 and noisy_integer(count, 1 / Fraction(epsilon), bits) >= least_threshold(epsilon, delta)

@@ -1,0 +1,1 @@
+"""Tests of experiments.vectors, and of the files that it writes."""

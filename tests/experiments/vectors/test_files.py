@@ -1,0 +1,55 @@
+"""The committed files are those that the lab writes, and hold as many cases as they must."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from experiments.vectors import FILES
+from tests.experiments.vectors.conftest import FOLDER
+
+LONG = ("calibration", "sum", "tape")
+
+
+@pytest.mark.parametrize("name", [pytest.param(one, marks=[pytest.mark.slow] if one in LONG else []) for one in FILES])
+def test_the_committed_bytes_are_those_that_are_written(name: str) -> None:
+    written = FILES[name]().to_bytes()
+    assert written == (FOLDER / f"{name}.json").read_bytes()
+    assert len(written) < 1_000_000
+
+
+def test_every_file_has_its_type_as_name_and_a_schema(files: Mapping[str, Any]) -> None:
+    assert files.keys() == FILES.keys()
+    for name, file in files.items():
+        assert file["type"] == name
+        assert (FOLDER / file["schema"]).is_file()
+        assert (FOLDER / f"{name}.json").stat().st_size < 1_000_000
+
+
+def test_every_flag_has_five_cases_and_every_mechanism_ten(files: Mapping[str, Any]) -> None:
+    flags: Counter[str] = Counter()
+    mechanisms: Counter[str] = Counter()
+    for file in files.values():
+        for group in file["groups"]:
+            mechanisms[group["mechanism"]] += len(group["cases"])
+            flags.update(flag for case in group["cases"] for flag in case["flags"])
+    assert not {flag: count for flag, count in flags.items() if count < 5}
+    assert not {name: count for name, count in mechanisms.items() if count < 10}
+
+
+def test_a_flag_means_the_same_in_every_file(files: Mapping[str, Any]) -> None:
+    notes: dict[str, Any] = {}
+    for file in files.values():
+        for flag, note in file["notes"].items():
+            assert notes.setdefault(flag, note) == note
+
+
+def test_no_case_stands_twice_in_a_file(files: Mapping[str, Any]) -> None:
+    for name, file in files.items():
+        for group in file["groups"]:
+            told = ("id", "comment", "flags")
+            cases = [str({key: one for key, one in case.items() if key not in told}) for case in group["cases"]]
+            assert len(set(cases)) == len(cases), (name, group["mechanism"])

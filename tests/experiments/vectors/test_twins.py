@@ -1,0 +1,53 @@
+"""Exact implementations pass every case, and of each flag naive ones fail one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from attacklab.findings import Verdict
+from attacklab.vectors.checking import Budget, check
+from experiments.vectors import FILES, exact_twins, naive_twins
+
+ALPHA = 1e-9
+"""The probability that a sound program would be refuted; the seed is fixed."""
+
+TRIALS = 1_000
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_exact_implementations_pass(files: Mapping[str, Any], name: str) -> None:
+    file = _every(6, files[name]) if name == "calibration" else files[name]
+    findings = list(check([file], exact_twins.answer, Budget(20, ALPHA, 0)))
+    assert len(findings) == sum(len(group["cases"]) for group in file["groups"])
+    wrong = [one for one in findings if one.verdict in (Verdict.VIOLATED, Verdict.ERROR)]
+    assert not wrong
+    skipped = {one.mechanism for one in findings if one.verdict is Verdict.NOT_APPLICABLE}
+    assert skipped <= {"mean_with_local_sensitivity"}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_naive_implementations_are_caught_under_each_flag(files: Mapping[str, Any], name: str) -> None:
+    findings = list(check([files[name]], naive_twins.answer, Budget(TRIALS, ALPHA, 0)))
+    assert Verdict.ERROR not in {one.verdict for one in findings}
+    caught = {flag for one in findings if one.verdict is Verdict.VIOLATED for flag in one.flags}
+    assert caught == {flag for one in findings for flag in one.flags}
+
+
+def _every(nth: int, file: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The file with every nth case of each group: these formulas take long."""
+    return {**file, "groups": [{**group, "cases": group["cases"][::nth]} for group in file["groups"]]}
+
+
+@pytest.mark.parametrize("twin", [exact_twins, naive_twins])
+def test_answers_are_json(files: Mapping[str, Any], twin: Any) -> None:
+    def ask(request: Mapping[str, Any], *forms: Any) -> Any:
+        answer = twin.answer(json.loads(json.dumps(request)), *forms)
+        assert json.loads(json.dumps(answer)) == answer
+        return answer
+
+    findings = list(check([files["special"], files["rounding"]], ask, Budget(1, ALPHA, 0)))
+    assert len(findings) == files["special"]["cases"] + files["rounding"]["cases"]
