@@ -1,7 +1,8 @@
-"""Public functions that are unfit for the noise or the selections of differential privacy: which, why, and what instead.
+"""Public functions that are unfit for the noise or the selections of differential privacy.
 
-`data/vulnerable_primitives.toml` holds them and is edited by hand; `python -m experiments.primitives` writes the page and
-the machine-readable list from it. Whatever it says is public, or shown by the lab's own published reports.
+`data/vulnerable_primitives.toml` says which, why, and what to use instead. It is edited by hand; `python -m
+experiments.primitives` writes the page and the machine-readable list from it. Whatever it says is public, or shown by
+the lab's own published reports.
 """
 
 from __future__ import annotations
@@ -144,7 +145,7 @@ def listing(path: Path = FILE) -> Listing:
     """Read the list.
 
     Raises:
-        ValueError: it lacks something, has something unknown, or names what does not exist; the message names the entry.
+        ValueError: it lacks something, has something unknown, or names what does not exist; the message says where.
     """
     whole = tomllib.loads(path.read_text(encoding="utf-8"))
     if set(whole) != {"flaw", "remedy", "primitive"}:

@@ -15,9 +15,9 @@ LIST = ROOT / "docs" / "vulnerable_primitives.json"
 HEAD = """\
 # Vulnerable primitives
 
-Functions of common libraries that are unfit for the noise or the selections of differential privacy. None of them promises
-to be fit: they are made for simulation. What makes them unfit is public, and linked. The same list for programs is
-[vulnerable_primitives.json](vulnerable_primitives.json); both are written by `python -m experiments.primitives` from
+Functions of common libraries that are unfit for the noise or the selections of differential privacy. None of them
+promises to be fit: they are made for simulation. What makes them unfit is public, and linked. The same list for programs
+is [vulnerable_primitives.json](vulnerable_primitives.json); both are written by `python -m experiments.primitives` from
 `experiments/data/vulnerable_primitives.toml`.
 
 A function that is not listed has not been looked at.
@@ -25,7 +25,7 @@ A function that is not listed has not been looked at.
 | status | how the list knows |
 |---|---|
 | shown | a test of the lab runs the function, and an attack refutes what a textbook program does with it |
-| measured | audits of the library in an environment of its own refuted it; its flaws are in `experiments/data/expected_failures.json` |
+| measured | audits of the library refuted it; its flaws are in `experiments/data/expected_failures.json` |
 | documented | its own documentation or source says what makes it unfit; the lab did not run it |
 """
 

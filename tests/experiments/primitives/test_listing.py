@@ -1,4 +1,4 @@
-"""The list of vulnerable primitives is read strictly, written as committed, and refuted by the attacks that it names."""
+"""The list of vulnerable primitives is read strictly and written as committed, and what it names is refuted."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _gumbel_at(uniform: int) -> float:
 
 
 def _untempered(output: int) -> int:
-    """The word of the Mersenne Twister's state that gives this output, found from the rows of the tempering's matrix."""
+    """The word of the Mersenne Twister's state that gives this output, by elimination over GF(2)."""
     rows: dict[int, tuple[int, int]] = {}
     for place in range(32):
         image, source = _tempered(1 << place), 1 << place
