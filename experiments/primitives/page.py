@@ -16,8 +16,8 @@ HEAD = """\
 # Vulnerable primitives
 
 Functions of common libraries that are unfit for the noise or the selections of differential privacy. None of them
-promises to be fit: they are made for simulation. What makes them unfit is public, and linked. The same list for programs
-is [vulnerable_primitives.json](vulnerable_primitives.json); both are written by `python -m experiments.primitives` from
+promises to be fit: they are made for simulation. What makes them unfit is public, and linked. For programs there is
+[vulnerable_primitives.json](vulnerable_primitives.json); both are written by `python -m experiments.primitives` from
 `experiments/data/vulnerable_primitives.toml`.
 
 A function that is not listed has not been looked at.
