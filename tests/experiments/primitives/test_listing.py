@@ -37,7 +37,15 @@ MEASURED = [
 ]
 
 
-@pytest.mark.parametrize("shown", SHOWN, ids=lambda shown: f"{shown.use}-{shown.attack}")
+@pytest.mark.parametrize(
+    "shown",
+    [
+        pytest.param(
+            shown, id=f"{shown.use}-{shown.attack}", marks=pytest.mark.slow if shown.attack == "generator_state" else ()
+        )
+        for shown in SHOWN
+    ],
+)
 def test_the_attack_that_an_entry_names_refutes_the_use_of_its_function(shown: Demonstration) -> None:
     """A sound use would be refuted with probability at most 1e-9; the seed is fixed."""
     trials = TRIALS.get(shown.attack, 4000)
