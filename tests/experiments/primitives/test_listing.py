@@ -15,7 +15,7 @@ import pytest
 from attacklab.attacks import ALL_ATTACKS
 from attacklab.errors import UsageError
 from attacklab.findings import Verdict
-from attacklab.libraries import library
+from attacklab.isolation import isolated
 from attacklab.referee import audit
 from experiments.common.expected_failures import expected_failures
 from experiments.primitives import FILE, Demonstration, Status, listing
@@ -29,12 +29,12 @@ LISTING = listing()
 ROOT = Path(__file__).parents[3]
 
 SHOWN = [each for entry in LISTING.primitives if entry.status is Status.SHOWN for each in entry.demonstrations]
-MEASURED = [
-    (entry.library, each)
-    for entry in LISTING.primitives
-    if entry.status is Status.MEASURED
-    for each in entry.demonstrations
-]
+MEASURED = {
+    name: [each for entry in LISTING.primitives if entry.library == name for each in entry.demonstrations]
+    for name in {entry.library: None for entry in LISTING.primitives if entry.status is Status.MEASURED}
+}
+MEASURED["numpy"] = [Demonstration(attack="low_bit_laplace", use="laplace")]
+"""Those of the lab's own adapter show that the test of libraries that may be missing works."""
 
 
 @pytest.mark.parametrize(
@@ -53,13 +53,14 @@ def test_the_attack_that_an_entry_names_refutes_the_use_of_its_function(shown: D
     assert Verdict.VIOLATED in {finding.verdict for finding in findings}
 
 
-@pytest.mark.parametrize(("name", "shown"), MEASURED, ids=lambda each: each if isinstance(each, str) else each.use)
-def test_so_it_does_where_a_library_that_was_measured_is_installed(name: str, shown: Demonstration) -> None:
+@pytest.mark.parametrize("name", MEASURED)
+def test_so_it_does_where_a_library_that_was_measured_is_installed(name: str) -> None:
     if importlib.util.find_spec(name) is None:
         pytest.skip(f"{name} is not installed")
-    target = library(name).target(shown.use)
-    findings = audit(target, [ATTACKS[shown.attack]], trials=20_000, alpha=FALSE_ALARM)
-    assert Verdict.VIOLATED in {finding.verdict for finding in findings}
+    for shown in MEASURED[name]:
+        target = isolated(f"{name}:{shown.use}", epsilon=1.0)
+        findings = audit(target, [ATTACKS[shown.attack]], trials=20_000, alpha=FALSE_ALARM)
+        assert Verdict.VIOLATED in {finding.verdict for finding in findings}, shown
 
 
 def test_every_use_is_cited() -> None:
