@@ -1,0 +1,68 @@
+"""The page and the machine-readable list of vulnerable primitives, as text."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from experiments.primitives import Evidence, Listing, Primitive
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "vulnerable_primitives.md"
+LIST = ROOT / "docs" / "vulnerable_primitives.json"
+
+HEAD = """\
+# Vulnerable primitives
+
+Functions of common libraries that are unfit for the noise or the selections of differential privacy. None of them
+promises to be fit: they are made for simulation. What makes them unfit is public, and linked. For programs there is
+[vulnerable_primitives.json](vulnerable_primitives.json); both are written by `python -m experiments.primitives` from
+`experiments/data/vulnerable_primitives.toml`.
+
+A function that is not listed has not been looked at.
+
+| status | how the list knows |
+|---|---|
+| shown | a test of the lab runs the function, and an attack refutes what a textbook program does with it |
+| measured | audits of the library refuted it; its flaws are in `experiments/data/expected_failures.json` |
+| documented | its own documentation or source says what makes it unfit; the lab did not run it |
+"""
+
+
+def page(listing: Listing) -> str:
+    """The page."""
+    parts = [HEAD, "## The flaws\n\n| flaw | what an adversary gains |\n|---|---|"]
+    parts[-1] += "".join(f"\n| {flaw.title} | {flaw.effect} |" for flaw in listing.flaws) + "\n"
+    parts.append(
+        "## What to use instead\n\n" + "\n".join(f"- **{each.id}**: {each.advice}" for each in listing.remedies)
+    )
+    parts[-1] += "\n"
+    titles = {flaw.id: flaw.title for flaw in listing.flaws}
+    for language in dict.fromkeys(entry.language for entry in listing.primitives):
+        parts.append(f"## {language}\n")
+        parts += [_entry(entry, titles) for entry in listing.primitives if entry.language == language]
+    return "\n".join(parts)
+
+
+def json_text(listing: Listing) -> str:
+    """The machine-readable list."""
+    return json.dumps(listing.to_json(), ensure_ascii=False, indent=1) + "\n"
+
+
+def _entry(entry: Primitive, titles: dict[str, str]) -> str:
+    functions = ", ".join(f"`{function}`" for function in entry.functions)
+    shown = "; ".join(f"{each.attack} refutes `{each.use}`" for each in entry.demonstrations)
+    versions = "all known" if entry.since == entry.until else f"since {entry.since}, until {entry.until}"
+    lines = [
+        f"**{entry.library}**: {functions} ({entry.purpose})\n",
+        f"- Flaws: {', '.join(titles[flaw] for flaw in entry.flaws)}. {entry.why}",
+        f"- Versions: {versions}. Instead: {entry.remedy}. Status: {entry.status}{f' ({shown})' if shown else ''}.",
+        f"- Evidence: {', '.join(map(_linked, entry.evidence))}.\n",
+    ]
+    return "\n".join(lines)
+
+
+def _linked(evidence: Evidence) -> str:
+    public = evidence.link.startswith("https://")
+    return f"[{evidence.what}]({evidence.link if public else os.path.relpath(ROOT / evidence.link, PAGE.parent)})"
