@@ -94,7 +94,10 @@ def test_a_refuted_claim_says_which_flaw_shows(capsys: pytest.CaptureFixture[str
     assert not any("flaw" in line for line in shown(capsys, replace(QUIET, flaw="it fails on one")))
 
 
-def test_a_known_flaw_is_told_with_its_repair_once_and_where_to_read(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_known_flaw_is_told_with_its_repair_once_and_where_to_read(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)  # workers of pytest-xdist have it
     known = replace(VIOLATED, attack="precision", flaw="some floats")
     flaw = catalogue()["precision"]
     lines = shown(capsys, known, replace(known, event="another event"))
