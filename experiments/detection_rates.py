@@ -1,12 +1,13 @@
 """What a default audit finds of broken targets that no attack was written for, and whom it accuses wrongly.
 
-Two sets are reported apart: those on which attacks may be developed, and those that nobody looks at meanwhile. What is
-found of the second is what to expect elsewhere.
+Attacks may be developed on the specimens in `detection/known/`. These are held out: nobody looks at them meanwhile,
+so what is found of them is what to expect elsewhere.
 """
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 from statistics import median
 from typing import Any
@@ -15,55 +16,38 @@ from attacklab.findings import Finding, Severity, Verdict
 from attacklab.referee import DEFAULT_ALPHA, DEFAULT_TRIALS, audit
 from attacklab.reporting.experiment import Collected, Data, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
-from experiments.detection import SPECIMENS, Specimen
-from experiments.detection.edge import ALPHA, EDGE, TRIALS, Journal, Rate, accusers, audited
+from experiments.detection import Specimen
+from experiments.detection.edge import accusers
 from experiments.detection.held_out import HELD_OUT
 
 QUESTION = "How many flaws does a default audit find that it was not written for, and does it accuse sound targets?"
 
 POWER_TRIALS = (1_000, 10_000, DEFAULT_TRIALS)
-SETS: tuple[tuple[str, tuple[Specimen, ...]], ...] = (("known", SPECIMENS), ("held out", HELD_OUT))
 
-QUICK = (
-    "fixed_seed",
-    "upper_clip_only",
-    "coarse_steps",
-    "nucleus",
-    "always_the_same",
-    "two_answers",
-    "cut_towards_zero",
-    "five_answers_at_epsilon_3",
-)
-"""Specimens of a quick run: some that are decided in no time."""
-QUICK_EDGE = 2
+QUICK = ("cut_towards_zero", "five_answers_at_epsilon_3")
+"""Specimens of a quick run: two that are decided in no time, one broken and one sound."""
 
 PARAGRAPH = """\
-{broken} broken targets and {sound} sound ones were written apart from the attacks, each broken one with an event that
-refutes its claim. Attacks may be developed on those that are known; those that are held out say what to expect of flaws
-that nobody has looked at. These are default audits ({trials:,} trials, α = {alpha:g}). {sets} Broken targets refuted by
-each attack: {by_attack}. {edge}"""
-SET_PARAGRAPH = """\
-Of the {name} ones an audit finds {found} of {broken} broken targets and accuses {accused} of the {sound} sound ones;
-{errors} end in an error. By class it finds {shares}. What it misses: {missed}."""
-EDGE_PARAGRAPH = """\
-Of {audits:,} whole default audits of {targets} sound targets that spend all of their claim, at α = {alpha:g} and with
-{trials} trials, {alarms} accused their target, a share of {rate:.2%}; the largest rate of one target is between
-{lower:.2%} and {upper:.2%} at 95 % confidence."""
+{broken} broken targets and {sound} sound ones were written apart from the attacks, and held out while these were made;
+each broken one has an event that refutes its claim. Default audits ({trials:,} trials, α = {alpha:g}) find {found} of
+the {broken} and accuse {accused} of the {sound}; {errors} end in an error. By class they find {shares}. What they miss:
+{missed}. Broken targets refuted by each attack: {by_attack}."""
 TIMINGS_PARAGRAPH = """\
 A default audit takes {median:.2f} s of processor time in the median, of broken targets {broken:.2f} s and of sound ones
 {sound:.2f} s; the longest, of `{slowest}`, {longest:.1f} s."""
 
 
 def collect(settings: Settings) -> Collected:
-    """Audit all specimens with ever more trials, and take over the false alarms that the journal has."""
-    chosen = [(name, one) for name, of in SETS for one in of if not settings.quick or one.name in QUICK]
+    """Audit all specimens with ever more trials."""
     findings, rows, seconds = [], [], {}
-    for name, specimen in chosen:
+    for specimen in HELD_OUT:
+        if settings.quick and specimen.name not in QUICK:
+            continue
         found, row, took = _audited(specimen, POWER_TRIALS[:1] if settings.quick else POWER_TRIALS, settings.seed)
         findings += found
-        rows.append({"set": name, **row})
+        rows.append(row)
         seconds[specimen.name] = took
-    return Collected(findings, {"specimens": rows, "edge": [rate.to_json() for rate in _rates(settings)]}, seconds)
+    return Collected(findings, {"specimens": rows}, seconds)
 
 
 def _audited(specimen: Specimen, budgets: Sequence[int], seed: int) -> tuple[list[Finding], dict[str, Any], float]:
@@ -86,13 +70,6 @@ def _audited(specimen: Specimen, budgets: Sequence[int], seed: int) -> tuple[lis
     return list(refuting.values()), row, took
 
 
-def _rates(settings: Settings) -> list[Rate]:
-    if not settings.quick:
-        return Journal().rates()
-    targets = (make() for make in EDGE[:QUICK_EDGE])
-    return [Rate(target.name, QUICK_EDGE, audited(target, range(QUICK_EDGE))) for target in targets]
-
-
 def _is_found(row: dict[str, Any]) -> bool:
     """Whether an audit with the most trials accused the target."""
     return bool(list(row["found_by"].values())[-1])
@@ -109,137 +86,73 @@ def _share_found(rows: Sequence[dict[str, Any]]) -> float:
     return sum(map(_is_found, rows)) / len(rows)
 
 
-SORTS = (
-    ("broken", Role.NAIVE, "known", True),
-    ("broken", Role.OTHER, "held out", True),
-    ("sound", Role.EXACT, "known", False),
-    ("sound", Role.IDEAL, "held out", False),
-)
-"""What is drawn: a label, its role, a set and whether its targets are broken."""
+SORTS = (("broken", Role.NAIVE, True), ("sound", Role.EXACT, False))
+"""What is drawn: a label, its role, and whether its targets are broken."""
 
 
 def figures(data: Data) -> list[Figure]:
-    """The rates by class, the share found against trials, and the false alarms at the edge."""
-    rows, edge = data["measured"]["specimens"], data["measured"]["edge"]
-    panels = [_class_panel(rows), _power_panel(rows), *([_edge_panel(edge)] if edge else [])]
-    caption = (
-        "What default audits find of targets that no attack was written for, and how often they accuse sound ones."
-    )
-    return [Figure(name="detection_rates", caption=caption, panels=panels)]
+    """The rates by class, and the share that is accused against trials."""
+    rows = data["measured"]["specimens"]
+    caption = "What default audits find of broken targets that nobody looked at, and how often they accuse sound ones."
+    return [Figure(name="detection_rates", caption=caption, panels=[_class_panel(rows), _power_panel(rows)])]
 
 
 def _class_panel(rows: Sequence[dict[str, Any]]) -> Panel:
     groups = _by_group(rows)
     names = list(groups)[::-1]
 
-    def marks(label: str, role: Role, of: str, *, broken: bool) -> Series | None:
+    def marks(label: str, role: Role, *, broken: bool) -> Series:
         shown = [
             (_share_found(of_sort), float(place))
             for place, name in enumerate(names)
-            if (of_sort := [row for row in groups[name] if row["broken"] is broken and row["set"] == of])
+            if (of_sort := [row for row in groups[name] if row["broken"] is broken])
         ]
-        if not shown:
-            return None
         return Series(label=label, role=role, x=[x for x, _ in shown], y=[y for _, y in shown], marks_only=True)
 
-    drawn = (marks(f"{label}, {of}", role, of, broken=broken) for label, role, of, broken in SORTS)
     return Panel(
         title=f"default audits, α = {DEFAULT_ALPHA:g}",
         x_label="share of the class that is accused",
         y_label="",
         y_names=names,
-        series=[series for series in drawn if series],
+        series=[marks(label, role, broken=broken) for label, role, broken in SORTS],
     )
 
 
 def _power_panel(rows: Sequence[dict[str, Any]]) -> Panel:
-    def line(label: str, role: Role, of: str, *, broken: bool) -> Series | None:
-        of_sort = [row for row in rows if row["broken"] is broken and row["set"] == of]
-        if not of_sort:
-            return None
-        trials = list(of_sort[0]["found_by"])
+    def line(label: str, role: Role, *, broken: bool) -> Series:
+        of_sort = [row for row in rows if row["broken"] is broken]
+        trials = list(rows[0]["found_by"])
         shares = [sum(bool(row["found_by"][budget]) for row in of_sort) / len(of_sort) for budget in trials]
         return Series(label=label, role=role, x=list(map(int, trials)), y=shares)
 
-    lines = (line(f"{label}, {of}", role, of, broken=broken) for label, role, of, broken in SORTS)
     return Panel(
         title="the share that is accused, by trials",
         x_label="trials, at the most",
         y_label="share of the targets",
         x_scale="log",
-        series=[series for series in lines if series],
-    )
-
-
-def _edge_panel(edge: Sequence[dict[str, Any]]) -> Panel:
-    places = list(range(len(edge)))
-    lower, rates, upper = ([rate["rate"][k] for rate in edge] for k in range(3))
-    return Panel(
-        title="sound targets that spend all of their claim",
-        x_label="",
-        y_label="share of audits with a false alarm",
-        x_names=[rate["target"] for rate in edge],
-        series=[
-            Series(
-                label="default audits", role=Role.EXACT, x=places, y=rates, lower=lower, upper=upper, marks_only=True
-            ),
-            Series(label="α", role=Role.CEILING, x=[-0.5, len(edge) - 0.5], y=[ALPHA, ALPHA]),
-        ],
+        series=[line(label, role, broken=broken) for label, role, broken in SORTS],
     )
 
 
 def explain(data: Data) -> str:
-    """Say what was found, what was missed, and how often sound targets were accused."""
-    rows, edge = data["measured"]["specimens"], data["measured"]["edge"]
+    """Say what was found, what was missed, and how many sound targets were accused."""
+    rows = data["measured"]["specimens"]
     broken = [row for row in rows if row["broken"]]
     sound = [row for row in rows if not row["broken"]]
-    attacks: dict[str, int] = {}
-    for row in broken:
-        for attack in list(row["found_by"].values())[-1]:
-            attacks[attack] = attacks.get(attack, 0) + 1
-    ranked = sorted(attacks.items(), key=lambda item: -item[1])
+    by_attack = Counter(attack for row in broken for attack in list(row["found_by"].values())[-1])
     return PARAGRAPH.format(
         broken=len(broken),
         sound=len(sound),
-        trials=int(list(broken[0]["found_by"])[-1]),
+        trials=int(list(rows[0]["found_by"])[-1]),
         alpha=DEFAULT_ALPHA,
-        sets=" ".join(_of_set(name, [row for row in rows if row["set"] == name]) for name, _ in SETS),
-        by_attack=", ".join(f"{attack} {count}" for attack, count in ranked) or "none",
-        edge=_of_edge(edge),
-    )
-
-
-def _of_set(name: str, rows: Sequence[dict[str, Any]]) -> str:
-    broken = [row for row in rows if row["broken"]]
-    sound = [row for row in rows if not row["broken"]]
-    groups = _by_group(broken)
-    return SET_PARAGRAPH.format(
-        name=name,
-        broken=len(broken),
-        sound=len(sound),
         found=sum(map(_is_found, broken)),
         accused=sum(map(_is_found, sound)) or "none",
         errors=sum(bool(row["errors"]) for row in rows) or "none",
-        shares=", ".join(f"{sum(map(_is_found, of))} of {len(of)} ({group})" for group, of in groups.items()),
+        shares=", ".join(
+            f"{sum(map(_is_found, of))} of {len(of)} ({group})" for group, of in _by_group(broken).items()
+        ),
         missed=", ".join(f"`{row['name']}`" for row in broken if not _is_found(row)) or "nothing",
-    )
-
-
-def _of_edge(edge: Sequence[dict[str, Any]]) -> str:
-    if not edge:
-        return "False alarms at the claim's edge have not been counted; `python -m experiments.detection` counts them."
-    audits = sum(rate["audits"] for rate in edge)
-    alarms = sum(len(rate["alarms"]) for rate in edge)
-    worst = max(edge, key=lambda rate: float(rate["rate"][1]))
-    return EDGE_PARAGRAPH.format(
-        audits=audits,
-        targets=len(edge),
-        alpha=ALPHA,
-        trials=TRIALS,
-        alarms=alarms or "none",
-        rate=alarms / audits,
-        lower=worst["rate"][0],
-        upper=worst["rate"][2],
+        by_attack=", ".join(f"{attack} {count}" for attack, count in by_attack.most_common()) or "none",
     )
 
 

@@ -1,4 +1,4 @@
-"""The experiment on detection rates, in quick mode, and the journal of false alarms at the claim's edge."""
+"""The experiments on detection rates and false alarms, in quick mode, and the journal of audits at the claim's edge."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from scipy import stats
 from attacklab.claims import PrivacyClaim
 from attacklab.reporting.figures import Figure
 from experiments import detection_rates as rates
+from experiments import false_alarms
 from experiments.detection import SPECIMENS
 from experiments.detection.edge import ALPHA, EDGE, NAMES, Journal, audited
 from tests.experiments.records import quick_record
@@ -25,13 +26,19 @@ def test_a_quick_run_finds_the_broken_specimens_accuses_no_sound_one_and_says_so
     assert [name for name, is_found in found.items() if is_found] == [row["name"] for row in rows if row["broken"]]
     assert {finding["target"] for finding in data["findings"]} == {name for name, is_found in found.items() if is_found}
     drawn = rates.figures(data)
-    assert len(Figure.from_json(json.loads(json.dumps(drawn[0].to_json()))).panels) == 3
-    paragraph = rates.explain(data)
-    assert len(paragraph.split()) > 60
+    assert len(Figure.from_json(json.loads(json.dumps(drawn[0].to_json()))).panels) == 2
+    paragraph = " ".join(rates.explain(data).split())
     assert not {"{", "}"} & set(paragraph)
-    assert "Of the known ones an audit finds 4 of 4 broken targets and accuses none of the 2 sound ones" in paragraph
-    assert "Of the held out ones an audit finds 1 of 1 broken targets and accuses none of the 1 sound ones" in paragraph
-    assert " s in the median" in rates.explain_timings(data)
+    assert "find 1 of the 1 and accuse none of the 1; none end in an error" in paragraph
+    assert " s of processor time in the median" in rates.explain_timings(data)
+
+
+def test_a_quick_run_counts_false_alarms_and_says_how_many() -> None:
+    data = quick_record(false_alarms)
+    assert [rate["audits"] for rate in data["measured"]["edge"]] == [2, 2]
+    (figure,) = false_alarms.figures(data)
+    assert len(Figure.from_json(json.loads(json.dumps(figure.to_json()))).panels) == 1
+    assert "Of 4 whole default audits of 2 sound targets" in " ".join(false_alarms.explain(data).split())
 
 
 def test_the_journal_goes_on_where_it_ended_and_repeats_a_chunk_that_was_cut_off(tmp_path: Path) -> None:
