@@ -13,12 +13,10 @@ _PARAMETERS = "law: the targets' public parameters never lead there"
 _AFTERWARDS = "claim: it is postprocessing of the noisy sum and the noisy count"
 
 KEPT: Mapping[str, str] = {
-    "01ea65e02d": "law: the bound is still above the error that is possible",  # certified:_log_error
     "0545186955": "law: more is rejected, and what is kept is as uniform",  # coins:_drawn_below
     "12c8d54fb4": "law: the range is twice as long, and what lies beyond the total is rejected",  # _bisected
     "054d7f0795": "law: it says what is lost, and no selection asks it",  # FixedWork.largest_ratio
     "164abf8018": "law: levels may be lower than need be, and the filter's error covers it",  # levels:_factor
-    "01f100e2ab": _PARAMETERS,  # gaussian/exact_fast:_filter, above 32 steps
     "0812c6b2ad": "law: the filter decides nothing, and leaves every word to the reference",  # RoundedNormalFilter
     "028ec44f60": "law: fewer sums are kept, and the others found when they are asked for",  # law:_kept_sums
     "045585d2a6": "law: no δ that is claimed is near 1",  # privacy:_delta
@@ -36,7 +34,6 @@ KEPT: Mapping[str, str] = {
     "04c1c56702": _FAIR,  # exact_rounded:rounded_laplace
     "06e21dc7cf": "claim: the scale is a hair greater",  # exact_snapping: _LOSS_PER_RATIO
     "0a5c29ce40": _FAIR,  # exact_snapping:Snapping.release
-    "08311039af": "law: the filter's bound is greater, and more is left to the reference",  # FloorFilter
     "16361bb4b0": "law: the constants come out the same",  # constants: _PRECISION
     "0165639cd2": "claim: the threshold is higher",  # constants:tail_threshold
     "1cffab1759": _PARAMETERS,  # domain: GREATEST_WIDTH
@@ -52,11 +49,9 @@ KEPT: Mapping[str, str] = {
     "03767aaf9a": "claim: the count is rounded to a coarser grid, and its noise is greater",  # summation/exact: COUNTS
     "3b6a7554d1": "law: the lower bounds are 0, and both sensitivities the same",  # relations:sum_sensitivity
     "0807e034c5": "law: it says when the tails are asked for, and not what they are",  # inversion:_same_guess
-    "01b3a422e7": "law: no bit of the word is seen, so that every draw is left to the reference",  # _Inversion.decide
     "008b854501": "claim: the distance is 0 at most and still moves by at most 1",  # ptr: distance
     "09a41e5333": "claim: people are numbered otherwise, and as much by their values alone",  # anonymous:numbered
     "140a62feb5": "claim: it is postprocessing of the noisy sum",  # summation/exact:exact_narrow_sum
-    "0a9249023f": "claim: the noise is wider by 2^16 where the step is 256",  # exact_rounded:_in_steps
     "324a52bdd6": "law: the lower bound is 1",  # summation/exact_fast:exact_narrow_sum_fast
     "021a2c7205": "claim: the answers say the opposite of what they said",  # interactive/exact:_answer
     "1c33ac15cd": "claim: no answer is given",  # interactive/exact:exact_query_session
@@ -98,7 +93,6 @@ KEPT_IN: Mapping[str, tuple[tuple[str, ...], str]] = {
     "2b08694a4e": (_ROUNDED, "law: each number is rounded to the nearest double in either way"),  # _EXACT_INTEGERS
     "086411c141": (_WHOLE, "law: the ε of a count or a sum is 1"),  # laplace/exact:discrete_scale
     "28d1657cd9": (_TABLED, "law: a table decides"),  # inversion:RoundedNormalFilter
-    "8d5fa3e2ff": (_TABLED, "law: a table decides"),  # quantile:quantile_bound
     "04bd6204f8": (_TABLED, "law: a table decides"),  # quantile:_FIRST_INDEX
     "017bb1cb9a": (_TABLED, "law: a table decides"),  # quantile:_table
     "f7b73d5485": (_TABLED, "law: a table decides"),  # quantile:_taylor_series

@@ -105,8 +105,8 @@ WRITTEN: tuple[Written, ...] = (
     Written(
         "grid",
         "Grid.write_values",
-        "np.add(noise, float(whole), out=outputs)",
-        "np.add(noise, float(whole), out=outputs)\n        outputs[outputs == 0] += whole & 1",
+        "np.add(noise, whole, out=outputs)",
+        "np.add(noise, whole, out=outputs)\n        np.add(outputs, whole % 2, out=outputs, where=outputs == 0)",
         "an output of 0 shows the parity of the answer",
     ),
     # Discrete Laplace noise.
@@ -212,8 +212,8 @@ WRITTEN: tuple[Written, ...] = (
     Written(
         "laplace/exact_rounded",
         "_in_steps",
-        "return whole, half_above - whole,",
-        "return whole, Fraction(float(half_above - whole)),",
+        "return whole, half_above - whole",
+        "return whole, Fraction(float(half_above - whole))",
         "the fraction of a step is rounded to binary64, which moves neighbours apart",
     ),
     # Randomized response, geometric noise, snapping.
