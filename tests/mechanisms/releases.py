@@ -65,6 +65,7 @@ PRIVATE = {"answer", "answers", "utilities", "records", "truth"}
 WITHIN = {
     "LevelledUtilities": "what the base-e mechanisms make of utilities that they have read",
     "SeveralAnswers": "what releases of several answers make of them",
+    "levels_of_doubles": "what selections with fixed work make of utilities that they have read",
     "release_in_chunks": "what releases hand their answers to",
 }
 """Names that take a private input and are not for callers, and what they are."""
