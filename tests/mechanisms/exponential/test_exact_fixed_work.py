@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -217,11 +218,13 @@ def opcodes(selection: FixedWorkSelection, levels: Levels, ticket: int) -> int:
         return trace
 
     kept = sys.gettrace()
+    gc.disable()  # what others do while it collects would be counted
     sys.settrace(trace)
     try:
         selection(levels, TapedBits(ticket, selection.bits))
     finally:
         sys.settrace(kept)
+        gc.enable()
     return counted
 
 
