@@ -14,7 +14,7 @@ lab: $(READY)  ## run every experiment; figures and data go to reports/
 quick: $(READY)  ## the same with small budgets, in about a minute, into reports-quick/
 	$(BIN)/attacklab run --quick --output reports-quick
 
-test: $(READY)  ## run the default tests, in some ten minutes
+test: $(READY)  ## run the default tests, in ten to twenty minutes
 	$(BIN)/pytest
 
 test-all: $(READY)  ## run every test, the slow ones included
