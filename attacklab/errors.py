@@ -49,7 +49,7 @@ class AttackError(LabFault):
 
 
 class OutOfTime(LabFault):
-    """There is no time left for what was to be drawn, so nothing was decided."""
+    """The time was up before the next outputs could be drawn, so nothing was decided."""
 
 
 class WorkersGone(LabFault):

@@ -13,7 +13,7 @@ from attacklab.claims import PrivacyClaim
 from attacklab.reporting.figures import Figure
 from experiments import detection_rates as rates
 from experiments import false_alarms
-from experiments.detection import SPECIMENS
+from experiments.detection import SPECIMENS, edge
 from experiments.detection.edge import ALPHA, EDGE, NAMES, Journal, audited
 from tests.experiments.records import quick_record
 
@@ -88,3 +88,14 @@ def test_edge_targets_are_accused_no_more_often_than_alpha_allows() -> None:
     audits = range(5)
     alarms = sum(len(audited(make(), audits)) for make in EDGE)
     assert stats.binom.sf(alarms - 1, len(audits) * len(EDGE), ALPHA) > 1e-9
+
+
+def test_the_digest_is_of_what_code_does_and_not_of_its_texts(tmp_path: Path) -> None:
+    def code(text: str) -> str:
+        (tmp_path / "it.py").write_text(text, encoding="utf-8")
+        return edge._code(tmp_path / "it.py")
+
+    plain = code('"""One."""\nMOST = 3\n"""Two."""\n\ndef f():\n    """Three."""\n    return "four"\n')
+    assert code('MOST = 3  # five\n\ndef f():\n    """Six."""\n    return "four"\n') == plain
+    assert code('MOST = 3\n\ndef f():\n    return "seven"\n') != plain
+    assert code('MOST = 4\n\ndef f():\n    return "four"\n') != plain

@@ -44,7 +44,7 @@ OBJECTS = 1 << 12
 """How many outputs of either input are learned from, and ranked on, that are not an array of numbers."""
 
 FIRST_LOOK = 1 << 16
-"""Of how many outputs of either input it is seen which scores are worth learning from all, to prove an ε."""
+"""How many outputs of either input show which scores are worth learning from all outputs, to prove an ε."""
 
 FINALISTS = 12
 """How many such scores there are, besides those over all numbers."""

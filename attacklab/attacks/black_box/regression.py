@@ -29,7 +29,7 @@ MOST = 32
 """How many numbers are regressors."""
 
 IN_PAIRS = 12
-"""Of how many numbers at the most products are regressors too."""
+"""How many numbers at the most have their products among the regressors."""
 
 LIKELY = 1 / 64
 """A value is likely that makes up this share of the outputs."""
@@ -38,10 +38,10 @@ LIKELY_VALUES = 6
 """How many likely values of a number are regressors."""
 
 KNOTS = 32
-"""Between how many quantiles ranks are interpolated."""
+"""How many quantiles ranks are interpolated between."""
 
 PENALTY = 1.0
-"""Of the ridge: as much as one output more."""
+"""The weight of the ridge: as much as one output more."""
 
 STEPS, SMALLEST_STEP = 32, 1e-3
 """How many steps the regression takes at the most, and the one after which it ends."""
