@@ -12,12 +12,30 @@ from typing import Any
 
 import pytest
 
-from experiments import definition, law_cost, noisy_max_laws, printed_samplers, work
+from experiments import (
+    accuracy_of_selection,
+    definition,
+    law_cost,
+    noisy_max_laws,
+    people_in_graphs,
+    printed_samplers,
+    pumpkin_auction,
+    work,
+)
 from tests.experiments.records import Data, quick_record
 
 MODULES = {
     module.__name__.removeprefix("experiments."): module
-    for module in (definition, law_cost, noisy_max_laws, printed_samplers, work)
+    for module in (
+        accuracy_of_selection,
+        definition,
+        law_cost,
+        noisy_max_laws,
+        people_in_graphs,
+        printed_samplers,
+        pumpkin_auction,
+        work,
+    )
 }
 
 

@@ -1,0 +1,188 @@
+"""Edges or people: what a private number of friendships protects in a graph, by what counts as a neighbour.
+
+Two graphs are edge neighbours if one edge tells them apart, and node neighbours if one person's edges do, as many as
+these are. A claim for edges promises a person with d friends what group privacy gives: dε. A claim for people needs
+noise for all the edges a person may have, or a bound on them that no one person can move far. Leaving out the people
+with more than D friends is no such bound: who befriends people of exactly D friends takes them out too. The largest
+fractional subgraph with at most D edges a person is one: it moves by at most D.
+
+Sources: Dwork and Roth 2014, section 2.3 (edges and nodes) and theorem 2.2 (groups); Kasiviswanathan, Nissim,
+Raskhodnikova and Smith 2013, 'Analyzing Graphs with Node Differential Privacy', section 4 (the flow).
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_flow
+
+from attacklab.laws import Limits, enumerate_law, smallest_epsilon
+from attacklab.reporting.experiment import Collected, Settings
+from attacklab.reporting.figures import Figure, Panel, Role, Series
+from experiments.common.karate_club import CLUB, PEOPLE, Graph, degrees, rewired
+from mechanisms.laplace.exact import discrete_laplace
+
+QUESTION = "What does an ε for the edges of a graph promise to its people, and what does an ε for people cost?"
+
+EPSILON = 1
+MOST_FRIENDS = max(degrees(CLUB).values())
+BOUNDS = range(1, MOST_FRIENDS + 1)
+
+PARAGRAPH = """\
+The {people} people of a karate club have {edges} friendships. Discrete Laplace noise of scale 1/ε on their number
+keeps ε = {epsilon:g} for each friendship. For a person it is another promise: the laws with and without the d
+friendships of somebody need dε, {least:.3f} for those with one friend and {most:.3f} for the one with {most_friends}:
+group privacy, reached exactly. Noise for whatever friends a person may have, of scale {widest}/ε, is off by
+{node_error:.0%} of the answer on average, where noise for edges is off by {edge_error:.1%}. Bounding friends first
+helps only if the bound binds. Leaving out everybody with more than D friends looks as if one person could move the
+rest by D; befriending the people who have exactly D takes them out with all of their friendships, and the count moves
+by up to {naive:.0f} at D = {naive_at}. The largest fractional subgraph with at most D friendships a person moved by at
+most D under the same {tried} rewirings ({flow_share:.0%} of D at most). At its best, D = {best_at}, it is off by
+{flow_error:.0%}: what a person's privacy costs in a club of {people}."""
+
+
+def collect(settings: Settings) -> Collected:
+    """Find the ε of people under a claim for edges, and how far one person moves the bounded counts."""
+    limits = Limits(unresolved=Fraction(1, 1 << settings.budget(60, 40)))
+    law = enumerate_law(discrete_laplace, Fraction(1, EPSILON), limits=limits)
+    friends = sorted(set(degrees(CLUB).values()))
+    bounds = list(BOUNDS)[:: settings.budget(1, 5)]
+    moves = {bound: list(rewirings(bound)) for bound in bounds}
+    measured = {
+        "friends": friends,
+        "epsilon": [smallest_epsilon(law, law.map(partial(operator.add, d)))[0] for d in friends],
+        "bounds": bounds,
+        "tried": sum(map(len, moves.values())),
+        "naive_move": [
+            max(abs(among_few_friends(CLUB, d) - among_few_friends(g, d)) for g in moves[d]) for d in bounds
+        ],
+        "flow_move": [max(abs(fractional_edges(CLUB, d) - fractional_edges(g, d)) for g in moves[d]) for d in bounds],
+        "kept": [fractional_edges(CLUB, d) for d in bounds],
+    }
+    return Collected((), measured)
+
+
+def rewirings(bound: int) -> list[Graph]:
+    """Node neighbours of the club that are hard on a bound: a person befriends nobody, everybody, all at the edge."""
+    at_the_edge = {person for person, friends in degrees(CLUB).items() if friends == bound}
+    everybody = frozenset(range(1, PEOPLE + 1))
+    return [
+        rewired(CLUB, person, frozenset(friends) - {person})
+        for person in sorted(everybody)
+        for friends in ((), at_the_edge, everybody)
+    ]
+
+
+def among_few_friends(graph: Graph, bound: int) -> int:
+    """The edges between people of at most `bound` friends: what a naive truncation counts."""
+    friends = degrees(graph)
+    return sum(max(friends[first], friends[second]) <= bound for first, second in graph)
+
+
+def fractional_edges(graph: Graph, bound: int) -> float:
+    """The most that weights in [0, 1] on the edges can add up to with at most `bound` at each person.
+
+    It is half of the largest flow in which every person sends and receives at most `bound`, and every edge carries at
+    most 1 each way. Taking a person away takes at most 2·`bound` of that flow with it.
+    """
+    source, sink = 0, 2 * PEOPLE + 1
+    arcs = {(source, person): bound for person in range(1, PEOPLE + 1)}
+    arcs |= {(PEOPLE + person, sink): bound for person in range(1, PEOPLE + 1)}
+    for first, second in graph:
+        arcs[first, PEOPLE + second] = arcs[second, PEOPLE + first] = 1
+    tails, heads = zip(*arcs, strict=True)
+    capacities = np.fromiter(arcs.values(), dtype=np.int32)
+    network = csr_array((capacities, (tails, heads)), shape=(sink + 1, sink + 1))
+    return float(maximum_flow(network, source, sink).flow_value) / 2
+
+
+def mean_noise(scale: float) -> float:
+    """The mean of |n| for discrete Laplace noise: 2q/(1 − q²) with q = e^(−1/scale)."""
+    q = math.exp(-1 / scale)
+    return 2 * q / (1 - q * q)
+
+
+def errors(measured: dict[str, Any]) -> list[float]:
+    """A bound on the mean error of the noisy flow, as a share of the answer, by its bound on friends.
+
+    What the bound leaves out counts in full, and the noise lies on the flow's grid of halves.
+    """
+    return [
+        (len(CLUB) - kept + mean_noise(2 * bound / EPSILON) / 2) / len(CLUB)
+        for bound, kept in zip(measured["bounds"], measured["kept"], strict=True)
+    ]
+
+
+def figures(data: dict[str, Any]) -> list[Figure]:
+    """What a person is promised, what a person moves, and what it costs to hide that."""
+    measured = data["measured"]
+    friends, bounds = measured["friends"], measured["bounds"]
+    panels = [
+        Panel(
+            title=f"Noise that hides an edge with ε = {EPSILON:g}",
+            x_label="friends of a person, d",
+            y_label="ε that hiding the person needs",
+            series=[
+                Series(label="exact laws", role=Role.EXACT, x=friends, y=measured["epsilon"], marks_only=True),
+                Series(label="group privacy, dε", role=Role.IDEAL, x=friends, y=[d * EPSILON for d in friends]),
+                Series(label="claimed, for edges", role=Role.CEILING, x=friends, y=[EPSILON] * len(friends)),
+            ],
+        ),
+        Panel(
+            title="What one person moves",
+            x_label="bound on friends, D",
+            y_label="change of the count",
+            series=[
+                Series(label="people above D left out", role=Role.NAIVE, x=bounds, y=measured["naive_move"]),
+                Series(label="largest fractional subgraph", role=Role.EXACT, x=bounds, y=measured["flow_move"]),
+                Series(label="noise is scaled to D", role=Role.CEILING, x=bounds, y=bounds),
+            ],
+        ),
+        Panel(
+            title=f"The price at ε = {EPSILON:g}",
+            x_label="bound on friends, D",
+            y_label="mean error / number of edges",
+            series=[
+                Series(label="people, by the fractional subgraph", role=Role.EXACT, x=bounds, y=errors(measured)),
+                Series(label="people, unbounded", role=Role.OTHER, x=bounds, y=[_error(PEOPLE - 1)] * len(bounds)),
+                Series(label="edges", role=Role.IDEAL, x=bounds, y=[_error(1)] * len(bounds)),
+            ],
+        ),
+    ]
+    caption = "A private number of friendships: edges protected, and people."
+    return [Figure(name="people_in_graphs", caption=caption, panels=panels)]
+
+
+def _error(sensitivity: int) -> float:
+    return mean_noise(sensitivity / EPSILON) / len(CLUB)
+
+
+def explain(data: dict[str, Any]) -> str:
+    """What is promised to whom, and what that costs."""
+    measured = data["measured"]
+    excess = [move / d for d, move in zip(measured["bounds"], measured["naive_move"], strict=True)]
+    worst = max(range(len(excess)), key=excess.__getitem__)
+    off = errors(measured)
+    return PARAGRAPH.format(
+        people=PEOPLE,
+        edges=len(CLUB),
+        epsilon=EPSILON,
+        least=measured["epsilon"][0],
+        most=measured["epsilon"][-1],
+        most_friends=measured["friends"][-1],
+        widest=PEOPLE - 1,
+        node_error=_error(PEOPLE - 1),
+        edge_error=_error(1),
+        naive=measured["naive_move"][worst],
+        naive_at=measured["bounds"][worst],
+        tried=measured["tried"],
+        flow_share=max(move / d for d, move in zip(measured["bounds"], measured["flow_move"], strict=True)),
+        best_at=measured["bounds"][off.index(min(off))],
+        flow_error=min(off),
+    )

@@ -1,0 +1,239 @@
+"""The pumpkin auction: a price from noise on the best price, and a price from the exponential mechanism.
+
+Dwork and Roth 2014, section 3.4, example 3.5: pumpkins are plentiful, A, F and I bid 1.00 each and K bids 3.01; each
+buys at any price up to the bid. The example lets the price 1.00 earn 3.00. K buys at 1.00 too, so it earns 4.00; the
+rest of the example, and what it teaches, is not touched by that.
+
+The revenue of a price is its utility. A bid that is added or taken away changes the revenue of a price by at most that
+price, always in the same direction. Every number here is read off laws, not samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import cache
+from typing import Any, TypeAlias
+
+from gmpy2 import mpq
+
+from attacklab.laws import Bounds, Law, exp_bounds, log_bounds, normalised
+from attacklab.reporting.experiment import Collected, Settings
+from attacklab.reporting.figures import Figure, Panel, Role, Series
+
+QUESTION = "What does a private price earn, and what does it cost in ε: noise on the best price, or the best utility?"
+
+EPSILON = 1
+BIDS = {100: 3, 301: 1}
+"""How many bid how much, in cents, as all prices here."""
+BIDDERS = sum(BIDS.values())
+HIGHEST = 400
+"""Bids and prices are 1 to so many cents, which is public."""
+SENSITIVITY = HIGHEST
+"""Of a price's revenue: what one bidder pays."""
+MOVE = HIGHEST - 1
+"""Of the best price: a first bid takes it anywhere."""
+LITTLE = 10
+"""The scale of noise that looks harmless."""
+CROWDS = (1, 3, 10, 30, 100, 300, 1000, 3000)
+SHOWN = 100
+ADDED = (1, 100, 101, 301, 302, HIGHEST)
+PRICES = range(1, HIGHEST + 1)
+
+Bids: TypeAlias = Mapping[int, int]
+Auction: TypeAlias = Callable[[Bids], Law]
+
+PARAGRAPH = """\
+With bids of 1.00, 1.00, 1.00 and 3.01 the price 1.00 earns {best:.2f}, a cent more earns {above:.2f}; 3.01 earns
+{high:.2f}, and a cent more nothing. So noise on the best price is dear even where it hides little. With a scale of
+{little:.2f} it earns {little_share:.0%} of the best revenue on average. Where there are many bidders, none of the
+neighbours tried moves the best price, so the laws are the same there; with four bidders one of them does, and the laws
+need ε ≥ {little_epsilon:.3g}. A promise holds for every database, or it is none. In the worst case a bidder moves the
+best price by {move:.2f}; noise of that scale over ε = {epsilon:g} keeps the claim (these laws need ε ≥
+{laplace_epsilon:.3f}) and earns {laplace_share:.0%}, from a large crowd as from a small one. The exponential mechanism
+over prices earns {exponential_share:.1%} from {bidders} bidders, and {monotone_share:.1%} if it uses that one more
+bid lowers no revenue, both under the same claim: their laws need ε ≥ {exponential_epsilon:.3f} and
+{monotone_epsilon:.3f}. From four bidders no price that keeps the claim earns much more than a blind guess
+({guess:.0%}): one of them may be the whole difference, and that is what is hidden."""
+
+
+def revenue(bids: Bids, price: int) -> int:
+    """What the price earns, in cents: everybody who bids at least that much pays it."""
+    return price * sum(bidders for bid, bidders in bids.items() if bid >= price)
+
+
+def best_price(bids: Bids) -> int:
+    """The lowest price of the largest revenue."""
+    return max(PRICES, key=lambda price: (revenue(bids, price), -price))
+
+
+@cache
+def _power(exponent: Fraction) -> Bounds:
+    return exp_bounds(mpq(exponent))
+
+
+def exponential(bids: Bids, factor: int) -> Law:
+    """The law of the exponential mechanism over prices.
+
+    Args:
+        bids: how many bid how much.
+        factor: 2 for weights exp(ε·u/(2Δu)), 1 for weights exp(ε·u/Δu), which monotone utilities may have.
+    """
+    utilities = {price: revenue(bids, price) for price in PRICES}
+    best = max(utilities.values())
+    return normalised({p: _power(Fraction(EPSILON * (u - best), factor * SENSITIVITY)) for p, u in utilities.items()})
+
+
+def noisy_price(bids: Bids, scale: int) -> Law:
+    """The law of the best price with discrete Laplace noise of a scale in cents, clamped to the prices there are.
+
+    The noise n has probability (1 − q)/(1 + q)·q^|n| with q = e^(−1/scale), and a tail from k on q^k/(1 + q).
+    """
+    best = best_price(bids)
+
+    def weight(price: int) -> Bounds:
+        here = _power(Fraction(-abs(price - best), scale))
+        if price in (PRICES[0], PRICES[-1]):
+            return here
+        beyond = _power(Fraction(-abs(price - best) - 1, scale))
+        return Bounds(here.lower - beyond.upper, here.upper - beyond.lower)
+
+    return normalised({price: weight(price) for price in PRICES})
+
+
+MECHANISMS: dict[str, tuple[str, Role, Auction]] = {
+    "little": (f"best price, noise of scale {LITTLE / 100:.2f}", Role.NAIVE, lambda bids: noisy_price(bids, LITTLE)),
+    "laplace": (
+        f"best price, noise of scale {MOVE / 100:.2f}/ε",
+        Role.OTHER,
+        lambda bids: noisy_price(bids, MOVE // EPSILON),
+    ),
+    "exponential": ("exponential mechanism", Role.EXACT, lambda bids: exponential(bids, 2)),
+    "monotone": ("exponential mechanism, monotone", Role.IDEAL, lambda bids: exponential(bids, 1)),
+}
+
+
+def collect(settings: Settings) -> Collected:
+    """Find every law, what it earns, and the ε that it needs beside its neighbours' laws."""
+    crowds = CROWDS[:: settings.budget(1, CROWDS.index(SHOWN))][: settings.budget(len(CROWDS), 2)]
+    laws = {(name, crowd): auction(crowd_of(crowd)) for name, (_, _, auction) in MECHANISMS.items() for crowd in crowds}
+    measured = {
+        "crowds": crowds,
+        "revenue": [revenue(BIDS, price) for price in PRICES],
+        "share": {name: [share(crowd_of(crowd), laws[name, crowd]) for crowd in crowds] for name in MECHANISMS},
+        "guess": share(BIDS, Law({price: mpq(1, HIGHEST) for price in PRICES})),
+        "epsilon": {name: [needed(name, crowd_of(crowd)) for crowd in crowds] for name in MECHANISMS},
+        "shown": SHOWN,
+        "law": {
+            name: [float(auction(crowd_of(SHOWN)).mass(price)) for price in PRICES]
+            for name, (_, _, auction) in MECHANISMS.items()
+        },
+    }
+    return Collected((), measured)
+
+
+def share(bids: Bids, law: Law) -> float:
+    """The expected revenue of a price of that law, as a share of the best revenue."""
+    earned = sum(revenue(bids, price) * mass for price, mass in law.masses.items())
+    return float(earned / revenue(bids, best_price(bids)))
+
+
+def neighbours(bids: Bids) -> Iterator[Bids]:
+    """The same bids with one more of those in `ADDED`, and with one of each kind less."""
+    for bid in ADDED:
+        yield {**bids, bid: bids.get(bid, 0) + 1}
+    for bid, bidders in bids.items():
+        yield {**bids, bid: bidders - 1}
+
+
+def needed(name: str, bids: Bids) -> float:
+    """A lower bound on the ε that the mechanism needs for those bids and their neighbours."""
+    _, _, auction = MECHANISMS[name]
+    own = auction(bids)
+    return max(most_loss(own, auction(other)) for other in neighbours(bids))
+
+
+def most_loss(p: Law, q: Law) -> float:
+    """A lower bound on |ln P(price)/Q(price)| of the price where it is largest."""
+    ratio = max(max(p[r].lower / q[r].upper, q[r].lower / p[r].upper) for r in PRICES)
+    return max(0.0, log_bounds(Bounds(ratio, ratio))[0])
+
+
+def crowd_of(size: int) -> Bids:
+    """So many of each of the four bidders."""
+    return {bid: bidders * size for bid, bidders in BIDS.items()}
+
+
+def figures(data: dict[str, Any]) -> list[Figure]:
+    """The revenue of prices, the laws of private prices, what they earn and what they cost."""
+    measured = data["measured"]
+    dollars = [price / 100 for price in PRICES]
+
+    def series(values: str, x: Sequence[float]) -> list[Series]:
+        return [
+            Series(label=label, role=role, x=x, y=measured[values][name])
+            for name, (label, role, _) in MECHANISMS.items()
+        ]
+
+    crowds = measured["crowds"]
+    bidders = [BIDDERS * crowd for crowd in crowds]
+    claimed = Series(label="claimed", role=Role.CEILING, x=bidders, y=[EPSILON] * len(bidders))
+    panels = [
+        Panel(
+            title="What a price earns from A, F, I and K",
+            x_label="price",
+            y_label="revenue",
+            series=[Series(label="revenue", role=Role.OTHER, x=dollars, y=[r / 100 for r in measured["revenue"]])],
+        ),
+        Panel(
+            title=f"Laws of the price for {BIDDERS * measured['shown']} bidders",
+            x_label="price",
+            y_label="probability",
+            y_scale="log",
+            series=series("law", dollars),
+        ),
+        Panel(
+            title="What the private price earns",
+            x_label="bidders",
+            y_label="expected share of the best revenue",
+            x_scale="log",
+            series=series("share", bidders),
+        ),
+        Panel(
+            title="What it costs",
+            x_label="bidders",
+            y_label="ε that the laws of neighbours need",
+            x_scale="log",
+            y_scale="symlog",
+            series=[*series("epsilon", bidders), claimed],
+        ),
+    ]
+    caption = f"Posted prices of a pumpkin auction at ε = {EPSILON:g}, by exact laws."
+    return [Figure(name="pumpkin_auction", caption=caption, panels=panels)]
+
+
+def explain(data: dict[str, Any]) -> str:
+    """What the prices earn and need, in words."""
+    measured = data["measured"]
+    at = measured["crowds"].index(measured["shown"])
+    earns = {name: shares[at] for name, shares in measured["share"].items()}
+    epsilon = {name: max(found) for name, found in measured["epsilon"].items()}
+    earned = {price: measured["revenue"][price - 1] / 100 for price in (100, 101, 301)}
+    return PARAGRAPH.format(
+        best=earned[100],
+        above=earned[101],
+        high=earned[301],
+        little=LITTLE / 100,
+        little_share=earns["little"],
+        little_epsilon=epsilon["little"],
+        move=MOVE / 100,
+        epsilon=EPSILON,
+        laplace_epsilon=epsilon["laplace"],
+        laplace_share=earns["laplace"],
+        exponential_share=earns["exponential"],
+        bidders=BIDDERS * measured["shown"],
+        monotone_share=earns["monotone"],
+        exponential_epsilon=epsilon["exponential"],
+        monotone_epsilon=epsilon["monotone"],
+        guess=measured["guess"],
+    )
