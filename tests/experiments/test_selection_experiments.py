@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from attacklab.laws import Law, Limits, enumerate_law
+from attacklab.laws import Bounds, Law, Limits, enumerate_law, exp_bounds
 from experiments import accuracy_of_selection, people_in_graphs, pumpkin_auction
 from experiments.common.adult import marital_counts
 from experiments.common.karate_club import CLUB, PEOPLE, Graph, degrees, rewired
@@ -64,9 +64,8 @@ def test_the_law_of_an_exponential_price_is_that_of_the_exact_sampler(factor: in
 @pytest.mark.parametrize("bids", [{1: 1}, {2: 3, 6: 1}, {6: 1}])
 def test_the_law_of_a_noisy_price_is_that_of_the_exact_sampler_clamped(bids: dict[int, int]) -> None:
     best = pumpkin_auction.best_price(bids)
-    sampled = enumerate_law(discrete_laplace, Fraction(2), limits=LIMITS).map(
-        lambda noise: min(max(best + noise, 1), 6)
-    )
+    noise = enumerate_law(discrete_laplace, Fraction(2), limits=LIMITS)
+    sampled = noise.map(lambda n: min(max(best + n, FEW_PRICES[0]), FEW_PRICES[-1]))
     assert agree(sampled, pumpkin_auction.noisy_price(bids, 2))
 
 
@@ -79,9 +78,8 @@ def test_prices_that_keep_the_claim_need_no_more_and_a_little_noise_does(name: s
 def test_no_bidder_moves_a_revenue_by_more_than_its_price() -> None:
     bids = pumpkin_auction.crowd_of(3)
     for other in pumpkin_auction.neighbours(bids):
-        moves = [
-            abs(pumpkin_auction.revenue(bids, p) - pumpkin_auction.revenue(other, p)) for p in pumpkin_auction.PRICES
-        ]
+        revenues = [[pumpkin_auction.revenue(b, price) for price in pumpkin_auction.PRICES] for b in (bids, other)]
+        moves = [abs(before - after) for before, after in zip(*revenues, strict=True)]
         assert all(move in (0, price) for move, price in zip(moves, pumpkin_auction.PRICES, strict=True))
         assert any(moves)
 
@@ -113,7 +111,10 @@ def test_the_tail_on_the_adult_table_is_that_of_the_exact_sampler() -> None:
 @pytest.mark.parametrize("count", [1, 5])
 def test_errors_between_two_counts_have_closed_forms(count: int) -> None:
     worse = accuracy_of_selection.worse(exact_exponential, count, LIMITS)
-    assert worse.lower <= 1 / (1 + math.exp(count / 2)) <= worse.upper <= accuracy_of_selection.corollary(count)
+    growth = exp_bounds(Fraction(count, 2))
+    closed = Bounds(1 / (1 + growth.upper), 1 / (1 + growth.lower))
+    assert max(worse.lower, closed.lower) <= min(worse.upper, closed.upper)
+    assert worse.upper <= accuracy_of_selection.corollary(count)
 
 
 # People in graphs
