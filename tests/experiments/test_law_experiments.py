@@ -14,6 +14,7 @@ import pytest
 
 from experiments import (
     accuracy_of_selection,
+    base2_cost,
     definition,
     law_cost,
     noisy_max_laws,
@@ -28,6 +29,7 @@ MODULES = {
     module.__name__.removeprefix("experiments."): module
     for module in (
         accuracy_of_selection,
+        base2_cost,
         definition,
         law_cost,
         noisy_max_laws,

@@ -11,10 +11,11 @@ import pytest
 from scipy.optimize import linprog
 
 from attacklab.laws import Bounds, Law, Limits, enumerate_law, exp_bounds
-from experiments import accuracy_of_selection, people_in_graphs, pumpkin_auction
+from experiments import accuracy_of_selection, base2_cost, people_in_graphs, pumpkin_auction
 from experiments.common.adult import marital_counts
 from experiments.common.karate_club import CLUB, PEOPLE, Graph, degrees, rewired
 from mechanisms.exponential.exact import exact_exponential
+from mechanisms.exponential.exact_base2 import exact_exponential_base2
 from mechanisms.laplace.exact import discrete_laplace
 
 LIMITS = Limits(unresolved=Fraction(1, 1 << 30))
@@ -115,6 +116,20 @@ def test_errors_between_two_counts_have_closed_forms(count: int) -> None:
     closed = Bounds(1 / (1 + growth.upper), 1 / (1 + growth.lower))
     assert max(worse.lower, closed.lower) <= min(worse.upper, closed.upper)
     assert worse.upper <= accuracy_of_selection.corollary(count)
+
+
+# The base-2 exponential mechanism as noise
+
+
+@pytest.mark.parametrize("reach", [1, 3])
+def test_the_error_of_selected_noise_is_that_of_its_law(reach: int) -> None:
+    utilities = [-abs(point) for point in range(-reach, reach + 1)]
+    law = enumerate_law(
+        lambda bits: exact_exponential_base2(utilities, bits, eta=base2_cost.FINE, utility_range=(-reach, 0)),
+        limits=LIMITS,
+    )
+    mean = sum(float(mass) * abs(place - reach) for place, mass in law.masses.items())
+    assert mean == pytest.approx(base2_cost.mean_error(reach), abs=1e-6)
 
 
 # People in graphs
