@@ -23,6 +23,10 @@ from attacklab.errors import UsageError
 TOOL = "attacklab"
 """How the schema of every record of the lab begins, and the name of the tool in a SARIF log."""
 
+PAGE_BEGINS = f'<meta name="generator" content="{TOOL} '.encode()
+"""Among the first lines of a page of HTML that the lab wrote."""
+LONGEST_HEAD = 200
+
 
 def require_writable(path: Path) -> None:
     """Make sure, before anything is measured, that `write_whole` can write this file and destroys nothing.
@@ -134,9 +138,11 @@ def _take_after(path: Path, status: os.stat_result) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether a file is empty, or a record or a SARIF log of the lab."""
+    """Whether a file is empty, or a record, a SARIF log or a page of the lab."""
     with path.open("rb") as file:
         start = file.read(1)
+        if start == b"<":
+            return PAGE_BEGINS in file.read(LONGEST_HEAD)
         if start != b"{":
             return not start
         try:

@@ -59,6 +59,7 @@ def command(
     resume: options.Resume = None,
     json: options.Json = None,
     sarif: options.Sarif = None,
+    html: options.Html = None,
 ) -> None:
     """Run every attack that applies against a target."""
     asked = TargetOptions(
@@ -81,7 +82,7 @@ def command(
         domain=domain,
         pairs=pairs,
     )
-    chosen, files = _attacks(attack), Files(json, sarif)
+    chosen, files = _attacks(attack), Files(json, sarif, html)
     if maximise_epsilon and (workers, scheduler, resume) != (None, None, None):
         raise UsageError("--maximise-epsilon runs in this process; leave out --workers, --scheduler and --resume")
     if asked.library is not None and trials is None and resume is not None:

@@ -217,3 +217,4 @@ Quick: TypeAlias = Annotated[bool, Option("--quick", help="Draw a rough picture,
 Output: TypeAlias = Annotated[Path, Option(help="Folder for pages, data and figures")]
 Json: TypeAlias = Annotated[str | None, Option(help="Write the findings to this file, or to standard output for -")]
 Sarif: TypeAlias = Annotated[Path | None, Option(help="Write refuted claims to this file, as SARIF 2.1.0")]
+Html: TypeAlias = Annotated[Path | None, Option(help="Write a report for people to this file: one page of HTML")]

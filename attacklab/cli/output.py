@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import os
 import re
 import shutil
@@ -11,6 +12,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 import typer
@@ -22,6 +24,7 @@ from attacklab.errors import UsageError
 from attacklab.files import is_standard_output, require_writable, write_whole
 from attacklab.findings import Finding, Verdict, record, to_text
 from attacklab.plain_text import plain
+from attacklab.reporting.audit_page import audit_page
 from attacklab.reporting.sarif import Place, sarif_log
 from attacklab.reporting.wording import claim_text, flaw_lines, judged_text, pair_text, scope_text, target_text
 
@@ -51,44 +54,52 @@ class Files:
     Attributes:
         json: the option --json: a file, "-" for standard output, or None.
         sarif: the option --sarif.
+        html: the option --html.
         folder: where the command began; a target may go elsewhere when it is imported.
     """
 
     json: str | None
     sarif: Path | None = None
+    html: Path | None = None
     folder: Path = field(default_factory=Path.cwd)
 
     def require_writable(self) -> None:
         """Make sure, before anything is measured, that the files can be written.
 
         Raises:
-            UsageError: one of them cannot, or both are one.
+            UsageError: one of them cannot, or two are one.
         """
-        if self.sarif == Path("-"):
-            raise UsageError("--sarif needs the name of a file; only --json takes - for standard output")
+        for option, file in (("--sarif", self.sarif), ("--html", self.html)):
+            if file == Path("-"):
+                raise UsageError(f"{option} needs the name of a file; only --json takes - for standard output")
         for file in self._named():
             require_writable(file)
-        if self.sarif is not None and self.json is not None and _are_one(self.json, self.sarif):
-            raise UsageError("--json and --sarif name the same file; give each a file of its own")
+        given = (("--json", self.json), ("--sarif", self.sarif), ("--html", self.html))
+        named = [(option, str(file)) for option, file in given if file is not None]
+        for (option, first), (other, second) in itertools.combinations(named, 2):
+            if _are_one(first, Path(second)):
+                raise UsageError(f"{option} and {other} name the same file; give each a file of its own")
 
     def write(self, findings: Sequence[Finding], place: Place | None = None) -> None:
         """Write the files, then show the findings, unless a file that was asked for is standard output."""
         log = "" if self.sarif is None else to_text(sarif_log([(finding, place) for finding in findings]))
-        self.leave(to_text(record(findings)), lambda: show(findings), log)
+        page = "" if self.html is None else audit_page(findings, datetime.now(UTC))
+        self.leave(to_text(record(findings)), lambda: show(findings), log, page)
 
-    def leave(self, text: str, show: Callable[[], None], log: str = "") -> None:
+    def leave(self, text: str, show: Callable[[], None], log: str = "", page: str = "") -> None:
         """Write these texts to the files, then what is for standard output.
 
         Args:
             text: the record, in JSON.
             show: prints the findings; called unless one of the texts goes to standard output.
             log: the SARIF log.
+            page: the report in HTML.
 
         Raises:
             OSError: a file could not be written; the others were, and the findings printed.
         """
         texts = [(self._json_file, text)] if self.json != "-" else []
-        texts += [(self.sarif, log)]
+        texts += [(self.sarif, log), (self.html, page)]
         printed, failed = text if self.json == "-" else None, None
         for file, content in ((self.from_here(file), content) for file, content in texts if file is not None):
             if is_standard_output(file):
@@ -115,13 +126,13 @@ class Files:
         return None if self.json in (None, "-") else Path(str(self.json))
 
     def _named(self) -> list[Path]:
-        return [file for file in (self._json_file, self.sarif) if file is not None]
+        return [file for file in (self._json_file, self.sarif, self.html) if file is not None]
 
 
-def _are_one(json: str, sarif: Path) -> bool:
-    if json == "-" or is_standard_output(Path(json)):
-        return is_standard_output(sarif)
-    return os.path.realpath(json) == os.path.realpath(sarif) and not sarif.is_char_device()
+def _are_one(file: str, other: Path) -> bool:
+    if file == "-" or is_standard_output(Path(file)):
+        return is_standard_output(other)
+    return os.path.realpath(file) == os.path.realpath(other) and not other.is_char_device()
 
 
 class _Console(Console):

@@ -11,17 +11,36 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from attacklab.claims import PrivacyClaim
 from attacklab.errors import UsageError
 from attacklab.files import require_writable, write_whole
-from attacklab.findings import record, to_text
+from attacklab.findings import Finding, Verdict, record, to_text
+from attacklab.reporting.audit_page import audit_page
 from attacklab.reporting.sarif import sarif_log
 
-OURS = (to_text(record([])), to_text(sarif_log([])), to_text({"schema": "attacklab-certificate/1"}), "")
-THEIRS = ("import numpy\n", "[1, 2]", "{", '{"schema": "theirs/1"}', '{"runs": [{"tool": {"driver": {"name": "x"}}}]}')
+FINDING = Finding(
+    target="a", target_version="", attack="b", verdict=Verdict.NOT_DETECTED, reason="", claim=PrivacyClaim(1.0)
+)
+OURS = (
+    to_text(record([])),
+    to_text(sarif_log([])),
+    to_text({"schema": "attacklab-certificate/1"}),
+    audit_page([FINDING], datetime.now(UTC)),
+    "",
+)
+THEIRS = (
+    "import numpy\n",
+    "<!doctype html>\n<title>theirs</title>\n",
+    "[1, 2]",
+    "{",
+    '{"schema": "theirs/1"}',
+    '{"runs": [{"tool": {"driver": {"name": "x"}}}]}',
+)
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no such modes and files there")
 

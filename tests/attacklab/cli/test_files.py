@@ -173,9 +173,9 @@ def test_a_full_disk_takes_the_table_or_a_file_and_nothing_else(folder: Path) ->
 
 
 @pytest.mark.parametrize("line", [LEAKING, "calibrate laplace_scale targets.py:leaking", "prove targets.py:leaking"])
-@pytest.mark.parametrize("option", ["--json", "--sarif"])
+@pytest.mark.parametrize("option", ["--json", "--sarif", "--html"])
 def test_no_command_overwrites_what_it_did_not_write(folder: Path, line: str, option: str) -> None:
-    if line.startswith("calibrate") and option == "--sarif":
+    if (line.startswith("calibrate") and option == "--sarif") or (line != LEAKING and option == "--html"):
         pytest.skip("it has no such option")
     done = run(folder, f"{line} {option} targets.py")
     assert done.returncode == 2
@@ -184,10 +184,18 @@ def test_no_command_overwrites_what_it_did_not_write(folder: Path, line: str, op
 
 
 def test_two_files_of_one_name_are_refused(folder: Path) -> None:
-    for names in ("--json out --sarif ./out", "--json - --sarif /dev/stdout"):
+    for names in ("--json out --sarif ./out", "--json - --sarif /dev/stdout", "--html out --sarif out"):
         done = run(folder, f"{LEAKING} {names}")
         assert (done.returncode, done.stdout) == (2, b"")
-        assert b"--json and --sarif name the same file" in done.stderr
+        assert b"name the same file" in done.stderr
+
+
+def test_the_page_for_people_is_written_beside_the_findings(folder: Path) -> None:
+    for _ in range(2):  # the second one replaces the first
+        done = run(folder, f"{LEAKING} --json out.json --html deep/out.html")
+        assert done.returncode == 1
+        assert "is refuted.</strong>" in (folder / "deep" / "out.html").read_text(encoding="utf-8")
+    assert b"--html needs the name of a file" in run(folder, f"{LEAKING} --html -").stderr
 
 
 def test_a_device_stays_one_and_standard_output_by_name_takes_the_place_of_the_table(folder: Path) -> None:

@@ -1,0 +1,168 @@
+"""An audit as one page of HTML for people who sign things: what was claimed, tested and found, and what was not tested.
+
+The page needs nothing beside itself: no script, no font, no picture from elsewhere. Whatever a target says in it is
+escaped, and has no control characters.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import jinja2
+
+from attacklab.findings import WORST_FIRST, Estimate, Finding, Verdict, environment, lower_text, upper_text
+from attacklab.plain_text import plain
+from attacklab.reporting.wording import claim_text, flaw_of, judged_text, pair_text
+
+TEMPLATE = "audit_page.html.j2"
+
+UNDECIDED = (Verdict.INCONCLUSIVE, Verdict.UNTESTABLE)
+
+
+def audit_page(findings: Sequence[Finding], when: datetime, made_with: Mapping[str, str] | None = None) -> str:
+    """The page.
+
+    Args:
+        findings: of one target; at least one.
+        when: the end of the audit.
+        made_with: versions and the machine, as `findings.environment` has them; those of this process by default.
+
+    Returns:
+        HTML text.
+    """
+    tested = sorted(
+        (one for one in findings if one.verdict is not Verdict.NOT_APPLICABLE),
+        key=lambda one: (not one.refutes, WORST_FIRST.index(one.verdict)),
+    )
+    return (
+        _templates()
+        .get_template(TEMPLATE)
+        .render(
+            target=findings[0].target,
+            version=findings[0].target_version,
+            claims=list(dict.fromkeys(claim_text(one) for one in findings)),
+            relation=next((one.relation for one in findings if one.relation), None),
+            headline=headline(findings),
+            meaning=meaning(findings),
+            tested=tested,
+            shown=[one for one in tested if one.verdict in (Verdict.VIOLATED, Verdict.ERROR)],
+            not_tested=not_tested(findings),
+            outputs=sum(one.trials for one in findings),
+            seconds=sum(one.seconds for one in findings),
+            seeds=sorted({one.seed for one in findings if one.seed is not None}),
+            when=when,
+            made_with=environment() if made_with is None else made_with,
+            infinite=math.inf,
+        )
+    )
+
+
+def headline(findings: Sequence[Finding]) -> str:
+    """The verdict in one sentence."""
+    target, claim = findings[0].target, findings[0].claim
+    verdicts = {one.verdict for one in findings} - {Verdict.NOT_APPLICABLE}
+    if any(one.refutes for one in findings):
+        return f"The claim of {target}, {claim}, is refuted."
+    if Verdict.ERROR in verdicts:
+        return f"There is no verdict on {target}: the audit ended in an error."
+    if verdicts <= set(UNDECIDED):
+        return f"There is no verdict on {target}: nothing that was tested could have decided."
+    if verdicts <= {Verdict.PROVED, Verdict.PROVED_WITH_SLACK}:
+        return f"The claim of {target}, {claim}, is proved within the scope that each finding names."
+    return f"Nothing was found against the claim of {target}, {claim}. That is no proof of it."
+
+
+def meaning(findings: Sequence[Finding]) -> str:
+    """What that verdict rests on."""
+    refuting = [one for one in findings if one.refutes]
+    if refuting:
+        if any(one.laws is not None for one in refuting):
+            return "The refutation rests on exact laws of outputs, not on samples; chance has no part in it."
+        return (
+            "The refutation rests on outputs that were drawn after the event had been chosen. Were the claim true, an "
+            f"audit like this would refute it with a probability of at most {upper_text(_alpha(findings), 2)}."
+        )
+    shown = [one.smallest_detectable for one in findings if one.smallest_detectable is not None]
+    if not shown:
+        return "The findings below say what happened."
+    return (
+        "Each attack looked for a flaw of its own. What it would have detected with a probability of 95 % is an "
+        f"advantage of {upper_text(min(shown))} to {upper_text(max(shown))}, by its event; smaller leaks, and flaws "
+        "that none of the attacks looks for, may be there."
+    )
+
+
+def not_tested(findings: Sequence[Finding]) -> list[str]:
+    """What this audit says nothing about."""
+    others = sorted({one.attack for one in findings if one.verdict is Verdict.NOT_APPLICABLE})
+    undecided = sorted({one.attack for one in findings if one.verdict in UNDECIDED})
+    failed = sorted({one.attack for one in findings if one.verdict is Verdict.ERROR})
+    return [
+        *_named("What these attacks look for, because they do not apply to this target", others),
+        *_named("What these attacks could not decide with so many trials", undecided),
+        *_named("What these attacks look for, because they ended in an error", failed),
+        "Pairs of inputs other than those that the findings name, and events other than those that were chosen.",
+        "Whether sensitivity, domain and neighbouring relation are declared as they are used in production.",
+        "Time, memory, logs, and what several releases tell together, except where a finding speaks of them.",
+        "Versions, machines and settings other than those named below.",
+    ]
+
+
+def _named(text: str, attacks: Sequence[str]) -> list[str]:
+    return [f"{text}: {', '.join(attacks)}."] if attacks else []
+
+
+def _pair(finding: Finding) -> str:
+    return pair_text(finding).removeprefix("pair").removeprefix(":").strip()
+
+
+def _size(difference: Estimate) -> Estimate:
+    """How far apart two rates are, whichever is the larger one."""
+    if difference.estimate < 0:
+        difference = Estimate(-difference.estimate, -difference.upper, -difference.lower)
+    return replace(difference, lower=max(0.0, difference.lower))
+
+
+def _alpha(findings: Sequence[Finding]) -> float:
+    return sum(one.alpha for one in findings if one.alpha is not None)
+
+
+def _repair(finding: Finding) -> str:
+    flaw = flaw_of(finding) if finding.refutes else None
+    return "" if flaw is None else flaw.repair
+
+
+def _read(finding: Finding) -> list[Any]:
+    flaw = flaw_of(finding) if finding.refutes else None
+    return [] if flaw is None else list(flaw.read)
+
+
+def _shown(value: Any) -> Any:
+    return plain(value) if type(value) is str else value
+
+
+def _templates() -> jinja2.Environment:
+    """Everything that a template prints is escaped, and text has no control characters."""
+    templates = jinja2.Environment(
+        loader=jinja2.PackageLoader("attacklab.reporting", "templates"),
+        autoescape=True,
+        finalize=_shown,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    templates.filters |= {
+        "pair": _pair,
+        "size": _size,
+        "judged": judged_text,
+        "lower": lower_text,
+        "upper": upper_text,
+        "repair": _repair,
+        "read": _read,
+    }
+    return templates

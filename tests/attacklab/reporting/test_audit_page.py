@@ -1,0 +1,165 @@
+"""The page of an audit: its verdict in one sentence, what it shows, and that no target puts HTML into it."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+
+import pytest
+
+from attacklab.claims import PrivacyClaim
+from attacklab.findings import Counts, Estimate, Finding, Severity, Verdict
+from attacklab.reporting.audit_page import audit_page
+
+WHEN = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
+VOID = {"meta", "line", "circle"}
+HOSTILE = "</p><script>alert(1)</script>\x1b[31m\u202e&amp;"
+
+NOT_DETECTED = Finding(
+    target="a_target",
+    target_version="1",
+    attack="black_box",
+    verdict=Verdict.NOT_DETECTED,
+    reason="not refuted",
+    claim=PrivacyClaim(0.5),
+    smallest_detectable=0.251,
+    ceiling=0.245,
+    alpha=1e-7,
+    trials=100,
+)
+VIOLATED = replace(
+    NOT_DETECTED,
+    attack="low_bit_laplace",
+    verdict=Verdict.VIOLATED,
+    reason="P and Q need more",
+    flaw="a Laplace sampler can reach some outputs from one true answer only",
+    pair={
+        "relation": None,
+        "first": {"shape": [], "dtype": "float64", "hex": ["0x0.0p+0"], "readable": ["0.0"]},
+        "second": {"shape": [], "dtype": "float64", "hex": ["0x1.0p+0"], "readable": ["1.0"]},
+    },
+    event="an event",
+    counts=Counts(1, 47, 64),
+    first=Estimate(1 / 64, 0.0, 0.1),
+    second=Estimate(47 / 64, 0.35, 0.96),
+    advantage=Estimate(-46 / 64, -0.96, -0.25),
+    epsilon_lower=1.25,
+    alpha=2e-7,
+    replay="attacklab audit a_target --seed 0",
+)
+
+
+class Page(HTMLParser):
+    """The tags, the text and the addresses of a page; every tag that is opened must be closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.addresses: list[str] = []
+        self.said = ""
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert not self._open
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.addresses += [value or "" for name, value in attributes if name in ("href", "src")]
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.said += data
+
+
+def page(*findings: Finding) -> Page:
+    return Page(audit_page(findings, WHEN))
+
+
+@pytest.mark.parametrize(
+    ("findings", "said"),
+    [
+        ([NOT_DETECTED, VIOLATED], "The claim of a_target, ε = 0.5, is refuted."),
+        ([VIOLATED, replace(NOT_DETECTED, verdict=Verdict.ERROR)], "The claim of a_target, ε = 0.5, is refuted."),
+        ([NOT_DETECTED], "Nothing was found against the claim of a_target, ε = 0.5. That is no proof of it."),
+        (
+            [NOT_DETECTED, replace(VIOLATED, severity=Severity.ROBUSTNESS)],
+            "Nothing was found against the claim of a_target, ε = 0.5. That is no proof of it.",
+        ),
+        (
+            [NOT_DETECTED, replace(NOT_DETECTED, verdict=Verdict.ERROR)],
+            "There is no verdict on a_target: the audit ended in an error.",
+        ),
+        (
+            [replace(NOT_DETECTED, verdict=verdict) for verdict in (Verdict.INCONCLUSIVE, Verdict.NOT_APPLICABLE)],
+            "There is no verdict on a_target: nothing that was tested could have decided.",
+        ),
+        (
+            [replace(NOT_DETECTED, verdict=Verdict.PROVED)],
+            "The claim of a_target, ε = 0.5, is proved within the scope that each finding names.",
+        ),
+    ],
+)
+def test_the_verdict_is_one_sentence(findings: list[Finding], said: str) -> None:
+    (headline,) = re.findall(r'<p class="verdict[^"]*"><strong>(.*)</strong></p>', audit_page(findings, WHEN))
+    assert headline == said
+
+
+def test_a_refutation_says_how_likely_it_is_wrong() -> None:
+    assert "with a probability of at most 3e-07." in page(VIOLATED, NOT_DETECTED).said
+    assert "chance has no part in it" in page(replace(VIOLATED, laws=("a", "b"))).said
+
+
+def test_a_finding_has_its_pair_event_counts_bounds_figure_repair_and_replay_line() -> None:
+    shown = page(NOT_DETECTED, VIOLATED)
+    for text in (
+        "0.0 and 1.0",
+        "an event",
+        "47",
+        "64",
+        "0.350000 to 0.960000",
+        "ε of at least 1.25",
+        "discrete Laplace",
+    ):
+        assert text in shown.said
+    assert "attacklab audit a_target --seed 0" in shown.said
+    assert {"svg", "figure"} <= set(shown.tags)
+    assert "the event happens on one input only" in page(replace(VIOLATED, epsilon_lower=math.inf)).said
+
+
+def test_the_figure_stays_on_its_axis_where_the_second_rate_is_larger() -> None:
+    text = audit_page([VIOLATED], WHEN)
+    places = [float(x) for x in re.findall(r' (?:x1|x2|cx)="([0-9.-]+)"', text)]
+    assert min(places) == 150
+    assert max(places) == 630
+
+
+def test_it_says_what_was_not_tested() -> None:
+    said = page(VIOLATED, replace(NOT_DETECTED, attack="zero_rounding", verdict=Verdict.NOT_APPLICABLE)).said
+    assert "do not apply to this target: zero_rounding." in said
+    assert "a Laplace sampler" not in page(NOT_DETECTED).said
+
+
+@pytest.mark.parametrize("field", ["target", "target_version", "reason", "event", "flaw", "replay", "attack"])
+def test_nothing_of_a_target_becomes_html_or_a_control_character(field: str) -> None:
+    clean, hostile = page(VIOLATED), page(replace(VIOLATED, **{field: HOSTILE}))
+    assert not set(hostile.tags) - set(clean.tags)
+    assert "</p><script>alert(1)</script>\\x1b[31m\\u202e&amp;" in hostile.said
+
+
+def test_it_needs_nothing_from_elsewhere() -> None:
+    text = audit_page([VIOLATED], WHEN)
+    assert "default-src 'none'" in text
+    assert not re.search(r"<(script|link|img|iframe|object)|@import|url\(", text)
+    assert all(address.startswith("https://") for address in page(VIOLATED).addresses)
+
+
+def test_the_same_findings_make_the_same_page() -> None:
+    assert audit_page([VIOLATED], WHEN) == audit_page([VIOLATED], WHEN)
