@@ -1,4 +1,4 @@
-"""The command line: `attacklab list`, `run`, `audit`, `prove`, `explain`, `calibrate`.
+"""The command line: `attacklab` and the name of one of `COMMANDS`.
 
 To add a command, write a module in this package with a function `command` (its parameters declared in `options`) and
 add a line to `COMMANDS`. A command's module is imported only when that command is used, so it may import at its top
@@ -54,6 +54,7 @@ COMMANDS = (
     ),
     Command("explain", "explain", "Say what a flaw is, why it leaks and how it is repaired."),
     Command("calibrate", "calibrate", "Hold a formula for noise to certified bounds."),
+    Command("demo", "demo", "Show attacks on naive mechanisms and their exact twins, paced by a key."),
     Command("vectors", "vectors", "Write test vectors, or hold a program to them."),
 )
 

@@ -50,6 +50,12 @@ FormulaSeconds: TypeAlias = Annotated[
 # What is held to vectors
 
 
+DemoFlaws: TypeAlias = Annotated[
+    list[str] | None, Argument(metavar="[FLAW]...", help="What to show [default: all, one after another]")
+]
+DemoLanguage: TypeAlias = Annotated[str, Option("--language", help="en for English, zh for Chinese")]
+
+
 class VectorsAction(enum.StrEnum):
     """What `attacklab vectors` does."""
 

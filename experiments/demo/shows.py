@@ -1,0 +1,127 @@
+"""What can be shown: a flaw, the attack that sees it, a mechanism that has it and one that does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.attacks import LocalSensitivity, LowBitLaplace, SumSensitivity, TruncatedAddition, ZeroRounding
+from attacklab.attacks.base import Attack, Event, Scenario
+from attacklab.targets import Outputs, Target
+from experiments import targets
+
+LOOKS = 1_000
+"""So many outputs of either input choose the bet; those that are shown are drawn afterwards."""
+
+
+@dataclass(frozen=True)
+class Show:
+    """One demonstration.
+
+    Attributes:
+        attack: sees the flaw.
+        naive: makes the target that has it.
+        exact: makes the target that does not.
+        epsilon: what both claim.
+    """
+
+    attack: Attack
+    naive: Callable[[float], Target]
+    exact: Callable[[float], Target]
+    epsilon: float
+
+
+SHOWS = {
+    "low_bits": Show(LowBitLaplace(), targets.naive_laplace_numpy, targets.exact_rounded_laplace, 0.1),
+    "zero_rounding": Show(ZeroRounding(), targets.naive_exponential, targets.exact_exponential, 0.5),
+    "truncated_addition": Show(TruncatedAddition(), targets.naive_exponential_bfloat16, targets.exact_exponential, 0.5),
+    "local_sensitivity": Show(
+        LocalSensitivity(sizes=(1,), answers=(64,)),
+        targets.naive_local_sensitivity_mean,
+        targets.exact_sum_over_count,
+        0.01,
+    ),
+    "sums": Show(SumSensitivity(), targets.naive_bounded_sum_numpy, targets.exact_bounded_sum, 0.5),
+}
+
+
+@dataclass(frozen=True)
+class Bet:
+    """A pair of inputs, and what is said of each answer.
+
+    Attributes:
+        scenario: has the pair.
+        event: where it holds, the answer is said to come from the first input, or, if not `on_first`, from the second.
+        on_first: see `event`.
+        ceiling: the largest advantage that the claim allows.
+    """
+
+    scenario: Scenario
+    event: Event
+    on_first: bool
+    ceiling: float
+
+    def says_first(self, answers: Outputs) -> NDArray[np.bool_]:
+        """Which answers are said to come from the first input."""
+        named: NDArray[np.bool_] = self.event.contains(answers) == self.on_first
+        return named
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Answers that came from one of two inputs each, by the toss of a coin.
+
+    Attributes:
+        values: one row an answer, or as many as the adversary sees together.
+        from_first: which input they came from.
+        said_first: what was said.
+    """
+
+    values: Outputs
+    from_first: NDArray[np.bool_]
+    said_first: NDArray[np.bool_]
+
+    @property
+    def right(self) -> NDArray[np.bool_]:
+        """Where the bet named the right input."""
+        return np.asarray(self.from_first == self.said_first)
+
+
+def best_bet(attack: Attack, target: Target, rng: np.random.Generator) -> Bet:
+    """The attack's bet that most exceeds what the claim allows, by `LOOKS` outputs of either input."""
+
+    def probe(given: Any, trials: int) -> Outputs:
+        return target.outputs(given, trials, rng)
+
+    def seen() -> Iterator[tuple[float, Bet]]:
+        for scenario in attack.scenarios(target, probe):
+            first, second = (drawn(target, scenario, given, LOOKS, rng) for given in _inputs(scenario))
+            ceiling = target.claim.composed(scenario.answers).ceiling
+            for event in scenario.events:
+                gain = float(event.contains(first).mean() - event.contains(second).mean())
+                yield abs(gain) - ceiling, Bet(scenario, event, gain > 0, ceiling)
+
+    _, bet = max(seen(), key=lambda one: one[0])
+    return bet
+
+
+def drawn(target: Target, scenario: Scenario, given: Any, trials: int, rng: np.random.Generator) -> Outputs:
+    """Outputs for an input, in rows of as many as the adversary sees together."""
+    outputs = target.outputs(given, trials * scenario.answers, rng)
+    return outputs if scenario.answers == 1 else outputs.reshape(trials, scenario.answers)
+
+
+def answered(bet: Bet, target: Target, trials: int, rng: np.random.Generator) -> Answers:
+    """Toss a coin for each answer, draw it from the input that the coin names, and have the bet name the input."""
+    first, second = (drawn(target, bet.scenario, given, trials, rng) for given in _inputs(bet.scenario))
+    from_first = rng.random(trials) < 0.5
+    values = np.where(from_first.reshape(-1, *[1] * (first.ndim - 1)), first, second)
+    return Answers(values, from_first, bet.says_first(values))
+
+
+def _inputs(scenario: Scenario) -> tuple[Any, Any]:
+    return scenario.pair.first, scenario.pair.second

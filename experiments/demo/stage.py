@@ -1,0 +1,200 @@
+"""How a demonstration is told: large where there is a terminal, paced by a key; in plain lines where there is none."""
+
+from __future__ import annotations
+
+import math
+import sys
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from importlib import resources
+from typing import Any
+
+import numpy as np
+
+from attacklab.targets import Target
+from experiments.demo.shows import SHOWS, Answers, Bet, Show, answered, best_bet
+
+TEXTS: Mapping[str, Mapping[str, str]] = tomllib.loads(
+    resources.files(__package__ or "experiments.demo").joinpath("texts.toml").read_text(encoding="utf-8")
+)
+LANGUAGES = tuple(TEXTS)
+
+STEPS = (1, 1, 1, 3, 14)
+"""How many answers each key shows; what is left of `TRIALS` is only counted."""
+TRIALS = 1_000
+SURE = 5.0
+"""A score so many standard deviations above what the claim allows is not chance: one in 3 million."""
+LISTED = 6
+"""A list of so many values is shown as it is."""
+
+DIGITS = {
+    "0": ("███", "█ █", "█ █", "█ █", "███"),
+    "1": (" █ ", "██ ", " █ ", " █ ", "███"),
+    "2": ("███", "  █", "███", "█  ", "███"),
+    "3": ("███", "  █", "███", "  █", "███"),
+    "4": ("█ █", "█ █", "███", "  █", "  █"),
+    "5": ("███", "█  ", "███", "  █", "███"),
+    "6": ("███", "█  ", "███", "█ █", "███"),
+    "7": ("███", "  █", "  █", "  █", "  █"),
+    "8": ("███", "█ █", "███", "█ █", "███"),
+    "9": ("███", "█ █", "███", "  █", "███"),
+    ".": (" ", " ", " ", " ", "█"),
+    "-": ("   ", "   ", "███", "   ", "   "),
+    " ": ("  ", "  ", "  ", "  ", "  "),
+    "/": ("  █", "  █", " █ ", "█  ", "█  "),
+}
+
+Say = Callable[[str], None]
+
+
+def play(
+    names: Sequence[str],
+    *,
+    language: str = "en",
+    seed: int = 0,
+    say: Say = print,
+    wait: Callable[[], bool] | None = None,
+) -> None:
+    """Show attacks, each first on a naive mechanism and then on its exact twin.
+
+    Args:
+        names: those of `SHOWS`.
+        language: one of `LANGUAGES`.
+        seed: what all randomness is derived from.
+        say: prints a line.
+        wait: waits for a key and returns whether to go on; None where there is no terminal, so that nothing waits and
+            nothing is large.
+    """
+    for number, name in enumerate(names):
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(list(SHOWS).index(name),)))
+        if number:
+            say("")
+        if not _Telling(TEXTS[language], say, wait).show(name, SHOWS[name], rng):
+            return
+
+
+class _Telling:
+    """One demonstration on its way."""
+
+    def __init__(self, texts: Mapping[str, str], say: Say, wait: Callable[[], bool] | None) -> None:
+        self._texts = texts
+        self._say = say
+        self._wait = wait
+
+    def show(self, name: str, show: Show, rng: np.random.Generator) -> bool:
+        """Tell all of it; returns whether it was heard to the end."""
+        naive, exact = show.naive(show.epsilon), show.exact(show.epsilon)
+        self._tell("title", name=name)
+        self._tell("naive", target=naive.name)
+        on_exact = False
+        if self._half(show, naive, rng):
+            self._tell(name)
+            self._say("")
+            self._tell("exact", target=exact.name)
+            on_exact = self._half(show, exact, rng)
+            self._tell("read", attack=show.attack.name)
+        return on_exact
+
+    def _half(self, show: Show, target: Target, rng: np.random.Generator) -> bool:
+        bet = best_bet(show.attack, target, rng)
+        answers = answered(bet, target, TRIALS, rng)
+        pair = bet.scenario.pair
+        self._tell("claim", epsilon=show.epsilon, answers=bet.scenario.answers, ceiling=bet.ceiling)
+        self._tell("pair", first=described(pair.first), second=described(pair.second))
+        self._tell("bet", number=1 if bet.on_first else 2, event=bet.event.description)
+        shown = 0
+        for step in STEPS:
+            if not self._goes_on():
+                return False
+            for place in range(shown, shown + step):
+                self._row(answers, place)
+            shown += step
+            self._score(answers, shown, bet)
+        if not self._goes_on():
+            return False
+        self._score(answers, TRIALS, bet)
+        excess, chance = advantage(answers, TRIALS) - bet.ceiling, 1 / math.sqrt(TRIALS)
+        if excess <= 0:
+            self._tell("kept")
+        elif excess > SURE * chance:
+            self._tell("broken")
+        else:
+            self._tell("chance", deviations=excess / chance)
+        return True
+
+    def _goes_on(self) -> bool:
+        if self._wait is None:
+            return True
+        self._tell("key")
+        return self._wait()
+
+    def _row(self, answers: Answers, place: int) -> None:
+        self._tell(
+            "row",
+            value=_value(answers.values[place]),
+            said=1 if answers.said_first[place] else 2,
+            was=1 if answers.from_first[place] else 2,
+            mark=self._texts["right" if answers.right[place] else "wrong"],
+        )
+
+    def _score(self, answers: Answers, shown: int, bet: Bet) -> None:
+        right = int(answers.right[:shown].sum())
+        if self._wait is not None:
+            for line in large(f"{right}/{shown}"):
+                self._say(line)
+        self._tell("score", right=right, shown=shown, advantage=advantage(answers, shown), ceiling=bet.ceiling)
+
+    def _tell(self, key: str, **places: Any) -> None:
+        self._say(self._texts[key].format(**places))
+
+
+def advantage(answers: Answers, shown: int) -> float:
+    """How much better than a coin the first so many were named: 1 if all were, 0 if half."""
+    return 2 * float(answers.right[:shown].mean()) - 1
+
+
+def large(text: str) -> list[str]:
+    """Digits five lines high."""
+    return ["  ".join(DIGITS[one][line] for one in text) for line in range(5)]
+
+
+def read_key() -> bool:
+    """Wait for a key on the terminal; returns False for q, Ctrl-C and the end of input."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        return msvcrt.getwch() not in "qQ\x03"
+    import termios
+    import tty
+
+    descriptor = sys.stdin.fileno()
+    before = termios.tcgetattr(descriptor)
+    try:
+        tty.setcbreak(descriptor)
+        return sys.stdin.read(1) not in ("q", "Q", "")
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+
+
+def _value(value: Any) -> str:
+    """An answer with every bit of it, and as people read it."""
+    if np.ndim(value):
+        return "  ".join(map(_value, value[:2])) + (" …" if len(value) > 2 else "")
+    if isinstance(value, float | np.floating):
+        return f"{float(value).hex():>24}  {float(value):>12.6g}"
+    return f"{value!s:>6}"
+
+
+def described(given: Any) -> str:
+    """An input in one line: a long one by its values and how often it has them."""
+    values = np.asarray(given)
+    if values.ndim == 0:
+        return f"{values.item():g}"
+    if values.size <= LISTED:
+        return f"[{', '.join(f'{one:g}' for one in values.ravel().tolist())}]"
+    counts = Counter(values.ravel().tolist())
+    shown = {one: f"{one:g}" for one in counts}
+    if len(set(shown.values())) < len(counts):
+        shown = {one: float(one).hex() for one in counts}
+    return ", ".join(f"{count:,} × {shown[one]}" for one, count in counts.most_common())
