@@ -171,7 +171,7 @@ def read_key() -> bool:
     descriptor = sys.stdin.fileno()
     before = termios.tcgetattr(descriptor)
     try:
-        tty.setcbreak(descriptor)
+        tty.setcbreak(descriptor, termios.TCSADRAIN)  # not TCSAFLUSH, which would drop a key that came early
         return sys.stdin.read(1) not in ("q", "Q", "")
     finally:
         termios.tcsetattr(descriptor, termios.TCSADRAIN, before)

@@ -131,8 +131,9 @@ def test_it_is_shown_where_a_lab_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("keys", "is_heard"), [("       " * 2, True), ("  q", False)])
 def test_on_a_terminal_a_key_paces_it_and_digits_are_large(keys: str, is_heard: bool) -> None:
     ours, theirs = os.openpty()
-    streams = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
-    with subprocess.Popen([*MAIN, "zero_rounding"], cwd=ROOT, **streams) as process:  # noqa: S603 - our own
+    with subprocess.Popen(  # noqa: S603 - our own
+        [*MAIN, "zero_rounding"], cwd=ROOT, stdin=theirs, stdout=theirs, stderr=theirs
+    ) as process:
         os.close(theirs)
         seen, left, asked = "", list(keys), 0
         until = time.monotonic() + 60
@@ -147,7 +148,8 @@ def test_on_a_terminal_a_key_paces_it_and_digits_are_large(keys: str, is_heard: 
             if seen.count(TEXTS["en"]["key"]) > asked and left:
                 asked += 1
                 os.write(ours, left.pop(0).encode())
-        process.wait(10)
+        else:
+            process.kill()
         os.close(ours)
     assert process.returncode == 0
     assert "█" in seen
