@@ -46,8 +46,8 @@ from mechanisms.local_sensitivity.sum_over_count.exact import exact_sum_over_cou
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_laplace_noisy_max
 
 WITHIN = mpq(1, 1 << 60)
-LITTLE_NOISE = 2.0
-"""An ε at which laws have half of the outcomes that they have at 1, and of two noises a quarter.
+LITTLE_NOISE = 2.5
+"""An ε at which laws have two fifths of the outcomes that they have at 1, and of two noises a sixth.
 
 Slack has room for what the laws leave open times 1 + e^ε, up to ε = 2.7.
 """
@@ -183,7 +183,7 @@ NOISE = {
 
 
 @pytest.mark.parametrize("mechanism", NOISE)
-@pytest.mark.parametrize("answers", [(0.0, 1.0), (0.25, -0.75)])
+@pytest.mark.parametrize("answers", [(0.25, -0.75), pytest.param((0.0, 1.0), marks=pytest.mark.slow)])
 @pytest.mark.parametrize("epsilon", [LITTLE_NOISE, pytest.param(1.0, marks=pytest.mark.slow)])
 def test_additive_noise_keeps_its_claim(mechanism: str, answers: tuple[float, float], epsilon: float) -> None:
     sampler = NOISE[mechanism]
@@ -202,9 +202,8 @@ SELECTIONS = {
 @given(st.lists(st.tuples(st.integers(-2, 2), st.sampled_from([-1.0, -0.5, 0.0, 1.0])), min_size=2, max_size=3))
 @settings(max_examples=6)
 def test_selection_keeps_its_claim(mechanism: str, rows: list[tuple[int, float]]) -> None:
-    target = Target.selection(lambda *_: [], epsilon=2.0, name=mechanism).exact(
-        partial(SELECTIONS[mechanism], epsilon=2.0)
-    )
+    sampler = partial(SELECTIONS[mechanism], epsilon=LITTLE_NOISE)
+    target = Target.selection(lambda *_: [], epsilon=LITTLE_NOISE, name=mechanism).exact(sampler)
     pair = NeighbouringPair.utilities([u for u, _ in rows], [u + moved for u, moved in rows], sensitivity=1.0)
     finding = prove(target, pair)
     assert_kept(finding)
@@ -220,7 +219,8 @@ def test_selection_keeps_its_claim(mechanism: str, rows: list[tuple[int, float]]
     ],
 )
 def test_noisy_max_with_laplace_noise_keeps_its_claim(first: list[float], second: list[float]) -> None:
-    target = Target.selection(lambda *_: [], epsilon=2.0).exact(partial(exact_laplace_noisy_max, epsilon=2.0))
+    sampler = partial(exact_laplace_noisy_max, epsilon=LITTLE_NOISE)
+    target = Target.selection(lambda *_: [], epsilon=LITTLE_NOISE).exact(sampler)
     finding = prove(target, NeighbouringPair.utilities(first, second, sensitivity=1.0))
     assert_kept(finding)
 
