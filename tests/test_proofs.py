@@ -44,6 +44,7 @@ from mechanisms.local_sensitivity.ptr.exact import exact_ptr_mean
 from mechanisms.local_sensitivity.smooth.exact import exact_smooth_mean
 from mechanisms.local_sensitivity.sum_over_count.exact import exact_sum_over_count
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_laplace_noisy_max
+from tests.representatives import first_of_each
 
 WITHIN = mpq(1, 1 << 60)
 LITTLE_NOISE = 2.5
@@ -130,9 +131,9 @@ def test_permute_and_flip_has_its_ideal_law(utilities: list[float], epsilon: Fra
     [
         (discrete_laplace, Fraction(1, 3)),
         (discrete_laplace, Fraction(5, 2)),
-        (discrete_laplace, Fraction(10)),
+        pytest.param(discrete_laplace, Fraction(10), marks=pytest.mark.slow),
         (discrete_laplace_by_inversion, Fraction(1, 3)),
-        (discrete_laplace_by_inversion, Fraction(1)),
+        pytest.param(discrete_laplace_by_inversion, Fraction(1), marks=pytest.mark.slow),
         pytest.param(discrete_laplace_by_inversion, Fraction(10), marks=pytest.mark.slow),
     ],
 )
@@ -182,7 +183,9 @@ NOISE = {
 }
 
 
-@pytest.mark.parametrize("mechanism", NOISE)
+@pytest.mark.parametrize(
+    "mechanism", ["discrete Laplace", pytest.param("rounded ideal Laplace", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("answers", [(0.25, -0.75), pytest.param((0.0, 1.0), marks=pytest.mark.slow)])
 @pytest.mark.parametrize("epsilon", [LITTLE_NOISE, pytest.param(1.0, marks=pytest.mark.slow)])
 def test_additive_noise_keeps_its_claim(mechanism: str, answers: tuple[float, float], epsilon: float) -> None:
@@ -212,7 +215,7 @@ def test_selection_keeps_its_claim(mechanism: str, rows: list[tuple[int, float]]
 @pytest.mark.parametrize(
     ("first", "second"),
     [
-        ([0.5, 0.0], [-0.5, 1.0]),
+        pytest.param([0.5, 0.0], [-0.5, 1.0], marks=pytest.mark.slow),
         pytest.param([0.0, 0.0], [1.0, -1.0], marks=pytest.mark.slow),
         pytest.param([1.0, 0.0, 0.0], [0.0, 1.0, 1.0], marks=pytest.mark.slow),
         pytest.param([2.0, -1.0, 0.5], [1.0, 0.0, 0.5], marks=pytest.mark.slow),
@@ -256,7 +259,7 @@ MEANS = {
 }
 
 
-@pytest.mark.parametrize("mechanism", MEANS)
+@pytest.mark.parametrize("mechanism", first_of_each(MEANS, bool))
 @pytest.mark.parametrize(
     ("records", "neighbour", "epsilon"),
     [

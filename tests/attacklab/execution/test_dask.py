@@ -148,6 +148,7 @@ if __name__ == "__main__":
     assert found[1]["reason"] == ("kills_its_worker_once: every Dask worker that tried a batch died (1 of them)")
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_ends_is_not_waited_for(tmp_path: Path) -> None:
     text = """
 import threading, time

@@ -32,7 +32,7 @@ def decide(
     ("mechanism", "pair"),
     [
         *((exact_discrete_laplace, pair) for pair in PAIRS),
-        # By default tests/test_proofs.py has the same of greater ε, whose laws are shorter.
+        # By default its certificate is checked in tests/checker/test_laplace.py.
         *(pytest.param(exact_rounded_laplace, pair, marks=pytest.mark.slow) for pair in PAIRS),
     ],
 )
