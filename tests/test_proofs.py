@@ -253,8 +253,8 @@ def test_randomized_response_sits_exactly_on_its_claim() -> None:
 
 DOMAIN = Domain(0, 2, Grid(0))
 MEANS = {
-    "sum over count": (partial(exact_sum_over_count, domain=DOMAIN), 0.0),
     "smooth sensitivity": (partial(exact_smooth_mean, domain=DOMAIN, delta=0.125), 0.125),
+    "sum over count": (partial(exact_sum_over_count, domain=DOMAIN), 0.0),
     "propose-test-release": (partial(exact_ptr_mean, domain=DOMAIN, bound=1, delta=0.125), 0.125),
 }
 
