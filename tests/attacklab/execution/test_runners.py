@@ -43,7 +43,7 @@ def test_the_same_seed_gives_the_same_findings_in_any_number_of_workers(
     here = timeless(audit(target, attacks, **settings))
     assert {finding.verdict for finding in here} == {Verdict.VIOLATED if target is own.beyond else Verdict.NOT_DETECTED}
     assert timeless(audit(target, attacks, **settings, where=pool.runner)) == here
-    with ThreadPoolExecutor(3) as threads:
+    with ThreadPoolExecutor(2) as threads:
         assert timeless(audit(target, attacks, **settings, where=Workers(threads, 3).runner)) == here
     for count in (1, 8):
         assert timeless(audit(target, attacks, **settings, where=Workers(Backwards(), count).runner)) == here
