@@ -111,6 +111,7 @@ if __name__ == "__main__":
         assert counts[f"deadly {count}"] == [counts["here"][0], None, *counts["here"][2:]]
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_has_lost_its_workers_is_not_waited_for(tmp_path: Path) -> None:
     text = """
 if __name__ == "__main__":
