@@ -37,7 +37,9 @@ def few_words(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("few_words")
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "exact_age_sum")) for name in NAMES]
+)
 def test_sums_and_means_are_private_for_every_pair(checked: Checked, name: str) -> None:
     found = checked(DRAFTS[name]())
     assert found.statement.startswith("1-DP for every pair of databases of any size")
