@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -15,6 +16,10 @@ collect_ignore = ["sample_project"]  # it is a project of its own, which test_py
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=True)
 settings.load_profile("repeatable")
+
+# A shell starts its background jobs so that they and what they start ignore Ctrl-C; tests send it to what they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # In continuous integration pytest prints its summary whole; tests that run pytest read what a person sees.
 for _name in ("CI", "BUILD_NUMBER"):

@@ -22,7 +22,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
+import scipy
 
 from attacklab.findings import Counts
 from attacklab.statistics.inference import clopper_pearson
@@ -90,8 +90,8 @@ def _of_share(more: int, less: int, alpha: float) -> float:
     """ln(P/Q) at the lower bound on P/(P + Q)."""
     if more == 0:
         return 0.0
-    share = np.nan_to_num(special.betaincinv(more, less + 1, alpha))  # NaN for an α below 10^−100
-    return float(special.logit(share))
+    share = np.nan_to_num(scipy.special.betaincinv(more, less + 1, alpha))  # NaN for an α below 10^−100
+    return float(scipy.special.logit(share))
 
 
 def _of_two_bounds(more: int, less: int, trials: int, delta: float, alpha: float) -> float:

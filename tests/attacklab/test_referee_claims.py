@@ -30,6 +30,13 @@ CLAIMS: list[Claim] = [
 """What noise of σ = Δ = 1 keeps."""
 
 KINDS = [type(claim).__name__ for claim in CLAIMS]
+FEW = pytest.mark.parametrize(
+    "claim",
+    [
+        pytest.param(claim, id=kind, marks=[] if kind in ("PrivacyClaim", "Renyi") else [pytest.mark.slow])
+        for claim, kind in zip(CLAIMS, KINDS, strict=True)
+    ],
+)
 ATTACK = HalfLines((-0.5, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0))
 ALPHA = 1e-6
 
@@ -77,16 +84,10 @@ def test_an_event_is_judged_at_a_point_of_the_profile_by_the_fresh_sample(claim:
     assert decided_by_evidence == (finding.verdict is Verdict.VIOLATED)
 
 
-@pytest.mark.parametrize(
-    "claim",
-    [
-        pytest.param(claim, id=kind, marks=[] if kind in ("PrivacyClaim", "Renyi") else [pytest.mark.slow])
-        for claim, kind in zip(CLAIMS, KINDS, strict=True)
-    ],
-)
+@FEW
 def test_a_seed_gives_the_same_finding_whatever_the_number_of_workers(claim: Claim) -> None:
     here = audited(claim, 0.8, trials=5_000, seed=7)
-    with ThreadPoolExecutor(3) as threads:
+    with ThreadPoolExecutor(2) as threads:
         for count in (1, 3):
             assert audited(claim, 0.8, trials=5_000, seed=7, where=Workers(threads, count).runner) == here
     assert audited(claim, 0.8, trials=5_000, seed=8) != here
@@ -105,7 +106,7 @@ def test_a_claim_with_one_point_is_judged_as_the_epsilon_and_delta_that_it_is() 
         assert same(one) == same(other)
 
 
-@pytest.mark.parametrize("claim", CLAIMS, ids=KINDS)
+@FEW
 def test_false_alarms_at_the_edge_keep_within_alpha_and_pairs_beyond_it_are_refuted(claim: Claim) -> None:
     """If each audit were a false alarm with probability 0.01, 2,000 would give more with probability below 1e-9."""
     p, q = edge(claim, 1.0)

@@ -28,6 +28,7 @@ def many() -> list[float]:
     return strategies.drawn(strategies.floats(), 10_000, seed=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "is_awkward",
     [

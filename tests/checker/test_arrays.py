@@ -18,6 +18,7 @@ from mechanisms.chunks import release_in_chunks
 from mechanisms.grid import Grid
 from tests.checker.conftest import Checked
 from tests.checker.mutants import mutate
+from tests.representatives import first_of_each
 
 ARRAYS = [name for name in DRAFTS if name.startswith("array_")]
 MODULES = (
@@ -70,7 +71,7 @@ OF_MODULE = {
 }
 
 
-@pytest.mark.parametrize(("module", "old", "new"), RELEASES)
+@pytest.mark.parametrize(("module", "old", "new"), first_of_each(RELEASES))
 def test_a_broken_release_is_refused(
     checked: Checked, monkeypatch: pytest.MonkeyPatch, module: str, old: str, new: str
 ) -> None:
@@ -93,7 +94,7 @@ LOOPS = [
 ]
 
 
-@pytest.mark.parametrize(("old", "new"), LOOPS)
+@pytest.mark.parametrize(("old", "new"), first_of_each(LOOPS, bool))
 def test_a_broken_loop_is_refused(monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
     mutate(monkeypatch, MODULES, CHUNKS, old, new)
     with pytest.raises((Refused, ValueError, IndexError)):
@@ -114,7 +115,7 @@ PLACES = [
 ]
 
 
-@pytest.mark.parametrize(("module", "old", "new"), PLACES)
+@pytest.mark.parametrize(("module", "old", "new"), first_of_each(PLACES))
 def test_answers_that_are_brought_elsewhere_are_refused(
     monkeypatch: pytest.MonkeyPatch, module: str, old: str, new: str
 ) -> None:

@@ -21,6 +21,7 @@ from mechanisms.gaussian import exact_fixed_work
 from mechanisms.gaussian.exact_fixed_work import exact_fixed_work_gaussian_delta
 from mechanisms.laplace import exact_geometric, exact_randomized_response, exact_snapping
 from tests.checker.conftest import Checked
+from tests.representatives import first_of_each
 
 GEOMETRIC, RESPONSE, SNAPPING = (
     DRAFTS[name]() for name in ("exact_two_sided_geometric", "exact_randomized_response", "exact_snapping")
@@ -81,16 +82,19 @@ def test_gaussian_noise_of_fixed_work_claims_no_more_than_a_delta(checked: Check
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [
-        ("drawn >= threshold for", "drawn > threshold for"),
-        ("drawn >= threshold for threshold in self.thresholds)", "drawn >= threshold for threshold in self.tails)"),
-        ("(1 << BITS) - tail for tail in self.tails)", "(1 << BITS) - tail - 1 for tail in self.tails)"),
-        ("mpq(self.sigma) ** 2, precision", "mpq(self.sigma), precision"),
-        ("low for low, _ in floors", "low + 1 for low, _ in floors"),
-        ("missing=mpq(lower)) + mpq(1, 2))", "missing=mpq(lower)))"),
-        ("min(max(int(centre) + noise, lower), upper)", "int(centre) + noise"),
-        ("bits.take(BITS)", "bits.take(BITS - 1) << 1"),
-    ],
+    first_of_each(
+        [
+            ("drawn >= threshold for", "drawn > threshold for"),
+            ("drawn >= threshold for threshold in self.thresholds)", "drawn >= threshold for threshold in self.tails)"),
+            ("(1 << BITS) - tail for tail in self.tails)", "(1 << BITS) - tail - 1 for tail in self.tails)"),
+            ("mpq(self.sigma) ** 2, precision", "mpq(self.sigma), precision"),
+            ("low for low, _ in floors", "low + 1 for low, _ in floors"),
+            ("missing=mpq(lower)) + mpq(1, 2))", "missing=mpq(lower)))"),
+            ("min(max(int(centre) + noise, lower), upper)", "int(centre) + noise"),
+            ("bits.take(BITS)", "bits.take(BITS - 1) << 1"),
+        ],
+        bool,
+    ),
 )
 def test_another_gaussian_noise_of_fixed_work_is_refused(
     mutated: Callable[[Draft, ModuleType, str, str], None], old: str, new: str
@@ -111,19 +115,22 @@ def test_less_than_the_geometric_mechanism_loses_is_refused(checked: Checked, cl
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [
-        ("drawn >= threshold", "drawn > threshold"),
-        ("-(-unit * denominator //", "(unit * denominator //"),
-        ("range(1, self.radius + 1)]\n        one", "range(1, self.radius + 1)]; tails[0] += 1\n        one"),
-        ("max(centre + noise, lower)", "max(centre + noise + 1, lower)"),
-        ("return min(max(centre + noise, lower), upper)", "return centre + noise"),
-        ("+ mpq(1, 2))", "+ mpq(1, 3))"),
-        ("math.floor(clamped", "round(clamped"),
-        ("mpq(upper), missing", "mpq(upper) + 1, missing"),
-        ("missing=mpq(lower)", "missing=mpq(upper)"),
-        ("* (self.radius + 2) + 2", "* (self.radius + 2) + 3"),
-        ("    number = exact_number", "    eta = type(eta)(eta.x + 1, eta.y); number = exact_number"),
-    ],
+    first_of_each(
+        [
+            ("drawn >= threshold", "drawn > threshold"),
+            ("-(-unit * denominator //", "(unit * denominator //"),
+            ("range(1, self.radius + 1)]\n        one", "range(1, self.radius + 1)]; tails[0] += 1\n        one"),
+            ("max(centre + noise, lower)", "max(centre + noise + 1, lower)"),
+            ("return min(max(centre + noise, lower), upper)", "return centre + noise"),
+            ("+ mpq(1, 2))", "+ mpq(1, 3))"),
+            ("math.floor(clamped", "round(clamped"),
+            ("mpq(upper), missing", "mpq(upper) + 1, missing"),
+            ("missing=mpq(lower)", "missing=mpq(upper)"),
+            ("* (self.radius + 2) + 2", "* (self.radius + 2) + 3"),
+            ("    number = exact_number", "    eta = type(eta)(eta.x + 1, eta.y); number = exact_number"),
+        ],
+        bool,
+    ),
 )
 def test_a_broken_geometric_mechanism_is_refused(mutated: Any, old: str, new: str) -> None:
     with pytest.raises(Refused):
@@ -141,20 +148,23 @@ def test_less_than_randomized_response_loses_is_refused(checked: Checked) -> Non
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [
-        ("leading + 1 <= below", "leading <= below"),
-        ("leading >= above", "leading + 1 >= above"),
-        ("leading << 1 | bits.take(1)", "leading << 1 | 1 - bits.take(1)"),
-        ("leading << 1 | bits.take(1)", "leading << 1 | bits.take(1) & (length < 60)"),
-        ("1 / (1 + above), 1 / (1 + below)", "1 / (1 + above), 1 / (1 + above)"),
-        ("gmpy2.mpq(1, 1 << precision)", "gmpy2.mpq(1, 1 << precision + 1)\n    gamma = gamma * (1 + 2**-52)"),
-        ("bool(truth) == bits.call(logistic_coin", "bool(truth) != bits.call(logistic_coin"),
-        ('positive_rational("epsilon", epsilon))', 'positive_rational("epsilon", epsilon) * 2)'),
-        ("down.exp(", "up.exp("),
-        ("precision <= length + _STEP", "precision <= length + _STEP and length < 100"),
-        ("length += 1", "length += 1\n        if length > 328:\n            return True"),
-        ("(length // _STEP + 2) * _STEP", "min(448, (length // _STEP + 2) * _STEP)"),
-    ],
+    first_of_each(
+        [
+            ("leading + 1 <= below", "leading <= below"),
+            ("leading >= above", "leading + 1 >= above"),
+            ("leading << 1 | bits.take(1)", "leading << 1 | 1 - bits.take(1)"),
+            ("leading << 1 | bits.take(1)", "leading << 1 | bits.take(1) & (length < 60)"),
+            ("1 / (1 + above), 1 / (1 + below)", "1 / (1 + above), 1 / (1 + above)"),
+            ("gmpy2.mpq(1, 1 << precision)", "gmpy2.mpq(1, 1 << precision + 1)\n    gamma = gamma * (1 + 2**-52)"),
+            ("bool(truth) == bits.call(logistic_coin", "bool(truth) != bits.call(logistic_coin"),
+            ('positive_rational("epsilon", epsilon))', 'positive_rational("epsilon", epsilon) * 2)'),
+            ("down.exp(", "up.exp("),
+            ("precision <= length + _STEP", "precision <= length + _STEP and length < 100"),
+            ("length += 1", "length += 1\n        if length > 328:\n            return True"),
+            ("(length // _STEP + 2) * _STEP", "min(448, (length // _STEP + 2) * _STEP)"),
+        ],
+        bool,
+    ),
 )
 def test_a_broken_randomized_response_is_refused(mutated: Any, old: str, new: str) -> None:
     with pytest.raises(Refused):
@@ -206,33 +216,36 @@ def test_a_logarithm_is_rounded_correctly() -> None:
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [
-        ("self.clamp(answer) + sign", "answer + sign"),
-        (
-            "self.clamp(answer) + sign * (self.scale * logarithm)",
-            "self.clamp(answer) + sign * self.scale * (logarithm * 1.5)",
-        ),
-        ("return self.clamp(float(snapped))", "return float(snapped)"),
-        ("return self.clamp(float(snapped))", "return self.clamp(float(snapped)) + 0 * answer"),
-        ("+ Fraction(1, 2)) * self.step", "+ Fraction(1, 2) - Fraction(1, 2**60)) * self.step"),
-        ("math.floor(Fraction(noisy)", "round(Fraction(noisy)"),
-        ("if value != value:\n            return 0.0", "if value != value:\n            return 1.0"),
-        ("        if value != value:\n            return 0.0\n", ""),
-        ("-self.bound), self.bound)", "-self.bound), 2 * self.bound)"),
-        ("exponent - 1 if mantissa == 0.5 else exponent", "exponent - 1"),
-        ("Fraction(1, 2**48)", "Fraction(1, 2**49)"),
-        ("round_up(loss", "float(loss * (1 + Fraction(1, 2**50))"),
-        ("1 - 2 * bits.take(1)", "1"),
-        ("1 - 2 * bits.take(1)", "1 - bits.take(1)"),
-        ("while bits.take(1) == 0", "while bits.take(1) == 1"),
-        ("exponent = 1\n", "exponent = 0\n"),
-        ("1 << _MANTISSA_BITS | bits", "bits"),
-        ("| bits.take(_MANTISSA_BITS)", "| bits.take(_MANTISSA_BITS) & -2"),
-        ("precision=53, round=gmpy2.RoundToNearest", "precision=53, round=gmpy2.RoundDown"),
-        ("float(_NEAREST.log(uniform))", "math.log(float(uniform)) * (1 + 2**-52)"),
-        ("float(_NEAREST.log(uniform))", "float(gmpy2.context(precision=24).log(uniform))"),
-        ("noisy = self", "answer = math.trunc(answer); noisy = self"),
-    ],
+    first_of_each(
+        [
+            ("self.clamp(answer) + sign", "answer + sign"),
+            (
+                "self.clamp(answer) + sign * (self.scale * logarithm)",
+                "self.clamp(answer) + sign * self.scale * (logarithm * 1.5)",
+            ),
+            ("return self.clamp(float(snapped))", "return float(snapped)"),
+            ("return self.clamp(float(snapped))", "return self.clamp(float(snapped)) + 0 * answer"),
+            ("+ Fraction(1, 2)) * self.step", "+ Fraction(1, 2) - Fraction(1, 2**60)) * self.step"),
+            ("math.floor(Fraction(noisy)", "round(Fraction(noisy)"),
+            ("if value != value:\n            return 0.0", "if value != value:\n            return 1.0"),
+            ("        if value != value:\n            return 0.0\n", ""),
+            ("-self.bound), self.bound)", "-self.bound), 2 * self.bound)"),
+            ("exponent - 1 if mantissa == 0.5 else exponent", "exponent - 1"),
+            ("Fraction(1, 2**48)", "Fraction(1, 2**49)"),
+            ("round_up(loss", "float(loss * (1 + Fraction(1, 2**50))"),
+            ("1 - 2 * bits.take(1)", "1"),
+            ("1 - 2 * bits.take(1)", "1 - bits.take(1)"),
+            ("while bits.take(1) == 0", "while bits.take(1) == 1"),
+            ("exponent = 1\n", "exponent = 0\n"),
+            ("1 << _MANTISSA_BITS | bits", "bits"),
+            ("| bits.take(_MANTISSA_BITS)", "| bits.take(_MANTISSA_BITS) & -2"),
+            ("precision=53, round=gmpy2.RoundToNearest", "precision=53, round=gmpy2.RoundDown"),
+            ("float(_NEAREST.log(uniform))", "math.log(float(uniform)) * (1 + 2**-52)"),
+            ("float(_NEAREST.log(uniform))", "float(gmpy2.context(precision=24).log(uniform))"),
+            ("noisy = self", "answer = math.trunc(answer); noisy = self"),
+        ],
+        bool,
+    ),
 )
 def test_a_broken_snapping_mechanism_is_refused(mutated: Any, old: str, new: str) -> None:
     with pytest.raises(Refused):

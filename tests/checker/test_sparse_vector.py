@@ -16,6 +16,7 @@ from mechanisms.grid import Grid
 from mechanisms.sparse_vector import exact, exact_fast
 from tests.checker.conftest import Checked
 from tests.checker.mutated_sources import mutate, rechecked
+from tests.representatives import first_of_each
 
 ABOVE, NUMERIC = "exact_above_threshold", "exact_numeric_sparse"
 UNLIKE = "unlike_above_threshold"
@@ -136,13 +137,7 @@ BROKEN = {
 }
 
 
-LATE = {"an end after a thousand answers", "answers numbered to the last positive", "floats compared otherwise"}
-"""What is refused after all runs with unknown answers."""
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow) if name in LATE else name for name in BROKEN]
-)
+@pytest.mark.parametrize("name", first_of_each(BROKEN, lambda name: BROKEN[name][:2]))
 def test_a_broken_reference_is_refused(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     target, function, old, new = BROKEN[name]
     mutate(monkeypatch, exact, function, old, new)
@@ -270,7 +265,7 @@ BROKEN_FAST: dict[str, tuple[Callable[[], int], str, str, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", BROKEN_FAST)
+@pytest.mark.parametrize("name", first_of_each(BROKEN_FAST, lambda name: BROKEN_FAST[name][0]))
 def test_a_broken_fast_path_is_refused(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     shown, function, old, new = BROKEN_FAST[name]
     mutate(monkeypatch, exact_fast, function, old, new)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 
@@ -10,17 +11,21 @@ import pytest
 from attacklab.findings import Finding, Verdict
 from attacklab.reporting.experiment import load_experiments
 from attacklab.reporting.figures import Figure
-from tests.experiments.records import quick_record
+from tests.experiments.records import Data, quick_record
 
 ROOT = Path(__file__).parent.parent.parent
 EXPERIMENTS = load_experiments(ROOT)
 WITH_FINDINGS = ("zero_rounding", "truncated_addition", "low_bit_laplace", "precision", "sum_sensitivity")
 
 
+@functools.cache
+def recorded(name: str) -> Data:
+    return quick_record(EXPERIMENTS[name], seed=1)
+
+
 @pytest.mark.parametrize("name", [*WITH_FINDINGS, "local_sensitivity", "marital_status"])
 def test_figures_and_paragraph_come_from_the_json_alone(name: str) -> None:
-    experiment = EXPERIMENTS[name]
-    data = quick_record(experiment, seed=1)
+    experiment, data = EXPERIMENTS[name], recorded(name)
     drawn = experiment.figures(data)
     assert drawn
     assert all(Figure.from_json(json.loads(json.dumps(figure.to_json()))).panels for figure in drawn)
@@ -32,7 +37,7 @@ def test_figures_and_paragraph_come_from_the_json_alone(name: str) -> None:
 
 @pytest.mark.parametrize("name", WITH_FINDINGS)
 def test_naive_twins_are_refuted_and_exact_ones_are_not(name: str) -> None:
-    findings = [Finding.from_json(finding) for finding in quick_record(EXPERIMENTS[name], seed=2)["findings"]]
+    findings = [Finding.from_json(finding) for finding in recorded(name)["findings"]]
     refuted = {finding.target for finding in findings if finding.verdict is Verdict.VIOLATED}
     assert any(target.startswith("naive_") for target in refuted)
     assert not any(target.startswith("exact_") for target in refuted)

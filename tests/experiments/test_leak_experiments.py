@@ -49,6 +49,7 @@ def test_special_values_violate_every_naive_target_and_no_exact_one() -> None:
     assert max(abs(one["estimate"]) for one in silent["exact_silent_laplace"]) < 0.05
 
 
+@pytest.mark.slow
 def test_score_overflow_violates_every_naive_target_and_no_exact_one() -> None:
     """Each exact finding is a false alarm with probability below 1e-7, at this fixed seed."""
     data = written(score_overflow)
@@ -65,6 +66,7 @@ def test_counted_work_violates_the_loop_and_not_fixed_work() -> None:
     assert verdicts(data, "exact_fixed_work with bits taken") == {"not detected"}
 
 
+@pytest.mark.slow
 def test_composition_stays_within_the_optimum_for_the_exact_law_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """A sampled advantage lies below what the counts show with probability at most 1e-6 in all.
 

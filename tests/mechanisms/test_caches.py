@@ -10,6 +10,7 @@ import gc
 import importlib
 import inspect
 import pkgutil
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -31,6 +32,9 @@ INPUTS: dict[str, tuple[Any, ...]] = {
 }
 """Private inputs by what a mechanism takes; those that it refuses by type are left out."""
 
+OLD: list[Any] = []
+"""The caches that were there before these tests."""
+
 
 @functools.cache
 def modules() -> tuple[Any, ...]:
@@ -38,14 +42,28 @@ def modules() -> tuple[Any, ...]:
     return tuple(importlib.import_module(information.name) for information in found)
 
 
-def caches() -> list[Any]:
-    """Every cache of functools that a module of the mechanisms made, wherever it is kept."""
-    assert modules()
+def found_caches() -> list[Any]:
     return [
         held
         for held in gc.get_objects()
         if type(held) is functools._lru_cache_wrapper and held.__module__.startswith("mechanisms.")
     ]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def old() -> Iterator[None]:
+    """Look once through what was there before these tests: what is frozen is in no later list of objects."""
+    assert modules()
+    OLD.extend(found_caches())
+    gc.freeze()
+    yield
+    gc.unfreeze()
+    OLD.clear()
+
+
+def caches() -> list[Any]:
+    """Every cache of functools that a module of the mechanisms made, wherever it is kept."""
+    return OLD + found_caches()
 
 
 def keys_of(cache: Any) -> set[Any]:

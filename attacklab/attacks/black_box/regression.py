@@ -17,8 +17,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import linalg, special
 
 from attacklab.attacks.black_box.scores import Learning, Score, as_doubles
 from attacklab.attacks.features import Feature
@@ -168,9 +168,9 @@ def _fitted(rows: Doubles, of_first: NDArray[np.bool_]) -> Doubles:
     """
     labels = of_first.astype(np.float64)
     weights = np.zeros(len(rows))
-    bound = linalg.cho_factor(rows @ rows.T / 4 + PENALTY * np.eye(len(rows)))
+    bound = scipy.linalg.cho_factor(rows @ rows.T / 4 + PENALTY * np.eye(len(rows)))
     for _ in range(STEPS):
-        step = linalg.cho_solve(bound, rows @ (labels - special.expit(weights @ rows)) - PENALTY * weights)
+        step = scipy.linalg.cho_solve(bound, rows @ (labels - scipy.special.expit(weights @ rows)) - PENALTY * weights)
         weights = weights + step
         if np.abs(step).max() < SMALLEST_STEP:
             break

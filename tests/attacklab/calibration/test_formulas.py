@@ -11,8 +11,18 @@ from attacklab.findings import Verdict
 from experiments.common.calibration_formulas import NAIVE, SOUND
 
 NAMES = [one.name for one in QUANTITIES]
-SLOW = {"gaussian_sigma": 5, "gaussian_epsilon": 4, "zcdp_epsilon": 4, "gaussian_composed_epsilon": 2}
+SPARED = {"gaussian_sigma": 5, "gaussian_epsilon": 4, "zcdp_epsilon": 4, "gaussian_composed_epsilon": 2}
 """These quantities are slow: only every n-th set of their arguments is asked for."""
+SLOW = {
+    "gaussian_sigma",
+    "zcdp_epsilon",
+    "gaussian_composed_epsilon",
+    "gaussian_threshold",
+    "gaussian_threshold_delta",
+    "laplace_threshold",
+    "discrete_gaussian_tail",
+}
+"""And these are left to the slow tests; one like each of them is not."""
 
 TIGHT = sorted(
     set(NAMES)
@@ -24,10 +34,10 @@ TIGHT = sorted(
 
 
 def grid(name: str) -> list[dict[str, object]]:
-    return [dict(arguments) for arguments in quantity(name).grid[:: SLOW.get(name, 1)]]
+    return [dict(arguments) for arguments in quantity(name).grid[:: SPARED.get(name, 1)]]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in NAMES])
 def test_a_naive_formula_is_found_and_a_sound_one_is_proved_safe(name: str) -> None:
     naive = calibrate(name, NAIVE[name], name="naive", grid=grid(name))
     assert Verdict.VIOLATED in {finding.verdict for finding in naive}
@@ -36,7 +46,7 @@ def test_a_naive_formula_is_found_and_a_sound_one_is_proved_safe(name: str) -> N
     assert {finding.verdict for finding in sound} == {Verdict.PROVED}
 
 
-@pytest.mark.parametrize("name", TIGHT)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in TIGHT])
 def test_the_neighbour_of_the_best_safe_double_is_refuted(name: str) -> None:
     direction = -math.inf if quantity(name).unsafe is Unsafe.TOO_SMALL else math.inf
     known = calibrate(name, SOUND[name], name="sound", grid=grid(name)[::3])

@@ -19,6 +19,7 @@ from attacklab.claims import PrivacyClaim
 from attacklab.cli import audit, target_options
 from attacklab.errors import ArithmeticModeError, LabFault, TargetError, UsageError, UsageTypeError
 from attacklab.findings import Finding, Verdict, read_record, to_text
+from tests.representatives import first_of_each
 
 ROOT = Path(__file__).parents[3]
 
@@ -267,10 +268,17 @@ CLAIMS = [
 ]
 
 
-@pytest.mark.parametrize(("options", "claim", "words"), CLAIMS)
-@pytest.mark.parametrize("where", ["some_targets.py:leaking", "some_targets.py:leaking --isolate", "program"])
+@pytest.mark.parametrize(
+    ("where", "options", "claim", "words"),
+    [
+        *(("some_targets.py:leaking", *claim) for claim in CLAIMS),
+        *first_of_each(
+            (where, *claim) for where in ("some_targets.py:leaking --isolate", "program") for claim in CLAIMS
+        ),
+    ],
+)
 def test_a_claim_of_another_kind_is_judged_said_and_replayed(
-    options: str, claim: dict[str, Any], words: str, where: str, attacklab: Any, folder: Path
+    where: str, options: str, claim: dict[str, Any], words: str, attacklab: Any, folder: Path
 ) -> None:
     if where == "program":
         source = (ROOT / "examples" / "exec_laplace.py").read_text("utf-8")

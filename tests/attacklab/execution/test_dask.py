@@ -111,6 +111,7 @@ if __name__ == "__main__":
         assert counts[f"deadly {count}"] == [counts["here"][0], None, *counts["here"][2:]]
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_has_lost_its_workers_is_not_waited_for(tmp_path: Path) -> None:
     text = """
 if __name__ == "__main__":
@@ -148,6 +149,7 @@ if __name__ == "__main__":
     assert found[1]["reason"] == ("kills_its_worker_once: every Dask worker that tried a batch died (1 of them)")
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_ends_is_not_waited_for(tmp_path: Path) -> None:
     text = """
 import threading, time

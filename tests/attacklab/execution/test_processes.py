@@ -46,7 +46,7 @@ def test_a_target_is_loaded_by_the_worker_and_must_be_the_same_version(tmp_path:
     ("release", "reason"),
     [
         (own.leaving, "leaving: a worker process exited with status 3"),
-        (own.killed, "killed: a worker process was killed by SIGKILL"),
+        pytest.param(own.killed, "killed: a worker process was killed by SIGKILL", marks=pytest.mark.slow),
     ],
 )
 def test_a_process_that_dies_fails_its_scenario_and_no_other(release: Callable[..., Any], reason: str) -> None:
@@ -80,7 +80,7 @@ def test_batches_that_are_not_needed_and_do_not_end_hold_nothing_up(monkeypatch:
     """Batches of more than 300 trials hang; the evidence decides before the first of them, in either scenario."""
     monkeypatch.setattr(processes, "STALE_SECONDS", 0.05)
     target = Target.dataset(own.hanging_in_large_batches, epsilon=0.01)
-    attacks = [Bets(("plain", "deadly")), Bets(name="second")]
+    attacks = [Bets(("plain", "deadly"))]
     with ProcessWorkers(2) as workers:
         found = audit(target, attacks, trials=100_000, where=workers.runner)
     assert {finding.verdict for finding in found} == {Verdict.VIOLATED}

@@ -79,7 +79,7 @@ def test_a_target_without_noise_is_refuted_wherever_it_runs(ran: Ran, form: str)
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("name", ["seeded", "seeded_globally"])
+@pytest.mark.parametrize("name", ["seeded", pytest.param("seeded_globally", marks=pytest.mark.slow)])
 def test_a_generator_with_a_fixed_seed_is_noise_that_repeats_wherever_it_runs(ran: Ran, way: str, name: str) -> None:
     (finding,) = audit(replace(ran(way, name), pairs=(pair_of("floats"),)), [RepeatedNoise()], trials=TRIALS)
     assert finding.refutes, finding.reason

@@ -256,6 +256,7 @@ def ideal_two_sided(weight: Callable[[int], Bounds], reach: int, rest: Any) -> A
     return normalised({n: weight(abs(n)) for n in range(-reach, reach + 1)}, rest=rest)
 
 
+@pytest.mark.slow
 def test_discrete_laplace_of_scale_10_is_ideal_within_2_to_the_minus_60() -> None:
     start = time.process_time()
     law = enumerate_law(discrete_laplace, Fraction(10))
@@ -266,7 +267,8 @@ def test_discrete_laplace_of_scale_10_is_ideal_within_2_to_the_minus_60() -> Non
     assert deviation(law, ideal).upper <= Fraction(1, 2**60)
 
 
-@pytest.mark.parametrize("variance", [Fraction(9, 4), pytest.param(Fraction(100), marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("variance", [Fraction(9, 4), Fraction(100)])
 def test_the_discrete_gaussian_is_ideal_within_2_to_the_minus_60(variance: Fraction) -> None:
     law = enumerate_law(discrete_gaussian, variance)
     reach = 20 * math.isqrt(math.ceil(variance))

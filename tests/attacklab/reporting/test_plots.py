@@ -62,7 +62,7 @@ def test_many_series_of_one_role_and_zero_on_a_symlog_axis_are_drawn(tmp_path: P
 
 @pytest.mark.parametrize("heights", [[0.1 * k for k in range(11)], [1.0, 0.9], [0.0]])
 @pytest.mark.parametrize("y_scale", ["linear", "symlog"])
-@pytest.mark.parametrize("panels", [1, 2, 3])
+@pytest.mark.parametrize("panels", [3, *(pytest.param(count, marks=pytest.mark.slow) for count in (1, 2))])
 def test_a_legend_lies_within_the_figure_and_outside_all_axes(heights: list[float], y_scale: Any, panels: int) -> None:
     """Where it stands, and where the data are, is asked of matplotlib, once everything is laid out."""
     series = [
@@ -93,7 +93,7 @@ def test_a_legend_has_as_many_columns_as_fit() -> None:
     assert [columns(letters) for letters in (1, 8, 16, 60)] == [4, 3, 2, 1]
 
 
-@pytest.mark.parametrize("count", range(1, 10))
+@pytest.mark.parametrize("count", [1, 3, 7, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 4, 5, 6, 8, 9))])
 def test_no_place_of_the_grid_stays_empty(count: int) -> None:
     panel = replace(FIGURE.panels[0], y_label="")
     canvas = plots.draw(Figure(name="f", caption="", panels=[panel] * count))

@@ -21,6 +21,7 @@ from attacklab.execution import runners as execution
 from attacklab.referee import Advance
 from attacklab.reporting import progress
 from attacklab.reporting.progress import progress as shown
+from tests.representatives import first_of_each
 
 TARGET = """
 import numpy as np
@@ -112,7 +113,8 @@ def timeless(text: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    "target", ["some.py:target", "some.py:noisy --kind noise --epsilon 1", "some.py:target --isolate"]
+    "target",
+    first_of_each(["some.py:target", "some.py:noisy --kind noise --epsilon 1", "some.py:target --isolate"], bool),
 )
 def test_workers_load_the_target_themselves_and_find_the_same(
     target: str, attacklab: Any, monkeypatch: pytest.MonkeyPatch

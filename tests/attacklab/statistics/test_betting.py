@@ -30,7 +30,7 @@ BOUNDARIES = [
 
 
 @pytest.mark.parametrize(("claim", "q"), BOUNDARIES)
-@pytest.mark.parametrize("trials", [1, 2, 7, 16])
+@pytest.mark.parametrize("trials", [1, 2, 7, pytest.param(16, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("swapped", [False, True])
 @pytest.mark.parametrize("complement", [False, True])
 @pytest.mark.parametrize("coupled", ["independent", "as often both as can be", "as seldom both as can be"])

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from gmpy2 import mpq
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attacklab.laws import Limits, enumerate_law
@@ -73,6 +73,7 @@ def test_the_law_is_the_ideal_one(utilities: list[float]) -> None:
     assert_is_ideal(utilities, Fraction(1, 2), epsilon=1)
 
 
+@settings(max_examples=30)
 @given(
     st.lists(st.floats(-50, 50), min_size=1, max_size=5),
     st.fractions(Fraction(1, 100), 4, max_denominator=1000),

@@ -35,6 +35,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 
 UNRESOLVED = Fraction(1, 1 << 62)
 MOST_REFUSED = 4
+BY_DEFAULT = 2
+"""So many cases of each class are proved in the default tests."""
 
 
 def _parameters(classes: dict[str, tuple[Case, ...]]) -> list[Any]:
@@ -43,6 +45,18 @@ def _parameters(classes: dict[str, tuple[Case, ...]]) -> list[Any]:
 
 false_cases = pytest.mark.parametrize("case", _parameters(FALSE))
 true_cases = pytest.mark.parametrize("case", _parameters(TRUE))
+
+
+def _proved_by_default(classes: dict[str, tuple[Case, ...]]) -> Any:
+    """The first cases of each class by default, and all of them in the slow tests."""
+    return pytest.mark.parametrize(
+        "case",
+        [
+            pytest.param(case, id=f"{name}-{case.name}", marks=[pytest.mark.slow] if place >= BY_DEFAULT else [])
+            for name, cases in classes.items()
+            for place, case in enumerate(cases)
+        ],
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -102,7 +116,7 @@ def test_plain_runs_follow_the_laws_worked_out_by_hand(case: Case) -> None:
     assert follows(case, case.laws[1], case.pair.second)
 
 
-@false_cases
+@_proved_by_default(FALSE)
 def test_a_false_claim_is_never_proved(case: Case) -> None:
     """By its value, so that a claim proved with slack counts as proved: no breach here is as small as the slack."""
     verdict, said = outcome_of(case)
@@ -118,13 +132,14 @@ def test_more_runs_do_not_prove_what_lies_beyond_the_reach_of_the_search(case: C
         assert not finding.verdict.value.startswith("proved"), finding.reason
 
 
-@true_cases
+@_proved_by_default(TRUE)
 def test_a_true_claim_is_never_refuted(case: Case) -> None:
     verdict, said = outcome_of(case)
     assert verdict is not Verdict.VIOLATED, said
     _assert_is_told(verdict, said)
 
 
+@pytest.mark.slow
 def test_few_true_claims_are_refused() -> None:
     said = {}
     for case in itertools.chain(*TRUE.values()):
