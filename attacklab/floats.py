@@ -185,6 +185,7 @@ def tie_between_floats(form: Format, wanted: float) -> int:
 
 
 EXPONENT_BITS = 0x7FF << 52
+"""Where a double holds its exponent."""
 
 
 def half_ulp(values: Doubles, form: Format = BINARY64) -> Doubles:

@@ -203,7 +203,8 @@ def _reachable_chunk(
             step = -step if step > 0 else 1 - step
             left = np.maximum(most - middle, middle - least) >= abs(step)
             left[hit] = False
-            open_, middle, least, most = open_[left], middle[left], least[left], most[left]
+            rest = np.flatnonzero(left)
+            open_, middle, least, most = open_[rest], middle[rest], least[rest], most[rest]
     return found
 
 
