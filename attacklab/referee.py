@@ -28,7 +28,7 @@ from attacklab.attacks.base import Attack
 from attacklab.attacks.common.failures import FAILS
 from attacklab.claims import Claim, PrivacyClaim
 from attacklab.errors import LabFault, OutOfTime, TargetError, UsageError
-from attacklab.execution.batches import REFUSES, Bench, Outline, Role, Sample, applies
+from attacklab.execution.batches import FIRST_LOOK, REFUSES, Bench, Outline, Role, Sample, applies
 from attacklab.execution.checkpoint import Checkpoint, Recorded
 from attacklab.execution.runners import Here, Runner, Say
 from attacklab.findings import (
@@ -79,6 +79,10 @@ NOT_REPLAYABLE = (
     "; no line replays this: the target gives other outputs under the same seed, so it draws from something other than "
     "the generator that it is given; --isolate seeds the global generators of random and numpy.random"
 )
+
+EARLY = 4
+"""Judging is first looked at after so many times fewer trials than are needed at the rates seen. Where those keep the
+claim, it is after as many as were chosen on: fewer would not show what these did not."""
 
 CHOOSING_ALPHA = 0.05
 """The confidence at which choosing ends early; it costs no α, because judging uses fresh outputs."""
@@ -433,7 +437,10 @@ class _Trial:
         needed: int | None,
     ) -> tuple[Counts, Assessment]:
         enough = seen.trials if is_settled(claim, seen, alpha) else self.trials
-        with contextlib.closing(self._looks(outlines, number, Role.JUDGE, (event,), self.trials, needed)) as looks:
+        first_look = max(FIRST_LOOK, seen.trials if needed is None else min(seen.trials, needed // EARLY))
+        with contextlib.closing(
+            self._looks(outlines, number, Role.JUDGE, (event,), self.trials, needed, first_look)
+        ) as looks:
             for (counts,) in looks:
                 if evidence(claim, counts) >= math.log(2 / alpha) or counts.trials >= enough:
                     break
@@ -447,6 +454,7 @@ class _Trial:
         events: tuple[int, ...],
         most: int,
         needed: int | None = None,
+        first_look: int = FIRST_LOOK,
     ) -> Generator[list[Counts], None, None]:
         """The counts of each event after ever more trials, up to `most`; only after all where all are to be spent."""
         outline = outlines[number]
@@ -460,6 +468,7 @@ class _Trial:
             most,
             spend_all=self.judge.spend_all,
             output_bytes=outline.output_bytes,
+            first_look=first_look,
         )
         counts = [Counts(0, 0, 0)] * len(events)
         with contextlib.closing(self.judge.runner.counts(sample, sample.batches())) as results:

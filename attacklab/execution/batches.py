@@ -58,8 +58,13 @@ REDRAWN = 64
 """How many outputs are drawn twice to see whether a seed replays a target."""
 
 FIRST_LOOK = 64
-GROWTH = 1.5
-"""The evidence is looked at after `FIRST_LOOK` trials, and then each time their number has grown by this factor."""
+GROWTH = 2
+"""The evidence is looked at after `FIRST_LOOK` trials, or when a sample says, and then each time their number has grown
+by this factor. Of outputs that cost little, a look costs as much as some thousand of them."""
+
+FIRST_BATCH = 1 << 12
+"""A batch holds no more trials than this, or than were drawn before it, unless all trials are to be spent: so a target
+that is slow is known to be so before it is asked for many outputs at once."""
 
 
 class Role(enum.IntEnum):
@@ -135,6 +140,7 @@ class Sample:
         trials: the most to draw.
         spend_all: whether the evidence is looked at after the last trial only.
         output_bytes: about how large an output is; there are fewer in a batch if they are large.
+        first_look: after how many trials the evidence is looked at first.
     """
 
     attack: int
@@ -146,15 +152,16 @@ class Sample:
     trials: int
     spend_all: bool
     output_bytes: int = NUMBER_BYTES
+    first_look: int = FIRST_LOOK
 
     def batches(self) -> Iterator[Batch]:
         """All of it, in order."""
         step = max(1, min(BATCH_OUTPUTS, BATCH_BYTES // self.output_bytes) // self.answers)
         done = number = 0
         while done < self.trials:
-            look = self.trials if self.spend_all else min(self.trials, max(FIRST_LOOK, math.ceil(done * GROWTH)))
+            look = self.trials if self.spend_all else min(self.trials, max(self.first_look, done * GROWTH))
             while done < look:
-                rows = min(step, look - done)
+                rows = min(step, look - done, look if self.spend_all else max(FIRST_BATCH, done))
                 done += rows
                 yield Batch(number, rows, done, done == look)
                 number += 1

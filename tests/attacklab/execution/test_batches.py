@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.errors import TargetError
-from attacklab.execution.batches import BATCH_BYTES, BATCH_OUTPUTS, Bench, Role, Sample
+from attacklab.execution.batches import BATCH_BYTES, BATCH_OUTPUTS, FIRST_BATCH, Bench, Role, Sample
 from attacklab.execution.runners import Here
 from attacklab.referee import audit
 from attacklab.targets import Target
@@ -32,6 +32,13 @@ def test_a_sample_is_cut_into_batches_of_bounded_size_that_add_up(answers: int, 
     assert batches[-1].looked_at
     assert all(batch.rows * answers <= BATCH_OUTPUTS or batch.rows == 1 for batch in batches)
     assert sum(batch.looked_at for batch in batches) == 1 or not spend_all
+
+
+def test_no_batch_between_looks_holds_more_trials_than_were_drawn_before_it() -> None:
+    sample = Sample(0, 0, "", Role.JUDGE, (0,), 1, 1_000_003, spend_all=False, first_look=100_000)
+    batches = list(sample.batches())
+    assert all(batch.rows <= max(FIRST_BATCH, batch.done - batch.rows) for batch in batches)
+    assert [batch.done for batch in batches if batch.looked_at] == [100_000, 200_000, 400_000, 800_000, 1_000_003]
 
 
 def test_a_target_without_a_seed_is_not_mixed_up_across_processes() -> None:
