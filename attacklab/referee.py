@@ -419,7 +419,7 @@ class _Trial:
         with contextlib.closing(self._looks(outlines, number, Role.CHOOSE, events, most)) as looks:
             for seen in looks:
                 counts = seen if seen[-1].first or seen[-1].second else seen[:-1]
-                if max(largest_excess(points, count, CHOOSING_ALPHA) for count in counts) > 0:
+                if largest_excess(points, counts, CHOOSING_ALPHA) > 0:
                     break
         first, second = [one.first for one in counts], [one.second for one in counts]
         promised = promised_evidence(points, first, second, counts[0].trials)
