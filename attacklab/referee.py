@@ -81,8 +81,7 @@ NOT_REPLAYABLE = (
 )
 
 EARLY = 4
-"""Judging is first looked at after so many times fewer trials than are needed at the rates seen. Where those keep the
-claim, it is after as many as were chosen on: fewer would not show what these did not."""
+"""The evidence is not looked at before so many times fewer trials than are needed at the rates seen."""
 
 CHOOSING_ALPHA = 0.05
 """The confidence at which choosing ends early; it costs no α, because judging uses fresh outputs."""
@@ -437,9 +436,9 @@ class _Trial:
         needed: int | None,
     ) -> tuple[Counts, Assessment]:
         enough = seen.trials if is_settled(claim, seen, alpha) else self.trials
-        first_look = max(FIRST_LOOK, seen.trials if needed is None else min(seen.trials, needed // EARLY))
+        first = first_look(seen, needed)
         with contextlib.closing(
-            self._looks(outlines, number, Role.JUDGE, (event,), self.trials, needed, first_look)
+            self._looks(outlines, number, Role.JUDGE, (event,), self.trials, needed, first)
         ) as looks:
             for (counts,) in looks:
                 if evidence(claim, counts) >= math.log(2 / alpha) or counts.trials >= enough:
@@ -454,7 +453,7 @@ class _Trial:
         events: tuple[int, ...],
         most: int,
         needed: int | None = None,
-        first_look: int = FIRST_LOOK,
+        first: int = FIRST_LOOK,
     ) -> Generator[list[Counts], None, None]:
         """The counts of each event after ever more trials, up to `most`; only after all where all are to be spent."""
         outline = outlines[number]
@@ -468,7 +467,7 @@ class _Trial:
             most,
             spend_all=self.judge.spend_all,
             output_bytes=outline.output_bytes,
-            first_look=first_look,
+            first_look=first,
         )
         counts = [Counts(0, 0, 0)] * len(events)
         with contextlib.closing(self.judge.runner.counts(sample, sample.batches())) as results:
@@ -544,6 +543,17 @@ def is_settled(claim: PrivacyClaim, seen: Counts, alpha: float) -> bool:
         alpha: at which it is judged.
     """
     return keeps_surely(claim, seen, SURELY) and detects(claim, 1.0, _base_rate(seen), int(seen.trials / 1.25), alpha)
+
+
+def first_look(seen: Counts, needed: int | None) -> int:
+    """From how many trials on the evidence is worth a look.
+
+    Args:
+        seen: the counts of the event in the choosing sample.
+        needed: how many trials refute the claim at those rates; None if they keep it. Then as many as were chosen on
+            are drawn before the first look: fewer would not show what these did not.
+    """
+    return seen.trials if needed is None else min(seen.trials, needed // EARLY)
 
 
 def refuted_reason(assessment: Assessment, judged: PrivacyClaim, *, fails: bool) -> str:

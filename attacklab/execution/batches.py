@@ -58,9 +58,9 @@ REDRAWN = 64
 """How many outputs are drawn twice to see whether a seed replays a target."""
 
 FIRST_LOOK = 64
-GROWTH = 2
-"""The evidence is looked at after `FIRST_LOOK` trials, or when a sample says, and then each time their number has grown
-by this factor. Of outputs that cost little, a look costs as much as some thousand of them."""
+GROWTH, CHOOSING_GROWTH = 1.5, 2.0
+"""The evidence is looked at after `FIRST_LOOK` trials, and then each time their number has grown by this factor; while
+choosing, when many events are looked at, by the second one."""
 
 FIRST_BATCH = 1 << 12
 """A batch holds no more trials than this, or than were drawn before it, unless all trials are to be spent: so a target
@@ -140,7 +140,7 @@ class Sample:
         trials: the most to draw.
         spend_all: whether the evidence is looked at after the last trial only.
         output_bytes: about how large an output is; there are fewer in a batch if they are large.
-        first_look: after how many trials the evidence is looked at first.
+        first_look: before so many trials the evidence is not looked at.
     """
 
     attack: int
@@ -158,13 +158,22 @@ class Sample:
         """All of it, in order."""
         step = max(1, min(BATCH_OUTPUTS, BATCH_BYTES // self.output_bytes) // self.answers)
         done = number = 0
-        while done < self.trials:
-            look = self.trials if self.spend_all else min(self.trials, max(self.first_look, done * GROWTH))
+        for look in self._looks():
             while done < look:
                 rows = min(step, look - done, look if self.spend_all else max(FIRST_BATCH, done))
                 done += rows
                 yield Batch(number, rows, done, done == look)
                 number += 1
+
+    def _looks(self) -> Iterator[int]:
+        """After how many trials the evidence is looked at: always after some of the same numbers, and after all."""
+        growth = CHOOSING_GROWTH if self.role is Role.CHOOSE else GROWTH
+        look = self.trials if self.spend_all else FIRST_LOOK
+        while look < self.trials:
+            if look >= self.first_look:
+                yield look
+            look = math.ceil(look * growth)
+        yield self.trials
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,9 @@ def test_no_batch_between_looks_holds_more_trials_than_were_drawn_before_it() ->
     sample = Sample(0, 0, "", Role.JUDGE, (0,), 1, 1_000_003, spend_all=False, first_look=100_000)
     batches = list(sample.batches())
     assert all(batch.rows <= max(FIRST_BATCH, batch.done - batch.rows) for batch in batches)
-    assert [batch.done for batch in batches if batch.looked_at] == [100_000, 200_000, 400_000, 800_000, 1_000_003]
+    looked = [batch.done for batch in batches if batch.looked_at]
+    assert 100_000 <= looked[0] <= 150_000
+    assert looked[-1] == 1_000_003
 
 
 def test_a_target_without_a_seed_is_not_mixed_up_across_processes() -> None:
