@@ -31,6 +31,9 @@ _CONSTANT = np.uint64(1) << np.uint64(63)
 _TIDIED = 512
 """After so many unknowns are solved for, equations that follow from those already used are dropped."""
 
+GLANCE = 1 << 10
+"""So many equations have about half as many unknowns, so that noise of another generator contradicts itself in them."""
+
 _TEMPERING = ((-11, 0xFFFFFFFF), (7, 0x9D2C5680), (15, 0xEFC60000), (-18, 0xFFFFFFFF))
 """The shift to the left and the mask of each step y ← y ⊕ (shifted y & mask)."""
 
@@ -59,7 +62,9 @@ def recover_state(outputs: NDArray[np.uint32], known: NDArray[np.uint32]) -> np.
     forms, unknowns = _first_outputs(values[:WORDS], is_known[:WORDS])
     later = _tempered(_continued(_untempered(forms), len(outputs))[WORDS:])
     later[..., -1] ^= values[WORDS:] << np.uint64(63)
-    solution, free = _solved(later[is_known[WORDS:]], unknowns)
+    equations = later[is_known[WORDS:]]
+    _solved(equations[:GLANCE].copy(), unknowns)  # which other noise contradicts, long before all are solved
+    solution, free = _solved(equations, unknowns)
     # All but one bit of the first word of the state affect its own output and nothing else.
     if any(column < unknowns - np.count_nonzero(~is_known[0]) for column in free):
         raise StateNotFound(f"the known bits of {len(outputs)} outputs do not determine the state; pass more answers")
