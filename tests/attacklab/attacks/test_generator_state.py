@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from attacklab.attacks.generator_state import GeneratorState, known_outputs, recover_mt19937
 from attacklab.attacks.samplers import mersenne_twister
-from attacklab.attacks.samplers.mersenne_twister import GLANCE, WORDS, StateNotFound, recover_state
+from attacklab.attacks.samplers.mersenne_twister import GLANCED, WORDS, StateNotFound, recover_state
 from attacklab.findings import Finding, Verdict
 from attacklab.random_bits import SeededBits
 from attacklab.referee import audit
@@ -132,15 +132,15 @@ def test_a_histogram_of_other_noise_is_not_accused(draw: Callable[..., NDArray[n
 def test_noise_of_another_generator_takes_few_rows_and_its_equations_are_not_all_solved(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    solved: list[int] = []
+    unknowns: list[int] = []
     solve = mersenne_twister._solved
     monkeypatch.setattr(
-        mersenne_twister, "_solved", lambda forms, unknowns: (solved.append(len(forms)), solve(forms, unknowns))[1]
+        mersenne_twister, "_solved", lambda forms, number: (unknowns.append(number), solve(forms, number))[1]
     )
     (finding,) = audit(histogram(lambda rng, size: rng.laplace(size=size)), [GeneratorState()], trials=100_000)
     assert finding.verdict is Verdict.NOT_DETECTED
     assert finding.trials < 500
-    assert set(solved) == {GLANCE}
+    assert max(unknowns) < 2 * GLANCED * 32  # those in the outputs that the first few come from, and no others
 
 
 def test_with_too_few_known_counts_nothing_is_predicted() -> None:
