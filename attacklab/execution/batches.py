@@ -243,11 +243,21 @@ class Bench:
             found = self._scenarios_of(self.attacks[attack], probe)
             cast = (replace(scenario, pair=self.target.cast_pair(scenario.pair)) for scenario in found)
             scenarios = tuple(scenario for scenario in cast if self.target.covers(scenario.pair))
-            size = max(NUMBER_BYTES, probe.output_bytes)
+            size = max(NUMBER_BYTES, probe.output_bytes or self._output_bytes(name, scenarios))
             outlines = tuple(Outline.of(scenario, self.target, size) for scenario in scenarios)
         self._scenarios[attack] = scenarios
         self._digests[attack] = tuple(outline.digest() for outline in outlines)
         return outlines
+
+    def _output_bytes(self, name: str, scenarios: Sequence[Scenario]) -> int:
+        """About how large the outputs of scenarios are that were found without a look at any; 0 where none is given."""
+        probe = Prober(self.target, self.seed, f"{name}, size")
+        if self.target.kind is Kind.DATASET:
+            for scenario in scenarios:
+                for input_ in (scenario.pair.first, scenario.pair.second):
+                    with contextlib.suppress(TargetError):
+                        probe(input_, 1)
+        return probe.output_bytes
 
     def _scenarios_of(self, attack: Attack, probe: Prober) -> list[Scenario]:
         """What an attack finds; nothing if it looks at numbers, and the target gives something else for an answer."""

@@ -87,6 +87,27 @@ def test_an_outline_says_how_large_outputs_are() -> None:
     assert of_vectors.digest() == replace(of_vectors, output_bytes=8).digest()
 
 
+@dataclass(frozen=True)
+class Blind(Bets):
+    """Bets without a look at any output."""
+
+    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - the protocol's form
+        yield Scenario(own.PAIR, (Event("any", lambda outputs: np.ones(len(outputs), dtype=bool)),), trials=10_000)
+
+
+def test_batches_of_vectors_are_bounded_in_bytes_though_the_attack_looked_at_none() -> None:
+    largest = 0
+
+    def recording(records: Any, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        nonlocal largest
+        drawn = vectors(records, trials, rng)
+        largest = max(largest, drawn.nbytes)
+        return drawn
+
+    audit(Target.dataset(recording, epsilon=1.0), [Blind()], trials=10_000, spend_all=True)
+    assert BATCH_BYTES / 2 < largest <= BATCH_BYTES
+
+
 def test_a_scenario_may_take_fewer_trials_than_the_audit_has() -> None:
     (finding,) = audit(Target.dataset(vectors, epsilon=1.0), [Sized()], trials=1000, spend_all=True)
     assert finding.counts is not None
