@@ -28,7 +28,7 @@ from attacklab.attacks.base import Attack
 from attacklab.attacks.common.failures import FAILS
 from attacklab.claims import Claim, PrivacyClaim
 from attacklab.errors import LabFault, OutOfTime, TargetError, UsageError
-from attacklab.execution.batches import REFUSES, Bench, Outline, Role, Sample, applies
+from attacklab.execution.batches import FIRST_LOOK, REFUSES, Bench, Outline, Role, Sample, applies
 from attacklab.execution.checkpoint import Checkpoint, Recorded
 from attacklab.execution.runners import Here, Runner, Say
 from attacklab.findings import (
@@ -79,6 +79,9 @@ NOT_REPLAYABLE = (
     "; no line replays this: the target gives other outputs under the same seed, so it draws from something other than "
     "the generator that it is given; --isolate seeds the global generators of random and numpy.random"
 )
+
+EARLY = 4
+"""The evidence is not looked at before so many times fewer trials than are needed at the rates seen."""
 
 CHOOSING_ALPHA = 0.05
 """The confidence at which choosing ends early; it costs no α, because judging uses fresh outputs."""
@@ -415,7 +418,7 @@ class _Trial:
         with contextlib.closing(self._looks(outlines, number, Role.CHOOSE, events, most)) as looks:
             for seen in looks:
                 counts = seen if seen[-1].first or seen[-1].second else seen[:-1]
-                if max(largest_excess(points, count, CHOOSING_ALPHA) for count in counts) > 0:
+                if largest_excess(points, counts, CHOOSING_ALPHA) > 0:
                     break
         first, second = [one.first for one in counts], [one.second for one in counts]
         promised = promised_evidence(points, first, second, counts[0].trials)
@@ -433,7 +436,10 @@ class _Trial:
         needed: int | None,
     ) -> tuple[Counts, Assessment]:
         enough = seen.trials if is_settled(claim, seen, alpha) else self.trials
-        with contextlib.closing(self._looks(outlines, number, Role.JUDGE, (event,), self.trials, needed)) as looks:
+        first = first_look(seen, needed)
+        with contextlib.closing(
+            self._looks(outlines, number, Role.JUDGE, (event,), self.trials, needed, first)
+        ) as looks:
             for (counts,) in looks:
                 if evidence(claim, counts) >= math.log(2 / alpha) or counts.trials >= enough:
                     break
@@ -447,6 +453,7 @@ class _Trial:
         events: tuple[int, ...],
         most: int,
         needed: int | None = None,
+        first: int = FIRST_LOOK,
     ) -> Generator[list[Counts], None, None]:
         """The counts of each event after ever more trials, up to `most`; only after all where all are to be spent."""
         outline = outlines[number]
@@ -460,6 +467,7 @@ class _Trial:
             most,
             spend_all=self.judge.spend_all,
             output_bytes=outline.output_bytes,
+            first_look=first,
         )
         counts = [Counts(0, 0, 0)] * len(events)
         with contextlib.closing(self.judge.runner.counts(sample, sample.batches())) as results:
@@ -535,6 +543,17 @@ def is_settled(claim: PrivacyClaim, seen: Counts, alpha: float) -> bool:
         alpha: at which it is judged.
     """
     return keeps_surely(claim, seen, SURELY) and detects(claim, 1.0, _base_rate(seen), int(seen.trials / 1.25), alpha)
+
+
+def first_look(seen: Counts, needed: int | None) -> int:
+    """From how many trials on the evidence is worth a look.
+
+    Args:
+        seen: the counts of the event in the choosing sample.
+        needed: how many trials refute the claim at those rates; None if they keep it. Then as many as were chosen on
+            are drawn before the first look: fewer would not show what these did not.
+    """
+    return seen.trials if needed is None else min(seen.trials, needed // EARLY)
 
 
 def refuted_reason(assessment: Assessment, judged: PrivacyClaim, *, fails: bool) -> str:

@@ -120,7 +120,9 @@ def _real_audits(settings: Settings) -> dict[str, int]:
                 target, [attack], trials=FALSE_ALARM_TRIALS, alpha=FALSE_ALARM_ALPHA, seed=number * audits + run
             )
             assert finding.counts is not None  # noqa: S101 - nothing here fails
-            simulated = by_betting(CLAIM, attack.counts(finding.counts.trials), FALSE_ALARM_ALPHA)
+            simulated = by_betting(
+                CLAIM, attack.counts(finding.counts.trials, finding.trials_needed), FALSE_ALARM_ALPHA
+            )
             agreed += simulated == Decision(finding.counts.trials, finding.verdict is Verdict.VIOLATED)
     return {"audits": audits * len(cases), "agreed": agreed}
 

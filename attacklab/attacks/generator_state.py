@@ -40,8 +40,8 @@ from attacklab.targets import Kind, Outputs, Target
 UNIFORM_BITS, FIRST_BITS, SECOND_BITS = 53, 27, 26
 """A uniform of 53 bits is made of the leading 27 and 26 bits of two outputs."""
 
-LEAST_TRIALS, TRIALS_A_RATIO = 1 << 11, 64
-"""A generator is predicted always or never, so it takes no more trials than these, the second times e^ε."""
+TRIALS_A_RATIO = 64
+"""A generator is predicted always or never, so it takes no more trials than these, times e^ε."""
 
 LARGEST_EPSILON = 50.0
 """Beyond that, no number of trials that anybody draws refutes a claim."""
@@ -84,8 +84,7 @@ class GeneratorState:
             f"the last count, minus the noise predicted from the {known} other counts, is 1",
             partial(_is_predicted, counts=person, scale=1 / target.claim.nominal.epsilon),
         )
-        ratio = math.exp(min(target.claim.nominal.epsilon, LARGEST_EPSILON))
-        trials = max(LEAST_TRIALS, math.ceil(TRIALS_A_RATIO * ratio))
+        trials = math.ceil(TRIALS_A_RATIO * math.exp(min(target.claim.nominal.epsilon, LARGEST_EPSILON)))
         yield Scenario(NeighbouringPair(person, without, None), (event,), trials=trials)
 
 

@@ -146,12 +146,17 @@ def reachable(
     with np.errstate(all="ignore"):
         operand = released.rounded(np.array(answer))
         nearest = form.rounded(released.rounded(outputs - operand))
-        tried = (nearest, form.next_above(nearest), form.next_below(nearest))
-        sums = [released.rounded(operand + n) for n in tried]
-        # An infinity is as far from itself as NaN is.
-        found: NDArray[np.bool_] = np.logical_or.reduce(
-            [(one == outputs) | (np.abs(one - outputs) <= half_widths) for one in sums]
-        )
+        widths = np.broadcast_to(half_widths, outputs.shape) if np.any(half_widths) else None
+
+        def gives(numbers: Floats, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
+            sums = released.rounded(operand + numbers)
+            equal = np.equal(sums, outputs[rows])  # an infinity is as far from itself as NaN is
+            return equal if widths is None else equal | (np.abs(sums - outputs[rows]) <= widths[rows])
+
+        found = np.zeros(outputs.shape, dtype=bool)
+        for moved in (np.asarray, form.next_above, form.next_below):
+            rest = ~found
+            found[rest] = gives(moved(nearest[rest]), rest)
     return found
 
 

@@ -58,8 +58,13 @@ REDRAWN = 64
 """How many outputs are drawn twice to see whether a seed replays a target."""
 
 FIRST_LOOK = 64
-GROWTH = 1.5
-"""The evidence is looked at after `FIRST_LOOK` trials, and then each time their number has grown by this factor."""
+GROWTH, CHOOSING_GROWTH = 1.5, 2.0
+"""The evidence is looked at after `FIRST_LOOK` trials, and then each time their number has grown by this factor; while
+choosing, when many events are looked at, by the second one."""
+
+FIRST_BATCH = 1 << 12
+"""A batch holds no more trials than this, or than were drawn before it, unless all trials are to be spent: so a target
+that is slow is known to be so before it is asked for many outputs at once."""
 
 
 class Role(enum.IntEnum):
@@ -135,6 +140,7 @@ class Sample:
         trials: the most to draw.
         spend_all: whether the evidence is looked at after the last trial only.
         output_bytes: about how large an output is; there are fewer in a batch if they are large.
+        first_look: before so many trials the evidence is not looked at.
     """
 
     attack: int
@@ -146,18 +152,28 @@ class Sample:
     trials: int
     spend_all: bool
     output_bytes: int = NUMBER_BYTES
+    first_look: int = FIRST_LOOK
 
     def batches(self) -> Iterator[Batch]:
         """All of it, in order."""
         step = max(1, min(BATCH_OUTPUTS, BATCH_BYTES // self.output_bytes) // self.answers)
         done = number = 0
-        while done < self.trials:
-            look = self.trials if self.spend_all else min(self.trials, max(FIRST_LOOK, math.ceil(done * GROWTH)))
+        for look in self._looks():
             while done < look:
-                rows = min(step, look - done)
+                rows = min(step, look - done, look if self.spend_all else max(FIRST_BATCH, done))
                 done += rows
                 yield Batch(number, rows, done, done == look)
                 number += 1
+
+    def _looks(self) -> Iterator[int]:
+        """After how many trials the evidence is looked at: always after some of the same numbers, and after all."""
+        growth = CHOOSING_GROWTH if self.role is Role.CHOOSE else GROWTH
+        look = self.trials if self.spend_all else FIRST_LOOK
+        while look < self.trials:
+            if look >= self.first_look:
+                yield look
+            look = math.ceil(look * growth)
+        yield self.trials
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,11 +243,21 @@ class Bench:
             found = self._scenarios_of(self.attacks[attack], probe)
             cast = (replace(scenario, pair=self.target.cast_pair(scenario.pair)) for scenario in found)
             scenarios = tuple(scenario for scenario in cast if self.target.covers(scenario.pair))
-            size = max(NUMBER_BYTES, probe.output_bytes)
+            size = max(NUMBER_BYTES, probe.output_bytes or self._output_bytes(name, scenarios))
             outlines = tuple(Outline.of(scenario, self.target, size) for scenario in scenarios)
         self._scenarios[attack] = scenarios
         self._digests[attack] = tuple(outline.digest() for outline in outlines)
         return outlines
+
+    def _output_bytes(self, name: str, scenarios: Sequence[Scenario]) -> int:
+        """About how large the outputs of scenarios are that were found without a look at any; 0 where none is given."""
+        probe = Prober(self.target, self.seed, f"{name}, size")
+        if self.target.kind is Kind.DATASET:
+            for scenario in scenarios:
+                for input_ in (scenario.pair.first, scenario.pair.second):
+                    with contextlib.suppress(TargetError):
+                        probe(input_, 1)
+        return probe.output_bytes
 
     def _scenarios_of(self, attack: Attack, probe: Prober) -> list[Scenario]:
         """What an attack finds; nothing if it looks at numbers, and the target gives something else for an answer."""

@@ -85,11 +85,15 @@ def assess(claim: PrivacyClaim, counts: Counts, alpha: float) -> Assessment:
     return read_off(claim, counts, (lower[0], upper[0]), (lower[1], upper[1]))
 
 
-def largest_excess(claims: Sequence[PrivacyClaim], counts: Counts, alpha: float) -> float:
-    """The largest `excess_lower` of one event over several claims, as `assess` gives it for each."""
-    hits = np.array([counts.first, counts.second])
-    lower, upper = clopper_pearson(hits, counts.trials, alpha / 2)
-    cases = directions((float(lower[0]), float(upper[0])), (float(lower[1]), float(upper[1])))
+def largest_excess(claims: Sequence[PrivacyClaim], counts: Sequence[Counts], alpha: float) -> float:
+    """The largest `excess_lower` of some events of one sample over several claims, as `assess` gives it for each."""
+    hits = np.array([[one.first, one.second] for one in counts])
+    lower, upper = (ends.tolist() for ends in clopper_pearson(hits, counts[0].trials, alpha / 2))
+    cases = {
+        case
+        for (p_low, q_low), (p_high, q_high) in zip(lower, upper, strict=True)
+        for case in directions((p_low, p_high), (q_low, q_high))
+    }
     return max(claim.excess(at_least, at_most) for claim in claims for at_least, at_most in cases)
 
 

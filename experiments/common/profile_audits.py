@@ -23,10 +23,11 @@ from attacklab.execution.batches import Batch, Bench, Outline, Role, Sample
 from attacklab.execution.runners import Results
 from attacklab.findings import Counts, Finding, Verdict
 from attacklab.neighbours import NeighbouringPair
-from attacklab.referee import CHOOSING_ALPHA, audit, is_settled, points_of
+from attacklab.referee import CHOOSING_ALPHA, audit, first_look, is_settled, points_of
 from attacklab.statistics.betting import growths, judge
 from attacklab.statistics.choosing import SHARE, promised_evidence
 from attacklab.statistics.inference import clopper_pearson
+from attacklab.statistics.power import trials_needed
 from attacklab.targets import Outputs, Target
 from experiments.common.simulated_audits import fewest_trials, looks
 
@@ -86,8 +87,8 @@ class Draws:
             trials: the most trials of the sample that judges, enough that a tenth of them chooses.
             rng: the source of randomness.
         """
-        sizes = (trials // SHARE, trials)
-        return cls(trials, *(_tables(first, second, audits, looks(size), rng) for size in sizes))
+        samples = ((trials // SHARE, Role.CHOOSE), (trials, Role.JUDGE))
+        return cls(trials, *(_tables(first, second, audits, looks(*sample), rng) for sample in samples))
 
 
 def _tables(first: Floats, second: Floats, audits: int, at: Sequence[int], rng: np.random.Generator) -> Tables:
@@ -123,6 +124,10 @@ def decided(claim: Claim, draws: Draws, alpha: float) -> list[Decision]:
         was_seen = _counts(seen[number])
         settles = was_seen.trials if is_settled(judged[place], was_seen, alpha) else draws.trials
         last = bisect.bisect_left(at, settles)
+        if enough[number, : last + 1].any():
+            p, q = was_seen.first / was_seen.trials, was_seen.second / was_seen.trials
+            begins = first_look(was_seen, trials_needed(judged[place], p, q, alpha))
+            enough[number, : min(last, bisect.bisect_left(at, begins))] = False
         look = int(np.argmax(enough[number])) if enough[number, : last + 1].any() else last
         counts = _counts(tables[number, look])
         violated = bool(enough[number, look]) or _by_bounds(judged[place], counts, alpha)
@@ -315,13 +320,13 @@ class _Replay:
     def counts(self, sample: Sample, batches: Iterator[Batch]) -> Results:
         """As in `Runner`; what a look adds is given whole in the batch before it."""
         tables = self._draws.choosing if sample.role is Role.CHOOSE else self._draws.judging
-        before, look = np.zeros((len(sample.events), 4), dtype=np.int64), 0
+        before, at = np.zeros((len(sample.events), 4), dtype=np.int64), looks(sample.trials, sample.role)
         for batch in batches:
             if not batch.looked_at:
                 yield (Counts(0, 0, 0),) * len(sample.events)
                 continue
-            table = tables[self._number, look]
+            table = tables[self._number, at.index(batch.done)]
             never_fails = [0, 0, 0, table[0].sum()]
             now = np.vstack([table, never_fails])[list(sample.events)]
             yield tuple(map(_counts, now - before))
-            before, look = now, look + 1
+            before = now

@@ -16,6 +16,7 @@ from attacklab.claims import PrivacyClaim, directions
 from attacklab.execution.batches import Role, Sample
 from attacklab.findings import Counts
 from attacklab.neighbours import NeighbouringPair
+from attacklab.referee import first_look
 from attacklab.statistics.betting import evidence, judge
 from attacklab.statistics.inference import assess, share_of_alpha
 from attacklab.targets import Outputs, Target
@@ -53,26 +54,28 @@ class OneEvent:
 
         yield Scenario(NeighbouringPair(self.first, self.second, None), (Event("the bet", contains),))
 
-    def counts(self, judged: int) -> Iterator[Counts]:
+    def counts(self, judged: int, needed: int | None) -> Iterator[Counts]:
         """The counts at each look, from the decisions that were kept: those on either input in turns.
 
         Args:
             judged: the trials that the bet was judged on; those before were drawn to choose it.
+            needed: how many the referee took to refute the claim.
         """
         batches = list(zip(self.decisions[::2], self.decisions[1::2], strict=True))
         choosing = sum(len(first) for first, _ in batches) - judged
-        counts = Counts(0, 0, 0)
+        seen, counts = Counts(0, 0, choosing), Counts(0, 0, 0)
         for first, second in batches:
             if choosing > 0:
                 choosing -= len(first)
                 continue
             counts += Counts.of(first, second)
-            yield counts
+            if counts.trials >= first_look(seen, needed):
+                yield counts
 
 
-def looks(trials: int) -> list[int]:
-    """After how many trials the referee looks, in an audit of so many at the most."""
-    sample = Sample(0, 0, "", Role.JUDGE, (0,), 1, trials, spend_all=False)
+def looks(trials: int, role: Role = Role.JUDGE) -> list[int]:
+    """After how many trials the referee may look at a sample of so many at the most."""
+    sample = Sample(0, 0, "", role, (0,), 1, trials, spend_all=False)
     return [batch.done for batch in sample.batches() if batch.looked_at]
 
 

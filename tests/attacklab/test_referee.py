@@ -25,10 +25,10 @@ from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.claims import PrivacyClaim
 from attacklab.errors import ArithmeticModeError
 from attacklab.execution import batches
-from attacklab.execution.batches import BATCH_OUTPUTS, FIRST_LOOK, GROWTH, REDRAWN
+from attacklab.execution.batches import BATCH_OUTPUTS, CHOOSING_GROWTH, FIRST_LOOK, GROWTH, REDRAWN
 from attacklab.findings import FAILURE, Counts, Finding, Verdict
 from attacklab.neighbours import NeighbouringPair, Relation
-from attacklab.referee import DEFAULT_ALPHA, LARGEST_BUDGET, Advance, audit
+from attacklab.referee import DEFAULT_ALPHA, EARLY, LARGEST_BUDGET, Advance, audit
 from attacklab.statistics.betting import judge
 from attacklab.statistics.choosing import SHARE
 from attacklab.statistics.power import smallest_detectable_advantage, trials_needed
@@ -110,20 +110,25 @@ def test_both_samples_grow_until_they_have_decided() -> None:
     assert sum(drawn) == finding.trials // 2
 
 
-def looked_at(recording: Recording) -> tuple[list[int], list[int]]:
-    """After how many trials the two samples of a scenario were looked at."""
+def looked_at(recording: Recording, choosing: int) -> tuple[list[int], list[int]]:
+    """After how many trials the two samples of a scenario were looked at, if so many chose and no batch was cut."""
     drawn = [count for side, count, _state in recording.calls if side == 0]
-    begins = drawn.index(FIRST_LOOK, 1)
+    begins = np.cumsum(drawn).tolist().index(choosing) + 1
     return np.cumsum(drawn[:begins]).tolist(), np.cumsum(drawn[begins:]).tolist()
 
 
 def test_a_sample_that_decides_nothing_is_spent_whole() -> None:
-    """A target on the edge of its claim; at 5 % and then 10^-6 it is accused in neither sample for this seed."""
+    """A target on the edge of its claim; at 5 % and then 10^-6 it is accused in neither sample for this seed.
+
+    What a thousand trials did not show while choosing is not looked for in fewer.
+    """
     recording = Recording()
     (finding,) = audit(target_of(recording, epsilon=math.log(2)), [Bets((Scenario(PAIR, (ZERO,)),))], trials=10_000)
-    for looks, most in zip(looked_at(recording), (1_000, 10_000), strict=True):
-        assert looks[-1] == most
-        assert all(before < look <= math.ceil(GROWTH * before) for before, look in itertools.pairwise(looks))
+    chosen, judged = looked_at(recording, 1_000)
+    assert (chosen[0], chosen[-1], judged[-1]) == (FIRST_LOOK, 1_000, 10_000)
+    assert 1_000 <= judged[0] < GROWTH * 1_000
+    for looks, growth in ((chosen, CHOOSING_GROWTH), (judged, GROWTH)):
+        assert all(before < look <= math.ceil(growth * before) for before, look in itertools.pairwise(looks))
     assert finding.verdict is Verdict.NOT_DETECTED
 
 
@@ -132,8 +137,8 @@ def test_an_event_seen_to_keep_the_claim_is_judged_on_few_trials_and_the_power_i
     recording, attack = Recording(), Bets((Scenario(PAIR, (ZERO,)),))
     target = target_of(recording, epsilon=2.0)
     (finding,) = audit(target, [attack], trials=10_000)
-    (*_, chosen), (*_, before, judged) = looked_at(recording)
-    assert before < chosen == 1_000 <= judged <= math.ceil(GROWTH * before)
+    (*_, chosen), (judged,) = looked_at(recording, 1_000)
+    assert chosen == 1_000 <= judged < GROWTH * 1_000
     assert finding.verdict is Verdict.NOT_DETECTED
     assert finding.counts is not None
     assert (finding.counts.trials, finding.trials) == (judged, 2 * (chosen + judged))
@@ -143,6 +148,21 @@ def test_an_event_seen_to_keep_the_claim_is_judged_on_few_trials_and_the_power_i
     (whole,) = audit(target, [attack], trials=10_000, spend_all=True)
     assert whole.counts is not None
     assert whole.counts.trials == 10_000
+
+
+def test_judging_begins_near_as_many_trials_as_the_rates_seen_need() -> None:
+    """The event takes some thousand trials to show ln 2 against 0.5; it is looked at after a part of them."""
+    recording = Recording()
+    (finding,) = audit(target_of(recording, epsilon=0.5), [Bets((Scenario(PAIR, (ZERO,)),))], trials=100_000)
+    assert finding.verdict is Verdict.VIOLATED
+    assert finding.counts is not None
+    assert finding.trials_needed is not None
+    drawn = [count for side, count, _state in recording.calls if side == 0][:-2]  # the last two try the replay
+    chosen = finding.trials // 2 - finding.counts.trials
+    first, *later = drawn[np.cumsum(drawn).tolist().index(chosen) + 1 :]
+    begins = min(chosen, finding.trials_needed // EARLY)
+    assert FIRST_LOOK < begins <= first < GROWTH * begins
+    assert len(later) <= 4
 
 
 def test_an_event_is_judged_on_all_trials_where_fewer_could_refute_nothing() -> None:

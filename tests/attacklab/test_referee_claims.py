@@ -119,5 +119,5 @@ def test_false_alarms_at_the_edge_keep_within_alpha_and_pairs_beyond_it_are_refu
         return sum(decision.violated for decision in decided(claim, draws, alpha))
 
     assert refuted(p, 20_000, audits) <= most
-    # Beyond the edge by 0.05, an audit that could refute nothing would fail here.
-    assert refuted(p + 0.05, 20_000, 50) == 50
+    # Beyond the edge by 0.05 at least 99 audits in 100 refute; so few of 200 then come up with probability below 1e-9.
+    assert refuted(p + 0.05, 20_000, 200) >= 184

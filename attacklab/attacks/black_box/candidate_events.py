@@ -189,8 +189,9 @@ def _best_interval(score: Score, learning: Learning, ranking: Learning, rank: Ra
         ends = ends[(ends >= pooled[0]) & (ends < pooled[-1])]
     if score.again is not None:  # half way to the next value, because values move when it is learned again
         ends = ends / 2 + pooled[np.searchsorted(pooled, ends, "right")] / 2
-    likely = np.argsort(-frequency, kind="stable")[:LIKELY_VALUES]
-    likely_values = pooled[starts[likely[frequency[likely] > 1]]]
+    repeated = np.flatnonzero(frequency > 1)
+    likely = repeated[np.argsort(-frequency[repeated], kind="stable")[:LIKELY_VALUES]]
+    likely_values = pooled[starts[likely]]
     if score.again is not None:  # no single value of it stays what it is
         likely_values = likely_values[:0]
     lows = np.concatenate([np.full(len(ends), -np.inf), likely_values])

@@ -21,6 +21,7 @@ from attacklab.attacks.black_box.rules import (
     whole,
 )
 from attacklab.attacks.black_box.scores import IS_FAILURE, Learning, Score, as_doubles, number_scores, plain_score
+from attacklab.attacks.common.different_values import different_values
 from attacklab.attacks.features import Feature, taken_apart
 from attacklab.attacks.features.variety import most_telling
 from attacklab.floats import Doubles
@@ -143,7 +144,7 @@ def _of_wholes(memory: Memory) -> Iterator[Score]:
     """Tables of whole outputs, if any output comes up twice."""
     codes = memory.keep(whole)
     seen = codes(memory.everything.outputs)
-    if len(np.unique(seen)) < len(seen):
+    if len(different_values(seen)) < len(seen):
         for smoothing in SMOOTHINGS:
             yield table("the whole output", codes, memory.learning, smoothing)
 
@@ -166,7 +167,7 @@ def _of_features(numbers: Sequence[Feature], others: Sequence[Feature], memory: 
     of_each.sort(key=lambda one: -max(_told(rule, learning) for rule in one[1]))
     for feature, rules in of_each[:IN_DETAIL]:
         values = as_doubles(feature.of(learning.outputs))
-        if len(np.unique(values)) > FEW:
+        if len(different_values(values)) > FEW:
             finite = values[np.isfinite(values)]
             rules.append(memory.score(linear_rule(feature, learning)))
             yield rules[-1]
@@ -182,7 +183,7 @@ def _of_all_numbers(numbers: Sequence[Feature], memory: Memory) -> Iterator[Scor
     """The regression over all numbers, and the table of which of them have a likely value."""
     kept = [memory.feature(feature) for feature in numbers]
     codes = memory.keep(patterns(kept, memory.learning))
-    seen = np.unique(codes(memory.learning.outputs))
+    seen = different_values(codes(memory.learning.outputs))
     if 1 < len(seen) < len(memory.learning.outputs) // OUTPUTS_A_PATTERN:
         yield table("the pattern of likely values", codes, memory.learning, SMOOTHINGS[-1])
     yield regressed(kept, memory.learning)
@@ -191,7 +192,7 @@ def _of_all_numbers(numbers: Sequence[Feature], memory: Memory) -> Iterator[Scor
 def _tables(feature: Feature, learning: Learning, *, with_bits: bool) -> Iterator[Score]:
     """The tables of one feature by itself; none if it always has the same value."""
     ordered = np.sort(as_doubles(feature.of(learning.outputs)))
-    distinct = np.unique(ordered)
+    distinct = different_values(ordered)
     if len(distinct) <= FEW:
         if len(distinct) > 1:
             yield table(feature.description, bins(feature, distinct), learning, SMOOTHINGS[-1])

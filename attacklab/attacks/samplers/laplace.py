@@ -13,6 +13,7 @@ Source: Mironov 2012, 'On Significance of the Least Significant Bits for Differe
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -24,6 +25,9 @@ from numpy.typing import NDArray
 from attacklab.floats import BINARY64, Doubles, Floats, Format, half_ulp
 
 Integers: TypeAlias = NDArray[np.int64]
+
+PERIOD = 32
+"""Whether an integer can be drawn depends on its residue by this power of two."""
 
 WIDEST_SEARCH = 24
 """If more grid points than this might give y, one of them does."""
@@ -39,8 +43,8 @@ class SamplerModel:
     Attributes:
         description: the sampler in words.
         log: its logarithm, elementwise.
-        positive: which integers v·2^p can give noise greater than 0, elementwise.
-        negative: which integers v·2^p can give noise less than 0, elementwise.
+        positive: which integers v·2^p can give noise greater than 0, elementwise, by their residues mod `PERIOD`.
+        negative: which integers v·2^p can give noise less than 0, in the same way.
         divides: whether it divides by the rate instead of multiplying by λ.
     """
 
@@ -139,14 +143,14 @@ def reachable(
     for start in range(0, len(outputs), CHUNK):
         here = slice(start, start + CHUNK)
         doubles = outputs[here].astype(np.float64, copy=False)
-        widths = np.zeros(doubles.shape) if half_widths is None else half_widths[here]
+        widths = half_widths[here] if half_widths is not None and half_widths[here].any() else None
         found[here] = _reachable_chunk(doubles, widths, answer, scale, factor, model, released)
     return found
 
 
 def _reachable_chunk(
     outputs: Doubles,
-    half_widths: Doubles,
+    half_widths: Doubles | None,
     answer: float,
     scale: float,
     factor: float,
@@ -162,25 +166,48 @@ def _reachable_chunk(
         centre = np.exp(-depth) * grid
         # The centre may miss the grid point by the rounding of y and of y − f; by that of the depth (one unit in the
         # last place for the logarithm, half of one each for product and quotient); and by one for the exponential.
-        rounding = (half_ulp(outputs, released) + half_ulp(noise, released)) * (answer != 0) + half_widths
-        width = centre * (np.expm1(rounding / scale) + unit_roundoff * (4 * depth + 2))
+        relative = unit_roundoff * (4 * depth + 2)
+        if answer != 0:
+            rounding = half_ulp(outputs, released) + half_ulp(noise, released)
+            relative += np.expm1((rounding if half_widths is None else rounding + half_widths) / scale)
+        elif half_widths is not None:
+            relative += np.expm1(half_widths / scale)
+        width = centre * relative
         # Start no lower than the first grid point. If an output is a failure, there is nothing to search.
         low = np.maximum(np.ceil(centre - width), 1)
         high = np.minimum(np.floor(centre + width), grid)
     found = high - low > WIDEST_SEARCH
-    open_ = np.flatnonzero((low <= high) & ~found)
-    candidate, last = low[open_], high[open_]
-    while open_.size:
-        numerators = candidate.astype(np.int64)
-        logarithms = released.rounded(model.log(candidate / grid))
+    searched = (low <= high) & ~found
+
+    def gives(points: Doubles, rows: Integers, *, above: bool) -> NDArray[np.bool_]:
+        logarithms = released.rounded(model.log(points / grid))
         drawn = released.rounded(logarithms / by if model.divides else by * logarithms)
-        # Noise that the sum rounds away may have had either sign.
-        above = model.positive(numerators) & (noise[open_] >= 0)
-        below = model.negative(numerators) & (noise[open_] <= 0)
-        above &= np.abs(released.rounded(there - drawn) - outputs[open_]) <= half_widths[open_]
-        below &= np.abs(released.rounded(there + drawn) - outputs[open_]) <= half_widths[open_]
-        hit = above | below
-        found[open_[hit]] = True
-        left = ~hit & (candidate < last)
-        open_, candidate, last = open_[left], candidate[left] + 1, last[left]
+        error = np.abs(released.rounded(there - drawn if above else there + drawn) - outputs[rows])
+        return np.less_equal(error, 0 if half_widths is None else half_widths[rows])
+
+    # Noise that the sum rounds away may have had either sign.
+    for above, wanted in ((True, noise >= 0), (False, noise <= 0)):
+        open_ = np.flatnonzero(searched & wanted)
+        least, most = low[open_], high[open_]
+        middle = np.clip(np.rint(centre[open_]), least, most)
+        allowed = _residues(model.positive if above else model.negative)
+        step = 0
+        while open_.size:
+            # The point nearest to the centre is the likeliest; the others come in turn on either side of it.
+            point = middle + step
+            some = np.flatnonzero(
+                allowed[point.astype(np.int64) & (PERIOD - 1)] & (point <= most if step > 0 else point >= least)
+            )
+            hit = some[gives(point[some], open_[some], above=above)]
+            found[open_[hit]] = True
+            step = -step if step > 0 else 1 - step
+            left = np.maximum(most - middle, middle - least) >= abs(step)
+            left[hit] = False
+            rest = np.flatnonzero(left)
+            open_, middle, least, most = open_[rest], middle[rest], least[rest], most[rest]
     return found
+
+
+@functools.cache
+def _residues(of: Callable[[Integers], NDArray[np.bool_]]) -> NDArray[np.bool_]:
+    return of(np.arange(PERIOD))

@@ -31,6 +31,10 @@ _CONSTANT = np.uint64(1) << np.uint64(63)
 _TIDIED = 512
 """After so many unknowns are solved for, equations that follow from those already used are dropped."""
 
+GLANCED = 40
+"""So many outputs after the first 624 come from twice as many of those, of which most bits are known. So noise of
+another generator contradicts itself in them, and is refused before all equations are solved."""
+
 _TEMPERING = ((-11, 0xFFFFFFFF), (7, 0x9D2C5680), (15, 0xEFC60000), (-18, 0xFFFFFFFF))
 """The shift to the left and the mask of each step y ← y ⊕ (shifted y & mask)."""
 
@@ -56,10 +60,12 @@ def recover_state(outputs: NDArray[np.uint32], known: NDArray[np.uint32]) -> np.
     if len(outputs) <= WORDS:
         raise StateNotFound(f"more than {WORDS} outputs are needed, not {len(outputs)}; pass more answers")
     values, is_known = _bits(outputs), _bits(known).astype(bool)
-    forms, unknowns = _first_outputs(values[:WORDS], is_known[:WORDS])
-    later = _tempered(_continued(_untempered(forms), len(outputs))[WORDS:])
-    later[..., -1] ^= values[WORDS:] << np.uint64(63)
-    solution, free = _solved(later[is_known[WORDS:]], unknowns)
+    used = np.zeros((WORDS, 1), dtype=bool)
+    used[: GLANCED + 1] = used[MIDDLE : MIDDLE + GLANCED] = True
+    few = slice(WORDS + GLANCED)
+    _solved(*_equations(values[few], np.concatenate([is_known[:WORDS] | ~used, is_known[few][WORDS:]])))
+    equations, unknowns = _equations(values, is_known)
+    solution, free = _solved(equations, unknowns)
     # All but one bit of the first word of the state affect its own output and nothing else.
     if any(column < unknowns - np.count_nonzero(~is_known[0]) for column in free):
         raise StateNotFound(f"the known bits of {len(outputs)} outputs do not determine the state; pass more answers")
@@ -73,6 +79,14 @@ def recover_state(outputs: NDArray[np.uint32], known: NDArray[np.uint32]) -> np.
 
 def _bits(words: NDArray[np.uint32]) -> NDArray[np.uint64]:
     return (words[:, np.newaxis].astype(np.uint64) >> np.arange(BITS, dtype=np.uint64)) & np.uint64(1)
+
+
+def _equations(values: NDArray[np.uint64], known: NDArray[np.bool_]) -> tuple[Forms, int]:
+    """What the known bits after the first 624 outputs say of the unknown bits in these, and how many those are."""
+    forms, unknowns = _first_outputs(values[:WORDS], known[:WORDS])
+    later = _tempered(_continued(_untempered(forms), len(values))[WORDS:])
+    later[..., -1] ^= values[WORDS:] << np.uint64(63)
+    return later[known[WORDS:]], unknowns
 
 
 def _first_outputs(values: NDArray[np.uint64], known: NDArray[np.bool_]) -> tuple[Forms, int]:

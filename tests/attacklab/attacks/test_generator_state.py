@@ -11,7 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 from attacklab.attacks.generator_state import GeneratorState, known_outputs, recover_mt19937
-from attacklab.attacks.samplers.mersenne_twister import WORDS, StateNotFound, recover_state
+from attacklab.attacks.samplers import mersenne_twister
+from attacklab.attacks.samplers.mersenne_twister import GLANCED, WORDS, StateNotFound, recover_state
 from attacklab.findings import Finding, Verdict
 from attacklab.random_bits import SeededBits
 from attacklab.referee import audit
@@ -120,12 +121,26 @@ def test_a_histogram_of_legacy_noise_is_read_off_with_certainty() -> None:
     finding = judged(histogram(from_legacy), GeneratorState())
     assert finding.verdict is Verdict.VIOLATED
     assert finding.counts is not None
-    assert (finding.counts.first, finding.counts.second) == (500, 0)
+    assert (finding.counts.first, finding.counts.second, finding.counts.trials) == (174, 0, 174)  # 64·e^ε
 
 
 @pytest.mark.parametrize("draw", [lambda rng, size: rng.laplace(size=size), from_fair_bits])
 def test_a_histogram_of_other_noise_is_not_accused(draw: Callable[..., NDArray[np.float64]]) -> None:
     assert judged(histogram(draw), GeneratorState()).verdict is Verdict.NOT_DETECTED
+
+
+def test_noise_of_another_generator_takes_few_rows_and_its_equations_are_not_all_solved(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    unknowns: list[int] = []
+    solve = mersenne_twister._solved
+    monkeypatch.setattr(
+        mersenne_twister, "_solved", lambda forms, number: (unknowns.append(number), solve(forms, number))[1]
+    )
+    (finding,) = audit(histogram(lambda rng, size: rng.laplace(size=size)), [GeneratorState()], trials=100_000)
+    assert finding.verdict is Verdict.NOT_DETECTED
+    assert finding.trials < 500
+    assert max(unknowns) < 2 * GLANCED * 32  # those in the outputs that the first few come from, and no others
 
 
 def test_with_too_few_known_counts_nothing_is_predicted() -> None:

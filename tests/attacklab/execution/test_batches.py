@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.errors import TargetError
-from attacklab.execution.batches import BATCH_BYTES, BATCH_OUTPUTS, Bench, Role, Sample
+from attacklab.execution.batches import BATCH_BYTES, BATCH_OUTPUTS, FIRST_BATCH, Bench, Role, Sample
 from attacklab.execution.runners import Here
 from attacklab.referee import audit
 from attacklab.targets import Target
@@ -32,6 +32,15 @@ def test_a_sample_is_cut_into_batches_of_bounded_size_that_add_up(answers: int, 
     assert batches[-1].looked_at
     assert all(batch.rows * answers <= BATCH_OUTPUTS or batch.rows == 1 for batch in batches)
     assert sum(batch.looked_at for batch in batches) == 1 or not spend_all
+
+
+def test_no_batch_between_looks_holds_more_trials_than_were_drawn_before_it() -> None:
+    sample = Sample(0, 0, "", Role.JUDGE, (0,), 1, 1_000_003, spend_all=False, first_look=100_000)
+    batches = list(sample.batches())
+    assert all(batch.rows <= max(FIRST_BATCH, batch.done - batch.rows) for batch in batches)
+    looked = [batch.done for batch in batches if batch.looked_at]
+    assert 100_000 <= looked[0] <= 150_000
+    assert looked[-1] == 1_000_003
 
 
 def test_a_target_without_a_seed_is_not_mixed_up_across_processes() -> None:
@@ -76,6 +85,27 @@ def test_an_outline_says_how_large_outputs_are() -> None:
     assert of_vectors.output_bytes == 8 * 1000
     assert 10_000 <= of_texts.output_bytes < 11_000
     assert of_vectors.digest() == replace(of_vectors, output_bytes=8).digest()
+
+
+@dataclass(frozen=True)
+class Blind(Bets):
+    """Bets without a look at any output."""
+
+    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - the protocol's form
+        yield Scenario(own.PAIR, (Event("any", lambda outputs: np.ones(len(outputs), dtype=bool)),), trials=10_000)
+
+
+def test_batches_of_vectors_are_bounded_in_bytes_though_the_attack_looked_at_none() -> None:
+    largest = 0
+
+    def recording(records: Any, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        nonlocal largest
+        drawn = vectors(records, trials, rng)
+        largest = max(largest, drawn.nbytes)
+        return drawn
+
+    audit(Target.dataset(recording, epsilon=1.0), [Blind()], trials=10_000, spend_all=True)
+    assert BATCH_BYTES / 2 < largest <= BATCH_BYTES
 
 
 def test_a_scenario_may_take_fewer_trials_than_the_audit_has() -> None:

@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from attacklab.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated, directions
+from attacklab.execution.batches import Role
 from experiments.common.profile_audits import Draws, decided, edge, fewest_trials_of, replayed
 from experiments.common.simulated_audits import fewest_trials, looks
 
@@ -46,7 +47,7 @@ def test_draws_hold_the_rates_of_the_half_lines_at_every_look() -> None:
     """Each mean of 50 audits is within six standard deviations of its rate; wrong below 1e-7 in all."""
     first, second = normal_bins(1.0, 1.0), normal_bins(0.0, 1.0)
     draws = Draws.of(first, second, 50, 5_000, np.random.default_rng(0))
-    assert draws.choosing.shape == (50, len(looks(500)), 5, 4)
+    assert draws.choosing.shape == (50, len(looks(500, Role.CHOOSE)), 5, 4)
     assert draws.judging.shape == (50, len(looks(5_000)), 5, 4)
     assert (draws.judging.sum(axis=-1) == np.array(looks(5_000))[:, np.newaxis]).all()
     assert (np.diff(draws.judging, axis=1) >= 0).all()
