@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 from mechanisms.answers import Answers, RepeatedAnswer, SeveralAnswers
 from mechanisms.chunks import release_in_chunks
 from mechanisms.gaussian.exact import sigma_in_steps
-from mechanisms.gaussian.inversion import RoundedNormalFilter, resolved
+from mechanisms.gaussian.inversion import resolved
 from mechanisms.gaussian.law import SUMMED_UP_TO, Enclosure, discrete_tail, discrete_tails
 from mechanisms.gaussian.quantile import rough_quantile
+from mechanisms.gaussian.rounding_filter import normal_filter
 from mechanisms.grid import Grid
 from mechanisms.parameters import positive_rational, trial_count
 from mechanisms.private_numbers import PrivateNumber, PrivateNumbers
@@ -130,7 +131,7 @@ def _filter(sigma: Fraction) -> Filter:
     variance = sigma**2
     if variance <= SUMMED_UP_TO:
         return TabledFilter(mpq(variance))
-    return partial(RoundedNormalFilter(sigma / (1 + 1 / (24 * variance)), Fraction(3, 5) / sigma**3), shifts=0.0)
+    return partial(normal_filter(sigma / (1 + 1 / (24 * variance)), Fraction(3, 5) / sigma**3), shifts=0.0)
 
 
 class TabledFilter:

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from mechanisms.answers import Answers, RepeatedAnswer, SeveralAnswers
 from mechanisms.chunks import release_in_chunks
-from mechanisms.gaussian.inversion import RoundedNormalFilter, invert, resolved
+from mechanisms.gaussian.inversion import invert, resolved
 from mechanisms.gaussian.law import Enclosure, normal_tail
 from mechanisms.gaussian.quantile import rough_quantile
+from mechanisms.gaussian.rounding_filter import normal_filter
 from mechanisms.grid import Grid
 from mechanisms.parameters import positive_rational, trial_count
 from mechanisms.private_numbers import PrivateNumber, PrivateNumbers
@@ -113,7 +114,7 @@ def exact_rounded_gaussian_each(
 
 def _release(answers: Answers, scale: Fraction, bits: RandomBits, grid: Grid) -> NDArray[np.float64]:
     """Add to each answer normal noise, σ in steps of the grid, and round the sum."""
-    rounding = RoundedNormalFilter(scale)
+    rounding = normal_filter(scale)
     return release_in_chunks(
         answers,
         1,
