@@ -38,7 +38,7 @@ SUBNORMAL = Fraction(1, 1 << 1074)
 
 _COARSE_UP_TO = 1 << 24
 _DEGREE_4_UP_TO = 1 << 34
-_BITS = 112
+_BITS = 96
 _ONE = 1 << _BITS
 _ROUGH = 40
 
@@ -275,7 +275,7 @@ def _polynomial(
         raise Refused(f"cell {cell.place} is so wide that m − c is rounded")
     v = value.numerator * _ONE // value.denominator  # v is moved to a multiple of 2^−_BITS, and counted as off by that
     near = Fraction(v, _ONE)
-    tail, slope = normal.tail(near, _BITS), normal.density(near, _BITS)
+    slope, tail = normal.density_and_tail(near, _BITS)
     off_centre = max(WORD * tail[1] - centre - Fraction(1, 2), centre + Fraction(1, 2) - WORD * tail[0])
     unknown = Fraction(1, 2) + off_centre + argument_error  # of 2^64·p against C + t
     least_tail = (cell.low - rounding_of_m - unknown - off_centre) / WORD
@@ -288,11 +288,11 @@ def _polynomial(
     error = _power(whole_relative, degree + 1, following) + _up(unknown * steepest / WORD) + 1
     least = _coefficients(v, _up(tail[0] / slope[1]) - 1, degree, towards=-1)
     most = _coefficients(v, _up(tail[1] / slope[0]), degree, towards=1)
-    ratio_low, ratio_high = _up(centre / (WORD * tail[1])) - 1, _up(centre / (WORD * tail[0]))
+    ratio_low, ratio_high = (_up(centre / (WORD * one)) for one in tail[::-1])
     magnitude = rounding = 0
     for order in range(degree, 0, -1):
         given = _scaled(series[order - 1] if order % 2 == 0 else -series[order - 1], centre, order)
-        below = least[order] * ratio_low**order >> _BITS * order
+        below = least[order] * (ratio_low - 1) ** order >> _BITS * order
         above = _power(ratio_high, order, most[order])
         error += _power(relative, order, max(given[1] - below, above - given[0], 0))
         size = max(map(abs, given))

@@ -117,7 +117,8 @@ class FineFilter:
         """Round one chunk; see `CoarseFilter.__call__`."""
         places = placed(words)
         entry = places.middles
-        offset = np.subtract(places.smaller, entry.astype(np.int64), out=places.smaller).astype(np.float64)
+        with np.errstate(invalid="ignore"):  # 2^63 is not an int64, and no word so near to ½ is decided
+            offset = np.subtract(places.smaller, entry.astype(np.int64), out=places.smaller).astype(np.float64)
         value = polynomial(places.cells, offset, lowest=1, degree=self._degree)
         value *= offset
         value *= self._scale
