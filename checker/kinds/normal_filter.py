@@ -20,8 +20,7 @@ and tables are read from them, and the cells are looked at one by one:
 from __future__ import annotations
 
 import math
-import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -29,9 +28,9 @@ from typing import Any
 
 from checker.core.certificate import Refused
 from checker.enclosures import normal
+from checker.kinds.cells import UNIT, Cell, cells, constants_of, located
 from checker.kinds.trace import Traced, apply, flatnonzero, look_up, matched
 
-UNIT = Fraction(1, 1 << 53)
 WORD = 1 << 64
 SUBNORMAL = Fraction(1, 1 << 1074)
 """More than the least number rounds by."""
@@ -56,23 +55,6 @@ class Thresholds:
     scale: Fraction
     slack: Fraction
     shift_error: Fraction
-
-
-@dataclass(frozen=True)
-class _Cell:
-    """The words of one cell.
-
-    Attributes:
-        place: in the tables.
-        middle: c.
-        low: the least f.
-        high: the greatest f.
-    """
-
-    place: int
-    middle: int
-    low: Fraction
-    high: Fraction
 
 
 def require_normal_filter(
@@ -109,13 +91,10 @@ def _degree(scale: Fraction) -> int:
 
 
 def _located(words: Traced) -> tuple[Traced, Traced, Traced, Traced, Traced]:
-    """Return the expressions of the sign, of m, of f, of the cell's place, and of c."""
+    """Return the expressions of the sign and of m, and those of `located`."""
     signed = words.view("int64")
-    shift, first, mask, half = (Traced.unknown(f"?{name}", "int64") for name in ("shift", "first", "mask", "half"))
     smaller = signed ^ (signed >> 63)
-    rounded = smaller.astype("float64")
-    bits = rounded.view("int64")
-    return signed & -(1 << 63), smaller, rounded, (bits >> shift) - first, ((bits & mask) | half).view("float64")
+    return signed & -(1 << 63), smaller, *located(smaller)
 
 
 def _tabled(name: str, index: Traced) -> Traced:
@@ -160,8 +139,7 @@ def _require_coarse(constants: Mapping[str, Any], wanted: Thresholds) -> tuple[i
     sum. y − n is exact, n being the integer nearest to y.
     """
     columns = tuple(tuple(constants[str(order)]) for order in range(_degree(wanted.scale) + 1))
-    places = tuple(constants[name] for name in ("shift", "first", "mask", "half"))
-    error, reach, cells = _errors(places, columns)
+    error, reach, count = _errors(constants_of(constants), columns)
     scale, greatest = Fraction(constants["scale"]), Fraction(constants["greatest"])
     product = scale * reach
     rounding = UNIT * product + SUBNORMAL
@@ -172,7 +150,7 @@ def _require_coarse(constants: Mapping[str, Any], wanted: Thresholds) -> tuple[i
             f"values up to {float(greatest)} from an integer are rounded to it, but they may be off by "
             f"{float(off)}, and thresholds by {float(wanted.slack)}"
         )
-    return cells, reach
+    return count, reach
 
 
 @lru_cache(maxsize=4)
@@ -183,14 +161,14 @@ def _errors(places: tuple[int, ...], columns: tuple[tuple[float, ...], ...]) -> 
         The greatest error, the greatest |z|, and how many cells have values.
     """
     error = reach = Fraction(0)
-    cells = 0
+    count = 0
     rows = list(zip(*columns, strict=True))
-    for cell in _cells(places, [any(map(math.isnan, row)) for row in rows]):
+    for cell in cells(places, [any(map(math.isnan, row)) for row in rows]):
         value, *series = rows[cell.place]
-        polynomial, largest, farthest = _polynomial(cell, Fraction(value), series, Fraction(cell.high) * UNIT)
+        polynomial, largest, farthest = _polynomial(cell, Fraction(value), series, cell.high * UNIT)
         cell_error = polynomial + UNIT * (abs(Fraction(value)) + largest)
-        error, reach, cells = max(error, cell_error), max(reach, farthest + cell_error), cells + 1
-    return error, reach, cells
+        error, reach, count = max(error, cell_error), max(reach, farthest + cell_error), count + 1
+    return error, reach, count
 
 
 def _require_fine(constants: Mapping[str, Any], wanted: Thresholds) -> tuple[int, Fraction]:
@@ -199,11 +177,10 @@ def _require_fine(constants: Mapping[str, Any], wanted: Thresholds) -> tuple[int
     v is the cell's whole number and fraction over the scale. What is scaled, and the sums with the fraction and the
     shift, are rounded; the sum of integers is not.
     """
-    scale, reach, cells = Fraction(constants["scale"]), Fraction(0), 0
+    scale, reach, count = Fraction(constants["scale"]), Fraction(0), 0
     orders = [str(order) for order in range(1, _degree(wanted.scale) + 1)]
     rows = list(zip(*(constants[name] for name in ("wholes", "fractions", "greatest", *orders)), strict=True))
-    places = tuple(constants[name] for name in ("shift", "first", "mask", "half"))
-    for cell in _cells(places, [not row[2] >= 0 for row in rows]):
+    for cell in cells(constants_of(constants), [not row[2] >= 0 for row in rows]):
         whole, fraction, greatest, *series = rows[cell.place]
         if whole != math.floor(whole) or not 0 <= fraction <= 1:
             raise Refused(f"cell {cell.place} has the whole number {whole} and the fraction {fraction}")
@@ -217,40 +194,12 @@ def _require_fine(constants: Mapping[str, Any], wanted: Thresholds) -> tuple[int
         off = wanted.scale * polynomial + abs(scale - wanted.scale) * largest + wanted.shift_error + rounding
         if not Fraction(greatest) + off + wanted.slack < Fraction(1, 2):
             raise Refused(f"cell {cell.place} decides values that may be off by {float(off)}")
-        reach, cells = max(reach, farthest + polynomial), cells + 1
-    return cells, reach
-
-
-def _cells(places: tuple[int, ...], is_open: Sequence[bool]) -> Iterator[_Cell]:
-    """Yield the cells whose words may be decided; indices beyond the ends go to these, which must decide nothing.
-
-    Args:
-        places: how bits are shifted to a cell's place, what is taken from it, and which bits make c.
-        is_open: which places of the tables decide nothing.
-    """
-    shift, first, mask, half = places
-    if not 0 < shift < 52 or mask != -(1 << shift) or half != 1 << shift - 1:
-        raise Refused("the middle of a cell is not made of its leading bits")
-    if not is_open or not is_open[0] or not is_open[-1]:
-        raise Refused("words beyond the ends of the tables are decided")
-    for place in range(1, len(is_open) - 1):
-        if is_open[place]:
-            continue
-        least = (place + first) << shift
-        if least < 0:
-            raise Refused(f"cell {place} has words below 0")
-        middle, low, high = (_double(least + more) for more in (half, 0, (1 << shift) - 1))
-        if middle.denominator != 1 or not 1 <= middle < WORD // 2:
-            raise Refused(f"the middle of cell {place} is {float(middle)}")
-        yield _Cell(place, middle.numerator, low, high)
-
-
-def _double(pattern: int) -> Fraction:
-    return Fraction(struct.unpack(">d", pattern.to_bytes(8, "big"))[0])
+        reach, count = max(reach, farthest + polynomial), count + 1
+    return count, reach
 
 
 def _polynomial(
-    cell: _Cell, value: Fraction, series: Sequence[float], argument_error: Fraction
+    cell: Cell, value: Fraction, series: Sequence[float], argument_error: Fraction
 ) -> tuple[Fraction, Fraction, Fraction]:
     """Bound the error of the polynomial without its constant, for all words of a cell.
 
@@ -269,16 +218,13 @@ def _polynomial(
     centre, degree = cell.middle, len(series)
     if value < 0 or not all(map(math.isfinite, series)):
         raise Refused(f"cell {cell.place} has the value {float(value)} and the coefficients {series}")
-    rounding_of_m = cell.high * UNIT
-    radius = max(cell.high - centre, centre - cell.low) + rounding_of_m
-    if radius > 1 << 53:
-        raise Refused(f"cell {cell.place} is so wide that m − c is rounded")
+    radius = cell.radius
     v = value.numerator * _ONE // value.denominator  # v is moved to a multiple of 2^−_BITS, and counted as off by that
     near = Fraction(v, _ONE)
     slope, tail = normal.density_and_tail(near, _BITS)
     off_centre = max(WORD * tail[1] - centre - Fraction(1, 2), centre + Fraction(1, 2) - WORD * tail[0])
     unknown = Fraction(1, 2) + off_centre + argument_error  # of 2^64·p against C + t
-    least_tail = (cell.low - rounding_of_m - unknown - off_centre) / WORD
+    least_tail = (cell.least - unknown - off_centre) / WORD
     if least_tail <= 0:
         raise Refused(f"the cell from {float(cell.low)} on reaches tails of 0")
     farthest = _farthest(near, series, cell, least_tail)
@@ -306,7 +252,7 @@ def _polynomial(
     return Fraction(error + rounding, _ONE), Fraction(product + rounding, _ONE), farthest
 
 
-def _farthest(near: Fraction, series: Sequence[float], cell: _Cell, least_tail: Fraction) -> Fraction:
+def _farthest(near: Fraction, series: Sequence[float], cell: Cell, least_tail: Fraction) -> Fraction:
     """Return a short number z with P[Z > z] ≤ `least_tail`; the polynomial says where to look."""
     distance = float(cell.low) - cell.middle
     guess = float(near) + sum(one * distance**order for order, one in enumerate(series, start=1))

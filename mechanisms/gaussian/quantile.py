@@ -25,6 +25,7 @@ import numpy as np
 from gmpy2 import mpfr, mpq
 from numpy.typing import NDArray
 
+from mechanisms.cells import Cells
 from mechanisms.certified import UNIT
 
 REACH = 5.0
@@ -35,16 +36,10 @@ VALUE_BITS = 120
 
 GREATEST_DEGREE = 5
 
-_BINADES = 20
-_CELL_BITS = 9
-_CELLS = _BINADES << _CELL_BITS
+_CELLS = Cells(63, binades=20, bits=9)
 _PRECISION = 160
 _FARTHEST_GUESS = 2.0**-40
 
-_INDEX_SHIFT = np.int64(52 - _CELL_BITS)
-_FIRST_INDEX = np.int64(((1023 + 63 - _BINADES) << _CELL_BITS) - 1)
-_LEADING_BITS = np.int64(-(1 << 52 - _CELL_BITS))
-_HALF_CELL = np.int64(1 << 51 - _CELL_BITS)
 _SIGN_BIT = np.int64(-(2**63))
 _STANDARD = NormalDist()
 _INFLATION = 1 + 2.0**-40
@@ -103,7 +98,7 @@ class Table:
 
     def greatest_error(self, degree: int) -> float:
         """Bound the error of `normal_quantile`: m and the constant term are rounded as well, and the sum with it."""
-        rounding = self.greatest_slopes * (np.abs(_middles()) + self.radii) + 2.01 * REACH
+        rounding = self.greatest_slopes * (_CELLS.middles() + self.radii) + 2.01 * REACH
         return float((self.errors(degree) + _INFLATION * float(UNIT) * rounding).max())
 
 
@@ -111,13 +106,7 @@ def placed(words: NDArray[np.uint64]) -> Places:
     """Find the cells of words, shape (n,); about `certified.CHUNK` of them are fastest."""
     signed = words.view(np.int64)
     smaller = signed ^ (signed >> 63)
-    rounded = smaller.astype(np.float64)
-    pattern = rounded.view(np.int64)
-    cells = pattern >> _INDEX_SHIFT
-    cells -= _FIRST_INDEX
-    middles = pattern & _LEADING_BITS
-    middles |= _HALF_CELL
-    return Places(signed & _SIGN_BIT, smaller, rounded, cells, middles.view(np.float64))
+    return Places(signed & _SIGN_BIT, smaller, *_CELLS.locate(smaller))
 
 
 def polynomial(
@@ -157,24 +146,17 @@ def rough_quantile(uniform: float | mpq) -> float:
     return -_STANDARD.inv_cdf(float(uniform)) if uniform < 0.5 else _STANDARD.inv_cdf(float(1 - uniform))
 
 
-def _middles() -> NDArray[np.float64]:
-    """Return C for each cell, 2^43 to 2^63; all are integers of 11 bits and zeros."""
-    mantissas = 2 * ((1 << _CELL_BITS) + np.arange(1 << _CELL_BITS, dtype=np.float64)) + 1
-    places = np.arange(63 - _BINADES - _CELL_BITS - 1, 63 - _CELL_BITS - 1, dtype=np.float64)
-    return (2.0 ** places[:, np.newaxis] * mantissas).ravel()
-
-
 @cache
 def table() -> Table:
     """Make the table, once a process."""
-    middles = _middles()
-    beyond = 2.0 ** (63 - _BINADES) * (1 - 2.0 ** -(_CELL_BITS + 2))  # a middle below all cells
+    middles = _CELLS.middles()
+    beyond = 2.0**43 * (1 - 2.0**-11)  # a middle below all cells
     with gmpy2.context(precision=_PRECISION):
         found = [_value_at(middle) for middle in (beyond, *middles.tolist())]
         values = [int(gmpy2.mpz(gmpy2.mul_2exp(value, VALUE_BITS))) for value, _ in found[1:]]
     z, slope = np.array([(float(value), float(slope)) for value, slope in found]).T
     terms = [_scaled_derivative(order, z) * slope**order for order in range(1, GREATEST_DEGREE + 2)]
-    coefficients = np.full((GREATEST_DEGREE + 1, _CELLS + 2), np.nan)
+    coefficients = np.full((GREATEST_DEGREE + 1, len(_CELLS) + 2), np.nan)
     coefficients[0, 1:-1] = z[1:]
     for order in range(1, GREATEST_DEGREE + 1):
         coefficients[order, 1:-1] = (-1) ** order * terms[order - 1][1:]
@@ -182,7 +164,7 @@ def table() -> Table:
         values=values,
         coefficients=coefficients,
         greatest_slopes=slope[:-1],
-        radii=np.repeat(2.0 ** np.arange(62 - _BINADES - _CELL_BITS, 62 - _CELL_BITS), 1 << _CELL_BITS),
+        radii=_CELLS.each(2.0 ** np.arange(33, 53)),
         following={degree: terms[degree][:-1] for degree in range(1, GREATEST_DEGREE + 1)},
     )
 

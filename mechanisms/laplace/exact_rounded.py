@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +21,7 @@ from mechanisms.answers import Answers, Doubles, RepeatedAnswer, SeveralAnswers
 from mechanisms.chunks import release_in_chunks
 from mechanisms.grid import Grid
 from mechanisms.laplace.exponential_variates import decide_floor, floor_of_exponential
-from mechanisms.laplace.floor_filter import FILTER_BITS, FloorFilter
+from mechanisms.laplace.floor_filter import FILTER_BITS, floor_filter
 from mechanisms.parameters import positive_rational, trial_count
 from mechanisms.private_numbers import PrivateNumber, PrivateNumbers
 from mechanisms.randomness import RandomBits
@@ -43,19 +42,13 @@ def rounded_laplace(offset: Fraction, scale: Fraction, bits: RandomBits) -> int:
     return floor_of_exponential(offset, -scale if negative else scale, bits)
 
 
-@lru_cache(maxsize=64)
-def _kept_filter(scale: Fraction) -> FloorFilter:
-    """Return the filter for noise of a public scale, its tables kept for the next release."""
-    return FloorFilter(scale)
-
-
 def _release(answers: Answers, scale: Fraction, bits: RandomBits, grid: Grid) -> NDArray[np.float64]:
     """Add to each answer noise of a public scale, in steps of the grid, and round the sum.
 
     Each draw begins with one word, whose top bit is the sign; the other 63 are the first of U's. So the output is the
     same function of the bits as that of `exact_rounded_laplace`.
     """
-    floors = _kept_filter(scale)
+    floors = floor_filter(scale)
 
     def decide(shifts: Doubles, words: NDArray[np.uint64]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
         rounded, undecided = floors((words & np.uint64(_UNIFORM)).view(np.int64), words, shifts + 0.5)
