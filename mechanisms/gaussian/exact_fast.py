@@ -121,7 +121,7 @@ def _release(answers: Answers, sigma: Fraction, bits: RandomBits, grid: Grid) ->
     )
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def _kept_filter(sigma: Fraction) -> Filter:
     """Return the filter for noise of a public σ in steps, its table kept for the next release."""
     return _filter(sigma)

@@ -154,7 +154,7 @@ def table() -> Table:
     with gmpy2.context(precision=_PRECISION):
         found = [_value_at(middle) for middle in (beyond, *middles.tolist())]
         values = [int(gmpy2.mpz(gmpy2.mul_2exp(value, VALUE_BITS))) for value, _ in found[1:]]
-    z, slope = np.array([(float(value), float(slope)) for value, slope in found]).T
+        z, slope = np.array([(float(value), float(slope)) for value, slope in found]).T
     terms = [_scaled_derivative(order, z) * slope**order for order in range(1, GREATEST_DEGREE + 2)]
     coefficients = np.full((GREATEST_DEGREE + 1, len(_CELLS) + 2), np.nan)
     coefficients[0, 1:-1] = z[1:]

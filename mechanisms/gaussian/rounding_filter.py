@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,9 +31,8 @@ _DEGREE_4_UP_TO = 1 << 34
 _FRACTION_BITS = 60
 
 
-@lru_cache(maxsize=16)
 def normal_filter(scale: Fraction, slack: Fraction = Fraction(0)) -> NormalFilter:
-    """Return the filter for noise of a public scale, its tables kept for the next release.
+    """Return the filter for noise of a scale.
 
     Args:
         scale: in steps, positive and at most 2^46.

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,13 +43,16 @@ def rounded_laplace(offset: Fraction, scale: Fraction, bits: RandomBits) -> int:
     return floor_of_exponential(offset, -scale if negative else scale, bits)
 
 
+_kept_filter = lru_cache(maxsize=32)(floor_filter)  # for the next release with noise of that public scale
+
+
 def _release(answers: Answers, scale: Fraction, bits: RandomBits, grid: Grid) -> NDArray[np.float64]:
     """Add to each answer noise of a public scale, in steps of the grid, and round the sum.
 
     Each draw begins with one word, whose top bit is the sign; the other 63 are the first of U's. So the output is the
     same function of the bits as that of `exact_rounded_laplace`.
     """
-    floors = floor_filter(scale)
+    floors = _kept_filter(scale)
 
     def decide(shifts: Doubles, words: NDArray[np.uint64]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
         rounded, undecided = floors((words & np.uint64(_UNIFORM)).view(np.int64), words, shifts + 0.5)

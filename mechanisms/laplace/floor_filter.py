@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import cache
 
 import gmpy2
 import numpy as np
@@ -65,11 +65,11 @@ _FOUR_TERMS_UP_TO = 1 << 34
 """The greatest scales for which what the series leaves out after three and after four terms matters to few draws."""
 
 
-@lru_cache(maxsize=32)
 def floor_filter(scale: Fraction) -> FloorFilter:
-    """Return the filter for noise of a public scale, its tables kept for the next release.
+    """Return the filter for noise of a scale.
 
-    Nothing but the offset, rounded to binary64, depends on private data, so it is an argument of each call alone.
+    The offset, rounded to binary64, depends on private data and is an argument of each call alone, so that what is made
+    of a public scale can be kept for the next release.
 
     Args:
         scale: a rational number, above 0 and at most 2^46, which keeps the floors below 2^46·18·ln 2 < 2^50.
