@@ -38,9 +38,7 @@ class Cells:
         """Return for each cell what its binade has."""
         return np.repeat(of_binades, 1 << self.bits)
 
-    def locate(
-        self, integers: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
+    def locate(self, integers: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
         """Find the cells of integers from 0 to 2^63 − 1, shape (n,).
 
         Returns:

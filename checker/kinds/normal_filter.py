@@ -28,6 +28,7 @@ from typing import Any
 
 from checker.core.certificate import Refused
 from checker.enclosures import normal
+from checker.enclosures.elementary import Enclosure
 from checker.kinds.cells import UNIT, Cell, cells, constants_of, located
 from checker.kinds.trace import Traced, apply, flatnonzero, look_up, matched
 
@@ -55,6 +56,32 @@ class Thresholds:
     scale: Fraction
     slack: Fraction
     shift_error: Fraction
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A number z with enclosures of φ(z) and P[Z > z]."""
+
+    z: Fraction
+    density: Enclosure
+    tail: Enclosure
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """The polynomial of a cell without its constant.
+
+    Attributes:
+        error: the greatest difference of v and the polynomial from z.
+        largest: the polynomial's greatest modulus.
+        farthest: at least the greatest z.
+        middle: v, but for 2^−`_BITS`.
+    """
+
+    error: Fraction
+    largest: Fraction
+    farthest: Fraction
+    middle: _Point
 
 
 def require_normal_filter(
@@ -161,46 +188,57 @@ def _errors(places: tuple[int, ...], columns: tuple[tuple[float, ...], ...]) -> 
         The greatest error, the greatest |z|, and how many cells have values.
     """
     error = reach = Fraction(0)
-    count = 0
+    count, before = 0, None
     rows = list(zip(*columns, strict=True))
     for cell in cells(places, [any(map(math.isnan, row)) for row in rows]):
         value, *series = rows[cell.place]
-        polynomial, largest, farthest = _polynomial(cell, Fraction(value), series, cell.high * UNIT)
-        cell_error = polynomial + UNIT * (abs(Fraction(value)) + largest)
-        error, reach, count = max(error, cell_error), max(reach, farthest + cell_error), count + 1
+        found = _polynomial(cell, Fraction(value), series, cell.high * UNIT, before)
+        before = found.middle
+        cell_error = found.error + UNIT * (abs(Fraction(value)) + found.largest)
+        error, reach, count = max(error, cell_error), max(reach, found.farthest + cell_error), count + 1
     return error, reach, count
 
 
 def _require_fine(constants: Mapping[str, Any], wanted: Thresholds) -> tuple[int, Fraction]:
-    """Check the same for a fine filter, in each cell by itself.
+    """Check the same for a fine filter, in each cell by itself."""
+    names = ("wholes", "fractions", "greatest", *map(str, range(1, _degree(wanted.scale) + 1)))
+    columns = tuple(tuple(constants[name]) for name in names)
+    return _require_fine_cells(constants_of(constants), columns, Fraction(constants["scale"]), wanted)
+
+
+@lru_cache(maxsize=4)
+def _require_fine_cells(
+    places: tuple[int, ...], columns: tuple[tuple[float, ...], ...], scale: Fraction, wanted: Thresholds
+) -> tuple[int, Fraction]:
+    """Look at every cell of a fine filter.
 
     v is the cell's whole number and fraction over the scale. What is scaled, and the sums with the fraction and the
     shift, are rounded; the sum of integers is not.
     """
-    scale, reach, count = Fraction(constants["scale"]), Fraction(0), 0
-    orders = [str(order) for order in range(1, _degree(wanted.scale) + 1)]
-    rows = list(zip(*(constants[name] for name in ("wholes", "fractions", "greatest", *orders)), strict=True))
-    for cell in cells(constants_of(constants), [not row[2] >= 0 for row in rows]):
+    reach, count, before = Fraction(0), 0, None
+    rows = list(zip(*columns, strict=True))
+    for cell in cells(places, [not row[2] >= 0 for row in rows]):
         whole, fraction, greatest, *series = rows[cell.place]
         if whole != math.floor(whole) or not 0 <= fraction <= 1:
             raise Refused(f"cell {cell.place} has the whole number {whole} and the fraction {fraction}")
         value = (Fraction(whole) + Fraction(fraction)) / wanted.scale
-        polynomial, largest, farthest = _polynomial(cell, value, series, Fraction(0))
-        product = scale * largest
+        found = _polynomial(cell, value, series, Fraction(0), before)
+        before = found.middle
+        product = scale * found.largest
         rounding = UNIT * product + SUBNORMAL
         for added in (1, Fraction(1, 2) + wanted.shift_error):
             product += added
             rounding += UNIT * (product + rounding) + SUBNORMAL
-        off = wanted.scale * polynomial + abs(scale - wanted.scale) * largest + wanted.shift_error + rounding
+        off = wanted.scale * found.error + abs(scale - wanted.scale) * found.largest + wanted.shift_error + rounding
         if not Fraction(greatest) + off + wanted.slack < Fraction(1, 2):
             raise Refused(f"cell {cell.place} decides values that may be off by {float(off)}")
-        reach, count = max(reach, farthest + polynomial), count + 1
+        reach, count = max(reach, found.farthest + found.error), count + 1
     return count, reach
 
 
 def _polynomial(
-    cell: Cell, value: Fraction, series: Sequence[float], argument_error: Fraction
-) -> tuple[Fraction, Fraction, Fraction]:
+    cell: Cell, value: Fraction, series: Sequence[float], argument_error: Fraction, before: _Point | None
+) -> _Sum:
     """Bound the error of the polynomial without its constant, for all words of a cell.
 
     The coefficient of order k is taken times c^k, and t is taken in parts of c, so that all numbers are near 1; they
@@ -211,29 +249,28 @@ def _polynomial(
         value: v.
         series: a_1, …, a_n.
         argument_error: how far t may be from m − c.
-
-    Returns:
-        The greatest difference of v and the polynomial from z, the polynomial's greatest modulus, and the greatest z.
+        before: the middle of the cell before this one, if that was looked at.
     """
     centre, degree = cell.middle, len(series)
     if value < 0 or not all(map(math.isfinite, series)):
         raise Refused(f"cell {cell.place} has the value {float(value)} and the coefficients {series}")
     radius = cell.radius
     v = value.numerator * _ONE // value.denominator  # v is moved to a multiple of 2^−_BITS, and counted as off by that
-    near = Fraction(v, _ONE)
-    slope, tail = normal.density_and_tail(near, _BITS)
+    middle = _point(Fraction(v, _ONE), _BITS)
+    tail = middle.tail
     off_centre = max(WORD * tail[1] - centre - Fraction(1, 2), centre + Fraction(1, 2) - WORD * tail[0])
     unknown = Fraction(1, 2) + off_centre + argument_error  # of 2^64·p against C + t
     least_tail = (cell.least - unknown - off_centre) / WORD
     if least_tail <= 0:
         raise Refused(f"the cell from {float(cell.low)} on reaches tails of 0")
-    farthest = _farthest(near, series, cell, least_tail)
-    steepest = 1 / normal.density(farthest, _ROUGH)[0]  # |dz/dp| at most
+    is_beyond = before is not None and before.tail[1] <= least_tail
+    farthest = before if before is not None and is_beyond else _farthest(middle.z, series, cell, least_tail)
+    steepest = 1 / farthest.density[0]  # |dz/dp| at most
     relative, whole_relative = _up(radius / centre), _up((radius + unknown) / (WORD * tail[0]))
-    following = _coefficients(_up(farthest), _up(tail[1] * steepest), degree + 1, towards=1)[-1]
+    following = _coefficients(_up(farthest.z), _up(tail[1] * steepest), degree + 1, towards=1)[-1]
     error = _power(whole_relative, degree + 1, following) + _up(unknown * steepest / WORD) + 1
-    least = _coefficients(v, _up(tail[0] / slope[1]) - 1, degree, towards=-1)
-    most = _coefficients(v, _up(tail[1] / slope[0]), degree, towards=1)
+    least = _coefficients(v, _up(tail[0] / middle.density[1]) - 1, degree, towards=-1)
+    most = _coefficients(v, _up(tail[1] / middle.density[0]), degree, towards=1)
     ratio_low, ratio_high = (_up(centre / (WORD * one)) for one in tail[::-1])
     magnitude = rounding = 0
     for order in range(degree, 0, -1):
@@ -249,15 +286,19 @@ def _polynomial(
         magnitude = size + _times(relative, magnitude)
     product = _times(relative, magnitude + rounding)
     rounding = _times(relative, rounding) + (product >> 53) + 2
-    return Fraction(error + rounding, _ONE), Fraction(product + rounding, _ONE), farthest
+    return _Sum(Fraction(error + rounding, _ONE), Fraction(product + rounding, _ONE), farthest.z, middle)
 
 
-def _farthest(near: Fraction, series: Sequence[float], cell: Cell, least_tail: Fraction) -> Fraction:
+def _point(z: Fraction, bits: int) -> _Point:
+    return _Point(z, *normal.density_and_tail(z, bits))
+
+
+def _farthest(near: Fraction, series: Sequence[float], cell: Cell, least_tail: Fraction) -> _Point:
     """Return a short number z with P[Z > z] ≤ `least_tail`; the polynomial says where to look."""
     distance = float(cell.low) - cell.middle
     guess = float(near) + sum(one * distance**order for order, one in enumerate(series, start=1))
-    farthest = Fraction(math.ceil(max(guess, 0.0) * 2**18) + 4, 1 << 18)
-    if normal.tail(farthest, _ROUGH)[1] > least_tail:
+    farthest = _point(Fraction(math.ceil(max(guess, 0.0) * 2**18) + 4, 1 << 18), _ROUGH)
+    if farthest.tail[1] > least_tail:
         raise Refused(f"the polynomial of the cell from {float(cell.low)} on does not come near the quantile")
     return farthest
 

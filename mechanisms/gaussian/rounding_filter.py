@@ -62,9 +62,7 @@ class CoarseFilter:
         self._scale = float(scale)
         self._greatest_distance = math.nextafter(float(Fraction(1, 2) - error - slack), -math.inf)
 
-    def __call__(
-        self, words: NDArray[np.uint64], shifts: Doubles
-    ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    def __call__(self, words: NDArray[np.uint64], shifts: Doubles) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
         """Round one chunk.
 
         Args:
@@ -109,9 +107,7 @@ class FineFilter:
         least_error = float(slack) + 2.0**-49  # for the roundings here, those by 5u, and the tables
         self._greatest_distances[1:-1] = 0.5 - least_error - self._scale * (1 + 2.0**-50) * table().errors(self._degree)
 
-    def __call__(
-        self, words: NDArray[np.uint64], shifts: Doubles
-    ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    def __call__(self, words: NDArray[np.uint64], shifts: Doubles) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
         """Round one chunk; see `CoarseFilter.__call__`."""
         places = placed(words)
         entry = places.middles

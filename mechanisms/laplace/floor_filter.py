@@ -35,9 +35,7 @@ from mechanisms.parameters import positive_rational
 FILTER_BITS = 63
 """How many bits of U the filter sees."""
 
-FloorFilter = Callable[
-    [NDArray[np.int64], NDArray[np.uint64], Doubles], tuple[NDArray[np.float64], NDArray[np.bool_]]
-]
+FloorFilter = Callable[[NDArray[np.int64], NDArray[np.uint64], Doubles], tuple[NDArray[np.float64], NDArray[np.bool_]]]
 """What finds ⌊offset ± scale·E⌋ for many U, as far as binary64 can decide.
 
 Args:

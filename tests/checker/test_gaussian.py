@@ -186,7 +186,12 @@ BROKEN = [
     (quantile, "self.greatest_slopes / 2 + left_out", "left_out / 9", ROUNDED),
     (quantile, "self.greatest_slopes / 2 + left_out", "left_out", FINE),
     (quantile, "(mpfr(middle) + 0.5)", "(mpfr(middle) - 0.5)", FINE),
-    (quantile, "GREATEST_DEGREE + 1, len(_CELLS) + 2), np.nan)", "GREATEST_DEGREE + 1, len(_CELLS) + 2), 0.5)", ROUNDED),
+    (
+        quantile,
+        "GREATEST_DEGREE + 1, len(_CELLS) + 2), np.nan)",
+        "GREATEST_DEGREE + 1, len(_CELLS) + 2), 0.5)",
+        ROUNDED,
+    ),
     (cells, "<< self.bits) - 1)", "<< self.bits) - 2)", ROUNDED),
     (cells, "1 << shift - 1)", "1 << shift - 2)", ROUNDED),
     (exact_fast, 'side="right"', 'side="left"', DISCRETE),
