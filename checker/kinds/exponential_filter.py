@@ -3,8 +3,8 @@
 The integer k of the bits leads to a cell, whose middle is c; a polynomial of t/c, t near k − c, stands for
 −scale·ln(1 + t/c), and a table has scale·(−ln(c/2^63)). A coarse filter takes t = fl(k) − c and adds the two up. A fine
 one takes t = k − c and has the tabled number as a whole number and a fraction. The checker reads the tables from the
-expression and finds a bound of its own for every cell, for all its words and for all offsets of [0, 1]: the offset stays
-an unknown number.
+expression and finds a bound of its own for every cell, all its words and all offsets of [0, 1]: the offset stays an
+unknown number.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ and tables are read from them, and the cells are looked at one by one:
 
 - f takes every double whose leading bits lead to the cell, and t is exact;
 - v is what the cell has for t = 0 and C = 2^64·P[Z > v], enclosed. As a function of h = 1 − 2^64·p/C, the quantile z
-  has z(0) = v, z' = C/(2^64·φ(z)) and z″ = z·z'²; so all its Taylor coefficients are positive and grow with |z| and with
-  z'(0), and those at the least tail of the cell, where z is at most `farthest`, bound the remainder (Lagrange);
+  has z(0) = v, z' = C/(2^64·φ(z)) and z″ = z·z'²; so all its Taylor coefficients are positive and grow with |z| and
+  with z'(0), and those at the least tail of the cell, where z is at most `farthest`, bound the remainder (Lagrange);
 - coefficients differ from the true ones, and the difference is computed exactly;
 - Horner's rule rounds each product and each sum by one part in 2^53;
 - 2^64·p differs from C + t by at most ½ for the bits that are not known, by C − c − ½, and by the rounding of m where

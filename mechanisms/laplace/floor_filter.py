@@ -6,8 +6,8 @@ U is known by 63 bits, the integer k, and is taken for the middle of what they l
     b·E = −b·ln(C/2^63) − b·ln(1 + r),    r = (k − C)/C (and what the unknown bits change),    |r| < 2^−10.
 
 The first term is public and tabled; the second is a polynomial. On a coarse grid binary64 adds them up. On a fine one,
-where the noise has so many steps that their sum would not show a single one, k − C is exact and the first term is tabled
-as a whole number and a fraction. So binary64 rounds nothing but the second term, 2^10 times smaller than b, and a sum
+where the noise has so many steps that their sum would not show a single one, k − C is exact and the first term is
+tabled as a whole number and a fraction. So binary64 rounds nothing but the second term, 2^10 times smaller than b, and a sum
 that is near an integer; the error on a grid of 2^−45 of the scale is what a logarithm in binary64 would have at 2^−35.
 A cell's bound holds what its unknown bits can change as well.
 
@@ -78,7 +78,8 @@ def floor_filter(scale: Fraction) -> FloorFilter:
     require_ieee_arithmetic()
     if positive_rational("scale", scale) > GREATEST_NOISE_STEPS:
         raise ValueError(
-            f"scale must be at most 2^{GREATEST_NOISE_STEPS.bit_length() - 1}, not about 2^{int(scale).bit_length() - 1}"
+            f"scale must be at most 2^{GREATEST_NOISE_STEPS.bit_length() - 1}, "
+            f"not about 2^{int(scale).bit_length() - 1}"
         )
     return CoarseFilter(scale) if scale <= _COARSE_UP_TO else FineFilter(scale)
 
@@ -87,7 +88,7 @@ class CoarseFilter:
     """Finds floors of noise of few steps.
 
     The value v̂ is within the bound of offset ± scale·E. v̂ less its nearest integer is exact (Sterbenz; or the integer
-    is 0), so where that distance is above the bound, no integer lies between v̂ and the truth, and their floors are equal.
+    is 0), so where that distance is above the bound, no integer lies between v̂ and the truth: their floors are equal.
 
     Args:
         scale: as for `floor_filter`.
