@@ -7,9 +7,9 @@ U is known by 63 bits, the integer k, and is taken for the middle of what they l
 
 The first term is public and tabled; the second is a polynomial. On a coarse grid binary64 adds them up. On a fine one,
 where the noise has so many steps that their sum would not show a single one, k − C is exact and the first term is
-tabled as a whole number and a fraction. So binary64 rounds nothing but the second term, 2^10 times smaller than b, and a sum
-that is near an integer; the error on a grid of 2^−45 of the scale is what a logarithm in binary64 would have at 2^−35.
-A cell's bound holds what its unknown bits can change as well.
+tabled as a whole number and a fraction. So binary64 rounds nothing but the second term, 2^10 times smaller than b, and
+a sum that is near an integer; the error on a grid of 2^−45 of the scale is what a logarithm in binary64 would have at
+2^−35. A cell's bound holds what its unknown bits can change as well.
 
 Nothing rests on numpy's or a libm's functions: MPFR makes the table, IEEE 754's operations evaluate the polynomial.
 """

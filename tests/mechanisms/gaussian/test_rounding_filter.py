@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from attacklab.random_bits import SeededBits
 from mechanisms.gaussian.rounding_filter import CoarseFilter, FineFilter, normal_filter
 
-SCALES = st.builds(
-    lambda power, part: Fraction(2) ** power * part, st.integers(-3, 45), st.sampled_from([1, Fraction(999, 1000)])
-)
+PARTS = st.sampled_from([Fraction(1), Fraction(999, 1000)])
+SCALES = st.builds(lambda power, part: Fraction(2) ** power * part, st.integers(-3, 45), PARTS)
 SHIFTS = st.fractions(Fraction(-1, 2), Fraction(1, 2), max_denominator=1000)
 
 
