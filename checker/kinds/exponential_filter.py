@@ -51,7 +51,8 @@ def floors_by_filter(leading: Traced, signs: Traced, offset: Traced | float, sca
         return look_up(Traced.unknown(f"?{name}", "float64").step, index)
 
     def signed(value: Traced) -> Traced:
-        return (value.view("uint64") ^ negative).view("float64")
+        bits: Traced = value.view("uint64") ^ negative
+        return bits.view("float64")
 
     if scale <= _COARSE_UP_TO:
         value = signed(_polynomial_of((rounded - middle) / middle, scale) + tabled("terms")) + offset
@@ -65,10 +66,10 @@ def floors_by_filter(leading: Traced, signs: Traced, offset: Traced | float, sca
 
 def _polynomial_of(ratio: Traced, scale: Fraction) -> Traced:
     *lower, highest = (Traced.unknown(f"?{term}", "float64") for term in range(1, _terms(scale) + 1))
-    value = highest * ratio
-    for coefficient in lower[:0:-1]:
+    value: Traced = highest * ratio
+    for coefficient in lower[::-1]:
         value = (value + coefficient) * ratio
-    return (value + lower[0]) * ratio
+    return value
 
 
 def require_bounds(constants: Mapping[str, Any], scale: Fraction) -> int:

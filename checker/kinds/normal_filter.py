@@ -136,7 +136,8 @@ def _horner(index: Traced, argument: Traced, lowest: int, degree: int) -> Traced
 
 
 def _signed(value: Traced, sign: Traced) -> Traced:
-    return (value.view("int64") ^ sign).view("float64")
+    bits: Traced = value.view("int64") ^ sign
+    return bits.view("float64")
 
 
 def _coarse(words: Traced, shifts: Traced | float, scale: Fraction) -> tuple[Traced, Traced]:

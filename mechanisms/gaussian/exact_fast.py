@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import numpy as np
 from gmpy2 import mpq
@@ -131,7 +131,8 @@ def _filter(sigma: Fraction) -> Filter:
     variance = sigma**2
     if variance <= SUMMED_UP_TO:
         return TabledFilter(mpq(variance))
-    return partial(normal_filter(sigma / (1 + 1 / (24 * variance)), Fraction(3, 5) / sigma**3), shifts=0.0)
+    rounding = normal_filter(sigma / (1 + 1 / (24 * variance)), Fraction(3, 5) / sigma**3)
+    return lambda words: rounding(words, 0.0)
 
 
 class TabledFilter:

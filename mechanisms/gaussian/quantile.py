@@ -164,7 +164,7 @@ def table() -> Table:
         values=values,
         coefficients=coefficients,
         greatest_slopes=slope[:-1],
-        radii=_CELLS.each(2.0 ** np.arange(33, 53)),
+        radii=_CELLS.each(np.array([2.0**half for half in range(33, 53)])),
         following={degree: terms[degree][:-1] for degree in range(1, GREATEST_DEGREE + 1)},
     )
 
