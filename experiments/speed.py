@@ -27,11 +27,11 @@ from mechanisms.exponential.exact_rows import exact_exponential_rows
 from mechanisms.exponential.naive import naive_exponential_rows, naive_exponential_stabilised
 from mechanisms.gaussian.exact_fast import exact_discrete_gaussian_each, exact_discrete_gaussian_fast
 from mechanisms.gaussian.exact_rounded import exact_rounded_gaussian_each, exact_rounded_gaussian_fast
-from mechanisms.gaussian.inversion import RoundedNormalFilter
+from mechanisms.gaussian.rounding_filter import normal_filter
 from mechanisms.grid import Grid
 from mechanisms.laplace.exact_fast import exact_discrete_laplace_each, exact_discrete_laplace_fast
 from mechanisms.laplace.exact_rounded import exact_rounded_laplace_each, exact_rounded_laplace_fast
-from mechanisms.laplace.floor_filter import FloorFilter
+from mechanisms.laplace.floor_filter import floor_filter
 
 QUESTION = "What does an exact mechanism cost compared with its naive twin?"
 
@@ -292,6 +292,9 @@ def _noise(trials: int, rng: np.random.Generator, bits: SeededBits, budget: floa
     def rounded(grid: Grid) -> Work:
         return lambda: exact_rounded_laplace_fast(0.0, trials, bits, epsilon=epsilon, grid=grid)
 
+    def gaussian(grid: Grid) -> Work:
+        return lambda: exact_rounded_gaussian_fast(0.0, trials, bits, sigma=1.0, grid=grid)
+
     def discrete(grid: Grid) -> Work:
         return lambda: exact_discrete_laplace_fast(0.0, trials, bits, epsilon=epsilon, grid=grid)
 
@@ -301,10 +304,7 @@ def _noise(trials: int, rng: np.random.Generator, bits: SeededBits, budget: floa
     exact: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
         "rounded ideal Laplace": (rounded(GRID), laplace),
         "discrete Laplace": (discrete(GRID), laplace),
-        "rounded ideal Gaussian": (
-            lambda: exact_rounded_gaussian_fast(0.0, trials, bits, sigma=1.0, grid=GRID),
-            normal,
-        ),
+        "rounded ideal Gaussian": (gaussian(GRID), normal),
         "discrete Gaussian": (
             lambda: exact_discrete_gaussian_fast(0.0, trials, bits, sigma=1.0, grid=GRID),
             normal,
@@ -313,6 +313,8 @@ def _noise(trials: int, rng: np.random.Generator, bits: SeededBits, budget: floa
         "rounded Laplace, steps of 2^−45": (rounded(finest), laplace),
         "discrete Laplace, steps of 2^−36": (discrete(fine), laplace),
         "discrete Laplace, steps of 2^−45": (discrete(finest), laplace),
+        "rounded Gaussian, steps of 2^−36": (gaussian(fine), normal),
+        "rounded Gaussian, steps of 2^−45": (gaussian(finest), normal),
         "rounded Laplace on each of as many answers": (
             each(exact_rounded_laplace_each, epsilon=epsilon, grid=GRID),
             lambda: counts + laplace(),
@@ -337,7 +339,8 @@ def _noise_parts(bits: SeededBits, runs: int) -> dict[str, dict[str, float]]:
     """Nanoseconds a draw of the parts of additive noise, each run by itself on a chunk: the median of some runs."""
     words, outputs = bits.words(CHUNK), np.empty(CHUNK)
     leading, answers = (words >> np.uint64(1)).view(np.int64), np.linspace(0.0, 1e3, CHUNK)
-    floors, rounding, noise = FloorFilter(Fraction(4)), RoundedNormalFilter(Fraction(4)), np.ones(CHUNK)
+    floors, rounding, noise = floor_filter(Fraction(4)), normal_filter(Fraction(4)), np.ones(CHUNK)
+    fine_floors, fine_rounding = floor_filter(Fraction(2**45)), normal_filter(Fraction(2**45))
     coins = np.uint64(1 << 63)
 
     def coin() -> Any:
@@ -350,6 +353,8 @@ def _noise_parts(bits: SeededBits, runs: int) -> dict[str, dict[str, float]]:
         "coin": coin,
         "Laplace": lambda: floors(leading, words, 0.5),
         "Gaussian": lambda: rounding(words, 0.0),
+        "fine Laplace": lambda: fine_floors(leading, words, 0.5),
+        "fine Gaussian": lambda: fine_rounding(words, 0.0),
         "bringing to the grid": lambda: GRID.split(answers),
         "adding and clamping": lambda: GRID.write_values(7.0, noise, outputs),
     }
@@ -358,6 +363,8 @@ def _noise_parts(bits: SeededBits, runs: int) -> dict[str, dict[str, float]]:
         "rounded Laplace": (1, ("Laplace",)),
         "discrete Laplace": (2, ("coin", "Laplace")),
         "rounded Gaussian": (1, ("Gaussian",)),
+        "rounded Laplace, steps of 2^−45": (1, ("fine Laplace",)),
+        "rounded Gaussian, steps of 2^−45": (1, ("fine Gaussian",)),
     }
     return {
         name: {

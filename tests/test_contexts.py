@@ -74,7 +74,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "the discrete Gaussian's tails by Euler and Maclaurin": lambda: discrete_tails(9, mpq(10**8, 3), 200),
     "the Gaussian's delta": lambda: gaussian_delta(1, sigma=THIRD * 10),
     "the discrete Gaussian's delta": lambda: discrete_gaussian_delta(1, sigma=THIRD * 10),
-    "the quantile": lambda: normal_quantile(np.arange(2**50, 2**64, 2**57, dtype=np.uint64)).tolist(),
+    "the quantile": lambda: normal_quantile(np.arange(2**50, 2**64, 2**57, dtype=np.uint64), 5).tolist(),
     "the discrete Gaussian mechanism": lambda: exact_discrete_gaussian_fast(
         0.1, 40, SeededBits(np.random.default_rng(2)), sigma=THIRD, grid=Grid(-30)
     ).tolist(),

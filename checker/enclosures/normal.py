@@ -1,4 +1,4 @@
-"""Enclosures of the standard normal density and tail, in integers: fast enough for a table of a thousand cells.
+"""Enclosures of the standard normal density and tail, in integers: fast enough for a table of ten thousand cells.
 
 All numbers here are multiples of 2^−work, rounded down in lower ends and up in upper ones. P[Z > z] is the density
 times Mills' ratio R(z). For large z that is a continued fraction of positive terms, for small z it is 1/2φ(z) less a
@@ -83,13 +83,18 @@ def tail(z: Fraction, bits: int) -> Enclosure:
     if z < 0:
         low, high = tail(-z, bits)
         return 1 - high, 1 - low
+    return density_and_tail(z, bits)[1]
+
+
+def density_and_tail(z: Fraction, bits: int) -> tuple[Enclosure, Enclosure]:
+    """Enclose φ(z) and P[Z > z] for z ≥ 0, each with a relative width of about 2^−bits."""
     work = bits + 16 + max(0, z.__ceil__().bit_length())
     low, high = density(z, work)
     if z > _SERIES_UP_TO:
         ratio_low, ratio_high = _mills_ratio(z, work)
-        return low * ratio_low, high * ratio_high
+        return (low, high), (low * ratio_low, high * ratio_high)
     below, above = _series(z, work)
-    return Fraction(1, 2) - high * above, Fraction(1, 2) - low * below
+    return (low, high), (Fraction(1, 2) - high * above, Fraction(1, 2) - low * below)
 
 
 def _mills_ratio(z: Fraction, work: int) -> Enclosure:

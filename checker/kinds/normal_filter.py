@@ -1,249 +1,306 @@
-"""The binary64 filter that rounds normal noise: what it decides, it decides rightly, for every word of 64 bits.
+"""The binary64 filters that round normal noise: what they decide, they decide rightly, for every word of 64 bits.
 
 A word w is the first 64 bits of a uniform U, and Z has P[Z > Z(U)] = U. With m = min(w, 2^64 − 1 − w) the smaller tail
-p lies in [m, m + 1]·2^−64. The filter looks up a polynomial by the leading bits of f = fl(m), evaluates it at
-t = f − c, c from a table, gives it the word's sign, scales, shifts and rounds it; `traced_filter` takes the traced
-expression apart and compares it with that, step by step. The cells of the table are looked at one by one:
+p lies in [m, m + 1]·2^−64. A filter finds a cell by the leading bits of f = fl(m), whose middle c has the same leading
+bits and then half of what can follow; it looks up a polynomial and evaluates it at t, gives it the word's sign, shifts
+and rounds it. A coarse filter takes t = f − c and scales the whole of it; a fine one takes t = m − c, scales what
+depends on t, and adds to that a fraction and, after rounding, a whole number. The expressions are matched, constants
+and tables are read from them, and the cells are looked at one by one:
 
-- f takes every double whose leading bits lead to the cell, and t is exact (Sterbenz);
-- v is the constant coefficient and C = 2^64·P[Z > v], enclosed. As a function of h = 1 − 2^64·p/C, the quantile z has
-  z(0) = v, z' = C/(2^64·φ(z)) and z″ = z·z'²; so all its Taylor coefficients are positive and grow with |z| and with
-  z'(0), and those at the least tail of the cell, where z is at most `farthest`, bound the remainder (Lagrange);
+- f takes every double whose leading bits lead to the cell, and t is exact;
+- v is what the cell has for t = 0 and C = 2^64·P[Z > v], enclosed. As a function of h = 1 − 2^64·p/C, the quantile z
+  has z(0) = v, z' = C/(2^64·φ(z)) and z″ = z·z'²; so all its Taylor coefficients are positive and grow with |z| and
+  with z'(0), and those at the least tail of the cell, where z is at most `farthest`, bound the remainder (Lagrange);
 - coefficients differ from the true ones, and the difference is computed exactly;
 - Horner's rule rounds each product and each sum by one part in 2^53;
-- 2^64·p differs from C + t by at most 1 for the bits that are not known, by the rounding of m, and by C − c.
+- 2^64·p differs from C + t by at most ½ for the bits that are not known, by C − c − ½, and by the rounding of m where
+  t is made of f.
 """
 
 from __future__ import annotations
 
 import math
-import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 from checker.core.certificate import Refused
 from checker.enclosures import normal
-from checker.kinds.steps import integer, number, operands, require_step, step_of_result
-from checker.kinds.trace import Step, Traced, entries
+from checker.enclosures.elementary import Enclosure
+from checker.kinds.cells import UNIT, Cell, cells, constants_of, located
+from checker.kinds.trace import Traced, apply, flatnonzero, look_up, matched
 
-UNIT = Fraction(1, 1 << 53)
 WORD = 1 << 64
 SUBNORMAL = Fraction(1, 1 << 1074)
 """More than the least number rounds by."""
 
-_BITS = 112
+_COARSE_UP_TO = 1 << 24
+_DEGREE_4_UP_TO = 1 << 34
+_BITS = 96
 _ONE = 1 << _BITS
 _ROUGH = 40
 
 
 @dataclass(frozen=True)
-class Rounding:
-    """What a filter was found to compute: rint(scale·z + shift), decided where that is near enough to an integer.
+class Thresholds:
+    """Between which numbers noise is rounded.
 
-    Args:
-        scale: the float that z is multiplied by.
-        shift: what is added, a number or the step of an array of them.
-        greatest_distance: how far the sum may be from the integer.
-        error: the greatest distance of z from Z, over all words that have a value.
-        reach: the greatest |z|.
-        cells: how many cells have values.
+    Attributes:
+        scale: what Z is multiplied by.
+        slack: how far from n + ½ thresholds may lie.
+        shift_error: how far what is added may be from the shift, which is at most ½ in modulus.
     """
 
     scale: Fraction
-    shift: float | Step
-    greatest_distance: Fraction
+    slack: Fraction
+    shift_error: Fraction
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A number z with enclosures of φ(z) and P[Z > z]."""
+
+    z: Fraction
+    density: Enclosure
+    tail: Enclosure
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """The polynomial of a cell without its constant.
+
+    Attributes:
+        error: the greatest difference of v and the polynomial from z.
+        largest: the polynomial's greatest modulus.
+        farthest: at least the greatest z.
+        middle: v, but for 2^−`_BITS`.
+    """
+
     error: Fraction
-    reach: Fraction
-    cells: int
+    largest: Fraction
+    farthest: Fraction
+    middle: _Point
 
 
-def traced_filter(words: Traced, noise: object, undecided: object) -> Rounding:
-    """Take apart what a filter computed of an array of words, and check its table.
+def require_normal_filter(
+    words: Traced, noise: object, undecided: object, shifts: Traced | float, wanted: Thresholds
+) -> tuple[int, Fraction]:
+    """Check that shift + scale·Z is rounded to the nearest integer, or left open, for every word and every shift.
 
     Args:
         words: the traced words.
-        noise: what it gives for the noise.
+        noise: what the filter gives for the noise.
         undecided: what it gives for the places that it leaves open.
+        shifts: what it is to add.
+        wanted: what it is to round.
+
+    Returns:
+        How many cells have values, and the greatest |z| in them.
 
     Raises:
-        Refused: it is another expression, or a cell's error cannot be bounded.
+        Refused: it is another expression, or a word may be decided wrongly.
     """
-    nearest = step_of_result(noise, "the noise")
-    (value,) = operands(nearest, "rint")
-    (condition,) = operands(step_of_result(undecided, "what is undecided"), "flatnonzero", "invert")
-    apart, greatest = operands(condition, "less_equal")
-    if operands(apart, "absolute", "subtract") != (value, nearest):
-        raise Refused(f"the distance from the integer is computed as {apart!r:.200}")
-    product, shift = operands(value, "add")
-    signed_value, scale = operands(product, "multiply")
-    pattern, sign = operands(signed_value, "view", "bitwise_xor")
+    is_coarse = wanted.scale <= _COARSE_UP_TO
+    pattern = (_coarse if is_coarse else _fine)(words, shifts, wanted.scale)
+    constants = matched((noise, undecided), pattern, "the noise")
+    if Fraction(constants["scale"]) <= 0:
+        raise Refused("the filter's scale is not above 0")
+    found = (_require_coarse if is_coarse else _require_fine)(constants, wanted)
+    if Fraction(constants["scale"]) * found[1] + 1 >= 1 << 52:
+        raise Refused("the noise may have more steps than binary64 has integers")
+    return found
+
+
+def _degree(scale: Fraction) -> int:
+    return 3 if scale <= _COARSE_UP_TO else 4 if scale <= _DEGREE_4_UP_TO else 5
+
+
+def _located(words: Traced) -> tuple[Traced, Traced, Traced, Traced, Traced]:
+    """Return the expressions of the sign and of m, and those of `located`."""
     signed = words.view("int64")
-    require_step(sign, signed & -(1 << 63), "the sign")
-    argument, coefficients = _horner(operands(pattern, "view")[0])
-    rounded = (signed ^ (signed >> 63)).astype("float64")
-    error, reach, cells = _errors(*_tables(coefficients, rounded, argument))
-    added = number(shift) if shift.operation == "constant" else shift
-    return Rounding(Fraction(number(scale)), added, Fraction(number(greatest)), error, reach, cells)
+    smaller = signed ^ (signed >> 63)
+    return signed & -(1 << 63), smaller, *located(smaller)
 
 
-def require_decisions(found: Rounding, scale: Fraction, shift_error: Fraction, slack: Fraction) -> None:
-    """Check that no word is decided wrongly: if |y − n| is small enough, |shift + scale·Z − n| < ½ − slack.
+def _tabled(name: str, index: Traced) -> Traced:
+    return look_up(Traced.unknown(f"?{name}", "float64").step, index)
+
+
+def _horner(index: Traced, argument: Traced, lowest: int, degree: int) -> Traced:
+    value = _tabled(str(degree), index)
+    for order in range(degree - 1, lowest - 1, -1):
+        value = value * argument + _tabled(str(order), index)
+    return value
+
+
+def _signed(value: Traced, sign: Traced) -> Traced:
+    bits: Traced = value.view("int64") ^ sign
+    return bits.view("float64")
+
+
+def _coarse(words: Traced, shifts: Traced | float, scale: Fraction) -> tuple[Traced, Traced]:
+    """Return the expressions of the noise and of what is undecided, but for constants and tables."""
+    sign, _, rounded, index, middle = _located(words)
+    value = _signed(_horner(index, rounded - middle, 0, _degree(scale)), sign)
+    value = value * Traced.unknown("?scale", "float64") + shifts
+    nearest = apply("rint", value)
+    return nearest, flatnonzero(~(abs(value - nearest) <= Traced.unknown("?greatest", "float64")))
+
+
+def _fine(words: Traced, shifts: Traced | float, scale: Fraction) -> tuple[Traced, Traced]:
+    """Return the same for a fine grid."""
+    sign, smaller, _, index, middle = _located(words)
+    argument = (smaller - middle.astype("int64")).astype("float64")
+    rest = _horner(index, argument, 1, _degree(scale)) * argument * Traced.unknown("?scale", "float64")
+    value = _signed(rest + _tabled("fractions", index), sign) + shifts
+    nearest = apply("rint", value)
+    decided = abs(value - nearest) <= _tabled("greatest", index)
+    return nearest + _signed(_tabled("wholes", index), sign), flatnonzero(~decided)
+
+
+def _require_coarse(constants: Mapping[str, Any], wanted: Thresholds) -> tuple[int, Fraction]:
+    """Check that if y is near enough to n, |shift + scale·Z − n| < ½ − slack, for the worst of all cells.
 
     y differs from shift + scale·Z by the error of z, and by the roundings of the scale, the shift, the product and the
     sum. y − n is exact, n being the integer nearest to y.
-
-    Args:
-        found: what the filter computes.
-        scale: what Z is to be multiplied by.
-        shift_error: the greatest distance of the float that is added from the shift, which is at most ½ in modulus.
-        slack: how far from n + ½ thresholds may lie.
     """
-    if found.scale <= 0 or found.greatest_distance < 0:
-        raise Refused("the filter's scale or its distance is not above 0")
-    product = found.scale * found.reach
+    columns = tuple(tuple(constants[str(order)]) for order in range(_degree(wanted.scale) + 1))
+    error, reach, count = _errors(constants_of(constants), columns)
+    scale, greatest = Fraction(constants["scale"]), Fraction(constants["greatest"])
+    product = scale * reach
     rounding = UNIT * product + SUBNORMAL
-    rounding += UNIT * (product + rounding + Fraction(1, 2) + shift_error) + SUBNORMAL
-    error = found.scale * found.error + abs(found.scale - scale) * (found.reach + found.error) + shift_error + rounding
-    if not found.greatest_distance + error + slack < Fraction(1, 2):
+    rounding += UNIT * (product + rounding + Fraction(1, 2) + wanted.shift_error) + SUBNORMAL
+    off = scale * error + abs(scale - wanted.scale) * (reach + error) + wanted.shift_error + rounding
+    if greatest < 0 or not greatest + off + wanted.slack < Fraction(1, 2):
         raise Refused(
-            f"values up to {float(found.greatest_distance)} from an integer are rounded to it, but they may be off by "
-            f"{float(error)}, and thresholds by {float(slack)}"
+            f"values up to {float(greatest)} from an integer are rounded to it, but they may be off by "
+            f"{float(off)}, and thresholds by {float(wanted.slack)}"
         )
-    if product + 1 >= 1 << 52:
-        raise Refused("the noise may have more steps than binary64 has integers")
-
-
-def _horner(step: Step) -> tuple[Step, list[Step]]:
-    """Take Horner's rule apart: (…((a_n·t + a_{n−1})·t + …)·t + a_0.
-
-    Returns:
-        The argument t, and the look-ups of a_0, …, a_n.
-    """
-    coefficients, arguments = [], []
-    while step.operation == "add":
-        product, coefficient = operands(step, "add")
-        step, argument = operands(product, "multiply")
-        coefficients.append(coefficient)
-        arguments.append(argument)
-    coefficients.append(step)
-    if not arguments or any(one is not arguments[0] for one in arguments):
-        raise Refused("the polynomial is not evaluated by Horner's rule")
-    return arguments[0], coefficients
-
-
-def _tables(coefficients: Sequence[Step], rounded: Traced, argument: Step) -> tuple[int, int, tuple[Step, ...]]:
-    """Find the tables of c, a_0, …, a_n, and how they are looked up: at (bits of f >> shift) − first.
-
-    Args:
-        coefficients: the look-ups of a_0, …, a_n.
-        rounded: f.
-        argument: the step of t.
-    """
-    minuend, centre = operands(argument, "subtract")
-    require_step(minuend, rounded, "the argument of the polynomial")
-    tables, indices = zip(*(operands(one, "take") for one in [centre, *coefficients]), strict=True)
-    shifted, first = operands(indices[0], "subtract")
-    shift = integer(operands(shifted, "right_shift")[1])
-    for index in indices:
-        require_step(index, (rounded.view("int64") >> shift) - integer(first), "the index of a table")
-    return shift, integer(first), tables
+    return count, reach
 
 
 @lru_cache(maxsize=4)
-def _errors(shift: int, first: int, tables: tuple[Step, ...]) -> tuple[Fraction, Fraction, int]:
-    """Look at every cell.
+def _errors(places: tuple[int, ...], columns: tuple[tuple[float, ...], ...]) -> tuple[Fraction, Fraction, int]:
+    """Look at every cell of a coarse filter; whatever is computed of NaN is NaN, and no comparison with it is true.
 
     Returns:
         The greatest error, the greatest |z|, and how many cells have values.
     """
-    columns = [entries(one) for one in tables]
-    last = len(columns[0]) - 1
-    if not 0 <= shift < 52 or any(len(one) != last + 1 for one in columns):
-        raise Refused("the tables are not of one length")
     error = reach = Fraction(0)
-    cells = 0
-    for place, numbers in enumerate(zip(*columns, strict=True)):
-        span = _span(place, place == last, shift, first)
-        if span is None or any(map(math.isnan, numbers)):
-            continue  # whatever is computed of NaN is NaN, and no comparison with it is true
-        if not all(map(math.isfinite, numbers)):
-            raise Refused(f"cell {place} has infinite numbers")
-        cell_error, cell_reach = _cell(numbers[0], numbers[1:], *span)
-        error, reach, cells = max(error, cell_error), max(reach, cell_reach), cells + 1
-    return error, reach, cells
+    count, before = 0, None
+    rows = list(zip(*columns, strict=True))
+    for cell in cells(places, [any(map(math.isnan, row)) for row in rows]):
+        value, *series = rows[cell.place]
+        found = _polynomial(cell, Fraction(value), series, cell.high * UNIT, before)
+        before = found.middle
+        cell_error = found.error + UNIT * (abs(Fraction(value)) + found.largest)
+        error, reach, count = max(error, cell_error), max(reach, found.farthest + cell_error), count + 1
+    return error, reach, count
 
 
-def _span(place: int, is_last: bool, shift: int, first: int) -> tuple[Fraction, Fraction] | None:
-    """Return the least and the greatest double f ≤ 2^63 that leads to a cell; indices beyond the ends go to them."""
-    most = _pattern(float(WORD // 2))
-    low = max((place + first) << shift, 0) if place else 0
-    high = most if is_last else min(((place + 1 + first) << shift) - 1, most)
-    return (_double(low), _double(high)) if low <= high else None
+def _require_fine(constants: Mapping[str, Any], wanted: Thresholds) -> tuple[int, Fraction]:
+    """Check the same for a fine filter, in each cell by itself."""
+    names = ("wholes", "fractions", "greatest", *map(str, range(1, _degree(wanted.scale) + 1)))
+    columns = tuple(tuple(constants[name]) for name in names)
+    return _require_fine_cells(constants_of(constants), columns, Fraction(constants["scale"]), wanted)
 
 
-def _pattern(value: float) -> int:
-    return int.from_bytes(struct.pack(">d", value), "big")
+@lru_cache(maxsize=4)
+def _require_fine_cells(
+    places: tuple[int, ...], columns: tuple[tuple[float, ...], ...], scale: Fraction, wanted: Thresholds
+) -> tuple[int, Fraction]:
+    """Look at every cell of a fine filter.
+
+    v is the cell's whole number and fraction over the scale. What is scaled, and the sums with the fraction and the
+    shift, are rounded; the sum of integers is not.
+    """
+    reach, count, before = Fraction(0), 0, None
+    rows = list(zip(*columns, strict=True))
+    for cell in cells(places, [not row[2] >= 0 for row in rows]):
+        whole, fraction, greatest, *series = rows[cell.place]
+        if whole != math.floor(whole) or not 0 <= fraction <= 1:
+            raise Refused(f"cell {cell.place} has the whole number {whole} and the fraction {fraction}")
+        value = (Fraction(whole) + Fraction(fraction)) / wanted.scale
+        found = _polynomial(cell, value, series, Fraction(0), before)
+        before = found.middle
+        product = scale * found.largest
+        rounding = UNIT * product + SUBNORMAL
+        for added in (1, Fraction(1, 2) + wanted.shift_error):
+            product += added
+            rounding += UNIT * (product + rounding) + SUBNORMAL
+        off = wanted.scale * found.error + abs(scale - wanted.scale) * found.largest + wanted.shift_error + rounding
+        if not Fraction(greatest) + off + wanted.slack < Fraction(1, 2):
+            raise Refused(f"cell {cell.place} decides values that may be off by {float(off)}")
+        reach, count = max(reach, found.farthest + found.error), count + 1
+    return count, reach
 
 
-def _double(pattern: int) -> Fraction:
-    return Fraction(struct.unpack(">d", pattern.to_bytes(8, "big"))[0])
-
-
-def _cell(centre: float, series: Sequence[float], low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:
-    """Bound the error of a cell, and |z| in it.
+def _polynomial(
+    cell: Cell, value: Fraction, series: Sequence[float], argument_error: Fraction, before: _Point | None
+) -> _Sum:
+    """Bound the error of the polynomial without its constant, for all words of a cell.
 
     The coefficient of order k is taken times c^k, and t is taken in parts of c, so that all numbers are near 1; they
     are kept as multiples of 2^−`_BITS`.
 
     Args:
-        centre: c.
-        series: a_0, …, a_n.
-        low: the least f.
-        high: the greatest f.
+        cell: the cell.
+        value: v.
+        series: a_1, …, a_n.
+        argument_error: how far t may be from m − c.
+        before: the middle of the cell before this one, if that was looked at.
     """
-    value, degree, exact_centre = Fraction(series[0]), len(series) - 1, Fraction(centre)
-    if value < 0 or not 1 <= exact_centre <= WORD or not exact_centre / 2 <= low <= high <= 2 * exact_centre:
-        raise Refused(f"the cell from {float(low)} to {float(high)} is too wide, or lies on the other side of 0")
-    radius = max(high - exact_centre, exact_centre - low)
-    tail, slope = normal.tail(value, _BITS), normal.density(value, _BITS)
-    off_centre = max(WORD * tail[1] - exact_centre, exact_centre - WORD * tail[0])
-    unknown = 1 + high * UNIT + off_centre  # of 2^64·p against C + t
-    least_tail = (low - unknown - off_centre) / WORD
+    centre, degree = cell.middle, len(series)
+    if value < 0 or not all(map(math.isfinite, series)):
+        raise Refused(f"cell {cell.place} has the value {float(value)} and the coefficients {series}")
+    radius = cell.radius
+    v = value.numerator * _ONE // value.denominator  # v is moved to a multiple of 2^−_BITS, and counted as off by that
+    middle = _point(Fraction(v, _ONE), _BITS)
+    tail = middle.tail
+    off_centre = max(WORD * tail[1] - centre - Fraction(1, 2), centre + Fraction(1, 2) - WORD * tail[0])
+    unknown = Fraction(1, 2) + off_centre + argument_error  # of 2^64·p against C + t
+    least_tail = (cell.least - unknown - off_centre) / WORD
     if least_tail <= 0:
-        raise Refused(f"the cell from {float(low)} on reaches tails of 0")
-    farthest = _farthest(series, centre, low, least_tail)
-    steepest = 1 / normal.density(farthest, _ROUGH)[0]  # |dz/dp| at most
-    relative, whole_relative = _up(radius / exact_centre), _up((radius + off_centre) / (WORD * tail[0]))
-    following = _coefficients(_up(farthest), _up(tail[1] * steepest), degree + 1, towards=1)[-1]
-    error = _power(whole_relative, degree + 1, following) + _up(unknown * steepest / WORD)
-    least = _coefficients(_up(value) - 1, _up(tail[0] / slope[1]) - 1, degree, towards=-1)
-    most = _coefficients(_up(value), _up(tail[1] / slope[0]), degree, towards=1)
-    ratio_low, ratio_high = _up(exact_centre / (WORD * tail[1])) - 1, _up(exact_centre / (WORD * tail[0]))
-    given = [_scaled(one if order % 2 == 0 else -one, centre, order) for order, one in enumerate(series)]
+        raise Refused(f"the cell from {float(cell.low)} on reaches tails of 0")
+    is_beyond = before is not None and before.tail[1] <= least_tail
+    farthest = before if before is not None and is_beyond else _farthest(middle.z, series, cell, least_tail)
+    steepest = 1 / farthest.density[0]  # |dz/dp| at most
+    relative, whole_relative = _up(radius / centre), _up((radius + unknown) / (WORD * tail[0]))
+    following = _coefficients(_up(farthest.z), _up(tail[1] * steepest), degree + 1, towards=1)[-1]
+    error = _power(whole_relative, degree + 1, following) + _up(unknown * steepest / WORD) + 1
+    least = _coefficients(v, _up(tail[0] / middle.density[1]) - 1, degree, towards=-1)
+    most = _coefficients(v, _up(tail[1] / middle.density[0]), degree, towards=1)
+    ratio_low, ratio_high = (_up(centre / (WORD * one)) for one in tail[::-1])
     magnitude = rounding = 0
-    for order in range(degree, -1, -1):
-        if order:
-            below = least[order] * ratio_low**order >> _BITS * order
-            above = _power(ratio_high, order, most[order])
-            error += _power(relative, order, max(given[order][1] - below, above - given[order][0], 0))
-        size = max(map(abs, given[order]))
+    for order in range(degree, 0, -1):
+        given = _scaled(series[order - 1] if order % 2 == 0 else -series[order - 1], centre, order)
+        below = least[order] * (ratio_low - 1) ** order >> _BITS * order
+        above = _power(ratio_high, order, most[order])
+        error += _power(relative, order, max(given[1] - below, above - given[0], 0))
+        size = max(map(abs, given))
         if order < degree:
             product = _times(relative, magnitude + rounding)
             rounding = _times(relative, rounding) + (product >> 53) + 2
             rounding += (size + product + (product >> 53) >> 53) + 2
         magnitude = size + _times(relative, magnitude)
-    whole_error = Fraction(error + rounding, _ONE)
-    return whole_error, farthest + whole_error
+    product = _times(relative, magnitude + rounding)
+    rounding = _times(relative, rounding) + (product >> 53) + 2
+    return _Sum(Fraction(error + rounding, _ONE), Fraction(product + rounding, _ONE), farthest.z, middle)
 
 
-def _farthest(series: Sequence[float], centre: float, low: Fraction, least_tail: Fraction) -> Fraction:
+def _point(z: Fraction, bits: int) -> _Point:
+    return _Point(z, *normal.density_and_tail(z, bits))
+
+
+def _farthest(near: Fraction, series: Sequence[float], cell: Cell, least_tail: Fraction) -> _Point:
     """Return a short number z with P[Z > z] ≤ `least_tail`; the polynomial says where to look."""
-    guess = sum(one * (float(low) - centre) ** order for order, one in enumerate(series))
-    farthest = Fraction(math.ceil(max(guess, 0.0) * 2**14) + 4, 1 << 14)
-    if normal.tail(farthest, _ROUGH)[1] > least_tail:
-        raise Refused(f"the polynomial of the cell from {float(low)} on does not come near the quantile")
+    distance = float(cell.low) - cell.middle
+    guess = float(near) + sum(one * distance**order for order, one in enumerate(series, start=1))
+    farthest = _point(Fraction(math.ceil(max(guess, 0.0) * 2**18) + 4, 1 << 18), _ROUGH)
+    if farthest.tail[1] > least_tail:
+        raise Refused(f"the polynomial of the cell from {float(cell.low)} on does not come near the quantile")
     return farthest
 
 
@@ -281,8 +338,8 @@ def _power(base: int, order: int, factor: int) -> int:
     return (factor * raised >> _BITS * order) + 1
 
 
-def _scaled(coefficient: float, centre: float, order: int) -> tuple[int, int]:
+def _scaled(coefficient: float, centre: int, order: int) -> tuple[int, int]:
     """Enclose coefficient·centre^order."""
-    (top, bottom), (centre_top, centre_bottom) = coefficient.as_integer_ratio(), centre.as_integer_ratio()
-    whole = (top * centre_top**order << _BITS) // (bottom * centre_bottom**order)
+    top, bottom = coefficient.as_integer_ratio()
+    whole = (top * centre**order << _BITS) // bottom
     return whole, whole + 1

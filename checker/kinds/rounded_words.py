@@ -42,7 +42,7 @@ def require_rounded_noise(decide: Callable[..., Any], resolve: Callable[..., Any
         for array in (words, unknown):
             require_unwritten(array, "an array of words or of shifts")
     cells = require_bounds(bounds[0], scale)
-    if any(one != bounds[0] for one in bounds):
+    if any(repr(one) != repr(bounds[0]) for one in bounds):  # exact for floats, and NaN is like NaN
         raise Refused("the filter depends on the answer's shift otherwise than by adding it")
     shift = OpaqueReal.unknown("shift")
     for _ in explore(lambda way: _run_rounded(way, resolve, shift, scale), 4):

@@ -21,7 +21,7 @@ from checker.kinds.gaussian_privacy import require_discrete, require_normal
 from checker.kinds.grids import HALF, TINY, require_rounding, require_steps, require_values, steps_apart
 from checker.kinds.inversion import require_endless_draws, require_inversion, require_tails
 from checker.kinds.look_ups import require_look_ups
-from checker.kinds.normal_filter import require_decisions, traced_filter
+from checker.kinds.normal_filter import Thresholds, require_normal_filter
 from checker.kinds.opaque import Opaque, OpaqueGrid
 from checker.kinds.plain_answers import require_plain_releases, require_plain_trials
 from checker.kinds.releases import SHIFTS, Released, concrete_law, fields_of, released_many, released_once
@@ -35,7 +35,7 @@ SUMMED_UP_TO = 1 << 10
 TABLED_UP_TO = 32
 """The greatest σ in steps for which the fast path has a table."""
 
-_REACH = Fraction(23, 5)
+_REACH = Fraction(5)
 """The greatest |z| for which thresholds of the discrete law are known to lie near n + ½."""
 
 _SHIFT_ERROR = Fraction(1, 1 << 55)
@@ -199,7 +199,7 @@ def require_rounded_draws(released: Released, given: Setting, shift: Any, name: 
     found, scale = fields_of(released.law).values()
     if found is not shift or scale != given.sigma:
         raise Refused(f"the draw is from {released.law!r}, not of the answer's shift and σ = {given.sigma} steps")
-    checked = _require_rounding(released, given, Traced.unknown(name, "float64").step)
+    checked = _require_rounding(released, given, Traced.unknown(name, "float64"))
     checked |= _require_paths(released.sampler)
     tried = 0
     for plain in _SHIFTS:
@@ -214,11 +214,9 @@ def require_rounded_draws(released: Released, given: Setting, shift: Any, name: 
 
 
 def _require_rounding(released: Released, given: Setting, shift: Any) -> dict[str, int]:
-    rounding = traced_filter(*_filtered(released))
-    if rounding.shift != shift:
-        raise Refused(f"the filter adds {rounding.shift} where the answer's shift is {shift}")
-    require_decisions(rounding, given.sigma, _SHIFT_ERROR, Fraction(0))
-    return {"cells": rounding.cells}
+    wanted = Thresholds(given.sigma, Fraction(0), _SHIFT_ERROR)
+    cells, _ = require_normal_filter(*_filtered(released), shift, wanted)
+    return {"cells": cells}
 
 
 def _filtered(released: Released) -> tuple[Any, Any, Any]:
@@ -272,10 +270,9 @@ def _require_rounded_thresholds(released: Released, sigma: Fraction) -> dict[str
     With s = σ/(1 + 1/24σ²), P[X ≥ k + 1] lies between the normal tails at (k + ½ ± 3/5σ³)/s (lemma).
     """
     stretched, slack = sigma / (1 + 1 / (24 * sigma**2)), Fraction(3, 5) / sigma**3
-    rounding = traced_filter(*_filtered(released))
-    if rounding.shift != 0 or rounding.reach > _REACH:
-        raise Refused("the filter adds something to the noise, or reaches too far")
-    require_decisions(rounding, stretched, Fraction(0), slack)
+    cells, reach = require_normal_filter(*_filtered(released), 0.0, Thresholds(stretched, slack, Fraction(0)))
+    if reach > _REACH:
+        raise Refused(f"the filter reaches as far as {float(reach)}")
     tails = Tails(sigma**2)
     farthest = (_REACH * sigma).__ceil__() + 1
     tried = [*range(0, farthest, max(1, farthest // 100))]
@@ -284,7 +281,7 @@ def _require_rounded_thresholds(released: Released, sigma: Fraction) -> dict[str
         nearer, farther = ((k + HALF + side * slack) / stretched for side in (-1, 1))
         if normal.tail(farther, 128)[1] > low or normal.tail(nearer, 128)[0] < high:
             raise Refused(f"the threshold between {k} and {k + 1} is not within {float(slack)} of their middle")
-    return {"cells": rounding.cells, "thresholds": len(tried)}
+    return {"cells": cells, "thresholds": len(tried)}
 
 
 def _require_normal_tails(reference: Callable[..., Any], kind: type, given: Setting) -> int:

@@ -52,4 +52,5 @@ DRAFTS: Mapping[str, Callable[[], Draft]] = {
     "array_rounded_gaussian": partial(
         _gaussian, exact_rounded_gaussian_each, "rounded_gaussian_each", gaussians.FINE_GRID
     ),
+    "array_rounded_gaussian_fine": partial(_gaussian, exact_rounded_gaussian_each, "rounded_gaussian_each", FINE_GRID),
 }

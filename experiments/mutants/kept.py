@@ -17,12 +17,10 @@ KEPT: Mapping[str, str] = {
     "12c8d54fb4": "law: the range is twice as long, and what lies beyond the total is rejected",  # _bisected
     "054d7f0795": "law: it says what is lost, and no selection asks it",  # FixedWork.largest_ratio
     "164abf8018": "law: levels may be lower than need be, and the filter's error covers it",  # levels:_factor
-    "0812c6b2ad": "law: the filter decides nothing, and leaves every word to the reference",  # RoundedNormalFilter
     "028ec44f60": "law: fewer sums are kept, and the others found when they are asked for",  # law:_kept_sums
     "045585d2a6": "law: no δ that is claimed is near 1",  # privacy:_delta
     "05cd003ec6": "law: only the lower bound is wrong, which says when to stop",  # privacy:_delta
     "055232dd97": "law: no target takes its σ from there",  # privacy:classical_sigma
-    "047b4d1198": "law: the bound grows with the coefficients, so that nothing is decided",  # quantile
     "011a90274a": "law: Newton's method takes more steps, and what it finds is checked",  # trade_off:_quantile
     "084d2d410c": _FAIR,  # laplace/exact:_signed
     "054f29b29f": "law: the noise is symmetric",  # laplace/exact:exact_discrete_laplace
@@ -82,9 +80,6 @@ _ROUNDED = ("noisy_sums", "propose_test_release", "sample_and_aggregate", "smoot
 _WHOLE = ("discrete_laplace_on_grid", "histogram", "noisy_sums")
 """Theorems whose grids have steps that divide the sensitivity."""
 
-_TABLED = ("discrete_gaussian_on_grid",)
-"""Theorems whose mechanisms have so small a σ that nothing asks for the normal quantile."""
-
 KEPT_IN: Mapping[str, tuple[tuple[str, ...], str]] = {
     "b5e95a1d18": (_SMALL, "law: no bound is above 2^40"),  # coins:_drawn_below
     "23e880872e": (_LAPLACE, "law: no exponent is above 1"),  # coins:bernoulli_exp
@@ -92,10 +87,6 @@ KEPT_IN: Mapping[str, tuple[tuple[str, ...], str]] = {
     "874d241303": (_SMALL, "law: a coin that is not decided goes on from 64 bits"),  # decide_logistic
     "2b08694a4e": (_ROUNDED, "law: each number is rounded to the nearest double in either way"),  # _EXACT_INTEGERS
     "086411c141": (_WHOLE, "law: the ε of a count or a sum is 1"),  # laplace/exact:discrete_scale
-    "28d1657cd9": (_TABLED, "law: a table decides"),  # inversion:RoundedNormalFilter
-    "04bd6204f8": (_TABLED, "law: a table decides"),  # quantile:_FIRST_INDEX
-    "017bb1cb9a": (_TABLED, "law: a table decides"),  # quantile:_table
-    "f7b73d5485": (_TABLED, "law: a table decides"),  # quantile:_taylor_series
     "613f1089ab": (_WHOLE, "law: the sensitivity is a whole number of steps"),  # Grid.rounded_sensitivity
     "0b2c1b83d3": (("histogram",), "law: the step is 1"),  # Grid.rounded_sensitivity
     "2728efe066": (_ROUNDED, "law: a chunk has 8192 records, however little they weigh"),  # integer_sums

@@ -56,7 +56,6 @@ _OF_TWO_NUMBERS = frozenset(
         "discrete_tail",
         "div",
         "floor_of_exponential",
-        "FloorFilter",
         "local_sensitivity",
         "mpq",
         "mul_2exp",

@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import numpy as np
 from gmpy2 import mpq
@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 from mechanisms.answers import Answers, RepeatedAnswer, SeveralAnswers
 from mechanisms.chunks import release_in_chunks
 from mechanisms.gaussian.exact import sigma_in_steps
-from mechanisms.gaussian.inversion import RoundedNormalFilter, resolved
+from mechanisms.gaussian.inversion import resolved
 from mechanisms.gaussian.law import SUMMED_UP_TO, Enclosure, discrete_tail, discrete_tails
 from mechanisms.gaussian.quantile import rough_quantile
+from mechanisms.gaussian.rounding_filter import normal_filter
 from mechanisms.grid import Grid
 from mechanisms.parameters import positive_rational, trial_count
 from mechanisms.private_numbers import PrivateNumber, PrivateNumbers
@@ -120,7 +121,7 @@ def _release(answers: Answers, sigma: Fraction, bits: RandomBits, grid: Grid) ->
     )
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def _kept_filter(sigma: Fraction) -> Filter:
     """Return the filter for noise of a public σ in steps, its table kept for the next release."""
     return _filter(sigma)
@@ -130,7 +131,8 @@ def _filter(sigma: Fraction) -> Filter:
     variance = sigma**2
     if variance <= SUMMED_UP_TO:
         return TabledFilter(mpq(variance))
-    return partial(RoundedNormalFilter(sigma / (1 + 1 / (24 * variance)), Fraction(3, 5) / sigma**3), shifts=0.0)
+    rounding = normal_filter(sigma / (1 + 1 / (24 * variance)), Fraction(3, 5) / sigma**3)
+    return lambda words: rounding(words, 0.0)
 
 
 class TabledFilter:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from gmpy2 import mpq
@@ -19,9 +20,10 @@ from numpy.typing import NDArray
 
 from mechanisms.answers import Answers, RepeatedAnswer, SeveralAnswers
 from mechanisms.chunks import release_in_chunks
-from mechanisms.gaussian.inversion import RoundedNormalFilter, invert, resolved
+from mechanisms.gaussian.inversion import invert, resolved
 from mechanisms.gaussian.law import Enclosure, normal_tail
 from mechanisms.gaussian.quantile import rough_quantile
+from mechanisms.gaussian.rounding_filter import normal_filter
 from mechanisms.grid import Grid
 from mechanisms.parameters import positive_rational, trial_count
 from mechanisms.private_numbers import PrivateNumber, PrivateNumbers
@@ -111,9 +113,12 @@ def exact_rounded_gaussian_each(
     return _release(several, scale, bits, grid).reshape(several.shape)
 
 
+_kept_filter = lru_cache(maxsize=16)(normal_filter)  # for the next release with noise of that public σ
+
+
 def _release(answers: Answers, scale: Fraction, bits: RandomBits, grid: Grid) -> NDArray[np.float64]:
     """Add to each answer normal noise, σ in steps of the grid, and round the sum."""
-    rounding = RoundedNormalFilter(scale)
+    rounding = _kept_filter(scale)
     return release_in_chunks(
         answers,
         1,

@@ -3,10 +3,10 @@
 A word w stands for a uniform U of which 64 bits are known, U ∈ [w, w + 1]·2^−64, and Z with P[Z > z] = U is wanted. The
 Gaussians' fast paths round Z to a grid by this approximation wherever its bound decides the rounding.
 
-The range of the smaller tail p = min(U, 1 − U) is cut into 2^6 cells a binade, and on each Z is a polynomial of degree
-6: its Taylor series in p, whose terms follow from dz/dp = −1/φ(z). The bound rests on MPFR, which makes the
-coefficients, and on IEEE 754's + and ×, which evaluate them; README.md has the analysis. Below p = 2^−18 there are no
-cells, and the result is NaN.
+The range of m = min(w, 2^64 − 1 − w) is cut into 2^9 cells a binade, and U is taken for (m + ½)·2^−64. With C the
+middle of m's cell, Z is its value at C, which MPFR finds, and a polynomial in m − C: the Taylor series, whose terms
+follow from dz/dp = −1/φ(z). The bound rests on MPFR and on IEEE 754's + and ×; README.md has the analysis. Below
+m = 2^43 there are no cells.
 
 The recurrence of the derivatives is in Steinbrecher and Shaw 2008, 'Quantile mechanics'; the table with a
 bound that covers the unknown rest of the uniform is ours.
@@ -16,77 +16,129 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 from math import factorial
 from statistics import NormalDist
+from typing import NamedTuple
 
 import gmpy2
 import numpy as np
 from gmpy2 import mpfr, mpq
 from numpy.typing import NDArray
 
+from mechanisms.cells import Cells
 from mechanisms.certified import UNIT
 
-REACH = 4.5
-"""No word that has a cell stands for |Z| as large as this: P[Z > 4.5] < 2^−18."""
+REACH = 5.0
+"""No word that has a cell stands for |Z| as large as this: P[Z > 5] < 2^−21."""
 
-_BINADES = 17
-_CELL_BITS = 6
-_DEGREES = (4, 5, 6)
-_DEGREE = 6
-_CELLS = _BINADES << _CELL_BITS
-_PRECISION = 96
+VALUE_BITS = 120
+"""Quantiles at the middles of cells are multiples of 2^−120, and within 2^−110 of the true ones."""
 
-_INDEX_SHIFT = np.int64(52 - _CELL_BITS)
-_FIRST_INDEX = np.int64(((1023 + 63 - _BINADES) << _CELL_BITS) - 1)
-_STANDARD = NormalDist()
+GREATEST_DEGREE = 5
+
+_CELLS = Cells(63, binades=20, bits=9)
+_PRECISION = 160
+_FARTHEST_GUESS = 2.0**-40
+
 _SIGN_BIT = np.int64(-(2**63))
+_STANDARD = NormalDist()
+_INFLATION = 1 + 2.0**-40
+"""More than all roundings of a bound, and the part of a cell by which rounding an integer can miss it, add to it."""
+
+
+class Places(NamedTuple):
+    """Where words lie in the table; each of shape (n,).
+
+    Attributes:
+        signs: the words' top bits.
+        smaller: m.
+        rounded: m rounded to binary64.
+        cells: the cells, from 1 on; what has none is below or above all that have one.
+        middles: C.
+    """
+
+    signs: NDArray[np.int64]
+    smaller: NDArray[np.int64]
+    rounded: NDArray[np.float64]
+    cells: NDArray[np.int64]
+    middles: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class _Table:
-    """One Taylor polynomial a cell, after a cell of NaN for what lies below, and the last one twice for p = ½ itself.
+class Table:
+    """What is known of each cell, those farthest from 0 first; the first and the last entry are for words without one.
 
     Attributes:
-        centres: 2^64·p at the cells' centres, shape (cells + 2,).
-        coefficients: of the powers of 2^64·(p − centre), shape (degree + 1, cells + 2).
-        bounds: the greatest error of any cell, by the degree of what is evaluated.
+        values: z at (C + ½)·2^−64 for each cell, times 2^`VALUE_BITS`.
+        coefficients: of the powers of m − C, shape (`GREATEST_DEGREE` + 1, cells + 2); NaN where there is no cell.
+        greatest_slopes: at least what |z| changes by as m changes by 1 anywhere in the cell; shape (cells,).
+        radii: the greatest |m − C|, shape (cells,).
+        following: at least the next coefficient of each degree anywhere in the cell, by that degree; shape (cells,).
     """
 
-    centres: NDArray[np.float64]
+    values: list[int]
     coefficients: NDArray[np.float64]
-    bounds: dict[int, float]
+    greatest_slopes: NDArray[np.float64]
+    radii: NDArray[np.float64]
+    following: dict[int, NDArray[np.float64]]
+
+    def errors(self, degree: int) -> NDArray[np.float64]:
+        """Bound the error of the polynomial without its constant term, for each cell.
+
+        It covers the unknown bits (half a unit of m either way), what the series leaves out, and for the k-th term
+        10k − 3 roundings: 8k − 7 of its coefficient, 2k of Horner's rule, and 4 as the sum is scaled, the scale
+        included, and two numbers are added to it.
+        """
+        powers = np.arange(1, degree + 1)[:, np.newaxis]
+        terms = np.abs(self.coefficients[1 : degree + 1, 1:-1]) * self.radii**powers
+        rounding = float(UNIT) * ((10 * powers - 3) * terms).sum(axis=0)
+        left_out = self.following[degree] * self.radii ** (degree + 1)
+        bound: NDArray[np.float64] = _INFLATION * (self.greatest_slopes / 2 + left_out + rounding)
+        return bound
+
+    def greatest_error(self, degree: int) -> float:
+        """Bound the error of `normal_quantile`: m and the constant term are rounded as well, and the sum with it."""
+        rounding = self.greatest_slopes * (_CELLS.middles() + self.radii) + 2.01 * REACH
+        return float((self.errors(degree) + _INFLATION * float(UNIT) * rounding).max())
 
 
-def normal_quantile(words: NDArray[np.uint64], degree: int = _DEGREE) -> NDArray[np.float64]:
-    """Approximate Z for uniforms of which 64 bits are known.
-
-    Args:
-        words: the known bits, shape (n,); about `certified.CHUNK` of them are fastest.
-        degree: of the polynomials, from 4 to 6; the lower, the faster.
-
-    Returns:
-        The values, shape (n,), NaN where a tail is below 2^−18; any other is within `quantile_bound` of Z, whatever the
-        remaining bits of the uniform are.
-    """
-    table = _table()
+def placed(words: NDArray[np.uint64]) -> Places:
+    """Find the cells of words, shape (n,); about `certified.CHUNK` of them are fastest."""
     signed = words.view(np.int64)
-    offset = (signed ^ (signed >> 63)).astype(np.float64)
-    index = offset.view(np.int64) >> _INDEX_SHIFT
-    index -= _FIRST_INDEX
+    smaller = signed ^ (signed >> 63)
+    return Places(signed & _SIGN_BIT, smaller, *_CELLS.locate(smaller))
+
+
+def polynomial(
+    cells: NDArray[np.int64], offset: NDArray[np.float64], *, lowest: int, degree: int
+) -> NDArray[np.float64]:
+    """Evaluate Σ a_k·offset^(k − lowest) from k = `lowest` to `degree` by Horner's rule, each cell with its own a_k."""
+    coefficients = table().coefficients
     entry = np.empty_like(offset)
-    offset -= np.take(table.centres, index, out=entry, mode="clip")
-    value = np.take(table.coefficients[degree], index, out=np.empty_like(offset), mode="clip")
-    for power in range(degree - 1, -1, -1):
+    value = np.take(coefficients[degree], cells, out=np.empty_like(offset), mode="clip")
+    for power in range(degree - 1, lowest - 1, -1):
         value *= offset
-        value += np.take(table.coefficients[power], index, out=entry, mode="clip")
-    value.view(np.int64)[:] ^= signed & _SIGN_BIT
+        value += np.take(coefficients[power], cells, out=entry, mode="clip")
     return value
 
 
-def quantile_bound(degree: int = _DEGREE) -> float:
-    """Return the greatest error of `normal_quantile`, about 2^−47.5 for degree 6."""
-    return _table().bounds[degree]
+def normal_quantile(words: NDArray[np.uint64], degree: int) -> NDArray[np.float64]:
+    """Approximate Z for uniforms of which 64 bits are known.
+
+    Args:
+        words: the known bits, shape (n,).
+        degree: of the polynomials, at most `GREATEST_DEGREE`; the lower, the faster.
+
+    Returns:
+        The values, shape (n,), NaN where a tail is below 2^−21 or within 2^−54 of ½; any other is within
+        `Table.greatest_error` of Z, whatever the remaining bits of the uniform are.
+    """
+    places = placed(words)
+    offset = places.rounded
+    offset -= places.middles
+    value = polynomial(places.cells, offset, lowest=0, degree=degree)
+    value.view(np.int64)[:] ^= places.signs
+    return value
 
 
 def rough_quantile(uniform: float | mpq) -> float:
@@ -95,30 +147,41 @@ def rough_quantile(uniform: float | mpq) -> float:
 
 
 @cache
-def _table() -> _Table:
-    edges = [
-        mpq(2) ** (63 - _BINADES + binade) * (1 + mpq(part, 1 << _CELL_BITS))
-        for binade in range(_BINADES)
-        for part in range(1 << _CELL_BITS)
-    ] + [mpq(2) ** 63]
-    cells = list(pairwise(edges))
-    values = [REACH, *(rough_quantile((low + high) / 2**65) for low, high in cells), 0.0]
-    centres = np.full(_CELLS + 2, np.nan)
-    coefficients = np.full((_DEGREE + 1, _CELLS + 2), np.nan)
-    bounds = dict.fromkeys(_DEGREES, mpfr(0))
-    for cell, (low, high) in enumerate(cells, start=1):
-        centre, series = _taylor_series(values[cell])
-        if not low < mpq(centre) < high:
-            raise ArithmeticError(f"centre {centre} lies outside its cell, from {low} to {high}")
-        centres[cell], coefficients[:, cell] = centre, series
-        radius = max(high - mpq(centre), mpq(centre) - low)
-        for degree, bound in bounds.items():
-            error = _cell_error(series[: degree + 1], low, radius, least=values[cell + 1], greatest=values[cell - 1])
-            bounds[degree] = max(bound, error)
-    centres[-1], coefficients[:, -1] = centres[-2], coefficients[:, -2]
-    # One part in 2^50 more makes up for the rounding of the bound itself, to 53 bits after a few steps of 96.
-    inflated = {degree: float(bound) * (1 + 2.0**-50) for degree, bound in bounds.items()}
-    return _Table(centres, coefficients, inflated)
+def table() -> Table:
+    """Make the table, once a process."""
+    middles = _CELLS.middles()
+    beyond = 2.0**43 * (1 - 2.0**-11)  # a middle below all cells
+    with gmpy2.context(precision=_PRECISION):
+        found = [_value_at(middle) for middle in (beyond, *middles.tolist())]
+        values = [int(gmpy2.mpz(gmpy2.mul_2exp(value, VALUE_BITS))) for value, _ in found[1:]]
+        z, slope = np.array([(float(value), float(slope)) for value, slope in found]).T
+    terms = [_scaled_derivative(order, z) * slope**order for order in range(1, GREATEST_DEGREE + 2)]
+    coefficients = np.full((GREATEST_DEGREE + 1, len(_CELLS) + 2), np.nan)
+    coefficients[0, 1:-1] = z[1:]
+    for order in range(1, GREATEST_DEGREE + 1):
+        coefficients[order, 1:-1] = (-1) ** order * terms[order - 1][1:]
+    return Table(
+        values=values,
+        coefficients=coefficients,
+        greatest_slopes=slope[:-1],
+        radii=_CELLS.each(np.array([2.0**half for half in range(33, 53)])),
+        following={degree: terms[degree][:-1] for degree in range(1, GREATEST_DEGREE + 1)},
+    )
+
+
+def _value_at(middle: float) -> tuple[mpfr, mpfr]:
+    """Return z at (C + ½)·2^−64, and what it changes by as m changes by 1.
+
+    With v near z and e = (P[Z > v] − p)/φ(v), z is v + e + v·e²/2 but for less than 9·|e|³, as |v| ≤ 5, and φ(z) is
+    φ(v)·(1 − v·e) but for a part of less than 13·e².
+    """
+    near = mpfr(rough_quantile(middle / 2**64))
+    density = gmpy2.exp(-near * near / 2) / gmpy2.sqrt(2 * gmpy2.const_pi())
+    above = (1 - gmpy2.erf(near / gmpy2.sqrt(mpfr(2)))) / 2
+    step = (above - (mpfr(middle) + 0.5) / 2**64) / density
+    if abs(step) > _FARTHEST_GUESS:
+        raise ArithmeticError(f"the quantile near {near} was guessed worse than to 40 bits")
+    return near + step + near * step * step / 2, 1 / (density * (1 - near * step) * 2**64)
 
 
 @cache
@@ -135,46 +198,9 @@ def _derivative_polynomial(order: int) -> tuple[int, ...]:
     return tuple(result)
 
 
-def _scaled_derivative(order: int, z: mpfr, density: mpfr) -> mpfr:
-    """Return P_n(z)/(n!·(2^64·φ)^n) in the rounding of the context."""
-    polynomial = sum(
-        (coefficient * z**power for power, coefficient in enumerate(_derivative_polynomial(order))), mpfr(0)
-    )
-    return polynomial / (factorial(order) * (density * mpfr(2) ** 64) ** order)
-
-
-def _density(z: mpfr) -> mpfr:
-    return gmpy2.exp(-z * z / 2) / gmpy2.sqrt(2 * gmpy2.const_pi())
-
-
-def _taylor_series(value: float) -> tuple[float, list[float]]:
-    """Return 2^64·P[Z > value] and the series about it; each number is correctly rounded but for 2^−90."""
-    with gmpy2.context(precision=_PRECISION):
-        z = mpfr(value)
-        centre = float(gmpy2.erfc(z / gmpy2.sqrt(mpfr(2))) * mpfr(2) ** 63)
-        density = _density(z)
-        series = [float((-1) ** order * _scaled_derivative(order, z, density)) for order in range(1, _DEGREE + 1)]
-    return centre, [value, *series]
-
-
-def _cell_error(series: list[float], low: mpq, radius: mpq, *, least: float, greatest: float) -> mpfr:
-    """Bound the error of a cell.
-
-    Args:
-        series: the cell's coefficients.
-        low: the least of the cell's arguments f.
-        radius: the largest distance of an argument from the centre.
-        least: a lower bound of Z in the cell.
-        greatest: an upper bound of Z in the cell.
-    """
-    unit = mpq(UNIT)
-    with gmpy2.context(precision=_PRECISION):
-        # The next term at its largest: P_n has no negative coefficient and φ decreases.
-        next_term = _scaled_derivative(len(series), mpfr(greatest), _density(mpfr(greatest)))
-        truncated = next_term * mpfr(radius) ** len(series)
-        # Horner's rule rounds the k-th term 2k + 1 times, and its coefficient was rounded before.
-        rounded = sum((unit * (2 * k + 3) * abs(mpfr(a)) * mpfr(radius) ** k for k, a in enumerate(series)), mpfr(0))
-        # 2^64·p is off by at most 1 for its unknown bits and by a unit for each of two roundings (of the word and of
-        # the centre), and dz/dp·p is Mills' ratio, at most 1/z and at most √(π/2) < 1.2534.
-        mills_ratio = min(mpfr("1.2534"), 1 / mpfr(least) if least > 0 else mpfr("inf"))
-        return truncated + rounded + mills_ratio * mpfr(1 / low + 3 * unit)
+def _scaled_derivative(order: int, z: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return P_n(z)/n!, all of whose terms are positive."""
+    value = np.zeros_like(z)
+    for coefficient in reversed(_derivative_polynomial(order)):
+        value = value * z + coefficient
+    return value / factorial(order)

@@ -26,7 +26,7 @@ from mechanisms.grid import Grid
 from mechanisms.laplace.exact import INTEGER_LIMIT, clamp_integer, discrete_scale
 from mechanisms.laplace.exact_randomized_response import decide_logistic, enclose_logistic, logistic_coin
 from mechanisms.laplace.exponential_variates import decide_floor, floor_of_exponential
-from mechanisms.laplace.floor_filter import FILTER_BITS, FloorFilter
+from mechanisms.laplace.floor_filter import FILTER_BITS, floor_filter
 from mechanisms.parameters import positive_rational, trial_count
 from mechanisms.private_numbers import PrivateNumber, PrivateNumbers
 from mechanisms.randomness import RandomBits
@@ -59,7 +59,7 @@ class _Inversion:
 
     def __init__(self, scale: Fraction) -> None:
         self._scale = positive_rational("scale", scale)
-        self._floors = FloorFilter(self._scale)
+        self._floors = floor_filter(self._scale)
         below, above = enclose_logistic(1 / self._scale, 2 * _WORD)
         self._least_unclear = np.uint64(math.floor(below * 2**_WORD))
         self._greatest_unclear = np.uint64(math.ceil(above * 2**_WORD) - 1)

@@ -22,7 +22,7 @@ from mechanisms.answers import Answers, Doubles, RepeatedAnswer, SeveralAnswers
 from mechanisms.chunks import release_in_chunks
 from mechanisms.grid import Grid
 from mechanisms.laplace.exponential_variates import decide_floor, floor_of_exponential
-from mechanisms.laplace.floor_filter import FILTER_BITS, FloorFilter
+from mechanisms.laplace.floor_filter import FILTER_BITS, floor_filter
 from mechanisms.parameters import positive_rational, trial_count
 from mechanisms.private_numbers import PrivateNumber, PrivateNumbers
 from mechanisms.randomness import RandomBits
@@ -43,10 +43,7 @@ def rounded_laplace(offset: Fraction, scale: Fraction, bits: RandomBits) -> int:
     return floor_of_exponential(offset, -scale if negative else scale, bits)
 
 
-@lru_cache(maxsize=64)
-def _kept_filter(scale: Fraction) -> FloorFilter:
-    """Return the filter for noise of a public scale, its tables kept for the next release."""
-    return FloorFilter(scale)
+_kept_filter = lru_cache(maxsize=32)(floor_filter)  # for the next release with noise of that public scale
 
 
 def _release(answers: Answers, scale: Fraction, bits: RandomBits, grid: Grid) -> NDArray[np.float64]:

@@ -19,18 +19,19 @@ from checker.enclosures import normal
 from checker.enclosures.discrete_gaussian import DiscreteGaussian
 from checker.kinds.claims import shown
 from checker.kinds.look_ups import require_look_ups
-from checker.kinds.normal_filter import traced_filter
+from checker.kinds.normal_filter import Thresholds, require_normal_filter
 from checker.kinds.trace import Traced, entries
 from experiments.certificates import DRAFTS
 from mechanisms import grid as grids
-from mechanisms.gaussian import exact, exact_fast, exact_rounded, inversion, law, quantile
-from mechanisms.gaussian.quantile import quantile_bound
+from mechanisms.gaussian import exact, exact_fast, exact_rounded, inversion, law, quantile, rounding_filter
+from mechanisms.gaussian.rounding_filter import FineFilter, normal_filter
 from tests.checker.conftest import Checked
 from tests.representatives import first_of_each
 
-MODULES = (grids, quantile, law, inversion, exact, exact_fast, exact_rounded)
+MODULES = (grids, quantile, law, inversion, rounding_filter, exact, exact_fast, exact_rounded)
 CLAIMED = ("", "_zcdp", "_rdp", "_gdp", "_profile")
 DISCRETE, ROUNDED = DRAFTS["exact_discrete_gaussian_zcdp"](), DRAFTS["exact_rounded_gaussian_zcdp"]()
+FINE = replace(ROUNDED, parameters={**ROUNDED.parameters, "grid": grids.Grid(-40)})
 LARGE = replace(DISCRETE, parameters={**DISCRETE.parameters, "sigma": Fraction(40)})
 
 
@@ -57,7 +58,7 @@ def test_what_the_targets_claim_holds_for_every_pair_on_both_paths(name: str, st
 
 @pytest.mark.slow
 def test_noise_too_wide_for_a_table_is_rounded_to_its_thresholds(checked: Checked) -> None:
-    assert checked(LARGE, claim={"kind": "zcdp", "rho": "1/3200"}).checked["cells"] == 17 * 64 + 1
+    assert checked(LARGE, claim={"kind": "zcdp", "rho": "1/3200"}).checked["cells"] == 20 * 512
 
 
 def smaller(number: str) -> str:
@@ -146,6 +147,7 @@ def break_source(patch: pytest.MonkeyPatch, module: ModuleType, old: str, new: s
         for user in MODULES:
             if vars(user).get(name) is value and getattr(value, "__module__", None) == module.__name__:
                 patch.setattr(user, name, vars(broken)[name])
+    patch.setattr(exact_rounded, "_kept_filter", exact_rounded.normal_filter)  # what was kept before is not broken
 
 
 BROKEN = [
@@ -162,16 +164,35 @@ BROKEN = [
     (exact_rounded, "rounding(words, shifts)", "rounding(words, abs(shifts))", ROUNDED),
     (exact_rounded, "RepeatedAnswer(whole, shift,", "RepeatedAnswer(whole, 2 * shift,", ROUNDED),
     (exact_fast, "RepeatedAnswer(grid.nearest(answer)", "RepeatedAnswer(grid.nearest(answer) + 1", DISCRETE),
-    (inversion, "(Fraction(quantile_bound(self._degree)) + 20 * UNIT)", "(Fraction(quantile_bound()) / 3)", ROUNDED),
-    (inversion, "<= self._greatest_distance", "<= 0.5", ROUNDED),
-    (inversion, "value += shifts", "value -= shifts", ROUNDED),
-    (inversion, "np.rint(value)", "np.floor(value)", ROUNDED),
-    (inversion, "self._scale = float(scale)", "self._scale = float(scale) * (1 - 2.0**-40)", ROUNDED),
-    (quantile, "^= signed & _SIGN_BIT", "^= ~signed & _SIGN_BIT", ROUNDED),
-    (quantile, "mpfr(2) ** 63)\n", "mpfr(2) ** 63 * (1 + mpfr(2) ** -46))\n", ROUNDED),
-    (quantile, "return centre, [value, *series]", "return centre, [value, *series[:3], 0.0, *series[4:]]", ROUNDED),
-    (quantile, "mills_ratio * mpfr(1 / low + 3 * unit)", "mpfr(0)", ROUNDED),
-    (quantile, "<< _CELL_BITS) - 1)", "<< _CELL_BITS) - 2)", ROUNDED),
+    (rounding_filter, "table().greatest_error(_COARSE_DEGREE)", "table().greatest_error(_COARSE_DEGREE) / 3", ROUNDED),
+    (rounding_filter, "<= self._greatest_distance\n", "<= 0.5\n", ROUNDED),
+    (rounding_filter, "decided = np.abs(value, out=value) <=", "decided = np.abs(value, out=value) <", ROUNDED),
+    (rounding_filter, "value += shifts", "value -= shifts", ROUNDED),
+    (rounding_filter, "np.rint(value)", "np.floor(value)", ROUNDED),
+    (rounding_filter, "self._scale = float(scale)", "self._scale = float(scale) * (1 - 2.0**-40)", ROUNDED),
+    (rounding_filter, "else FineFilter(scale", "else CoarseFilter(scale", FINE),
+    (rounding_filter, "else 5", "else 4", FINE),
+    (rounding_filter, "parts = [divmod(", "parts = [divmod(7 + ", FINE),
+    (rounding_filter, "part * 2.0**-", "part * 1.001 * 2.0**-", FINE),
+    (rounding_filter, "+ 2), -1.0)", "+ 2), 0.25)", FINE),
+    (rounding_filter, "table().errors(self._degree)", "table().errors(self._degree) / 2", FINE),
+    (rounding_filter, "places.smaller, entry.astype", "places.smaller + 1, entry.astype", FINE),
+    (rounding_filter, "entry.astype(np.int64), out=places.smaller)", "entry, out=places.middles)", FINE),
+    (rounding_filter, "whole.view(np.int64)[:] ^= places.signs", "", FINE),
+    (rounding_filter, "nearest += whole", "nearest -= whole", FINE),
+    (rounding_filter, "lowest=1, degree", "lowest=0, degree", FINE),
+    (quantile, "^= places.signs", "^= ~places.signs", ROUNDED),
+    (quantile, "near + step + near * step * step / 2", "near * (1 + 2.0**-42)", ROUNDED),
+    (quantile, "(-1) ** order * terms", "(-1) ** (order + (order == 3)) * terms", ROUNDED),
+    (quantile, "self.greatest_slopes / 2 + left_out", "left_out / 9", ROUNDED),
+    (quantile, "self.greatest_slopes / 2 + left_out", "left_out", FINE),
+    (quantile, "(mpfr(middle) + 0.5)", "(mpfr(middle) - 0.5)", FINE),
+    (
+        quantile,
+        "GREATEST_DEGREE + 1, len(_CELLS) + 2), np.nan)",
+        "GREATEST_DEGREE + 1, len(_CELLS) + 2), 0.5)",
+        ROUNDED,
+    ),
     (exact_fast, 'side="right"', 'side="left"', DISCRETE),
     (exact_fast, "[low for low, _ in floors]", "[low + (low == floors[9][0]) for low, _ in floors]", DISCRETE),
     (exact_fast, "89 * variance", "60 * variance", DISCRETE),
@@ -203,7 +224,7 @@ BROKEN = [
 
 @pytest.mark.parametrize(
     ("module", "old", "new", "draft"),
-    first_of_each(BROKEN, lambda one: one[0] if one[0] is not quantile else inversion),
+    first_of_each(BROKEN, lambda one: (one[0] if one[0] is not quantile else inversion, one[3] is FINE)),
     ids=[f"{one[0].__name__}: {one[2]}" for one in BROKEN],
 )
 def test_a_broken_mechanism_is_refused(
@@ -228,11 +249,21 @@ def test_a_change_that_changes_nothing_is_accepted(checked: Checked, monkeypatch
     assert "zCDP" in checked(DISCRETE, functions=functions).statement
 
 
-def test_the_table_is_found_to_keep_its_own_bound_and_little_less() -> None:
+@pytest.mark.parametrize("scale", [Fraction(7), pytest.param(Fraction(2**40), marks=pytest.mark.slow)])
+def test_every_cell_of_a_filter_is_found_to_keep_the_bound_that_it_has(scale: Fraction) -> None:
     words = Traced.unknown("words", "uint64")
-    found = traced_filter(words, *inversion.RoundedNormalFilter(Fraction(7))(words, 1 / 3))
-    assert quantile_bound(4) / 2 < found.error <= quantile_bound(4)
-    assert (found.cells, found.shift, found.scale) == (17 * 64 + 1, float(Fraction(1, 3)), 7)
+    wanted = Thresholds(scale, slack=Fraction(0), shift_error=Fraction(1, 1 << 55))
+    found, reach = require_normal_filter(words, *normal_filter(scale)(words, 1 / 3), 1 / 3, wanted)
+    assert found == 20 * 512
+    assert 4.89 < reach < 4.91
+
+
+@pytest.mark.slow
+def test_a_fine_filter_with_more_slack_than_it_was_made_for_is_refused() -> None:
+    words, scale = Traced.unknown("words", "uint64"), Fraction(2**40)
+    wanted = Thresholds(scale, slack=Fraction(1, 1 << 16), shift_error=Fraction(0))
+    with pytest.raises(Refused, match="may be off by"):
+        require_normal_filter(words, *FineFilter(scale)(words, 0.0), 0.0, wanted)
 
 
 @pytest.mark.parametrize("bits", [40, 112, 300])

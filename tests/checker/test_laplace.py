@@ -28,13 +28,14 @@ BOTH = pytest.mark.parametrize("draft", [DISCRETE, ROUNDED], ids=["discrete", "r
 
 CERTIFIED = "mechanisms.certified"
 ANSWERS = "mechanisms.answers"
+CELLS = "mechanisms.cells"
 FILTER = "mechanisms.laplace.floor_filter"
 CHUNKS = "mechanisms.chunks"
 FLOORS = "mechanisms.laplace.exponential_variates"
 COIN = "mechanisms.laplace.exact_randomized_response"
 FAST = "mechanisms.laplace.exact_fast"
 ROUND = "mechanisms.laplace.exact_rounded"
-MODULES = (CERTIFIED, ANSWERS, CHUNKS, FLOORS, FILTER, COIN, FAST, ROUND)
+MODULES = (CERTIFIED, ANSWERS, CELLS, CHUNKS, FLOORS, FILTER, COIN, FAST, ROUND)
 
 
 def mutated(monkeypatch: pytest.MonkeyPatch, module: str, old: str, new: str) -> Any:
@@ -55,6 +56,13 @@ def check_rounded() -> None:
     require_rounded_noise(release.decide, release.resolve, Fraction(4))
     release.require(Grid(-2))
     require_rounded_reference(module.rounded_laplace, Fraction(4))
+
+
+def check_fine() -> None:
+    """On a grid of 2^−40, where the filter is another one and the scale has no effect on anything else."""
+    module = importlib.import_module(ROUND)
+    release = recorded_release(module.exact_rounded_laplace_fast, 0.25, 3, None, epsilon=1, grid=Grid(-40))
+    require_rounded_noise(release.decide, release.resolve, Fraction(2**40))
 
 
 WIDE = pytest.param("exact_rounded_laplace_wide", marks=pytest.mark.slow)
@@ -132,26 +140,25 @@ def test_noisy_integers_are_clamped_sums_of_clamped_answers(monkeypatch: pytest.
 
 IN_BOTH = (
     (CERTIFIED, "result += coefficients[0]", "result += coefficients[-1]"),
-    (FILTER, "terms = 4 if scale", "terms = 3 if scale"),
-    (FILTER, "Fraction((-1) ** k, k)", "Fraction((-1) ** k, k + (k == 4))"),
+    (FILTER, "_coefficients(scale, 3)", "_coefficients(scale, 2)"),
+    (FILTER, "Fraction((-1) ** k, k)", "Fraction((-1) ** k, k + (k == 3))"),
     (FILTER, "scale * Fraction((-1) ** k, k)", "scale * Fraction((-1) ** (k + 1), k)"),
-    (FILTER, "range(_BINADES, 0, -1)", "range(_BINADES + 1, 1, -1)"),
-    (FILTER, "2 / (2 * centre + 1)", "2 / (2 * centre + 2**40)"),
-    (FILTER, "float(scale / 2) * self.reciprocals", "float(scale) * self.reciprocals"),
-    (FILTER, "(parts >> _FRACTION_BITS)", "0 * (parts >> _FRACTION_BITS)"),
-    (FILTER, "round_up(self._error(scale) * inflation)", "round_up(self._error(scale) * inflation) / 4"),
-    (FILTER, "round_up(scale * inflation / 2)", "round_up(scale * inflation / 8)"),
-    (FILTER, "[[math.inf], np.repeat(bounds", "[[0.0], np.repeat(bounds"),
-    (FILTER, "index -= _FIRST_INDEX", "index -= _FIRST_INDEX + 1"),
-    (FILTER, "np.subtract(leading, centre,", "np.subtract(centre, leading,"),
-    (FILTER, "distance <= bound", "distance <= 0.5 * bound"),
-    (FILTER, "distance <= bound", "distance < 0 * bound"),
+    (FILTER, "range(_CELLS.binades, 0, -1) for one", "range(_CELLS.binades + 1, 1, -1) for one"),
+    (FILTER, "Fraction(one - half,", "Fraction(one + half,"),
+    (FILTER, "round_up(self._error(scale) * (1 + UNIT))", "round_up(self._error(scale) * (1 + UNIT)) / 2"),
+    (FILTER, "_unknown(_CELLS.top - _CELLS.binades)", "_unknown(_CELLS.top - 1)"),
+    (FILTER, "np.array([math.nan, *map", "np.array([0.0, *map"),
+    (FILTER, "map(float, exact), math.nan]", "map(float, exact), 0.0]"),
+    (FILTER, "ratio -= middles", "ratio += middles"),
+    (FILTER, "distance > self._bound", "distance > 0.5 * self._bound"),
+    (FILTER, "distance > self._bound", "distance >= self._bound"),
     (FILTER, "np.rint(value, out=ratio)", "np.floor(value, out=ratio)"),
     (FILTER, "np.floor(value, out=value)", "np.rint(value, out=value)"),
-    (FILTER, "value += whole", "value -= whole"),
-    (FILTER, "value.view(np.uint64)[:] ^= negative", "value.view(np.uint64)[:] |= negative"),
-    (FILTER, "whole.view(np.uint64)[:] ^= negative", "whole.view(np.uint64)[:] ^= signs"),
+    (FILTER, "^= signs & _TOP_BIT", "|= signs & _TOP_BIT"),
     (FILTER, "np.abs(distance, out=distance)", "np.negative(distance, out=distance)"),
+    (CELLS, "<< self.bits) - 1)", "<< self.bits) - 2)"),
+    (CELLS, "1 << shift - 1)", "1 << shift - 2)"),
+    (CELLS, "np.int64(-(1 << shift))", "np.int64(-(2 << shift))"),
     (FILTER, "value += offset", "value += np.round(offset, 3)"),
     (FLOORS, "context = down if upward else up", "context = up if upward else down"),
     (FLOORS, "leading + 1, length, upward=False", "leading, length, upward=False"),
@@ -223,11 +230,28 @@ IN_ROUNDED = (
     (FLOORS, "offset, slope, 0, 0, bits", "offset, slope, 1, 1, bits"),
 )
 MODULE = itemgetter(1)
+IN_FINE = (
+    (FILTER, "_FOUR_TERMS_UP_TO else 5", "_FOUR_TERMS_UP_TO else 4"),
+    (FILTER, "range(_CELLS.binades, 0, -1)])", "range(_CELLS.binades + 1, 1, -1)])"),
+    (FILTER, "float(scale / 2) / _CELLS", "float(scale) / _CELLS"),
+    (FILTER, "(parts >> _FRACTION_BITS)", "0 * (parts >> _FRACTION_BITS)"),
+    (FILTER, "self._error(scale) + scale * _unknown(low)) * inflation", "self._error(scale)) * inflation"),
+    (FILTER, "scale * _unknown(low)) * inflation", "scale * _unknown(low + 1)) * inflation"),
+    (FILTER, "(math.inf, _CELLS.each", "(0.0, _CELLS.each"),
+    (FILTER, "leading - middles.astype(np.int64)", "middles.astype(np.int64) - leading"),
+    (FILTER, "leading - middles.astype(np.int64)", "leading - middles"),
+    (FILTER, "distance > bound", "distance > 0.5 * bound"),
+    (FILTER, "distance > bound", "distance > 0 * bound"),
+    (FILTER, "value += whole", "value -= whole"),
+    (FILTER, "value.view(np.uint64)[:] ^= negative", "value.view(np.uint64)[:] |= negative"),
+    (FILTER, "whole.view(np.uint64)[:] ^= negative", "whole.view(np.uint64)[:] ^= signs"),
+)
 CASES = [
     *first_of_each(((check_rounded, *case) for case in IN_BOTH), MODULE),
     *(pytest.param(check_discrete, *case, marks=pytest.mark.slow) for case in IN_BOTH),
     *first_of_each(((check_discrete, *case) for case in IN_DISCRETE), MODULE),
     *first_of_each(((check_rounded, *case) for case in IN_ROUNDED), MODULE),
+    *first_of_each(((check_fine, *case) for case in IN_FINE), MODULE),
 ]
 
 
@@ -235,6 +259,7 @@ def test_the_copies_that_are_mutated_are_accepted_as_they_are(monkeypatch: pytes
     mutate(monkeypatch, MODULES, FAST, "", "")
     check_discrete()
     check_rounded()
+    check_fine()
 
 
 @pytest.mark.parametrize(("check", "module", "old", "new"), CASES)

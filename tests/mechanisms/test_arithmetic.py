@@ -65,7 +65,7 @@ from mechanisms.exponential import exact_fast
 from mechanisms.gaussian import law
 from mechanisms.laplace import floor_filter
 restore()
-print(repr((floor_filter._CENTRES.tolist(), exact_fast._COEFFICIENTS)))
+print(repr((floor_filter._CELLS.middles().tolist(), exact_fast._COEFFICIENTS)))
 """
 
 

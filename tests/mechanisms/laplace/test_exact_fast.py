@@ -81,10 +81,12 @@ def test_both_paths_agree_when_a_wider_bound_leaves_more_to_mpfr(
     compare: Callable[..., None], bound: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At 2^−4 an eighth of the draws go to MPFR, at 0.499 all but one in five hundred."""
-    monkeypatch.setattr(floor_filter._Table, "_error", lambda *_: Fraction(bound))
+    for kind in (floor_filter.CoarseFilter, floor_filter.FineFilter):
+        monkeypatch.setattr(kind, "_error", lambda *_: Fraction(bound))
     monkeypatch.setattr(exact_fast, "_kept_inversion", exact_fast._Inversion)
-    monkeypatch.setattr(exact_rounded, "_kept_filter", floor_filter.FloorFilter)
-    compare(5_000, SETTINGS[0])
+    monkeypatch.setattr(exact_rounded, "_kept_filter", floor_filter.floor_filter)
+    compare(2_500, SETTINGS[0])
+    compare(2_500, {**SETTINGS[0], "grid": Grid(-30)})
 
 
 @pytest.mark.parametrize("continuation", range(20))
