@@ -21,7 +21,6 @@ html_title = "attacklab"
 root_doc = "docs/index"
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
-suppress_warnings = ["toctree.empty_glob"]
 include_patterns = ["docs/index.md", "docs/lessons/**"]
 exclude_patterns = [".*", "**/.*", "site", "build", "dist", "reports-quick", "reports-unpublished"]
 
