@@ -21,7 +21,7 @@ html_title = "attacklab"
 root_doc = "docs/index"
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
-include_patterns = ["docs/index.md", "docs/lessons/**"]
+include_patterns = ["docs/**.md", "mechanisms/*/README.md", "checker/README.md", "reports/**.md", "SECURITY.md", "CHANGELOG.md"]
 exclude_patterns = [".*", "**/.*", "site", "build", "dist", "reports-quick", "reports-unpublished"]
 
 language = "en"
