@@ -5,11 +5,12 @@ BIN := $(VENV)/bin
 DOCS_READY := $(VENV)/.docs-ready
 SPHINX := $(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --jobs auto --conf-dir docs
 MATHJAX := 3.2.2
+AXE := 4.14.1
 
 # Tests start many processes, each of which would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: lab quick test test-all docs check prove mutants alarms libraries clean help
+.PHONY: lab quick test test-all docs test-docs check prove mutants alarms libraries clean help
 
 lab: $(READY)  ## run every experiment; figures and data go to reports/
 	$(BIN)/attacklab run
@@ -21,7 +22,7 @@ test: $(READY)  ## run the default tests, in ten to twenty minutes
 	$(BIN)/pytest
 
 test-all: $(READY)  ## run every test, the slow ones included
-	$(BIN)/pytest -m ""
+	$(BIN)/pytest -m "not browser"
 
 docs: $(DOCS_READY) site/.node/.ready  ## build the site, in English and Chinese, into site/; its first page is site/index.html
 	rm -rf site/en site/zh_CN site/.executed
@@ -29,8 +30,12 @@ docs: $(DOCS_READY) site/.node/.ready  ## build the site, in English and Chinese
 	$(SPHINX) -D language=zh_CN . site/zh_CN
 	cp docs/languages.html site/index.html
 
+test-docs: $(DOCS_READY)  ## open every page of the site in a browser; `make docs` comes first
+	$(BIN)/pytest -m browser --dist worksteal tests/docs
+
 site/.node/.ready: Makefile
-	npm install --silent --ignore-scripts --no-save --no-package-lock --no-audit --no-fund --prefix $(@D) mathjax@$(MATHJAX)
+	npm install --silent --ignore-scripts --no-save --no-package-lock --no-audit --no-fund --prefix $(@D) \
+	  mathjax@$(MATHJAX) axe-core@$(AXE)
 	mkdir -p $(@D)/static
 	cp $(@D)/node_modules/mathjax/es5/tex-svg.js $(@D)/static/
 	@touch $@

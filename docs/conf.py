@@ -20,8 +20,22 @@ author = "the authors of attacklab"
 html_title = "attacklab"
 root_doc = "docs/index"
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
-include_patterns = ["docs/**.md", "mechanisms/*/README.md", "checker/README.md", "reports/**.md", "SECURITY.md", "CHANGELOG.md"]
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.mathjax",
+    "languages",
+    "reference_pages",
+]
+include_patterns = [
+    "docs/**.md",
+    "mechanisms/*/README.md",
+    "checker/README.md",
+    "reports/**.md",
+    "SECURITY.md",
+    "CHANGELOG.md",
+]
 exclude_patterns = [".*", "**/.*", "site", "build", "dist", "reports-quick", "reports-unpublished"]
 
 language = "en"
@@ -44,6 +58,7 @@ html_theme = "furo"
 html_static_path = ["_static", "../site/.node/static"]
 templates_path = ["_templates"]
 html_css_files = ["site.css"]
+html_js_files = [("site.js", {"defer": "defer"})]
 html_copy_source = False
 html_show_copyright = False
 mathjax_path = "tex-svg.js"
