@@ -16,9 +16,11 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
+import attacklab
 from attacklab.cli import COMMANDS, command_of
 from attacklab.flaws import catalogue
 
+PACKAGE = "attacklab"
 _MARKER = re.compile(r"(?m)^<!-- generated: (\w+) ?(.*) -->$")
 _SPECIAL = re.compile(r"([\\`*_\[\]<>$|])")
 
@@ -82,8 +84,10 @@ _GENERATORS: dict[str, Callable[..., Iterator[str]]] = {
 
 
 def _module(name: str) -> Iterator[str]:
+    """A section with what a module defines, without what stands on the page of the package itself."""
+    elsewhere = () if name == PACKAGE else sorted(set(attacklab.__all__) & set(vars(importlib.import_module(name))))
     yield f"## `{name}`\n"
-    yield f"```{{eval-rst}}\n.. automodule:: {name}\n   :members:\n```\n"
+    yield f"```{{eval-rst}}\n.. automodule:: {name}\n   :members:\n   :exclude-members: {', '.join(elsewhere)}\n```\n"
 
 
 def _usage(parsed: Any, context: Any) -> str:
@@ -105,9 +109,19 @@ def _generate(_app: Sphinx, _page: str, source: list[str]) -> None:
     source[0] = _MARKER.sub(lambda found: "\n".join(_GENERATORS[found[1]](*found[2].split())), source[0])
 
 
-def _rst(_app: Sphinx, _what: str, _name: str, _object: Any, _options: Any, lines: list[str]) -> None:
+_VARIABLES: dict[str, list[str]] = {}
+"""The docstrings of variables: napoleon would take a sentence with a colon for a type and its explanation."""
+
+
+def _rst(_app: Sphinx, what: str, name: str, _object: Any, _options: Any, lines: list[str]) -> None:
     """Docstrings are plain text with code in single backticks; make literals of these, and text of the rest."""
     lines[:] = [line if line.lstrip().startswith((">>>", "...")) else _as_rst(line) for line in lines]
+    if what in ("attribute", "data"):
+        _VARIABLES[name] = list(lines)
+
+
+def _plain(_app: Sphinx, _what: str, name: str, _object: Any, _options: Any, lines: list[str]) -> None:
+    lines[:] = _VARIABLES.pop(name, lines)
 
 
 def _as_rst(line: str) -> str:
@@ -122,4 +136,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Let Sphinx call what stands above."""
     app.connect("source-read", _generate)
     app.connect("autodoc-process-docstring", _rst, priority=400)  # before napoleon reads the sections
+    app.connect("autodoc-process-docstring", _plain, priority=600)  # after it
     return {"parallel_read_safe": True, "parallel_write_safe": True}
