@@ -64,7 +64,7 @@ class _OnDemand(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, known, rest = super().resolve_command(ctx, args)
-        return name, known and _imported(next(command for command in COMMANDS if command.name == name)), rest
+        return name, known and command_of(next(command for command in COMMANDS if command.name == name)), rest
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -78,7 +78,8 @@ def _application(**rest: Any) -> typer.Typer:
     return typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, **rest)
 
 
-def _imported(command: Command) -> Any:
+def command_of(command: Command) -> Any:
+    """The command as click has it, with its parameters."""
     alone = _application()
     alone.command(command.name)(importlib.import_module(f"{__name__}.{command.module}").command)
     return get_command(alone)

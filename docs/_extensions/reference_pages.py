@@ -1,0 +1,140 @@
+"""Parts of the reference that are written from the code: a line `<!-- generated: NAME ARGUMENTS -->` becomes Markdown.
+
+What is documented so stands in one place only: the flaw catalogue in `flaws.toml`, options in the command line itself,
+fields and functions in their docstrings.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from typing import Any
+
+from sphinx.application import Sphinx
+
+import attacklab
+from attacklab.cli import COMMANDS, command_of
+from attacklab.flaws import catalogue
+
+PACKAGE = "attacklab"
+_MARKER = re.compile(r"(?m)^<!-- generated: (\w+) ?(.*) -->$")
+_SPECIAL = re.compile(r"([\\`*_\[\]<>$|])")
+
+
+def flaws() -> Iterator[str]:
+    """The catalogue: a section for each flaw."""
+    for flaw in catalogue().values():
+        yield f"## {flaw.name}\n\n{flaw.what}\n"
+        yield f"```python\n{flaw.example}\n```\n"
+        yield f"**Why it leaks.** {flaw.leak}\n"
+        yield f"**Usual repair.** {flaw.repair[0].upper()}{flaw.repair[1:]}.\n"
+        yield "**Read.** " + "; ".join(f"[{source.title}]({source.url})" for source in flaw.read) + ".\n"
+
+
+def command_line() -> Iterator[str]:
+    """A section for each command, with its arguments and options."""
+    for command in COMMANDS:
+        parsed = command_of(command)
+        context = parsed.context_class(parsed, info_name=f"attacklab {command.name}")
+        yield f"## {command.name}\n\n    {_usage(parsed, context)}\n\n{_escaped(inspect.cleandoc(parsed.help or ''))}\n"
+        for parameter in parsed.get_params(context):
+            record = parameter.get_help_record(context)
+            if record is not None:
+                yield f"`{record[0]}`\n: {_escaped(record[1])}\n"
+
+
+def fields_of(name: str) -> Iterator[str]:
+    """A table of the fields of a dataclass, by its docstring: `module.Class`."""
+    module, _, class_name = name.rpartition(".")
+    kind = getattr(importlib.import_module(module), class_name)
+    described = _described_fields(kind)
+    yield "| field | type | what it is |\n|---|---|---|"
+    for field in fields(kind):
+        text = described.get(field.name, "")
+        yield f"| `{field.name}` | `{str(field.type).replace('|', chr(92) + '|')}` | {_escaped(text)} |"
+    yield ""
+
+
+def modules(*packages: str) -> Iterator[str]:
+    """Every public module of packages, with what it defines."""
+    for package in packages:
+        yield from _module(package)
+        for found in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
+            if not any(part.startswith("_") for part in found.name.split(".")):
+                yield from _module(found.name)
+
+
+def members(*names: str) -> Iterator[str]:
+    """The public members of modules; of a package those that it exports."""
+    for name in names:
+        yield from _module(name)
+
+
+_GENERATORS: dict[str, Callable[..., Iterator[str]]] = {
+    "flaws": flaws,
+    "command_line": command_line,
+    "fields": fields_of,
+    "modules": modules,
+    "members": members,
+}
+
+
+def _module(name: str) -> Iterator[str]:
+    """A section with what a module defines, without what stands on the page of the package itself."""
+    elsewhere = () if name == PACKAGE else sorted(set(attacklab.__all__) & set(vars(importlib.import_module(name))))
+    yield f"## `{name}`\n"
+    yield f"```{{eval-rst}}\n.. automodule:: {name}\n   :members:\n   :exclude-members: {', '.join(elsewhere)}\n```\n"
+
+
+def _usage(parsed: Any, context: Any) -> str:
+    return " ".join([context.info_name, *parsed.collect_usage_pieces(context)])
+
+
+def _described_fields(kind: type) -> dict[str, str]:
+    """What the section 'Attributes' of a class's docstring says of each."""
+    _, _, section = inspect.cleandoc(kind.__doc__ or "").partition("Attributes:\n")
+    found = re.findall(r"(?ms)^    (\w+): (.*?)(?=^    \w|\Z)", section)
+    return {name: " ".join(text.split()) for name, text in found}
+
+
+def _escaped(text: str) -> str:
+    return _SPECIAL.sub(r"\\\1", text)
+
+
+def _generate(_app: Sphinx, _page: str, source: list[str]) -> None:
+    source[0] = _MARKER.sub(lambda found: "\n".join(_GENERATORS[found[1]](*found[2].split())), source[0])
+
+
+_VARIABLES: dict[str, list[str]] = {}
+"""The docstrings of variables: napoleon would take a sentence with a colon for a type and its explanation."""
+
+
+def _rst(_app: Sphinx, what: str, name: str, _object: Any, _options: Any, lines: list[str]) -> None:
+    """Docstrings are plain text with code in single backticks; make literals of these, and text of the rest."""
+    lines[:] = [line if line.lstrip().startswith((">>>", "...")) else _as_rst(line) for line in lines]
+    if what in ("attribute", "data"):
+        _VARIABLES[name] = list(lines)
+
+
+def _plain(_app: Sphinx, _what: str, name: str, _object: Any, _options: Any, lines: list[str]) -> None:
+    lines[:] = _VARIABLES.pop(name, lines)
+
+
+def _as_rst(line: str) -> str:
+    texts_and_codes = re.split(r"(?<!`)`([^`]+)`(?!`)", line)
+    return "".join(
+        f"``{part}``" if number % 2 else re.sub(r"([*|]|_\b)", r"\\\1", part)
+        for number, part in enumerate(texts_and_codes)
+    )
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Let Sphinx call what stands above."""
+    app.connect("source-read", _generate)
+    app.connect("autodoc-process-docstring", _rst, priority=400)  # before napoleon reads the sections
+    app.connect("autodoc-process-docstring", _plain, priority=600)  # after it
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
