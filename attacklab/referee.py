@@ -35,6 +35,7 @@ from attacklab.findings import (
     FAILURE,
     Counts,
     Estimate,
+    EventCode,
     Finding,
     Severity,
     Verdict,
@@ -168,6 +169,7 @@ def audit(
                 spec=spec,
                 report=report,
                 replays=functools.partial(bench.replays, place),
+                code=functools.partial(bench.code, place),
             )
             for place, attack in enumerate(attacks)
         ]
@@ -266,6 +268,8 @@ class Judge:
         spec: the words after `attacklab audit` that load the target, for the line that replays a finding.
         report: is told after every batch how far it is.
         replays: whether a seed replays the target, by the number of a scenario.
+        code: an event as Python source, by the numbers of a scenario and of an event in it and by the digest of the
+            scenario's outline.
     """
 
     target: Target
@@ -278,6 +282,7 @@ class Judge:
     spec: str | None = None
     report: Callable[[Advance], object] = lambda _: None
     replays: Callable[[int], bool] = lambda _: True
+    code: Callable[[int, int, str], EventCode | None] = lambda *_: None
 
     def plan(self) -> Plan:
         """Look for the attack's scenarios on this target."""
@@ -393,6 +398,7 @@ class _Trial:
             claim=claim,
             judged_at=None if judged == claim else judged,
             event=description,
+            code=self._code(outline, number, event) if verdict is Verdict.VIOLATED else None,
             counts=counts,
             first=assessment.first,
             second=assessment.second,
@@ -406,6 +412,10 @@ class _Trial:
             trials=2 * (seen.trials + counts.trials) * outline.answers,
             seconds=time.perf_counter() - started,
         )
+
+    def _code(self, outline: Outline, number: int, event: int) -> EventCode | None:
+        """The event as Python source, for a target that a command line can name."""
+        return None if self.judge.spec is None else self.judge.code(number, event, outline.digest())
 
     def _chosen(self, outlines: Sequence[Outline], number: int, claim: Claim) -> tuple[int, float, Counts]:
         """The place of the candidate that promises most, the ε at which it does, and what was seen of it."""

@@ -136,6 +136,7 @@ def timed_audit(
             spec=spec,
             report=report,
             replays=functools.partial(bench.replays, 0),
+            code=functools.partial(bench.code, 0),
         )
 
     turns = [

@@ -242,7 +242,21 @@ def _on_grids(target: Target, probe: Probe) -> Iterator[Scenario]:
         return np.asarray(_is_multiple(values - here, step) & ~_is_multiple(values - there, step))
 
     words = f"y is a whole number of steps of {step!r} from {here!r} and not from {there!r}"
-    yield Scenario(pair, (Event(words, contains),))
+    source = f'''import math
+
+STEP = {step!r}
+
+
+def is_multiple(difference):
+    """Whether a difference is a whole number of steps, but for a rounding."""
+    return math.isfinite(difference) and abs(difference - round(difference / STEP) * STEP) <= {GRID_TOLERANCE!r} * STEP
+
+
+def event(output):
+    """Whether {words}."""
+    return is_multiple(float(output) - {here!r}) and not is_multiple(float(output) - {there!r})
+'''
+    yield Scenario(pair, (Event(words, contains, source),))
 
 
 def _is_multiple(values: Doubles, step: float) -> NDArray[np.bool_]:
