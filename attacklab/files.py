@@ -23,6 +23,9 @@ from attacklab.errors import UsageError
 TOOL = "attacklab"
 """How the schema of every record of the lab begins, and the name of the tool in a SARIF log."""
 
+SCRIPT = '"""Proof of concept: '
+"""How a proof of concept begins."""
+
 
 def require_writable(path: Path) -> None:
     """Make sure, before anything is measured, that `write_whole` can write this file and destroys nothing.
@@ -134,11 +137,11 @@ def _take_after(path: Path, status: os.stat_result) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether a file is empty, or a record or a SARIF log of the lab."""
+    """Whether a file is empty, or a record, a SARIF log or a proof of concept of the lab."""
     with path.open("rb") as file:
         start = file.read(1)
         if start != b"{":
-            return not start
+            return not start or start + file.read(len(SCRIPT) - 1) == SCRIPT.encode()
         try:
             data = json.loads(start + file.read())
         except (ValueError, RecursionError):

@@ -187,11 +187,13 @@ class EventCode:
             output of a release that raised is an instance of `Failure`, which whoever runs it defines.
         of_many: which of the two it defines.
         one_by_one: whether the release is called once a trial, and a call that raises is an output like others.
+        target: the words of a command line that load the target: its name and the options that say what it is.
     """
 
     source: str
     of_many: bool = False
     one_by_one: bool = False
+    target: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -415,7 +415,10 @@ class _Trial:
 
     def _code(self, outline: Outline, number: int, event: int) -> EventCode | None:
         """The event as Python source, for a target that a command line can name."""
-        return None if self.judge.spec is None else self.judge.code(number, event, outline.digest())
+        if self.judge.spec is None:
+            return None
+        code = self.judge.code(number, event, outline.digest())
+        return code and replace(code, target=self.judge.spec)
 
     def _chosen(self, outlines: Sequence[Outline], number: int, claim: Claim) -> tuple[int, float, Counts]:
         """The place of the candidate that promises most, the ε at which it does, and what was seen of it."""

@@ -1,4 +1,4 @@
-"""The command line: `attacklab list`, `run`, `audit`, `prove`, `explain`, `calibrate`.
+"""The command line: `attacklab list`, `run`, `audit`, `prove`, `poc`, `explain`, `calibrate`, `vectors`.
 
 To add a command, write a module in this package with a function `command` (its parameters declared in `options`) and
 add a line to `COMMANDS`. A command's module is imported only when that command is used, so it may import at its top
@@ -52,6 +52,7 @@ COMMANDS = (
         "prove",
         "Decide a claim by exact laws or by a certificate.",
     ),
+    Command("poc", "poc", "Write a finding as one script that shows it to a maintainer."),
     Command("explain", "explain", "Say what a flaw is, why it leaks and how it is repaired."),
     Command("calibrate", "calibrate", "Hold a formula for noise to certified bounds."),
     Command("vectors", "vectors", "Write test vectors, or hold a program to them."),

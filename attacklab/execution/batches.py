@@ -310,7 +310,7 @@ class Bench:
             event: the event's place; that after the last is the event that the target fails.
             outline: the digest of the scenario's outline. None is returned for a scenario that is not the same again.
         """
-        with contextlib.suppress(TargetError, LabError):
+        with contextlib.suppress(LabError):
             if attack not in self._scenarios:
                 self.outlines(attack)
             if self._digests[attack][scenario : scenario + 1] == (outline,):

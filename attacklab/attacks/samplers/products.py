@@ -128,7 +128,7 @@ def _searched(
 
 
 def _source(words: str, nearest: str, above: str, below: str, steps: int, *, divides: bool) -> str:
-    """`reached` for one double, with expressions for the number nearest to x, and for those next to `high` and `low`."""
+    """`reached` for one double, with expressions for the number nearest to x, and those next to `high` and `low`."""
     quotient, product = ("(y - answer) * rate", "x / rate") if divides else ("(y - answer) / scale", "scale * x")
     return f'''
 def reached(y, answer, scale, rate):
