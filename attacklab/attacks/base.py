@@ -78,7 +78,7 @@ class Event:
 def event_function(description: str, body: str) -> str:
     """The definition of `event(output)` with this body; the description goes into its docstring."""
     words = description.replace("\\", "\\\\").replace('"', "'")
-    lines = [f'"""Whether {words}."""', *body.splitlines()]
+    lines = [f'"""E: {words}."""', *body.splitlines()]
     return "def event(output):\n" + "".join(f"    {line}\n" for line in lines)
 
 

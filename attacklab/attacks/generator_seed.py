@@ -93,7 +93,7 @@ FROM_THERE = {{{there!r} + draw for draw in DRAWS}}
 
 
 def event(output):
-    """Whether the output is {here!r}, and not {there!r}, plus a first draw after one of these seeds."""
+    """E: the output is {here!r}, and not {there!r}, plus a first draw after one of these seeds."""
     return not isinstance(output, Failure) and output in FROM_HERE and output not in FROM_THERE
 '''
 

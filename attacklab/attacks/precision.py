@@ -274,7 +274,7 @@ def is_multiple(difference):
 
 
 def event(output):
-    """Whether {words}."""
+    """E: {words}."""
     return is_multiple(float(output) - {here!r}) and not is_multiple(float(output) - {there!r})
 '''
     yield Scenario(pair, (Event(words, contains, source),))
