@@ -169,7 +169,6 @@ def audit(
                 spec=spec,
                 report=report,
                 replays=functools.partial(bench.replays, place),
-                code=functools.partial(bench.code, place),
             )
             for place, attack in enumerate(attacks)
         ]
@@ -268,8 +267,6 @@ class Judge:
         spec: the words after `attacklab audit` that load the target, for the line that replays a finding.
         report: is told after every batch how far it is.
         replays: whether a seed replays the target, by the number of a scenario.
-        code: an event as Python source, by the numbers of a scenario and of an event in it and by the digest of the
-            scenario's outline.
     """
 
     target: Target
@@ -282,7 +279,6 @@ class Judge:
     spec: str | None = None
     report: Callable[[Advance], object] = lambda _: None
     replays: Callable[[int], bool] = lambda _: True
-    code: Callable[[int, int, str], EventCode | None] = lambda *_: None
 
     def plan(self) -> Plan:
         """Look for the attack's scenarios on this target."""
@@ -417,7 +413,10 @@ class _Trial:
         """The event as Python source, for a target that a command line can name."""
         if self.judge.spec is None:
             return None
-        code = self.judge.code(number, event, outline.digest())
+        try:
+            code = self.judge.runner.code(self.judge.place, number, event, outline.digest())
+        except (TargetError, LabFault):
+            return None
         return code and replace(code, target=self.judge.spec)
 
     def _chosen(self, outlines: Sequence[Outline], number: int, claim: Claim) -> tuple[int, float, Counts]:

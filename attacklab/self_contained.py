@@ -15,6 +15,7 @@ import dataclasses
 import enum
 import functools
 import importlib
+import importlib.util
 import math
 import sys
 import textwrap
@@ -172,7 +173,7 @@ class _Collected:
             return _of_float(value)
         if value is Ellipsis or value is NotImplemented:
             return repr(value)
-        for known, write in (
+        writers: tuple[tuple[type, Callable[[Any, str], str]], ...] = (
             (functools.partial, self._of_partial),
             (types.MethodType, self._of_method),
             (enum.Enum, lambda one, _: f"{self.expression(type(one), hint)}.{one.name}"),
@@ -180,9 +181,10 @@ class _Collected:
             (np.ndarray, self._of_array),
             (np.dtype, lambda one, _: f"np.dtype({one.str!r})"),
             (ModuleType, lambda one, _: self._of_module(one.__name__)),
-        ):
+        )
+        for known, write in writers:
             if isinstance(value, known):
-                return str(write(value, hint))
+                return write(value, hint)
         if isinstance(value, tuple | list | set | frozenset | dict):
             return self._of_container(value, hint)
         if isinstance(value, types.FunctionType) and ("<" in value.__qualname__):
@@ -289,10 +291,10 @@ class _Collected:
     def _of_named(self, value: Any) -> str:
         """A function or class by its name in its module."""
         module_name = getattr(value, "__module__", None) or ("numpy" if isinstance(value, np.ufunc) else "builtins")
-        name = getattr(value, "__qualname__", None) or value.__name__
+        name = str(getattr(value, "__qualname__", getattr(value, "__name__", "")))
         if isinstance(value, np.ufunc):
-            if getattr(np, value.__name__, None) is value:
-                return f"np.{value.__name__}"
+            if getattr(np, name, None) is value:
+                return f"np.{name}"
             module_name = "scipy.special"
         top, *rest = name.split(".")
         if not _is_copied(module_name):
@@ -513,28 +515,28 @@ def _bound_in(node: Any) -> set[str]:
 def _node_of(function: types.FunctionType, source: _Source) -> Any:
     """The syntax of a function inside another one, or of a lambda."""
     code = function.__code__
-    wanted = ast.Lambda if function.__name__ == "<lambda>" else ast.FunctionDef
-    found = []
+    found: list[Any] = []
     for node in ast.walk(source.tree):
-        if not isinstance(node, wanted):
-            continue
-        first = node.decorator_list[0].lineno if getattr(node, "decorator_list", None) else node.lineno
-        if first == code.co_firstlineno and getattr(node, "name", "<lambda>") == function.__name__:
+        if isinstance(node, ast.FunctionDef) and node.name == function.__name__:
+            first = node.decorator_list[0].lineno if node.decorator_list else node.lineno
+            found += [node] * (first == code.co_firstlineno)
+        elif isinstance(node, ast.Lambda) and function.__name__ == "<lambda>" and node.lineno == code.co_firstlineno:
             found.append(node)
     if len(found) > 1:  # several lambdas in a line
-        places = [place for place in code.co_positions() if place[2] is not None and place[1] is not None]
-        found = [
-            node
-            for node in found
-            if all(
-                (node.body.lineno, node.body.col_offset) <= (line, column)
-                and (end_line, end_column) <= (node.body.end_lineno, node.body.end_col_offset)
-                for line, end_line, column, end_column in places[1:]
-            )
-        ]
+        found = [node for node in found if _holds(node.body, code)]
     if not found:
         raise NotSelfContained(f"the source of {function.__qualname__} was not found in {source.module.__name__}")
     return found[-1]
+
+
+def _holds(body: ast.expr, code: types.CodeType) -> bool:
+    """Whether the instructions of some code come from an expression."""
+    ends = (body.end_lineno or body.lineno, body.end_col_offset or 0)
+    places = [place for place in code.co_positions() if None not in place][1:]
+    return all(
+        (body.lineno, body.col_offset) <= (line or 0, column or 0) and (end_line or 0, end_column or 0) <= ends
+        for line, end_line, column, end_column in places
+    )
 
 
 def library_log_of_each(uniforms):  # type: ignore[no-untyped-def] # copied into scripts, which need no SciPy for it

@@ -136,7 +136,6 @@ def timed_audit(
             spec=spec,
             report=report,
             replays=functools.partial(bench.replays, 0),
-            code=functools.partial(bench.code, 0),
         )
 
     turns = [

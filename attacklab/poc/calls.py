@@ -17,7 +17,8 @@ from typing import Any
 from attacklab.claims import Claim
 from attacklab.errors import UsageError
 from attacklab.libraries import adapter_module
-from attacklab.loading import member, parameters_of, place_and_name
+from attacklab.loading import parameters_of, place_and_name
+from attacklab.releases import member
 from attacklab.self_contained import self_contained
 
 
