@@ -22,9 +22,9 @@ import textwrap
 import types
 import zlib
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -54,12 +54,15 @@ class NotSelfContained(LabError):
     """A function holds something that cannot be written as Python source."""
 
 
-def self_contained(function: Callable[..., Any], name: str) -> str:
+def self_contained(
+    function: Callable[..., Any], name: str, instead: Mapping[tuple[str, str], tuple[str, str]] = MappingProxyType({})
+) -> str:
     """The source of a module that defines a function under a name.
 
     Args:
         function: a function, a closure, a partial or a bound method, of modules whose files can be read.
         name: what it is called there.
+        instead: for some names of modules, as module and name, what is copied in their place.
 
     Returns:
         Imports, then constants and definitions in an order in which they can be executed.
@@ -69,7 +72,7 @@ def self_contained(function: Callable[..., Any], name: str) -> str:
     """
     used: frozenset[str] = frozenset()
     while True:  # until no method is found to be used that was left out
-        collected = _Collected(used)
+        collected = _Collected(used, instead)
         called = collected.expression(function, name)
         if collected.attributes <= used:
             return collected.text(name, called)
@@ -140,11 +143,12 @@ class _Collected:
 
     Args:
         used: the names of attributes that are used somewhere.
+        instead: as in `self_contained`.
     """
 
-    def __init__(self, used: frozenset[str]) -> None:
+    def __init__(self, used: frozenset[str], instead: Mapping[tuple[str, str], tuple[str, str]]) -> None:
         self.attributes: set[str] = set()
-        self._used = used
+        self._used, self._instead = used, instead
         self._imports: set[str] = {"import numpy as np"}
         self._constants: list[str] = []
         self._definitions: list[str] = []
@@ -262,6 +266,8 @@ class _Collected:
         known = self._instances.get(id(value))
         if known is not None:
             return known[0]
+        if callable(value) and hasattr(value, "__wrapped__"):
+            return self.expression(value.__wrapped__, hint)
         if not dataclasses.is_dataclass(value):
             kept = self._of_global(value)
             if kept is not None:
@@ -341,7 +347,8 @@ class _Collected:
         """The name under which a name of a module is known here; it is copied or imported now if it is new."""
         if name in GIVEN and module_name.startswith(PACKAGE):
             return name
-        module_name, name = _plain_counterpart(module_name, name)
+        wanted = name  # what is copied instead gets the name that those who use it have for it
+        module_name, name = self._instead.get((module_name, name), (module_name, name))
         key = module_name, name
         if key in self._names:
             return self._names[key]
@@ -358,7 +365,7 @@ class _Collected:
             raise NotSelfContained(f"{module_name} does not define {name} at its top")
         bound = list(_bound_by(node))
         for one in bound:
-            self._names[module_name, one] = self._free(one)
+            self._names[module_name, one] = self._free(wanted if one == name else one)
         text = self._copied(node, source, _bound_in(node))
         for one in bound:
             if self._names[module_name, one] != one:
@@ -537,25 +544,3 @@ def _holds(body: ast.expr, code: types.CodeType) -> bool:
         (body.lineno, body.col_offset) <= (line or 0, column or 0) and (end_line or 0, end_column or 0) <= ends
         for line, end_line, column, end_column in places
     )
-
-
-def library_log_of_each(uniforms):  # type: ignore[no-untyped-def] # copied into scripts, which need no SciPy for it
-    """The C library's log, elementwise."""
-    logarithms = [np.log(u) if not u > 0 else math.log(u) for u in np.asarray(uniforms, dtype=np.float64).ravel()]
-    return np.array(logarithms).reshape(np.shape(uniforms))
-
-
-def made_now(values, key, make):  # type: ignore[no-untyped-def] # noqa: ARG001 - in place of one that remembers
-    """What `make` makes of values."""
-    return make()
-
-
-_PLAIN = {
-    (f"{PACKAGE}.attacks.samplers.laplace", "library_log"): (__name__, "library_log_of_each"),
-    (f"{PACKAGE}.attacks.features.recent", "recalled"): (__name__, "made_now"),
-}
-"""Functions that are copied in place of others, which compute the same."""
-
-
-def _plain_counterpart(module_name: str, name: str) -> tuple[str, str]:
-    return _PLAIN.get((module_name, name), (module_name, name))

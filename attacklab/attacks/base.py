@@ -9,9 +9,10 @@ from __future__ import annotations
 import contextlib
 import math
 import textwrap
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -59,17 +60,21 @@ class Event:
     contains: Callable[[Outputs], NDArray[np.bool_]]
     source: str = ""
 
-    def code(self, *, one_by_one: bool = False) -> EventCode:
+    def code(
+        self, *, one_by_one: bool = False, instead: Mapping[tuple[str, str], tuple[str, str]] = MappingProxyType({})
+    ) -> EventCode:
         """The event as a Python module.
 
         Args:
             one_by_one: whether it is one of outputs drawn one at a time, failures among them.
+            instead: what is copied in place of some names; see `attacklab.attacks.plain`.
 
         Raises:
             NotSelfContained: it has no source of its own, and that of `contains` cannot be had.
         """
         if not self.source:
-            return EventCode(source=self_contained(self.contains, "events"), of_many=True, one_by_one=one_by_one)
+            source = self_contained(self.contains, "events", instead)
+            return EventCode(source=source, of_many=True, one_by_one=one_by_one)
         if "def event(output):" in self.source:
             return EventCode(source=self.source, one_by_one=one_by_one)
         return EventCode(source=event_function(self.description, self.source), one_by_one=one_by_one)

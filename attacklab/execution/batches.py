@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from attacklab.attacks.base import FEW, Attack, Event, Scenario
 from attacklab.attacks.common.failures import FAILS
 from attacklab.attacks.features import hashes
+from attacklab.attacks.plain import ANYWHERE, OF_NUMBERS
 from attacklab.errors import AttackError, LabError, LabFault, OutsideDomain, Refused, TargetError
 from attacklab.execution.words import state_of, words_between
 from attacklab.findings import Counts, EventCode, Severity, described_pair
@@ -316,8 +317,14 @@ class Bench:
             if self._digests[attack][scenario : scenario + 1] == (outline,):
                 found = self._scenarios[attack][scenario]
                 chosen = (*found.events, REFUSES)[event]
-                return chosen.code(one_by_one=found.sees_failures or chosen is REFUSES)
+                alone = found.sees_failures or chosen is REFUSES
+                plain = not alone and self._gives_arrays_of_numbers(found.pair.first)
+                return chosen.code(one_by_one=alone, instead=OF_NUMBERS if plain else ANYWHERE)
         return None
+
+    def _gives_arrays_of_numbers(self, input_: Any) -> bool:
+        probe = Prober(self.target, self.seed, "form")
+        return probe(input_, FEW).dtype.kind in "biuf"
 
     def _drawn(self, scenario: Scenario, sample: Sample, batch: Batch, side: int, input_: Any) -> _Drawn:
         count = batch.rows * scenario.answers
