@@ -66,7 +66,7 @@ def proof_of_concept(finding: Finding, call: Call) -> str:
             _title("How the code under test is called"),
             call.source(),
             _title("Draws, counts and the test"),
-            *([self_contained(gathered, "gathered")] if finding.code.of_many else []),
+            *([self_contained(gathered, "gathered"), AS_ARRAY] if finding.code.of_many else []),
             DRAWS.format(rows=_rows(finding), array=_ARRAY if finding.code.of_many else ""),
             TEST,
         ],
@@ -193,7 +193,18 @@ class Failure:
         return math.nan'''
 
 _ARRAY = """
-    return np.fromiter(outputs, dtype=object, count=count) if alone else gathered(outputs, count)"""
+    return as_array(outputs, count, alone)"""
+
+AS_ARRAY = '''def as_array(outputs, count, alone):
+    """Outputs as one array: of numbers, or of rows of numbers, if that is what they are; else of objects."""
+    if alone:
+        return np.fromiter(outputs, dtype=object, count=count)
+    array = gathered(outputs, count)
+    try:
+        numbers = np.array(array.tolist()) if array.dtype == object else array
+    except ValueError:  # of different lengths
+        return array
+    return numbers if numbers.dtype.kind in "biuf" else array'''
 
 DRAWS = '''TRIALS_A_CALL = 256
 
