@@ -25,7 +25,7 @@ def command(
     if output is not None:
         require_writable(output)
     chosen = chosen_finding(read_record(findings)["findings"], attack=attack, number=finding)
-    script = proof_of_concept(chosen, _call(chosen))
+    script = proof_of_concept(chosen, call_of(chosen))
     if output is None:
         with printing():
             typer.echo(script, nl=False)
@@ -34,7 +34,7 @@ def command(
     say(f"{output}: shows the finding of {chosen.attack}; run it with: python {shlex.quote(str(output))}")
 
 
-def _call(finding: Finding) -> Call:
+def call_of(finding: Finding) -> Call:
     """How the finding's target is called, by the words of the command line that loaded it."""
     asked = TargetOptions.of_spec(finding.code.target if finding.code else "")
     said = asked.claimed()

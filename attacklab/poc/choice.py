@@ -7,12 +7,14 @@ from collections.abc import Sequence
 
 from attacklab.errors import UsageError
 from attacklab.findings import Finding, Verdict
+from attacklab.poc.trials import ALPHA, direction_of, enough_trials
 
 
 def chosen_finding(findings: Sequence[Finding], *, attack: str | None = None, number: int | None = None) -> Finding:
     """The strongest finding of a refuted claim, or the one that was asked for.
 
-    A refutation is stronger than a note about robustness; of several, the one that needs the largest ε is strongest.
+    A refutation is stronger than a note about robustness; of several, the one that the fewest outputs show is
+    strongest.
 
     Args:
         findings: of a record, in its order.
@@ -39,14 +41,16 @@ def chosen_finding(findings: Sequence[Finding], *, attack: str | None = None, nu
         raise UsageError(
             f"no finding{f' of {attack}' if attack else ''} is violated ({verdicts}); there is nothing to show"
         )
-    # Only where none can be shown is one that cannot be worth a message.
-    return _shown(max(violated, key=lambda finding: (finding.code is not None, *_strength(finding))))
+    return _shown(min(violated, key=_weakness))
 
 
-def _strength(finding: Finding) -> tuple[bool, float, float]:
-    lower = finding.epsilon_lower
-    excess = abs(finding.advantage.estimate) - finding.ceiling if finding.advantage else 0.0
-    return finding.refutes, -math.inf if lower is None else lower - finding.judged.epsilon, excess
+def _weakness(finding: Finding) -> tuple[bool, bool, float]:
+    """How little a finding is worth showing: those that can be shown come first, and a note about robustness last."""
+    try:
+        trials = float(enough_trials(finding, direction_of(finding), ALPHA))
+    except UsageError:
+        trials = math.inf
+    return finding.code is None or math.isinf(trials), not finding.refutes, trials
 
 
 def _shown(finding: Finding) -> Finding:

@@ -16,16 +16,11 @@ from attacklab.findings import EventCode, Finding, Severity, recovered_pair
 from attacklab.gathering import gathered
 from attacklab.poc.calls import Call
 from attacklab.poc.inputs import as_source, readable
-from attacklab.poc.trials import Direction, direction_of, enough_trials
+from attacklab.poc.trials import ALPHA, Direction, direction_of, enough_trials
 from attacklab.reporting.wording import claim_text, flaw_of
 from attacklab.self_contained import self_contained
 
 WIDTH = 100
-
-ALPHA = 1e-9
-"""The probability that a script takes a target which keeps its claim for one that breaks it."""
-
-TRIALS_A_CALL = 256
 
 MODULES = {
     **{name: name for name in ("copy", "dataclasses", "decimal", "fractions", "functools", "inspect", "json", "math")},
@@ -244,12 +239,12 @@ TEST = '''ALPHA = 1e-9  # the probability of a false alarm, were the claim true
 NOT_CALLED = ("ImportError", "ModuleNotFoundError", "AttributeError", "NameError", "TypeError")
 
 
-def bound(hits, trials, above):
+def bound(happened, trials, above):
     """A lower or upper bound on the probability of what happened in so many of so many trials.
 
     By Chernoff's inequality it is wrong with a probability of at most ALPHA / 2.
     """
-    rate = hits / trials
+    rate = happened / trials
     inside, outside = rate, float(above)
     for _ in range(60):  # bisection
         middle = (inside + outside) / 2

@@ -10,13 +10,16 @@ from attacklab.claims import PrivacyClaim
 from attacklab.errors import UsageError
 from attacklab.findings import Finding
 
+ALPHA = 1e-9
+"""The probability that a script takes a target which keeps its claim for one that breaks it."""
+
 FEWEST, MOST = 100, 10_000_000
 """The least and the largest number of trials of a script."""
 
-DEVIATIONS = 5.0
+DEVIATIONS = 4.0
 """By how many standard deviations the counts of a script may be off before it misses what was found."""
 
-DOUBTFUL = 3.0
+DOUBTFUL = 2.0
 """By how many standard deviations the finding's own counts are taken to be off."""
 
 
@@ -47,14 +50,13 @@ def direction_of(finding: Finding) -> Direction:
     Raises:
         UsageError: it has neither, or they keep the claim.
     """
-    first, second, trials = _seen(finding)
-    needed = {one: _needed(finding.judged, *one.rates(first, second), 1e-9, DEVIATIONS) for one in DIRECTIONS}
+    first, second, _ = _seen(finding)
+    needed = {one: _needed(finding.judged, *one.rates(first, second), ALPHA, DEVIATIONS) for one in DIRECTIONS}
     best = min(DIRECTIONS, key=lambda one: needed[one])
     if math.isinf(needed[best]):
         raise UsageError(
             f"the rates that {finding.attack} saw, {first:.3g} and {second:.3g}, keep the claim in so few trials"
         )
-    del trials
     return best
 
 
