@@ -27,6 +27,9 @@ PAGE_BEGINS = f'<meta name="generator" content="{TOOL} '.encode()
 """Among the first lines of a page of HTML that the lab wrote."""
 LONGEST_HEAD = 200
 
+SCRIPT = '"""Proof of concept: '
+"""How a proof of concept begins."""
+
 
 def require_writable(path: Path) -> None:
     """Make sure, before anything is measured, that `write_whole` can write this file and destroys nothing.
@@ -138,13 +141,13 @@ def _take_after(path: Path, status: os.stat_result) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether a file is empty, or a record, a SARIF log or a page of the lab."""
+    """Whether a file is empty, or a record, a SARIF log, a page or a proof of concept of the lab."""
     with path.open("rb") as file:
         start = file.read(1)
         if start == b"<":
             return PAGE_BEGINS in file.read(LONGEST_HEAD)
         if start != b"{":
-            return not start
+            return not start or start + file.read(len(SCRIPT) - 1) == SCRIPT.encode()
         try:
             data = json.loads(start + file.read())
         except (ValueError, RecursionError):

@@ -178,6 +178,25 @@ class Counts:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class EventCode:
+    """An event as Python source, which needs numpy at the most: what a proof of concept is made of.
+
+    Attributes:
+        source: the text of a module. It defines `event(output)`, which returns whether an output lies in the event; or,
+            if `of_many`, `events(outputs)`, which returns that of each of the outputs of one call as a bool array. The
+            output of a release that raised is an instance of `Failure`, which whoever runs it defines.
+        of_many: which of the two it defines.
+        one_by_one: whether the release is called once a trial, and a call that raises is an output like others.
+        target: the words of a command line that load the target: its name and the options that say what it is.
+    """
+
+    source: str
+    of_many: bool = False
+    one_by_one: bool = False
+    target: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class CheckedCertificate:
     """A certificate and what its checker said of it.
 
@@ -214,6 +233,8 @@ class Finding:
         relation: that of the datasets which the claim is for; None where it holds for any.
         pair: the two inputs, as `described_pair` gives them; None where the attack came to no pair.
         event: the event in words.
+        code: the event as Python source, where the claim is refuted by it and the target has a name on the command
+            line; None otherwise, and in older records.
         flaw: what it shows if the claim is refuted by it, in one line; empty in older records, and where nothing was
             judged.
         answers: how many answers the adversary sees in one trial.
@@ -267,6 +288,7 @@ class Finding:
     replay: str = ""
     severity: Severity = Severity.CLAIM
     flaw: str = ""
+    code: EventCode | None = None
 
     @property
     def refutes(self) -> bool:
@@ -342,6 +364,8 @@ class Finding:
             if data.get("certificate") is not None:
                 certificate = data["certificate"]
                 values["certificate"] = CheckedCertificate(**{**certificate, "lemmas": tuple(certificate["lemmas"])})
+            if data.get("code") is not None:
+                values["code"] = EventCode(**data["code"])
             if data.get("epsilon_lower") == INFINITE:
                 values["epsilon_lower"] = math.inf
             for name in ("first", "second", "advantage"):

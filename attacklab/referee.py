@@ -35,6 +35,7 @@ from attacklab.findings import (
     FAILURE,
     Counts,
     Estimate,
+    EventCode,
     Finding,
     Severity,
     Verdict,
@@ -396,6 +397,7 @@ class _Trial:
             claim=claim,
             judged_at=None if judged == claim else judged,
             event=description,
+            code=self._code(outline, number, event) if verdict is Verdict.VIOLATED else None,
             counts=counts,
             first=assessment.first,
             second=assessment.second,
@@ -409,6 +411,16 @@ class _Trial:
             trials=2 * (seen.trials + counts.trials) * outline.answers,
             seconds=time.perf_counter() - started,
         )
+
+    def _code(self, outline: Outline, number: int, event: int) -> EventCode | None:
+        """The event as Python source, for a target that a command line can name."""
+        if self.judge.spec is None:
+            return None
+        try:
+            code = self.judge.runner.code(self.judge.place, number, event, outline.digest())
+        except (TargetError, LabFault):
+            return None
+        return code and replace(code, target=self.judge.spec)
 
     def _chosen(self, outlines: Sequence[Outline], number: int, claim: Claim) -> tuple[int, float, Counts]:
         """The place of the candidate that promises most, the ε at which it does, and what was seen of it."""

@@ -23,7 +23,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import Event, Probe, Scenario, as_floats, bounds_of
+from attacklab.attacks.base import Event, Probe, Scenario, as_floats, bounds_of, of_present
 from attacklab.attacks.common.failures import despite_failures
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Kind, Outputs, Target
@@ -51,7 +51,11 @@ class DoubleBudget:
         largest = max(bounds_of(target), key=abs)
         size = max(1, round(COMMON_EXPONENT / target.claim.nominal.epsilon))
         low, high = sorted(largest * end for end in NEGATIVE_WINDOW)
-        event = Event(f"the answer lies in [{low!r}, {high!r}]", partial(_between, low=low, high=high))
+        event = Event(
+            f"the answer lies in [{low!r}, {high!r}]",
+            partial(_between, low=low, high=high),
+            of_present(f"{low!r} <= float(output) <= {high!r}"),
+        )
         fewer, more = np.full(size, largest), np.full(size + 1, largest)
         pair = NeighbouringPair.records(fewer, more, Relation.ADD_REMOVE)
         yield from despite_failures([Scenario(pair, (event,))], probe)

@@ -26,7 +26,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import Event, Probe, Scenario, as_floats, pair_of_answers
+from attacklab.attacks.base import (
+    Event,
+    Probe,
+    Scenario,
+    as_floats,
+    constant,
+    event_function,
+    of_present,
+    pair_of_answers,
+)
 from attacklab.attacks.common.different_values import different_values
 from attacklab.attacks.common.failures import sampled
 from attacklab.errors import UsageError
@@ -125,4 +134,6 @@ def _one_of(points: NDArray[np.float64]) -> Event:
     def contains(outputs: Outputs) -> NDArray[np.bool_]:
         return np.isin(as_floats(outputs), points)
 
-    return Event(f"the output is one of {shown}{rest}", contains)
+    words = f"the output is one of {shown}{rest}"
+    function = event_function(words, of_present("float(output) in POINTS"))
+    return Event(words, contains, f"{constant('POINTS', map(repr, points.tolist()))}\n\n{function}")

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attacklab.attacks.base import Event, Probe, Scenario, as_floats, bounds_of
+from attacklab.attacks.base import Event, Probe, Scenario, as_floats, bounds_of, of_present
 from attacklab.attacks.common.failures import despite_failures
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Kind, Outputs, Target
@@ -68,10 +68,16 @@ class LocalSensitivity:
                 return estimated_scale(as_floats(outputs), lower) > threshold
 
             words = f"the mean |y − f(D)| of {answers} answers exceeds {threshold:.4g}: n seems to be {size}"
-            return Event(words, contains)
+            return Event(words, contains, _source(lower, threshold, answers))
 
         pair = NeighbouringPair.records(np.full(size, lower), np.full(size + 1, lower), Relation.ADD_REMOVE)
         return Scenario(pair, tuple(event(factor * between) for factor in TAIL_FACTORS), answers)
+
+
+def _source(mean: float, threshold: float, answers: int) -> str:
+    if answers == 1:
+        return of_present(f"abs(float(output) - {mean!r}) > {threshold!r}")
+    return f"return bool(np.mean(np.abs(np.asarray(output, dtype=float) - {mean!r})) > {threshold!r})"
 
 
 def estimated_scale(answers: NDArray[np.float64], mean: float | NDArray[np.float64]) -> NDArray[np.float64]:

@@ -166,8 +166,29 @@ def _any_number(
     return reachable(outputs, answer, assumed.form, noise=noise, half_widths=half_widths)
 
 
-ANY_NUMBER = Model("addition of any number", partial(_any_number, noise=None))
-NARROWER = {form: Model(f"addition of any {form.name} number", partial(_any_number, noise=form)) for form in NARROW}
+_OF_ANY_NUMBER = '''
+def reached(y, answer, scale, rate):
+    """Whether answer + x is y for any double x at all: x would be the difference, or the double next to it."""
+    x = y - answer
+    return any(answer + near == y for near in (x, math.nextafter(x, math.inf), math.nextafter(x, -math.inf)))
+'''.lstrip()
+
+_OF_BINARY32 = '''
+def reached(y, answer, scale, rate):
+    """Whether answer + x is y for any binary32 number x: x would be near the difference."""
+    x, end = np.float32(y - answer), np.float32(np.inf)
+    return any(answer + float(near) == y for near in (x, np.nextafter(x, end), np.nextafter(x, -end)))
+'''.lstrip()
+
+ANY_NUMBER = Model("addition of any number", partial(_any_number, noise=None), source=_OF_ANY_NUMBER)
+NARROWER = {
+    form: Model(
+        f"addition of any {form.name} number",
+        partial(_any_number, noise=form),
+        source=_OF_BINARY32 if form is BINARY32 else "",
+    )
+    for form in NARROW
+}
 
 
 def _models(view: View) -> tuple[Model, ...]:
@@ -247,7 +268,21 @@ def _on_grids(target: Target, probe: Probe) -> Iterator[Scenario]:
         return np.asarray(_is_multiple(values - here, step) & ~_is_multiple(values - there, step))
 
     words = f"y is a whole number of steps of {step!r} from {here!r} and not from {there!r}"
-    yield Scenario(pair, (Event(words, contains),))
+    source = f'''import math
+
+STEP = {step!r}
+
+
+def is_multiple(difference):
+    """Whether a difference is a whole number of steps, but for a rounding."""
+    return math.isfinite(difference) and abs(difference - round(difference / STEP) * STEP) <= {GRID_TOLERANCE!r} * STEP
+
+
+def event(output):
+    """E: {words}."""
+    return is_multiple(float(output) - {here!r}) and not is_multiple(float(output) - {there!r})
+'''
+    yield Scenario(pair, (Event(words, contains, source),))
 
 
 def _is_multiple(values: Doubles, step: float) -> NDArray[np.bool_]:

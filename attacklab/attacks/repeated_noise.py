@@ -30,12 +30,13 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import Event, Probe, Scenario, pair_of_answers
+from attacklab.attacks.base import Event, Probe, Scenario, constant, event_function, of_present, pair_of_answers
 from attacklab.attacks.common.datasets import ends, on_path
 from attacklab.attacks.features import NotUnderstood, hashes, numbers
 from attacklab.bisection import first
 from attacklab.errors import OutsideDomain, TargetError
 from attacklab.floats import power_of_two_within
+from attacklab.gathering import gathered
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.statistics.expected import expected_evidence
 from attacklab.targets import Kind, Outputs, Target
@@ -197,8 +198,20 @@ def _repeated(pair: NeighbouringPair, seen: Sides, again: Sides, target: Target,
             evidence = len(later[0]) * float(expected_evidence([target.claim.nominal], *rates))
             if evidence > ENOUGH or (rates[side] > OFTEN and not rates[1 - side]):
                 description = f"{calls} on the {words} input, and none on the other, gave {part} before"
-                bets.append(Event(description, partial(_is_among, atoms=atoms, known=only)))
+                source = _source(description, seen[side], only) if atoms is hashes else ""
+                bets.append(Event(description, partial(_is_among, atoms=atoms, known=only), source))
     return Scenario(pair, tuple(bets)) if bets else None
+
+
+def _source(description: str, seen: Outputs, known: NDArray[np.uint64]) -> str:
+    """The bet on outputs that are doubles, by their texts; nothing for others."""
+    if seen.dtype == object:
+        seen = gathered(seen.tolist(), len(seen))
+    if seen.dtype != np.float64 or seen.ndim > 1:
+        return ""
+    texts = sorted({float(output).hex() for output in seen[np.isin(hashes(seen), known)]})
+    function = event_function(description, of_present("float(output).hex() in SEEN"))
+    return f"{constant('SEEN', map(repr, texts))}\n\n{function}"
 
 
 def _column(outputs: Outputs, *, of: Callable[[Outputs], NDArray[Any]]) -> NDArray[np.uint64]:

@@ -41,7 +41,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import Event, Probe, Scenario, adapted_pairs, as_floats, origin
+from attacklab.attacks.base import Event, Probe, Scenario, adapted_pairs, as_floats, literal, of_present, origin
 from attacklab.attacks.common.datasets import ends
 from attacklab.attacks.common.failures import probed, scenario_on
 from attacklab.floats import BINARY64, Format, format_of, power_of_two_within
@@ -125,14 +125,16 @@ def _bets_on_values(sides: Sequence[Outputs | None]) -> Iterator[Event]:
     medians = [float(np.quantile(numbers, 0.5, method="lower")) for numbers in values if numbers.size]
     if medians:
         larger = max(medians)
-        yield Event(f"the answer is at least {larger!r}", partial(_at_least, threshold=larger))
+        at_least = of_present(f"float(output) >= {literal(larger)}")
+        yield Event(f"the answer is at least {larger!r}", partial(_at_least, threshold=larger), at_least)
     atoms = {}
     for numbers in values:
         patterns, seen = np.unique(numbers.view(np.int64), return_counts=True)
         if seen.size and seen.max() > 1:
             atoms[int(patterns[seen.argmax()])] = float(patterns[seen.argmax()].view(np.float64))
     for pattern, value in atoms.items():
-        yield Event(f"the answer is {value!r}, bit for bit", partial(_is_exactly, pattern=pattern))
+        exactly = of_present(f"float(output).hex() == {value.hex()!r}")
+        yield Event(f"the answer is {value!r}, bit for bit", partial(_is_exactly, pattern=pattern), exactly)
 
 
 def _at_least(outputs: Outputs, *, threshold: float) -> NDArray[np.bool_]:

@@ -78,7 +78,8 @@ def work_events(first: Outputs, second: Outputs) -> Iterator[Event]:
         second: outputs of the second input, likewise.
     """
     for threshold in _edges(np.concatenate([first["work"], second["work"]]))[1:]:
-        yield Event(f"the work is at least {threshold:g}", partial(_works, threshold=float(threshold)))
+        at_least = f'return bool(output["work"] >= {float(threshold)!r})'
+        yield Event(f"the work is at least {threshold:g}", partial(_works, threshold=float(threshold)), at_least)
     edges = tuple(
         _edges(np.concatenate([_numbers(first, field), _numbers(second, field)])) for field in ("output", "work")
     )

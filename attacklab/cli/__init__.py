@@ -52,6 +52,7 @@ COMMANDS = (
         "prove",
         "Decide a claim by exact laws or by a certificate.",
     ),
+    Command("poc", "poc", "Write a finding as one script that shows it to a maintainer."),
     Command("explain", "explain", "Say what a flaw is, why it leaks and how it is repaired."),
     Command("calibrate", "calibrate", "Hold a formula for noise to certified bounds."),
     Command("demo", "demo", "Show attacks on naive mechanisms and their exact twins, paced by a key."),

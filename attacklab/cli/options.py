@@ -33,6 +33,20 @@ ProveExec: TypeAlias = Annotated[
 ]
 Attacks: TypeAlias = Annotated[list[str] | None, Option(help="Run only this attack; repeatable [default: all]")]
 
+# Which finding is shown
+FindingFile: TypeAlias = Annotated[
+    Path, Argument(metavar="FINDINGS.json", help="What attacklab audit --json wrote", show_default=False)
+]
+FindingAttack: TypeAlias = Annotated[
+    str | None, Option("--attack", help="Show the strongest finding of this attack [default: of all]")
+]
+FindingNumber: TypeAlias = Annotated[
+    int | None, Option("--finding", metavar="N", help="Show the finding at this place in the file, from 1")
+]
+Script: TypeAlias = Annotated[
+    Path | None, Option("--output", metavar="FILE", help="Write the script to this file [default: standard output]")
+]
+
 # What is calibrated
 About: TypeAlias = Annotated[
     str, Argument(metavar="QUANTITY", help="What the formula computes; list shows the quantities there are")

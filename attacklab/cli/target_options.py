@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -128,7 +128,7 @@ class TargetOptions(ClaimOptions):
         if (self.target is None) == (self.program is None):
             told = "name a target, or a program after --exec" + ("" if self.target is None else ", not both")
             raise typer.BadParameter(told, param_hint="TARGET")
-        claimed, limits = self._claimed(), self._limits()
+        claimed, limits = self.claimed(), self._limits()
         if self.program is not None:
             return external(self._words(self.program), **claimed, **limits)
         name = str(self.target)
@@ -166,17 +166,46 @@ class TargetOptions(ClaimOptions):
         options |= {"--domain": self.domain, "--pairs": self.pairs}
         return spec_of(self.target, {**options, **(rest or {})})
 
-    def _declared(self) -> dict[str, Any]:
-        said: dict[str, Any] = {} if self.domain is None else {"domain": domain_from_text(self.domain)}
-        return said if self.pairs is None else said | {"pairs": _pairs(self.pairs)}
+    @classmethod
+    def of_spec(cls, spec: str) -> TargetOptions:
+        """The options that `spec` wrote, read again.
 
-    def _claimed(self) -> dict[str, Any]:
+        Raises:
+            UsageError: it is not such a text.
+        """
+        given: dict[str, Any] = {"rdp": ()}
+        words = iter(shlex.split(spec))
+        try:
+            for word in words:
+                if not word.startswith("--"):
+                    given["target"] = word
+                elif word == "--isolate":
+                    given["isolate"] = True
+                elif word == "--rdp":
+                    given["rdp"] += (next(words),)
+                else:
+                    name, read = _READ[word]
+                    given[name] = read(next(words))
+        except (KeyError, ValueError, StopIteration) as error:
+            raise UsageError(f"{spec} does not name a target as attacklab audit does") from error
+        return cls(**given)
+
+    def claimed(self) -> dict[str, Any]:
+        """What the target is told: its kind, its claim and the parameters of that kind.
+
+        Raises:
+            UsageError: the options contradict each other.
+        """
         if (self.lower is None) != (self.upper is None):
             raise UsageError("--lower and --upper go together; give both or neither")
         bounds = None if self.lower is None else (self.lower, self.upper)
         said = {"sensitivity": self.sensitivity, "relation": self.relation, "bounds": bounds}
         rest = {name: value for name, value in said.items() if value is not None}
         return {"kind": self.kind, **self.parameters(), **rest}
+
+    def _declared(self) -> dict[str, Any]:
+        said: dict[str, Any] = {} if self.domain is None else {"domain": domain_from_text(self.domain)}
+        return said if self.pairs is None else said | {"pairs": _pairs(self.pairs)}
 
     def _limits(self) -> dict[str, Any]:
         limits = {"seconds": self.seconds, "memory_bytes": None if self.memory is None else self.memory << 20}
@@ -195,6 +224,22 @@ class TargetOptions(ClaimOptions):
             return shlex.split(command)
         except ValueError as error:
             raise UsageError(f"--exec {command}: {str(error).lower()}; quote it as a shell would") from error
+
+
+_READ: Mapping[str, tuple[str, Callable[[str], Any]]] = {
+    "--exec": ("program", str),
+    "--in-env": ("in_env", str),
+    "--memory": ("memory", int),
+    "--kind": ("kind", Kind),
+    "--relation": ("relation", Relation),
+    "--domain": ("domain", str),
+    "--pairs": ("pairs", Path),
+    **{
+        f"--{name}": (name, float)
+        for name in ("seconds", "epsilon", "delta", "rho", "mu", "sensitivity", "lower", "upper")
+    },
+}
+"""The options of a spec that take a value: the attribute that each sets, and how its value is read."""
 
 
 def spec_of(target: str | None, options: Mapping[str, object]) -> str:

@@ -28,9 +28,10 @@ from numpy.typing import NDArray
 from attacklab.attacks.base import FEW, Attack, Event, Scenario
 from attacklab.attacks.common.failures import FAILS
 from attacklab.attacks.features import hashes
-from attacklab.errors import AttackError, LabFault, OutsideDomain, Refused, TargetError
+from attacklab.attacks.plain import ANYWHERE, OF_NUMBERS
+from attacklab.errors import AttackError, LabError, LabFault, OutsideDomain, Refused, TargetError
 from attacklab.execution.words import state_of, words_between
-from attacklab.findings import Counts, Severity, described_pair
+from attacklab.findings import Counts, EventCode, Severity, described_pair
 from attacklab.targets import Failure, Kind, Outputs, Target, are_numbers, described, in_one_line
 
 BATCH_OUTPUTS = 1 << 16
@@ -326,6 +327,30 @@ class Bench:
             return bool(np.array_equal(hashes(first), hashes(second)))
         except TargetError:
             return True
+
+    def code(self, attack: int, scenario: int, event: int, outline: str) -> EventCode | None:
+        """An event of a scenario as Python source; None where it has none.
+
+        Args:
+            attack: the attack's place.
+            scenario: the scenario's place among those of the attack; they are found again where another process did.
+            event: the event's place; that after the last is the event that the target fails.
+            outline: the digest of the scenario's outline. None is returned for a scenario that is not the same again.
+        """
+        with contextlib.suppress(LabError):
+            if attack not in self._scenarios:
+                self.outlines(attack)
+            if self._digests[attack][scenario : scenario + 1] == (outline,):
+                found = self._scenarios[attack][scenario]
+                chosen = (*found.events, REFUSES)[event]
+                alone = found.sees_failures or chosen is REFUSES
+                plain = not alone and self._gives_arrays_of_numbers(found.pair.first)
+                return chosen.code(one_by_one=alone, instead=OF_NUMBERS if plain else ANYWHERE)
+        return None
+
+    def _gives_arrays_of_numbers(self, input_: Any) -> bool:
+        probe = Prober(self.target, self.seed, "form")
+        return probe(input_, FEW).dtype.kind in "biuf"
 
     def _drawn(self, scenario: Scenario, sample: Sample, batch: Batch, side: int, input_: Any) -> _Drawn:
         count = batch.rows * scenario.answers

@@ -23,7 +23,7 @@ from typing import IO, Any
 from attacklab.errors import AttackError, TargetError, UsageError
 from attacklab.execution.batches import Batch, Outline, Sample
 from attacklab.execution.runners import Results, Runner, Say
-from attacklab.findings import Counts, Severity
+from attacklab.findings import Counts, EventCode, Severity
 from attacklab.loaded_code import changed
 
 SCHEMA = "attacklab-checkpoint/1"
@@ -189,6 +189,10 @@ class Recorded:
                 yield from self._drawn(sample, itertools.chain([batch], batches))
             else:
                 yield tuple(Counts(*one) for one in known)
+
+    def code(self, attack: int, scenario: int, event: int, outline: str) -> EventCode | None:
+        """As in `Runner`; it is made again where the results are read back."""
+        return self._runner.code(attack, scenario, event, outline)
 
     def _drawn(self, sample: Sample, batches: Iterator[Batch]) -> Results:
         to_draw, to_keep = itertools.tee(batches)

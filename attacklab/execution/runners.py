@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterator
 from typing import Protocol, TypeAlias
 
 from attacklab.execution.batches import Batch, Bench, Outline, Sample
-from attacklab.findings import Counts
+from attacklab.findings import Counts, EventCode
 
 Say: TypeAlias = Callable[[str], object]
 Results: TypeAlias = Generator[tuple[Counts, ...], None, None]
@@ -44,6 +44,15 @@ class Runner(Protocol):
         """
         ...
 
+    def code(self, attack: int, scenario: int, event: int, outline: str) -> EventCode | None:
+        """An event as Python source, as `Bench.code` gives it.
+
+        Raises:
+            TargetError: the worker died.
+            LabFault: no worker is left.
+        """
+        ...
+
 
 class Backend(Protocol):
     """A place where batches run."""
@@ -73,6 +82,10 @@ class Here:
         for batch in batches:
             yield self._bench.counts(sample, batch)
 
+    def code(self, attack: int, scenario: int, event: int, outline: str) -> EventCode | None:
+        """As in `Runner`."""
+        return self._bench.code(attack, scenario, event, outline)
+
 
 class WhenLong:
     """Runs batches here until a sample turns out to take long, and from then on elsewhere.
@@ -98,6 +111,9 @@ class _WhenLong:
 
     def outlines(self, attack: int) -> tuple[Outline, ...]:
         return self._runner.outlines(attack)
+
+    def code(self, attack: int, scenario: int, event: int, outline: str) -> EventCode | None:
+        return self._runner.code(attack, scenario, event, outline)
 
     def counts(self, sample: Sample, batches: Iterator[Batch]) -> Results:
         if not self._moved:

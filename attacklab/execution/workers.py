@@ -22,6 +22,7 @@ from attacklab.errors import TargetError, UsageError, WorkersGone
 from attacklab.execution.batches import Batch, Bench, Outline, Sample
 from attacklab.execution.runners import Here, Results, Runner, Say
 from attacklab.execution.worker_process import Call, Died, Failed, run_in_worker_process
+from attacklab.findings import EventCode
 from attacklab.targets import Target, in_one_line
 
 Load: TypeAlias = Callable[[], Target]
@@ -109,6 +110,11 @@ class _Elsewhere:
     def outlines(self, attack: int) -> tuple[Outline, ...]:
         outlines: tuple[Outline, ...] = self._outcome(self._submit(operator.methodcaller("outlines", attack)))
         return outlines
+
+    def code(self, attack: int, scenario: int, event: int, outline: str) -> EventCode | None:
+        call = operator.methodcaller("code", attack, scenario, event, outline)
+        code: EventCode | None = self._outcome(self._submit(call))
+        return code
 
     def counts(self, sample: Sample, batches: Iterator[Batch]) -> Results:
         ahead = AHEAD * self._workers.count

@@ -21,7 +21,7 @@ from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.claims import Claim, PrivacyClaim, directions
 from attacklab.execution.batches import Batch, Bench, Outline, Role, Sample
 from attacklab.execution.runners import Results
-from attacklab.findings import Counts, Finding, Verdict
+from attacklab.findings import Counts, EventCode, Finding, Verdict
 from attacklab.neighbours import NeighbouringPair
 from attacklab.referee import CHOOSING_ALPHA, audit, first_look, is_settled, points_of
 from attacklab.statistics.betting import growths, judge
@@ -330,3 +330,7 @@ class _Replay:
             now = np.vstack([table, never_fails])[list(sample.events)]
             yield tuple(map(_counts, now - before))
             before = now
+
+    def code(self, attack: int, scenario: int, event: int, outline: str) -> EventCode | None:
+        """As in `Runner`."""
+        return self._bench.code(attack, scenario, event, outline)

@@ -62,6 +62,10 @@ class _Remembered:
     of: Callable[[Outputs], NDArray[Any]]
     known: dict[int, NDArray[Any]]
 
+    @property
+    def __wrapped__(self) -> Callable[[Outputs], NDArray[Any]]:
+        return self.of
+
     def __call__(self, outputs: Outputs) -> NDArray[Any]:
         found = self.known.get(id(outputs))
         return self.of(outputs) if found is None else found

@@ -51,7 +51,11 @@ def is_failure(output: object) -> bool:
     return output is None or isinstance(output, Failure) or (isinstance(output, FLOATS) and math.isnan(output))
 
 
-FAILS = Event("the target fails", failed)
+FAILS = Event(
+    "the target fails",
+    failed,
+    "return output is None or isinstance(output, Failure) or bool(np.any(output != output))  # NaN",
+)
 
 
 def probed(probe: Probe, input_: Any) -> Outputs | None:

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import Event, Probe, Scenario, as_floats
+from attacklab.attacks.base import Event, Probe, Scenario, as_floats, literal, of_present
 from attacklab.attacks.common.failures import bet_on_failing
 from attacklab.errors import TargetError
 from attacklab.neighbours import NeighbouringPair, Relation
@@ -67,7 +67,11 @@ def half_lines(low: float, high: float) -> tuple[Event, ...]:
 
 def half_line(threshold: float) -> Event:
     """The bet that the answer exceeds a number; integers, fractions and decimals are compared exactly."""
-    return Event(f"the answer exceeds {threshold!r}", partial(_exceeds, threshold=threshold))
+    return Event(
+        f"the answer exceeds {threshold!r}",
+        partial(_exceeds, threshold=threshold),
+        of_present(f"bool((float(output) if isinstance(output, np.floating) else output) > {literal(threshold)})"),
+    )
 
 
 def _exceeds(outputs: Outputs, *, threshold: float) -> NDArray[np.bool_]:

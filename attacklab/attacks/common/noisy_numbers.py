@@ -30,7 +30,7 @@ from attacklab.attacks.features import numbers
 from attacklab.attacks.released_formats import Released, inferred, merged
 from attacklab.attacks.samplers.model import Assumed
 from attacklab.errors import TargetError
-from attacklab.floats import Doubles, Floats, half_ulp
+from attacklab.floats import BINARY64, Doubles, Floats, half_ulp
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Kind, Outputs, Target, are_numbers
 
@@ -110,6 +110,11 @@ class View:
         if answers > 1:
             return seen.reshape(-1, answers), widths.reshape(-1, answers)
         return seen, widths
+
+    @property
+    def shows_doubles(self) -> bool:
+        """Whether the number is the whole output, and a double to which nothing happened."""
+        return not self.words and (self.slope, self.offset, self.released) == (1.0, 0.0, Released(BINARY64))
 
     @property
     def description(self) -> str:

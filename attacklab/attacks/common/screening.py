@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attacklab.attacks.base import Event, Scenario
+from attacklab.attacks.base import Event, Scenario, event_function, of_present
 from attacklab.attacks.common.noisy_numbers import NoisyNumber, Side, View
 from attacklab.attacks.samplers.grid_points import Bools
 from attacklab.attacks.samplers.model import Model
@@ -78,11 +78,22 @@ class Bet:
     @property
     def event(self) -> Event:
         """The bet as an event."""
-        return Event(
+        words = (
             f"reachable from {self.here.answer!r} and not from {self.there.answer!r} by {self.model.description}, "
-            f"scale {self.here.assumed.scale!r}{self.view.description}",
-            self.contains,
+            f"scale {self.here.assumed.scale!r}{self.view.description}"
         )
+        return Event(words, self.contains, self._source(words))
+
+    def _source(self, words: str) -> str:
+        """The bet for doubles as they were released; nothing where the model has no source, or the view is another."""
+        if not self.model.source or not self.view.shows_doubles:
+            return ""
+        here, there = (
+            f"reached(float(output), {side.answer!r}, {side.assumed.scale!r}, {side.assumed.rate!r})"
+            for side in (self.here, self.there)
+        )
+        imports = "import math\n\nimport numpy as np\n\n\n"
+        return f"{imports}{self.model.source}\n\n{event_function(words, of_present(f'{here} and not {there}'))}"
 
 
 def reached(model: Model, rows: Floats, widths: Doubles, side: Side) -> Bools:
