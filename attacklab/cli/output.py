@@ -20,7 +20,7 @@ from rich.text import Text
 from attacklab.cli.status import Status
 from attacklab.errors import UsageError
 from attacklab.files import is_standard_output, require_writable, write_whole
-from attacklab.findings import Finding, Verdict, record, to_text
+from attacklab.findings import Finding, Verdict, environment, record, to_text
 from attacklab.plain_text import plain
 from attacklab.reporting.sarif import Place, sarif_log
 from attacklab.reporting.wording import claim_text, flaw_lines, judged_text, pair_text, scope_text, target_text
@@ -70,6 +70,7 @@ class Files:
             require_writable(file)
         if self.sarif is not None and self.json is not None and _are_one(self.json, self.sarif):
             raise UsageError("--json and --sarif name the same file; give each a file of its own")
+        environment()  # finds the versions, before a target changes where packages are looked for
 
     def write(self, findings: Sequence[Finding], place: Place | None = None) -> None:
         """Write the files, then show the findings, unless a file that was asked for is standard output."""

@@ -178,7 +178,11 @@ def test_a_misbehaving_target_is_told_in_one_line(
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("raises", "ReleaseError: ZeroDivisionError: of all things"), ("exits", "ReleaseError: SystemExit: 3")],
+    [
+        ("raises", "ReleaseError: ZeroDivisionError: of all things"),
+        ("raises_silently", "ReleaseError: Silent:$"),
+        ("exits", "ReleaseError: SystemExit: 3"),
+    ],
 )
 def test_an_exception_of_the_release_is_handed_on_and_the_process_goes_on(
     misbehaving: Made, name: str, message: str

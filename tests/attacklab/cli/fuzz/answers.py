@@ -1,5 +1,7 @@
 """Programs that answer over the line protocol as no program should."""
 
+# ruff: noqa: E501 - programs and values, one a line
+
 from __future__ import annotations
 
 from random import Random
@@ -147,7 +149,17 @@ def answer_case(random: Random) -> Case:
 
 def _case(name: str, body: str, random: Random, statuses: tuple[int, ...], *, always: bool) -> Case:
     attacks = random.sample(("precision", "special_values", "generator_seed", "repeated_noise"), 2)
-    words = ("audit", "--exec", "python3 -S -E program.py", "--kind", "noise", "--epsilon", "1.0", "--domain", "integers,-50..50")
+    words = (
+        "audit",
+        "--exec",
+        "python3 -S -E program.py",
+        "--kind",
+        "noise",
+        "--epsilon",
+        "1.0",
+        "--domain",
+        "integers,-50..50",
+    )
     words += ("--trials", "200", "--seconds", "1.5", "--seed", str(random.randrange(1_000)), "--json", "-")
     words += tuple(word for attack in attacks for word in ("--attack", attack))
     if not always:
@@ -160,7 +172,9 @@ def _garbage(random: Random) -> Case:
     name = random.choice(list(GARBAGE))
     if random.random() < 0.7:
         return _case(name, GARBAGE[name], random, (FAILED,), always=True)
-    later = f"noise = [int(drawn.random() < 0.5) for _ in range(n)]; answer = text(noise); outputs = noise; {GARBAGE[name]}"
+    later = (
+        f"noise = [int(drawn.random() < 0.5) for _ in range(n)]; answer = text(noise); outputs = noise; {GARBAGE[name]}"
+    )
     if GARBAGE[name].startswith("while"):
         later = GARBAGE[name]
     return _case(f"{name}, once", later, random, ANY, always=False)

@@ -79,7 +79,7 @@ def faults(case: Case, outcome: Outcome) -> list[str]:
     told = list(_faults_of_status(case, outcome))
     if "Traceback (most recent call last)" in outcome.error + outcome.output:
         told.append("it ends in a traceback")
-    if "Warning: " in outcome.error:
+    if re.search(r"/attacklab/.*Warning: ", outcome.error):
         told.append("a warning of Python's is shown")
     if re.search(r"[\x00-\x08\x0b\x0e-\x1f\x7f]", outcome.error):
         told.append("standard error has control characters")

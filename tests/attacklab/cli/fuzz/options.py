@@ -53,33 +53,186 @@ NUMBERS = (
     *("1_0", "१", "1e", "--", "1,5", "9" * 400, "1e-400", "true", "None", "2.5", "100", "65537", "\t3"),
 )
 
-INTEGERS = ("0", "-1", "1", "2", "3", "1.0", "1e3", "", "x", "9" * 30, str(2**63), str(2**64), str(10**23), "nan", "٣", "0x10")
+INTEGERS = (
+    "0",
+    "-1",
+    "1",
+    "2",
+    "3",
+    "1.0",
+    "1e3",
+    "",
+    "x",
+    "9" * 30,
+    str(2**63),
+    str(2**64),
+    str(10**23),
+    "nan",
+    "٣",
+    "0x10",
+)
 
 FILES_NAMED = (
-    *("", "-", ".", "..", "folder", "folder/", "notes.txt", "mine.json", "list.json", "broken.json", "record.json", "locked.json"),
+    *(
+        "",
+        "-",
+        ".",
+        "..",
+        "folder",
+        "folder/",
+        "notes.txt",
+        "mine.json",
+        "list.json",
+        "broken.json",
+        "record.json",
+        "locked.json",
+    ),
     *("link.json", "dangling.json", "loop.json", "targets.py", "/dev/null", "/dev/full", "/dev/stdout", "/dev/stderr"),
-    *("notes.txt/x", "new/deep/x.json", "größe.json", "a b.json", "x" * 300, "out/y.json", "/proc/self/x", "/dev/stdin"),
+    *(
+        "notes.txt/x",
+        "new/deep/x.json",
+        "größe.json",
+        "a b.json",
+        "x" * 300,
+        "out/y.json",
+        "/proc/self/x",
+        "/dev/stdin",
+    ),
     *("~", "*.json", "new.json\n", "/", "pipe"),
 )
 
-READ = ("", "-", "nowhere.json", "folder", "notes.txt", "mine.json", "list.json", "broken.json", "record.json", "pairs.json", "/dev/null", "/dev/zero", "loop.json", "targets.py")
+READ = (
+    "",
+    "-",
+    "nowhere.json",
+    "folder",
+    "notes.txt",
+    "mine.json",
+    "list.json",
+    "broken.json",
+    "record.json",
+    "pairs.json",
+    "/dev/null",
+    "/dev/zero",
+    "loop.json",
+    "targets.py",
+)
 
 DOMAINS = (
-    *("integers", "floats", "finite", "special", "0..1", "1..0", "integers,0..1", "", ",", "nonsense", "0..", "..", "nan..1"),
-    *("inf..inf", "0..1e400", "{}", "[]", "null", '{"integers": true}', '{"low": 1}', "non-negative", "integers,integers"),
+    *(
+        "integers",
+        "floats",
+        "finite",
+        "special",
+        "0..1",
+        "1..0",
+        "integers,0..1",
+        "",
+        ",",
+        "nonsense",
+        "0..",
+        "..",
+        "nan..1",
+    ),
+    *(
+        "inf..inf",
+        "0..1e400",
+        "{}",
+        "[]",
+        "null",
+        '{"integers": true}',
+        '{"low": 1}',
+        "non-negative",
+        "integers,integers",
+    ),
     *("[" * 5000, "-5..5,finite", '{"shape": {}}', "5..5", "0.5..0.5,integers"),
 )
 
-INPUTS = ("0", "1", "0,1", "nan", "inf", "", "[", "[" * 9000, "{}", '"x"', "null", "[1,[2]]", "1e400", "true", "9" * 5000, "up to 2 of 0..1", "up to 0 of 0,1", "up to 99 of 0..99", "0..9999999999", "0..3", "3..0", "up to 2 of", "0,0")
-
-NAMES = (
-    *("", ":", "targets.py", "targets.py:", ":sound", "targets.py:nothing", "nowhere.py:x", "folder:x", "targets.txt:x", "notes.txt:x"),
-    *("os:path", "math:sin", "sys:exit", "builtins:exit", "os:_exit", "targets.py:mechanism.randomise", "targets.py:mechanism.nothing"),
-    *("targets.py:Mechanism", "targets.py:Mechanism.randomise", "targets.py:math.pi", "targets.py:..", "opendp:laplace", "nolib:x"),
-    *("targets:sound", "\x00", "-", "targets.py:größe", "targets.py:sound:sound", "a" * 5000, "/dev/null:x", "folder.py:x", "\udcff.py:x"),
+INPUTS = (
+    "0",
+    "1",
+    "0,1",
+    "nan",
+    "inf",
+    "",
+    "[",
+    "[" * 9000,
+    "{}",
+    '"x"',
+    "null",
+    "[1,[2]]",
+    "1e400",
+    "true",
+    "9" * 5000,
+    "up to 2 of 0..1",
+    "up to 0 of 0,1",
+    "up to 99 of 0..99",
+    "0..9999999999",
+    "0..3",
+    "3..0",
+    "up to 2 of",
+    "0,0",
 )
 
-COMMANDS = ("", "true", "false", "'", "nowhere", "./targets.py", "folder", "sh -c 'exit 3'", "cat", "yes", "sleep 60", "echo {}", "sh -c 'kill -9 $$'", "\x1b[2J")
+NAMES = (
+    *(
+        "",
+        ":",
+        "targets.py",
+        "targets.py:",
+        ":sound",
+        "targets.py:nothing",
+        "nowhere.py:x",
+        "folder:x",
+        "targets.txt:x",
+        "notes.txt:x",
+    ),
+    *(
+        "os:path",
+        "math:sin",
+        "sys:exit",
+        "builtins:exit",
+        "os:_exit",
+        "targets.py:mechanism.randomise",
+        "targets.py:mechanism.nothing",
+    ),
+    *(
+        "targets.py:Mechanism",
+        "targets.py:Mechanism.randomise",
+        "targets.py:math.pi",
+        "targets.py:..",
+        "opendp:laplace",
+        "nolib:x",
+    ),
+    *(
+        "targets:sound",
+        "\x00",
+        "-",
+        "targets.py:größe",
+        "targets.py:sound:sound",
+        "a" * 5000,
+        "/dev/null:x",
+        "folder.py:x",
+        "\udcff.py:x",
+    ),
+)
+
+COMMANDS = (
+    "",
+    "true",
+    "false",
+    "'",
+    "nowhere",
+    "./targets.py",
+    "folder",
+    "sh -c 'exit 3'",
+    "cat",
+    "yes",
+    "sleep 60",
+    "echo {}",
+    "sh -c 'kill -9 $$'",
+    "\x1b[2J",
+)
 
 VALUES = {
     "--epsilon": NUMBERS, "--delta": NUMBERS, "--rho": NUMBERS, "--mu": NUMBERS, "--sensitivity": NUMBERS,
@@ -102,7 +255,9 @@ def option_case(random: Random) -> Case:
     return random.choices((_audit, _prove, _other), weights=(8, 3, 3))[0](random)
 
 
-def _case(name: str, words: tuple[str, ...], statuses: tuple[int, ...], record: str | None, changes: tuple[str, ...]) -> Case:
+def _case(
+    name: str, words: tuple[str, ...], statuses: tuple[int, ...], record: str | None, changes: tuple[str, ...]
+) -> Case:
     return Case(
         name=name[:300],
         words=tuple(word.replace("\0", "␀") for word in words),
@@ -145,7 +300,9 @@ def _audit(random: Random) -> Case:
     usual = {"--kind": "noise", "--epsilon": "1", "--trials": "100", "--attack": "generator_seed", "--json": "-"}
     if random.random() < 0.5 and "--exec" not in odd:
         usual["--domain"] = "integers,-9..9"
-    target = random.choice(("targets.py:sound", "targets.py:leaking")) if random.random() < 0.85 else random.choice(NAMES)
+    target = (
+        random.choice(("targets.py:sound", "targets.py:leaking")) if random.random() < 0.85 else random.choice(NAMES)
+    )
     named = () if "--exec" in odd and random.random() < 0.8 else (target,)
     record, changes = _written(odd)
     words = ("audit", *named, *_words(odd, usual))
@@ -154,7 +311,19 @@ def _audit(random: Random) -> Case:
 
 
 def _prove(random: Random) -> Case:
-    names = ("--kind", "--epsilon", "--delta", "--rho", "--sensitivity", "--domain", "--pairs", "--seconds", "--json", "--sarif", "--exec")
+    names = (
+        "--kind",
+        "--epsilon",
+        "--delta",
+        "--rho",
+        "--sensitivity",
+        "--domain",
+        "--pairs",
+        "--seconds",
+        "--json",
+        "--sarif",
+        "--exec",
+    )
     odd = _odd(random, names, 2)
     for option in ("--first", "--second", "--inputs"):
         if random.random() < 0.3:
@@ -173,8 +342,23 @@ def _other(random: Random) -> Case:
             ("list", *random.choice(((), ("x",), ("--json",), ("targets",)))),
             ("run", *random.choice(((), ("x",), ("--output", "folder"), ("--output", "notes.txt"), ("--seed", "-1")))),
             ("calibrate", random.choice(("list", "x", "", "gaussian_sigma")), random.choice(NAMES)),
-            ("calibrate", random.choice(("list", "laplace_scale")), "--exec", random.choice(COMMANDS), "--seconds", random.choice(("1", "nan"))),
-            ("vectors", random.choice(("check", "write", "x")), random.choice(READ), "--exec", random.choice(COMMANDS), "--seconds", "1"),
+            (
+                "calibrate",
+                random.choice(("list", "laplace_scale")),
+                "--exec",
+                random.choice(COMMANDS),
+                "--seconds",
+                random.choice(("1", "nan")),
+            ),
+            (
+                "vectors",
+                random.choice(("check", "write", "x")),
+                random.choice(READ),
+                "--exec",
+                random.choice(COMMANDS),
+                "--seconds",
+                "1",
+            ),
             (random.choice(("", "audti", "-x", "--version", "--help", "\x1b[31m", "ε")), random.choice(NAMES)),
         )
     )

@@ -40,19 +40,23 @@ PRELOADED = ("audit", "prove", "explain", "calibrate", "list_", "vectors", "supe
 def main() -> None:
     """Answer every case until the input ends."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    for name in (*(f"attacklab.cli.{each}" for each in PRELOADED), "scipy.special", "scipy.stats", "concurrent.futures"):
+    for name in (
+        *(f"attacklab.cli.{each}" for each in PRELOADED),
+        "scipy.special",
+        "scipy.stats",
+        "concurrent.futures",
+    ):
         importlib.import_module(name)
     with contextlib.suppress(UsageError):  # what parsing imports
         app(["audit", "nowhere.py:x", "--epsilon", "1", "--seed", "0"], standalone_mode=False)
-    answers = os.fdopen(os.dup(1), "w")
+    answers = os.dup(1)
     os.dup2(2, 1)
     for line in sys.stdin:
         case = Case(**json.loads(line))
         place = Path(tempfile.mkdtemp())  # not for a context: the fork that is the case leaves it too, by an exit
         outcome = _outcome(case, place)
         shutil.rmtree(place)
-        answers.write(json.dumps(asdict(outcome)) + "\n")
-        answers.flush()
+        os.write(answers, f"{json.dumps(asdict(outcome))}\n".encode())
 
 
 def _outcome(case: Case, place: Path) -> Outcome:
@@ -116,7 +120,7 @@ def _become(case: Case, folder: Path, temporary: Path, output: Path, error: Path
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     for number, file, how in ((0, Path(os.devnull), os.O_RDONLY), (1, output, flags), (2, error, flags)):
         os.dup2(os.open(file, how, 0o600), number)
-    sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w", errors="backslashreplace")  # noqa: SIM115, PTH123
+    sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w", errors="backslashreplace")  # noqa: SIM115
     sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr  # type: ignore[misc]
     os.chdir(folder)
     os.environ["TMPDIR"], tempfile.tempdir = str(temporary), None
