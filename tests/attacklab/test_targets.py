@@ -175,7 +175,7 @@ def test_an_exception_whose_message_cannot_be_had_is_a_failure_like_others() -> 
         raise Silent
 
     target = Target.noise(release, epsilon=1.0)
-    with pytest.raises(TargetError, match="^release raised Silent:$"):
+    with pytest.raises(TargetError, match=r"^release raised Silent:$"):
         target.outputs(0.0, 1, RNG)
     assert target.outputs(0.0, 1, RNG, sees_failures=True)[0] == Failure("Silent", "")
 
