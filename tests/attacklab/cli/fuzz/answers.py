@@ -148,8 +148,8 @@ def answer_case(random: Random) -> Case:
 
 
 def _case(name: str, body: str, random: Random, statuses: tuple[int, ...], *, always: bool) -> Case:
-    attacks = random.sample(("precision", "special_values", "generator_seed", "repeated_noise"), 2)
-    words = (
+    attacks = random.sample(("precision", "integer_cast", "generator_seed", "repeated_noise"), 2)
+    words: tuple[str, ...] = (
         "audit",
         "--exec",
         "python3 -S -E program.py",

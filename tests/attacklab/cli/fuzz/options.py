@@ -48,190 +48,51 @@ FILES = {
 
 LINKS = {"link.json": "record.json", "dangling.json": "nowhere.json", "loop.json": "loop.json", "out": "folder"}
 
+# fmt: off
 NUMBERS = (
-    *("0", "-0", "1", "-1", "0.5", "1e-300", "5e-324", "1e308", "1e309", "inf", "-inf", "nan", "", " ", "x", "0x1p-3"),
-    *("1_0", "१", "1e", "--", "1,5", "9" * 400, "1e-400", "true", "None", "2.5", "100", "65537", "\t3"),
+    "0", "-0", "1", "-1", "0.5", "1e-300", "5e-324", "1e308", "1e309", "inf", "-inf", "nan", "", " ", "x", "0x1p-3",
+    "1_0", "१", "1e", "--", "1,5", "9" * 400, "1e-400", "true", "None", "2.5", "100", "65537", "\t3",
 )
 
 INTEGERS = (
-    "0",
-    "-1",
-    "1",
-    "2",
-    "3",
-    "1.0",
-    "1e3",
-    "",
-    "x",
-    "9" * 30,
-    str(2**63),
-    str(2**64),
-    str(10**23),
-    "nan",
-    "٣",
+    "0", "-1", "1", "2", "3", "1.0", "1e3", "", "x", "9" * 30, str(2**63), str(2**64), str(10**23), "nan", "٣",
     "0x10",
 )
 
 FILES_NAMED = (
-    *(
-        "",
-        "-",
-        ".",
-        "..",
-        "folder",
-        "folder/",
-        "notes.txt",
-        "mine.json",
-        "list.json",
-        "broken.json",
-        "record.json",
-        "locked.json",
-    ),
-    *("link.json", "dangling.json", "loop.json", "targets.py", "/dev/null", "/dev/full", "/dev/stdout", "/dev/stderr"),
-    *(
-        "notes.txt/x",
-        "new/deep/x.json",
-        "größe.json",
-        "a b.json",
-        "x" * 300,
-        "out/y.json",
-        "/proc/self/x",
-        "/dev/stdin",
-    ),
-    *("~", "*.json", "new.json\n", "/", "pipe"),
+    "", "-", ".", "..", "folder", "folder/", "notes.txt", "mine.json", "list.json", "broken.json", "record.json",
+    "locked.json", "link.json", "dangling.json", "loop.json", "targets.py", "/dev/null", "/dev/full", "/dev/stdout",
+    "/dev/stderr", "notes.txt/x", "new/deep/x.json", "größe.json", "a b.json", "x" * 300, "out/y.json",
+    "/proc/self/x", "/dev/stdin", "~", "*.json", "new.json\n", "/", "pipe",
 )
 
 READ = (
-    "",
-    "-",
-    "nowhere.json",
-    "folder",
-    "notes.txt",
-    "mine.json",
-    "list.json",
-    "broken.json",
-    "record.json",
-    "pairs.json",
-    "/dev/null",
-    "/dev/zero",
-    "loop.json",
-    "targets.py",
+    "", "-", "nowhere.json", "folder", "notes.txt", "mine.json", "list.json", "broken.json", "record.json",
+    "pairs.json", "/dev/null", "/dev/zero", "loop.json", "targets.py",
 )
 
 DOMAINS = (
-    *(
-        "integers",
-        "floats",
-        "finite",
-        "special",
-        "0..1",
-        "1..0",
-        "integers,0..1",
-        "",
-        ",",
-        "nonsense",
-        "0..",
-        "..",
-        "nan..1",
-    ),
-    *(
-        "inf..inf",
-        "0..1e400",
-        "{}",
-        "[]",
-        "null",
-        '{"integers": true}',
-        '{"low": 1}',
-        "non-negative",
-        "integers,integers",
-    ),
-    *("[" * 5000, "-5..5,finite", '{"shape": {}}', "5..5", "0.5..0.5,integers"),
+    "integers", "floats", "finite", "special", "0..1", "1..0", "integers,0..1", "", ",", "nonsense", "0..", "..",
+    "nan..1", "inf..inf", "0..1e400", "{}", "[]", "null", '{"integers": true}', '{"low": 1}', "non-negative",
+    "integers,integers", "[" * 5000, "-5..5,finite", '{"shape": {}}', "5..5", "0.5..0.5,integers",
 )
 
 INPUTS = (
-    "0",
-    "1",
-    "0,1",
-    "nan",
-    "inf",
-    "",
-    "[",
-    "[" * 9000,
-    "{}",
-    '"x"',
-    "null",
-    "[1,[2]]",
-    "1e400",
-    "true",
-    "9" * 5000,
-    "up to 2 of 0..1",
-    "up to 0 of 0,1",
-    "up to 99 of 0..99",
-    "0..9999999999",
-    "0..3",
-    "3..0",
-    "up to 2 of",
-    "0,0",
+    "0", "1", "0,1", "nan", "inf", "", "[", "[" * 9000, "{}", '"x"', "null", "[1,[2]]", "1e400", "true", "9" * 5000,
+    "up to 2 of 0..1", "up to 0 of 0,1", "up to 99 of 0..99", "0..9999999999", "0..3", "3..0", "up to 2 of", "0,0",
 )
 
 NAMES = (
-    *(
-        "",
-        ":",
-        "targets.py",
-        "targets.py:",
-        ":sound",
-        "targets.py:nothing",
-        "nowhere.py:x",
-        "folder:x",
-        "targets.txt:x",
-        "notes.txt:x",
-    ),
-    *(
-        "os:path",
-        "math:sin",
-        "sys:exit",
-        "builtins:exit",
-        "os:_exit",
-        "targets.py:mechanism.randomise",
-        "targets.py:mechanism.nothing",
-    ),
-    *(
-        "targets.py:Mechanism",
-        "targets.py:Mechanism.randomise",
-        "targets.py:math.pi",
-        "targets.py:..",
-        "opendp:laplace",
-        "nolib:x",
-    ),
-    *(
-        "targets:sound",
-        "\x00",
-        "-",
-        "targets.py:größe",
-        "targets.py:sound:sound",
-        "a" * 5000,
-        "/dev/null:x",
-        "folder.py:x",
-        "\udcff.py:x",
-    ),
+    "", ":", "targets.py", "targets.py:", ":sound", "targets.py:nothing", "nowhere.py:x", "folder:x", "targets.txt:x",
+    "notes.txt:x", "os:path", "math:sin", "sys:exit", "builtins:exit", "os:_exit", "targets.py:mechanism.randomise",
+    "targets.py:mechanism.nothing", "targets.py:Mechanism", "targets.py:Mechanism.randomise", "targets.py:math.pi",
+    "targets.py:..", "opendp:laplace", "nolib:x", "targets:sound", "\x00", "-", "targets.py:größe",
+    "targets.py:sound:sound", "a" * 5000, "/dev/null:x", "folder.py:x", "\udcff.py:x",
 )
 
 COMMANDS = (
-    "",
-    "true",
-    "false",
-    "'",
-    "nowhere",
-    "./targets.py",
-    "folder",
-    "sh -c 'exit 3'",
-    "cat",
-    "yes",
-    "sleep 60",
-    "echo {}",
-    "sh -c 'kill -9 $$'",
-    "\x1b[2J",
+    "", "true", "false", "'", "nowhere", "./targets.py", "folder", "sh -c 'exit 3'", "cat", "yes", "sleep 60",
+    "echo {}", "sh -c 'kill -9 $$'", "\x1b[2J",
 )
 
 VALUES = {
@@ -245,9 +106,14 @@ VALUES = {
     "--attack": ("precision", "", "x", "Precision", "black_box", "truncated_addition", "\u202e"),
     "--in-env": ("", "nowhere", "folder", "/bin/true", "/bin/cat", "python3", "/dev/null"),
     "--scheduler": ("", "x", "tcp://127.0.0.1:1", "http://127.0.0.1:1"), "--exec": COMMANDS,
-}  # fmt: skip
+}
 
-FLAGS = ("--isolate", "--spend-all", "--maximise-epsilon", "--help", "--nonsense", "--json", "--", "-h", "--version")
+PROVING = ("--kind", "--epsilon", "--delta", "--rho", "--sensitivity", "--domain", "--pairs", "--seconds")
+
+FLAGS = (
+    "--isolate", "--spend-all", "--maximise-epsilon", "--help", "--nonsense", "--json", "--", "-h", "--version",
+)
+# fmt: on
 
 
 def option_case(random: Random) -> Case:
@@ -278,12 +144,14 @@ def _written(odd: dict[str, str | None]) -> tuple[str | None, tuple[str, ...]]:
     changes = [behind.get(name, name) for name in named if name in ours]
     changes += ["new", "new/deep", "new/deep/x.json"] if "new/deep/x.json" in named else []
     json = odd.get("--json", "-")
-    return ("-" if json in ("-", "/dev/stdout") else None), tuple(changes)
+    if json in ("-", "/dev/stdout"):
+        return "-", tuple(changes)
+    return (behind.get(json, json) if json in ours or json == "new/deep/x.json" else None), tuple(changes)
 
 
 def _odd(random: Random, names: tuple[str, ...], most: int) -> dict[str, str | None]:
     odd: dict[str, str | None] = {}
-    for name in random.sample(names, random.randrange(1, most + 1)):
+    for name in random.sample(names, 1 if random.random() < 0.6 else random.randrange(1, most + 1)):
         odd[name] = random.choice(VALUES[name])
     if random.random() < 0.2:
         odd[random.choice(FLAGS)] = None
@@ -292,7 +160,11 @@ def _odd(random: Random, names: tuple[str, ...], most: int) -> dict[str, str | N
 
 def _words(odd: dict[str, str | None], usual: dict[str, str]) -> tuple[str, ...]:
     both = {**{name: value for name, value in usual.items() if name not in odd}, **odd}
-    return tuple(word for name, value in both.items() for word in ([name] if value is None else [name, value]))
+    return tuple(
+        word
+        for name, value in both.items()
+        for word in ([name] if value is None or name == "--isolate" else [name, value])
+    )
 
 
 def _audit(random: Random) -> Case:
@@ -300,9 +172,10 @@ def _audit(random: Random) -> Case:
     usual = {"--kind": "noise", "--epsilon": "1", "--trials": "100", "--attack": "generator_seed", "--json": "-"}
     if random.random() < 0.5 and "--exec" not in odd:
         usual["--domain"] = "integers,-9..9"
-    target = (
-        random.choice(("targets.py:sound", "targets.py:leaking")) if random.random() < 0.85 else random.choice(NAMES)
-    )
+    if random.random() < 0.8:
+        _fit(odd, usual)
+    ours = random.random() < 0.85
+    target = random.choice(("targets.py:sound", "targets.py:leaking") if ours else NAMES)
     named = () if "--exec" in odd and random.random() < 0.8 else (target,)
     record, changes = _written(odd)
     words = ("audit", *named, *_words(odd, usual))
@@ -310,20 +183,19 @@ def _audit(random: Random) -> Case:
     return _case(" ".join(words), words, statuses, record if statuses is ANY else None, changes)
 
 
+def _fit(odd: dict[str, str | None], usual: dict[str, str]) -> None:
+    """Add what the odd options need, and leave out what they exclude, so that they are reached."""
+    if set(odd) & {"--rho", "--mu", "--rdp"}:
+        del usual["--epsilon"]
+    if set(odd) & {"--seconds", "--memory"} and "--exec" not in odd:
+        usual["--isolate"] = ""
+    if set(odd) & {"--lower", "--upper"}:
+        usual |= {"--kind": "sum", "--lower": "0", "--upper": "1"}
+        usual.pop("--domain", None)
+
+
 def _prove(random: Random) -> Case:
-    names = (
-        "--kind",
-        "--epsilon",
-        "--delta",
-        "--rho",
-        "--sensitivity",
-        "--domain",
-        "--pairs",
-        "--seconds",
-        "--json",
-        "--sarif",
-        "--exec",
-    )
+    names = (*PROVING, "--json", "--sarif", "--exec")
     odd = _odd(random, names, 2)
     for option in ("--first", "--second", "--inputs"):
         if random.random() < 0.3:
