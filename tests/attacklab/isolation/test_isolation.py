@@ -632,6 +632,27 @@ def test_the_examples_in_c_and_python_agree_with_the_same_code_here_bit_for_bit(
         assert made(external, [compiled]).outputs(answer, 2000, rng(seed)).tobytes() == here.tobytes()
 
 
+@pytest.mark.parametrize(
+    ("program", "source"),
+    [("node", "exec_laplace.mjs"), pytest.param("java", "ExecLaplace.java", marks=pytest.mark.slow)],
+)
+def test_the_examples_in_other_languages_agree_with_python_but_for_the_last_bits_of_a_logarithm(
+    made: Made, program: str, source: str
+) -> None:
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is not installed")
+    python = made(external, [sys.executable, str(EXAMPLES / "exec_laplace.py")])
+    other = made(external, [program, str(EXAMPLES / source)])
+    for answer, seed in ((0.0, 1), (1.0, 2), (-1e300, 3), (5e-324, 4), (7, 5), (-np.inf, 6), (2**60 + 129, 7)):
+        expected, given = (one.outputs(answer, 500, rng(seed)) for one in (python, other))
+        assert np.allclose(given, expected, rtol=1e-13, atol=1e-13)
+        assert given.dtype == np.float64
+        if answer == 0:
+            assert np.count_nonzero(given == expected) > 400
+    with pytest.raises(TargetError, match="ReleaseError: the Laplace mechanism adds noise"):
+        made(external, [program, str(EXAMPLES / source)], kind=Kind.SELECTION).outputs(np.zeros(2), 3, rng())
+
+
 def test_the_examples_answer_other_kinds_with_an_error(made: Made, compiled: str) -> None:
     for command in ([compiled], [sys.executable, str(EXAMPLES / "exec_laplace.py")]):
         target = made(external, command, kind=Kind.SELECTION)
