@@ -40,6 +40,7 @@ import cloudpickle
 import numpy as np
 
 from attacklab.errors import LabError, LabFault, TargetError
+from attacklab.raised import in_one_line
 
 Result = TypeVar("Result")
 
@@ -108,7 +109,7 @@ def _unpacked(name: str, answer: bytes, classes: list[type]) -> Any:
     try:
         kind, value, told = _Unpickler(answer, classes).load()
     except Exception as error:  # whatever the classes of the result do when they are made
-        raise CannotBeSent(f"what {name} returned in another process cannot be read: {_in_one_line(error)}") from error
+        raise CannotBeSent(f"what {name} returned in another process cannot be read: {in_one_line(error)}") from error
     if kind == "returned":
         return value
     if kind == "unsendable":
@@ -126,10 +127,6 @@ def _own_module(function: Callable[..., Any]) -> str | None:
 
 def _name(thing: Any) -> str:
     return getattr(thing, "__qualname__", None) or f"an object of type {type(thing).__qualname__}"
-
-
-def _in_one_line(error: BaseException) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())
 
 
 # What is sent
@@ -221,7 +218,7 @@ def _pickled(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[
 
 
 def _told_unsendable(name: str, error: BaseException) -> str:
-    told = " ".join(str(error).split()) if isinstance(error, TypeError | pickle.PicklingError) else _in_one_line(error)
+    told = " ".join(str(error).split()) if isinstance(error, TypeError | pickle.PicklingError) else in_one_line(error)
     return f"{name} cannot be sent to another process: {told}"
 
 
@@ -272,19 +269,19 @@ def _answer(payload: bytes) -> bytes:
         os.chdir(directory)
         function, arguments, classes = pickle.load(file)  # noqa: S301 - as above
     except Exception as error:  # whatever somebody's module does when it is imported
-        return pickle.dumps(("unsendable", f"a function cannot be loaded elsewhere: {_in_one_line(error)}", ""))
+        return pickle.dumps(("unsendable", f"a function cannot be loaded elsewhere: {in_one_line(error)}", ""))
     try:
         said: tuple[str, Any, str] = ("returned", function(*arguments), "")
     except LabError as error:
         said = ("raised", error, _traceback(error))
     except BaseException as error:  # a call may not end this process
-        said = ("failed", _in_one_line(error), _traceback(error))
+        said = ("failed", in_one_line(error), _traceback(error))
     file = io.BytesIO()
     try:
         _AnswerPickler(file, classes).dump(said)
     except Exception as error:  # whatever the __reduce__ of somebody's class raises
         if said[0] == "raised":
-            return pickle.dumps(("failed", _in_one_line(said[1]), said[2]))
+            return pickle.dumps(("failed", in_one_line(said[1]), said[2]))
         told = _told_unsendable(f"what {_name(function)} returned", error)
         return pickle.dumps(("unsendable", told, ""))
     return file.getvalue()

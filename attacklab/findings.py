@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import enum
+import functools
 import hashlib
 import itertools
 import json
@@ -417,14 +418,18 @@ def upper_text(bound: float, digits: int = 3) -> str:
 def environment() -> dict[str, str]:
     """What the findings of this process depend on besides the target: versions and the processor's kind."""
     return {
-        "attacklab": metadata.version("attacklab"),
+        "attacklab": _version("attacklab"),
         "python": platform.python_version(),
-        "numpy": metadata.version("numpy"),
-        "scipy": metadata.version("scipy"),
-        "gmpy2": metadata.version("gmpy2"),
+        **{name: _version(name) for name in ("numpy", "scipy", "gmpy2")},
         "machine": platform.machine(),
         "system": sys.platform,
     }
+
+
+@functools.cache
+def _version(distribution: str) -> str:
+    """The version of what is installed, as it was when it was first asked for: a target may change `sys.path`."""
+    return metadata.version(distribution)
 
 
 def record(findings: Sequence[Finding], **rest: Any) -> dict[str, Any]:

@@ -55,7 +55,7 @@ def load_target(
     """
     place, name = place_and_name(spec)
     module = _module(adapter_module(place) or place)
-    found = member(module, name)
+    found = _member(module, name, spec)
     if found is None:
         known = sorted(_targets_in(module))
         near = difflib.get_close_matches(name, known, n=1)
@@ -91,11 +91,20 @@ def load_function(spec: str) -> Callable[..., Any]:
         ValueError: the name cannot be found or cannot be called; the message says what to write instead.
     """
     place, name = place_and_name(spec)
-    found = member(_module(place), name)
+    found = _member(_module(place), name, spec)
     if not callable(found):
         raise UsageError(f"{spec} is {described(found)}, not a function; name one that {place} defines")
     function: Callable[..., Any] = found
     return function
+
+
+def _member(module: ModuleType, name: str, spec: str) -> Any:
+    try:
+        return member(module, name)
+    except BaseException as error:  # of a module or an object that computes its attributes
+        if passes_through(error):
+            raise
+        raise UsageError(f"{spec} cannot be looked up: it raised {in_one_line(error)}") from error
 
 
 def place_and_name(spec: str) -> tuple[str, str]:

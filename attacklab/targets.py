@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from attacklab import raised
 from attacklab.certificates import Draft
 from attacklab.claims import Claim, PrivacyClaim
 from attacklab.domains import Domain
@@ -453,7 +454,9 @@ class Target:
             try:
                 released = self._released(input_, 1, rng)
             except _Raised as failure:
-                outputs[trial] = Failure(type(failure.__cause__).__name__, str(failure.__cause__))
+                cause = failure.__cause__
+                assert cause is not None  # noqa: S101 - it is raised from one
+                outputs[trial] = Failure(type(cause).__name__, raised.text_of(cause))
             else:
                 outputs[trial] = self._checked(released, input_, 1, sees_failures)[0]
         return outputs
@@ -596,7 +599,7 @@ def _as_vector(values: list[Any]) -> NDArray[Any]:
 
 def in_one_line(error: BaseException) -> str:
     """An exception in one line: its type and message, or the message alone of one that this package raises."""
-    return " ".join((str(error) if isinstance(error, LabError) else f"{type(error).__name__}: {error}").split())
+    return " ".join(str(error).split()) if isinstance(error, LabError) else raised.in_one_line(error)
 
 
 def described(value: object) -> str:

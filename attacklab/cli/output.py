@@ -22,7 +22,7 @@ from rich.text import Text
 from attacklab.cli.status import Status
 from attacklab.errors import UsageError
 from attacklab.files import is_standard_output, require_writable, write_whole
-from attacklab.findings import Finding, Verdict, record, to_text
+from attacklab.findings import Finding, Verdict, environment, record, to_text
 from attacklab.plain_text import plain
 from attacklab.reporting.audit_page import audit_page
 from attacklab.reporting.sarif import Place, sarif_log
@@ -79,6 +79,7 @@ class Files:
         for (option, first), (other, second) in itertools.combinations(named, 2):
             if _are_one(first, Path(second)):
                 raise UsageError(f"{option} and {other} name the same file; give each a file of its own")
+        environment()  # finds the versions, before a target changes where packages are looked for
 
     def write(self, findings: Sequence[Finding], place: Place | None = None) -> None:
         """Write the files, then show the findings, unless a file that was asked for is standard output."""

@@ -48,7 +48,7 @@ def _from_file(path: str, name: str) -> tuple[ModuleType, Any]:
 
 
 if TYPE_CHECKING:
-    from attacklab import gathering, loaded_code, releases
+    from attacklab import gathering, loaded_code, raised, releases
     from attacklab.isolation import codec
 else:
     # Under no name in `sys.modules`: there a target could find them, or take them for modules of its own.
@@ -61,7 +61,7 @@ else:
         loader.exec_module(module)
         return module
 
-    gathering, loaded_code, releases = map(_ours, ("gathering", "loaded_code", "releases"))
+    gathering, loaded_code, raised, releases = map(_ours, ("gathering", "loaded_code", "raised", "releases"))
 
 
 def arithmetic_fault() -> str | None:
@@ -84,7 +84,7 @@ def main() -> None:
     try:
         release, greeting = _loaded(spec, settings)
     except BaseException as error:  # a panic is not an Exception
-        message = str(error) if isinstance(error, _Fault) else f"{spec}: {_in_one_line(error)}"
+        message = str(error) if isinstance(error, _Fault) else f"{spec}: {raised.in_one_line(error)}"
         _send(answers, {"error": message, "failure": LOADING})
         return
     _send(answers, {**greeting, "code": loaded_code.loaded_modules()[0]})
@@ -98,9 +98,9 @@ def main() -> None:
         except _Fault as fault:
             head, frame = {"error": str(fault), "failure": fault.failure}, b""
         except MemoryError as error:
-            head, frame = {"error": _in_one_line(error), "failure": "memory limit"}, b""
+            head, frame = {"error": raised.in_one_line(error), "failure": "memory limit"}, b""
         except BaseException as error:  # a panic is not an Exception
-            head, frame = {"error": _in_one_line(error)}, b""
+            head, frame = {"error": raised.in_one_line(error)}, b""
         _send(answers, head, frame)
 
 
@@ -286,10 +286,6 @@ def _answer(outputs: Any) -> tuple[dict[str, Any], bytes]:
         return {"values": [codec.written(output) for output in outputs]}, b""
     except TypeError as error:
         raise _Fault("garbage", f"its outputs: {error}") from error
-
-
-def _in_one_line(error: BaseException) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())
 
 
 if __name__ == "__main__":

@@ -16,12 +16,11 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import metadata
 from typing import Any
 from urllib.parse import quote
 
 from attacklab.attacks import ALL_ATTACKS
-from attacklab.findings import FAILURE, Finding, Verdict
+from attacklab.findings import FAILURE, Finding, Verdict, environment
 from attacklab.flaws import Flaw
 from attacklab.plain_text import plain
 from attacklab.reporting.wording import EXAMPLE, claim_text, explanation, flaw_of, judged_text
@@ -72,7 +71,7 @@ def sarif_log(findings: Sequence[tuple[Finding, Place | None]]) -> dict[str, Any
                 "tool": {
                     "driver": {
                         "name": "attacklab",
-                        "version": metadata.version("attacklab"),
+                        "version": environment()["attacklab"],
                         "rules": [_described(*rule, flaw_of(finding)) for rule, finding in shown.items()],
                     }
                 },

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from attacklab.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
-from attacklab.errors import UsageTypeError
-from attacklab.loading import claim_of, load_target, targets_of
+from attacklab.errors import UsageError, UsageTypeError
+from attacklab.loading import claim_of, load_function, load_target, targets_of
 from attacklab.random_bits import TapedBits
 from attacklab.targets import Kind, Target
 
@@ -134,6 +134,11 @@ def test_a_name_that_is_not_a_target_is_told_in_one_line(spec: str, message: str
         ("broken", "def f(:\n", "cannot be loaded: SyntaxError"),
         ("broken", "raise RuntimeError('no')\n", "cannot be loaded: RuntimeError: no"),
         ("leaving", "import sys\nsys.exit(0)\n", "cannot be loaded: SystemExit: 0"),
+        (
+            "silent",
+            "class Silent(Exception):\n    def __str__(self): return 3\nraise Silent\n",
+            "cannot be loaded: Silent:",
+        ),
     ],
 )
 def test_a_file_that_fails_is_told_in_one_line_and_leaves_no_half_module(
@@ -148,6 +153,16 @@ def test_a_file_that_fails_is_told_in_one_line_and_leaves_no_half_module(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match=f"module {name} cannot be imported"):
         load_target(f"{name}:target")
+
+
+def test_a_module_that_fails_to_look_a_name_up_is_told_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "looking.py"
+    path.write_text("def __getattr__(name):\n    raise RuntimeError(f'no\\n{name}')\n")
+    for load in (load_target, load_function):
+        with pytest.raises(
+            UsageError, match=r"looking.py:target cannot be looked up: it raised RuntimeError: no target$"
+        ):
+            load(f"{path}:target")
 
 
 def test_parameters_that_do_not_fit_are_named(place: str) -> None:

@@ -163,6 +163,23 @@ def test_a_release_that_exits_does_not_take_the_audit_with_it() -> None:
         Target.noise(release, epsilon=1.0).outputs(0.0, 1, RNG)
 
 
+class Silent(Exception):
+    """An exception whose message cannot be had."""
+
+    def __str__(self) -> str:
+        raise ZeroDivisionError
+
+
+def test_an_exception_whose_message_cannot_be_had_is_a_failure_like_others() -> None:
+    def release(*_: object) -> None:
+        raise Silent
+
+    target = Target.noise(release, epsilon=1.0)
+    with pytest.raises(TargetError, match=r"^release raised Silent:$"):
+        target.outputs(0.0, 1, RNG)
+    assert target.outputs(0.0, 1, RNG, sees_failures=True)[0] == Failure("Silent", "")
+
+
 class Panic(BaseException):
     """As PyO3 raises it: an exception that is not an Exception."""
 

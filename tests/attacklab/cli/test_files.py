@@ -55,6 +55,7 @@ def steering(answer, trials, rng):
     raise ValueError("\x1b[2J\n::error::hacked ##[error]hacked \u202e")
 """
 
+NOWHERE = "import sys\nsys.path.clear()\n"
 MOVING = "import os\nos.makedirs('elsewhere', exist_ok=True)\nos.chdir('elsewhere')\n"
 LEAVING = "import atexit\natexit.register(print, 'goodbye')\n"
 
@@ -68,6 +69,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no fo
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "targets.py").write_text(TARGETS)
     (tmp_path / "moving.py").write_text(MOVING + TARGETS)
+    (tmp_path / "nowhere.py").write_text(NOWHERE + TARGETS)
     (tmp_path / "leaving.py").write_text(LEAVING + TARGETS)
     return tmp_path
 
@@ -302,3 +304,10 @@ def test_a_terminal_whose_width_is_said_to_be_0_shows_the_findings(folder: Path)
     os.close(ours)
     assert done.returncode == 1
     assert "violated" in shown
+
+
+def test_a_target_that_changes_where_modules_are_found_loses_no_finding(folder: Path) -> None:
+    done = run(folder, LEAKING.replace("targets.py", "nowhere.py") + " --json f.json --sarif f.sarif")
+    assert done.returncode == 1, done.stderr
+    assert any(finding.refutes for finding in read_record(folder / "f.json")["findings"])
+    assert json.loads((folder / "f.sarif").read_text())["runs"][0]["results"]

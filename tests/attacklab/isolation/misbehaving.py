@@ -85,6 +85,15 @@ def raises(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:  # noqa
     raise ZeroDivisionError("of\nall things")
 
 
+class Silent(Exception):
+    def __str__(self) -> str:
+        raise ZeroDivisionError
+
+
+def raises_silently(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:  # noqa: ARG001
+    raise Silent
+
+
 def exits(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:  # noqa: ARG001
     sys.exit(3)
 

@@ -179,7 +179,11 @@ def test_a_misbehaving_target_is_told_in_one_line(
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("raises", "ReleaseError: ZeroDivisionError: of all things"), ("exits", "ReleaseError: SystemExit: 3")],
+    [
+        ("raises", "ReleaseError: ZeroDivisionError: of all things"),
+        ("raises_silently", "ReleaseError: Silent:$"),
+        ("exits", "ReleaseError: SystemExit: 3"),
+    ],
 )
 def test_an_exception_of_the_release_is_handed_on_and_the_process_goes_on(
     misbehaving: Made, name: str, message: str
@@ -629,6 +633,27 @@ def test_the_examples_in_c_and_python_agree_with_the_same_code_here_bit_for_bit(
         here = np.array(module["laplace"](float(answer), 2000, int(rng(seed).integers(1 << 63))))
         assert python.outputs(answer, 2000, rng(seed)).tobytes() == here.tobytes()
         assert made(external, [compiled]).outputs(answer, 2000, rng(seed)).tobytes() == here.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("program", "source"),
+    [("node", "exec_laplace.mjs"), pytest.param("java", "ExecLaplace.java", marks=pytest.mark.slow)],
+)
+def test_the_examples_in_other_languages_agree_with_python_but_for_the_last_bits_of_a_logarithm(
+    made: Made, program: str, source: str
+) -> None:
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is not installed")
+    python = made(external, [sys.executable, str(EXAMPLES / "exec_laplace.py")])
+    other = made(external, [program, str(EXAMPLES / source)])
+    for answer, seed in ((0.0, 1), (1.0, 2), (-1e300, 3), (5e-324, 4), (7, 5), (-np.inf, 6), (2**60 + 129, 7)):
+        expected, given = (one.outputs(answer, 500, rng(seed)) for one in (python, other))
+        assert np.allclose(given, expected, rtol=1e-13, atol=1e-13)
+        assert given.dtype == np.float64
+        if answer == 0:
+            assert np.count_nonzero(given == expected) > 400
+    with pytest.raises(TargetError, match="ReleaseError: the Laplace mechanism adds noise"):
+        made(external, [program, str(EXAMPLES / source)], kind=Kind.SELECTION).outputs(np.zeros(2), 3, rng())
 
 
 def test_the_examples_answer_other_kinds_with_an_error(made: Made, compiled: str) -> None:

@@ -1,0 +1,1 @@
+"""The command line against generated target files, option values and answers over the line protocol."""
