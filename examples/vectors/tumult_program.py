@@ -28,7 +28,7 @@ LAWS: dict[str, Callable[[dict[str, str]], Any]] = {
 
 def _drawn(name: str, given: dict[str, str], trials: int, seed: int) -> list[Any]:
     generator = np.random.default_rng(seed)
-    with mock.patch.object(samplers, "prng", lambda: generator):
+    with mock.patch.object(samplers, "prng", return_value=generator):
         outputs = [LAWS[name](given) for _ in range(trials)]
     return [one if isinstance(one, bool) else str(one) for one in outputs]
 

@@ -144,7 +144,8 @@ def _selection(mechanism: Callable[..., Any], name: str = "exponential", *, bare
     """A naive selection; `bare` without clamping, which is how it overflows."""
 
     def release(of: Mapping[str, Any], utilities: Any, trials: int, rng: np.random.Generator) -> Any:
-        given = utilities if bare or "range" not in of else _clamped(*map(float, of["range"]), utilities)
+        low, high = map(float, of.get("range", (0, 0)))
+        given = utilities if bare or low == high else _clamped(low, high, utilities)
         return mechanism(np.array(given, dtype=float), trials, rng, epsilon=_epsilon(of))
 
     return {("law", name): _drawn(release), ("pair", name): _drawn(release), ("special", name): _drawn(release)}
