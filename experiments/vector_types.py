@@ -177,7 +177,7 @@ def explain(data: Data) -> str:
     return PARAGRAPH.format(
         count=len(rows),
         trials=measured["trials"],
-        control=f"{wrong or 'no'} wrong case{'s' if wrong > 1 else ''}",
+        control=f"{wrong or 'no'} wrong case{'' if wrong == 1 else 's'}",
         seen=sum(map(caught, rows)),
         idle=f", except {', '.join(idle)}" if idle else "",
         caught="\n".join(f"| {row['name']} | {row['wrong']} | {_by_type(row)} |" for row in rows if caught(row)),
