@@ -57,7 +57,7 @@ def _sampled(draws: Mapping[str, Draw]) -> Callable[[Mapping[str, Any]], dict[st
     return outputs
 
 
-def _geometric(scale: float, rng: np.random.Generator) -> int:
+def by_logarithm(scale: float, rng: np.random.Generator) -> int:
     """A fair sign, and −0 kept: 0 comes twice as often."""
     magnitude = math.floor(-scale * math.log(1 - rng.random()))
     return magnitude if rng.random() < 0.5 else -magnitude
@@ -104,7 +104,7 @@ class _Remainders(SeededBits):
 LAWS: Mapping[str, Draw] = {
     "uniform_below": lambda of, _, rng: _Remainders(rng).call(uniform_below, of["bound"]),
     "randomized_response": lambda of, one, rng: bool(rng.random() < float(of["epsilon"])) == one,
-    "two_sided_geometric": lambda of, _, rng: _geometric(-1 / math.log(of["ratio"]), rng),
+    "two_sided_geometric": lambda of, _, rng: by_logarithm(-1 / math.log(of["ratio"]), rng),
     "discrete_laplace": lambda of, _, rng: _int32(RUNS["discrete_laplace"](of, None, _Remainders(rng))),
     "exponential": lambda of, one, rng: _unstabilised(of["rate"], one, rng),
     "permute_and_flip": lambda of, one, rng: _first_kept(of["rate"], one, rng),
@@ -172,7 +172,7 @@ def _counted(_: Mapping[str, Any], answer_: float, rng: np.random.Generator) -> 
 
 
 def _as_int64(of: Mapping[str, Any], answer_: int, rng: np.random.Generator) -> int:
-    noisy = int(np.array(answer_, dtype=np.int64)) + _geometric(-1 / math.log(of["decay"]), rng)
+    noisy = int(np.array(answer_, dtype=np.int64)) + by_logarithm(-1 / math.log(of["decay"]), rng)
     return int(np.clip(noisy, of["lower"], of["upper"]))
 
 

@@ -13,6 +13,7 @@ CKS = "https://arxiv.org/abs/2004.00010"
 ILVENTO = "https://arxiv.org/abs/1912.04222"
 BALLE_WANG = "https://arxiv.org/abs/1805.06530"
 OPENDP_2638 = "https://github.com/opendp/opendp/issues/2638"
+NIST = "https://doi.org/10.6028/NIST.SP.800-226"
 IEEE = "https://doi.org/10.1109/IEEESTD.2019.8766229"
 
 NOTES: Mapping[str, Note] = {
@@ -20,6 +21,7 @@ NOTES: Mapping[str, Note] = {
         "BASIC",
         "An ordinary case. An implementation that fails it draws from another law than it says.",
         "The claim was proved for another law, so nothing is known of what is released.",
+        (NIST,),
     ),
     "BiasedIntegers": Note(
         "BIASED_SAMPLER",

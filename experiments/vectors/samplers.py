@@ -102,7 +102,7 @@ def _fractions(*pairs: tuple[int, int]) -> list[Fraction]:
 def _on_a_range() -> list[Setting]:
     return [
         Setting({"decay": decay, "lower": -4, "upper": 4}, answer)
-        for answer in (-4, 0, 3)
+        for answer in (-4, -1, 0, 2, 3)
         for decay in _fractions((1, 2), (5, 8))
     ]
 
