@@ -220,8 +220,7 @@ def test_selection_keeps_its_claim(mechanism: str, rows: list[tuple[int, float]]
     ],
 )
 def test_noisy_max_with_laplace_noise_keeps_its_claim(first: list[float], second: list[float]) -> None:
-    sampler = partial(exact_laplace_noisy_max, epsilon=LITTLE_NOISE)
-    target = Target.selection(lambda *_: [], epsilon=LITTLE_NOISE).exact(sampler)
+    target = Target.selection(lambda *_: [], epsilon=2.0).exact(partial(exact_laplace_noisy_max, epsilon=2.0))
     finding = prove(target, NeighbouringPair.utilities(first, second, sensitivity=1.0))
     assert_kept(finding)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -182,12 +182,17 @@ def refuted(findings: list[Finding]) -> bool:
     return any(finding.refutes for finding in findings)
 
 
-@pytest.mark.parametrize("flaw", BROKEN)
+def a_third(names: Iterable[str]) -> list[Any]:
+    """Names for pytest: one in three by default, and the others in the slow tests."""
+    return [pytest.param(name, marks=[pytest.mark.slow] * (place % 3 > 0)) for place, name in enumerate(names)]
+
+
+@pytest.mark.parametrize("flaw", a_third(BROKEN))
 def test_a_flaw_that_shows_on_the_right_pair_only_is_found_by_default(flaw: str) -> None:
     assert refuted(audit(BROKEN[flaw], trials=TRIALS))
 
 
-@pytest.mark.parametrize("twin", SOUND)
+@pytest.mark.parametrize("twin", a_third(SOUND))
 def test_a_sound_twin_is_not_accused(twin: str) -> None:
     """A false alarm has probability 1e-9."""
     assert not refuted(audit(SOUND[twin], trials=TRIALS, alpha=ALPHA))
