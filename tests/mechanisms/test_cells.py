@@ -21,7 +21,7 @@ def test_an_integer_is_in_the_cell_whose_middle_is_nearest_in_its_binade(integer
     binade, part = int(rounded).bit_length() - 1, int(rounded) >> int(rounded).bit_length() - 10
     assert numbers == (binade - 43) * 512 + part - 512 + 1
     assert middles == (2 * part + 1) << binade - 10
-    if numbers <= len(CELLS):
+    if 1 <= numbers <= len(CELLS):
         assert MIDDLES[numbers - 1] == middles
 
 
