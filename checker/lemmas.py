@@ -53,7 +53,7 @@ LEMMAS: dict[str, str] = {
     ),
     "floating-point-filter": (
         "where a computed value is farther from every integer than its error can be, its floor is that of the true "
-        "value; the errors of +, − and ×, of the tables and of what a series leaves out as the checker adds them up "
+        "value; the errors of +, −, × and ÷, of the tables and of what a series leaves out as the checker adds them up "
         "(mechanisms/laplace/README.md, 'The filter and its error')"
     ),
     "gaussian-dp": "normal noise moved by r standard deviations is r-GDP by definition (Dong, Roth and Su 2022)",

@@ -165,7 +165,7 @@ BROKEN = [
     (exact_rounded, "RepeatedAnswer(whole, shift,", "RepeatedAnswer(whole, 2 * shift,", ROUNDED),
     (exact_fast, "RepeatedAnswer(grid.nearest(answer)", "RepeatedAnswer(grid.nearest(answer) + 1", DISCRETE),
     (rounding_filter, "table().greatest_error(_COARSE_DEGREE)", "table().greatest_error(_COARSE_DEGREE) / 3", ROUNDED),
-    (rounding_filter, "<= self._greatest_distance\n", "<= 0.5\n", ROUNDED),
+    (rounding_filter, "<= self._greatest_distance  #", "<= 0.5  #", ROUNDED),
     (rounding_filter, "decided = np.abs(value, out=value) <=", "decided = np.abs(value, out=value) <", ROUNDED),
     (rounding_filter, "value += shifts", "value -= shifts", ROUNDED),
     (rounding_filter, "np.rint(value)", "np.floor(value)", ROUNDED),
