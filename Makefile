@@ -2,11 +2,14 @@ PYTHON ?= python3
 VENV := .venv
 READY := $(VENV)/.ready
 BIN := $(VENV)/bin
+DOCS_READY := $(VENV)/.docs-ready
+SPHINX := $(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --jobs auto --conf-dir docs
+MATHJAX := 3.2.2
 
 # Tests start many processes, each of which would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: lab quick test test-all check prove mutants alarms libraries clean help
+.PHONY: lab quick test test-all docs check prove mutants alarms libraries clean help
 
 lab: $(READY)  ## run every experiment; figures and data go to reports/
 	$(BIN)/attacklab run
@@ -19,6 +22,22 @@ test: $(READY)  ## run the default tests, in ten to twenty minutes
 
 test-all: $(READY)  ## run every test, the slow ones included
 	$(BIN)/pytest -m ""
+
+docs: $(DOCS_READY) site/.node/.ready  ## build the site, in English and Chinese, into site/; its first page is site/index.html
+	rm -rf site/en site/zh_CN site/.executed
+	$(SPHINX) -D language=en . site/en
+	$(SPHINX) -D language=zh_CN . site/zh_CN
+	cp docs/languages.html site/index.html
+
+site/.node/.ready: Makefile
+	npm install --silent --ignore-scripts --no-save --no-package-lock --no-audit --no-fund --prefix $(@D) mathjax@$(MATHJAX)
+	mkdir -p $(@D)/static
+	cp $(@D)/node_modules/mathjax/es5/tex-svg.js $(@D)/static/
+	@touch $@
+
+$(DOCS_READY): $(READY)
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,docs]'
+	@touch $@
 
 mutants: $(READY)  ## run the certificates and the tests of mutated mechanisms, in some hours; what is interrupted continues
 	$(BIN)/python -m experiments.mutants
@@ -56,7 +75,7 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 clean:  ## remove what the other commands made, except reports/
-	rm -rf $(VENV) .environments reports-quick .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .environments site reports-quick .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*  ## \(.*\)/make \1 \2/p' $(firstword $(MAKEFILE_LIST)) | \

@@ -1,5 +1,5 @@
 /* The textbook's Laplace mechanism in C, for `attacklab audit --exec`. Its outputs are those of exec_laplace.py, bit
- * for bit; docs/protocol.md describes the protocol. It answers with binary frames, the fastest form.
+ * for bit; docs/reference/protocol.md describes the protocol. It answers with binary frames, the fastest form.
  *
  *     cc -O2 -ffp-contract=off -o exec_laplace exec_laplace.c -lm
  *

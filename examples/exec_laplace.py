@@ -1,8 +1,8 @@
 """The textbook's Laplace mechanism as a program of its own, for `attacklab audit --exec`.
 
-It reads one JSON request a line and answers each with one line, floats as hex strings (docs/protocol.md). It imports
-nothing from attacklab: this could be any program. It claims ε = 1 for an answer of sensitivity 1, and its floats break
-that claim (Mironov 2012): which doubles can come out depends on the true answer.
+It reads one JSON request a line and answers each with one line, floats as hex strings (docs/reference/protocol.md). It
+imports nothing from attacklab: this could be any program. It claims ε = 1 for an answer of sensitivity 1, and its
+floats break that claim (Mironov 2012): which doubles can come out depends on the true answer.
 """
 
 from __future__ import annotations

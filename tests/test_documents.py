@@ -20,11 +20,11 @@ from attacklab.loading import targets_of
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
-TASKS = ROOT / "docs" / "contributing.md"
+TASKS = ROOT / "docs" / "how_to" / "contributing.md"
 MECHANISMS = sorted(ROOT.glob("mechanisms/*/README.md"))
 DOCUMENTS = sorted(
     path
-    for pattern in ("*.md", "docs/*.md", "experiments/**/*.md", "mechanisms/**/*.md", "reports/**/*.md")
+    for pattern in ("*.md", "docs/**/*.md", "experiments/**/*.md", "mechanisms/**/*.md", "reports/**/*.md")
     for path in ROOT.glob(pattern)
 )
 
@@ -42,7 +42,7 @@ def test_the_example_of_the_readme_refutes_its_naive_mechanism(capsys: pytest.Ca
 
 
 def test_the_example_of_claims_keeps_the_true_one_and_refutes_the_other(capsys: pytest.CaptureFixture[str]) -> None:
-    text = (ROOT / "docs" / "claims.md").read_text("utf-8")
+    text = (ROOT / "docs" / "reference" / "claims.md").read_text("utf-8")
     (example,) = re.findall(r"<!-- runs as a test -->\n```python\n(.*?)```", text, flags=re.DOTALL)
     exec(compile(example, "claims.md", "exec"), {})  # noqa: S102 - our own example
     printed = capsys.readouterr().out.splitlines()
@@ -51,7 +51,7 @@ def test_the_example_of_claims_keeps_the_true_one_and_refutes_the_other(capsys: 
 
 
 def test_the_example_of_existing_code_prints_what_the_page_says(tmp_path: Path) -> None:
-    text = (ROOT / "docs" / "proving_existing_code.md").read_text("utf-8")
+    text = (ROOT / "docs" / "how_to" / "proving_existing_code.md").read_text("utf-8")
     ((code, said),) = re.findall(
         r"<!-- survey\.py -->\n```python\n(.*?)```\n\n```text\n(.*?)```", text, flags=re.DOTALL
     )
@@ -68,7 +68,9 @@ def test_the_example_of_existing_code_prints_what_the_page_says(tmp_path: Path) 
 
 
 def test_the_claims_that_a_document_shows_in_json_are_read_and_written_as_they_stand() -> None:
-    shown = re.findall(r'(?m)^    (\{"(?:epsilon|kind)": .*\})$', (ROOT / "docs" / "claims.md").read_text("utf-8"))
+    shown = re.findall(
+        r'(?m)^    (\{"(?:epsilon|kind)": .*\})$', (ROOT / "docs" / "reference" / "claims.md").read_text("utf-8")
+    )
     assert len(shown) == 5
     for line in shown:
         assert claim_from_json(json.loads(line)).to_json() == json.loads(line)

@@ -10,7 +10,7 @@ from attacklab.reporting.experiment import load_experiments
 from attacklab.reporting.pages import LONGEST_TABLE
 from tests.test_documents import ROOT
 
-PAGE = Path(ROOT) / "docs" / "nist_sp_800_226.md"
+PAGE = Path(ROOT) / "docs" / "reference" / "nist_sp_800_226.md"
 TEXT = PAGE.read_text("utf-8")
 ROWS = re.findall(r"(?m)^\| (?!hazard|---)(.*?) \| (.*?) ?\| (.*?) ?\|$", TEXT)
 NAMES = {attack.name for attack in ATTACKS}

@@ -14,7 +14,7 @@ from attacklab.laws import net
 
 pytest_plugins = ["pytester"]
 
-PAGE = (Path(__file__).parent.parent / "docs" / "proving.md").read_text("utf-8")
+PAGE = (Path(__file__).parent.parent / "docs" / "how_to" / "proving.md").read_text("utf-8")
 FILES = dict(re.findall(r"<!-- (\w+\.py)[^>]*-->\n```python\n(.*?)```", PAGE, flags=re.DOTALL))
 SHOWN = re.findall(r"```text\n\$ attacklab ([^\n]*)\n(.*?)```", PAGE, flags=re.DOTALL)
 COLUMNS = "110"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGE = ROOT / "docs" / "writing_an_attack.md"
+PAGE = ROOT / "docs" / "how_to" / "writing_an_attack.md"
 ATTACK = Path("attacklab", "attacks", "fraction.py")
 TEST = Path("tests", "attacklab", "attacks", "test_fraction.py")
 REGISTRY = Path("attacklab", "attacks", "__init__.py")

@@ -78,7 +78,7 @@ def command(
     if asked.library is not None:
         raise UsageError(
             f"{target} draws its random numbers in another process, where a proof cannot replace them; "
-            "audit it, or prove a sampler(input, bits) instead (docs/proving.md)"
+            "audit it, or prove a sampler(input, bits) instead (docs/how_to/proving.md)"
         )
     with only_findings_on_output():
         loaded = asked.load()

@@ -2,9 +2,9 @@
 
 Run by its path, `python child.py TARGET SETTINGS`, in an interpreter that may have nothing but numpy installed. So it
 imports nothing of the package, loads the few modules that both sides use from their files, and keeps to what Python 3.8
-can read. It first writes one line of greeting, which describes what was loaded, and then follows docs/protocol.md. It
-also looks for a fault that makes findings meaningless and that only this process can see: arithmetic that does not
-follow IEEE 754.
+can read. It first writes one line of greeting, which describes what was loaded, and then follows
+docs/reference/protocol.md. It also looks for a fault that makes findings meaningless and that only this process can
+see: arithmetic that does not follow IEEE 754.
 """
 
 from __future__ import annotations

@@ -235,7 +235,7 @@ def external(
     memory_bytes: int | None = None,
     **parameters: Any,
 ) -> Target:
-    """A program in any language that answers requests on its standard input, as docs/protocol.md says.
+    """A program in any language that answers requests on its standard input, as docs/reference/protocol.md says.
 
     Its sampler is the same program, asked to draw from the lab; so a program that serves proofs can be proved.
 

@@ -4,7 +4,7 @@ A request is one line of JSON, `{"kind": ..., "input": ..., "trials": n, "seed":
 and a field `dtype` if the input is a numpy array. An answer is one line, `{"outputs": [...]}` with one output a
 trial (a hex string, an integer, null for a failure), or `{"values": [...]}` with outputs of any form, or
 `{"binary": "f8", "count": n}` followed by n little-endian numbers (n rows, where there is a `shape` of one too), or
-`{"error": "...", "failure": "..."}`. docs/protocol.md describes it for authors of programs.
+`{"error": "...", "failure": "..."}`. docs/reference/protocol.md describes it for authors of programs.
 
 Decimal text would round, so there is none: a number with a decimal point is refused, and so is a hex string that is
 not a binary64 number.

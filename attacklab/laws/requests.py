@@ -3,7 +3,7 @@
     take K | coin N D | below N | begin call NAME ARG… | begin round NAME ARG… | end call VALUE… |
     end round rejected | end round accepted VALUE… | output VALUE… | error TEXT
 
-docs/protocol.md says what each means. The first three ask for a reply; the others do not.
+docs/reference/protocol.md says what each means. The first three ask for a reply; the others do not.
 """
 
 from __future__ import annotations

@@ -207,7 +207,7 @@ def _draft_of(target: Target) -> Callable[[], Draft]:
     if target.draft is None:
         raise UsageError(
             f"{target.name} brings no draft of a certificate for every pair of neighbours; add one by "
-            "Target.certified(draft) (docs/proving.md), or leave --all out and prove single pairs"
+            "Target.certified(draft) (docs/how_to/proving.md), or leave --all out and prove single pairs"
         )
     return target.draft
 

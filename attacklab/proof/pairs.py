@@ -95,7 +95,7 @@ def sampler_of(target: Target) -> Sampler:
     if target.sampler is None:
         raise UsageError(
             f"{target.name} has no sampler, so its law cannot be found; "
-            "write a sampler(input, bits) that draws from bits alone (docs/proving.md), or audit it instead"
+            "write a sampler(input, bits) that draws from bits alone (docs/how_to/proving.md), or audit it instead"
         )
     return target.sampler
 

@@ -1,7 +1,7 @@
 """A program under test, in any language: one line of JSON for each request, one line back.
 
-docs/vectors.md has the requests of each type. `{"skip": true}` says that the program has no such mechanism, and
-`{"error": "..."}` that the mechanism failed.
+docs/reference/vectors.md has the requests of each type. `{"skip": true}` says that the program has no such mechanism,
+and `{"error": "..."}` that the mechanism failed.
 """
 
 from __future__ import annotations

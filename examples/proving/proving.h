@@ -1,4 +1,4 @@
-/* Randomness for a mechanism in C: while it is proved, each draw is a line that asks the lab (docs/protocol.md).
+/* Randomness for a mechanism in C: while it is proved, each draw is a line that asks the lab (docs/reference/protocol.md).
  *
  * `serve` answers `attacklab prove --exec` by calling the mechanism for each request. In production, link the mechanism
  * with a `coin` and a `below` that read the system's entropy, and with a `say` that does nothing.

@@ -3,7 +3,8 @@
 //     attacklab prove --exec "node examples/proving/randomized_response.mjs" --kind noise --epsilon 1.3862943611198908
 //
 // It gives a private bit with probability 4/5 and the other bit otherwise, which is ε-DP for e^ε = 4. The program draws
-// by writing lines that ask the lab (docs/protocol.md); in production, `coin` and `take` would use crypto.randomInt.
+// by writing lines that ask the lab (docs/reference/protocol.md); in production, `coin` and `take` would use
+// crypto.randomInt.
 //
 // The naive twin compares 8 random bits with 256/5 rounded down, so it lies a little too rarely.
 

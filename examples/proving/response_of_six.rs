@@ -6,7 +6,7 @@
 //!
 //! With probability 1/4 it gives the true category, and otherwise one of all six at random: the true one is then three
 //! times as likely as any other (1/4 + 3/4 · 1/6 = 3/8 to 1/8), which is ε-DP for e^ε = 3. It draws a category from three
-//! bits, and again where they make 6 or 7, by lines that ask the lab (docs/protocol.md).
+//! bits, and again where they make 6 or 7, by lines that ask the lab (docs/reference/protocol.md).
 //!
 //! The naive twin gives up after four rounds and takes category 0, so its rounds depend on how many there were.
 

@@ -1,6 +1,6 @@
 """Serves the noise of noise.py to `attacklab vectors check --exec 'python program.py exact'` (or `naive`).
 
-One request is one line of JSON, and so is its answer; docs/vectors.md describes them.
+One request is one line of JSON, and so is its answer; docs/reference/vectors.md describes them.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ class Remedy:
 
     Attributes:
         id: how entries name it.
-        advice: one or two sentences, in Markdown; its links are relative to `docs/`.
+        advice: one or two sentences, in Markdown; its links are relative to `docs/reference/`.
     """
 
     id: str
@@ -137,7 +137,7 @@ class Listing:
     primitives: tuple[Primitive, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """As it stands in `docs/vulnerable_primitives.json`."""
+        """As it stands in `docs/reference/vulnerable_primitives.json`."""
         return {"version": VERSION, **asdict(self)}
 
 

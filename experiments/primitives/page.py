@@ -9,8 +9,8 @@ from pathlib import Path
 from experiments.primitives import Evidence, Listing, Primitive
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "vulnerable_primitives.md"
-LIST = ROOT / "docs" / "vulnerable_primitives.json"
+PAGE = ROOT / "docs" / "reference" / "vulnerable_primitives.md"
+LIST = ROOT / "docs" / "reference" / "vulnerable_primitives.json"
 
 HEAD = """\
 # Vulnerable primitives

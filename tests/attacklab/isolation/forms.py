@@ -115,7 +115,7 @@ def of_any_form(records: Records, trials: int, rng: Rng) -> Any:
 
 
 def tagged(value: Any) -> Any:
-    """An output as docs/protocol.md says, written anew so that the lab's own code is not on both sides."""
+    """An output as docs/reference/protocol.md says, written anew so that the lab's own code is not on both sides."""
     if isinstance(value, Tensor):
         return tagged(np.asarray(value))
     if isinstance(value, np.ndarray):

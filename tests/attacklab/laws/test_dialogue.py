@@ -544,7 +544,7 @@ def test_the_dialogue_that_the_document_shows_is_one_that_a_program_can_have() -
         yield f"end round accepted {drawn}"
         yield f"output {input_ + drawn}"
 
-    text = (Path(__file__).parents[3] / "docs" / "protocol.md").read_text("utf-8")
+    text = (Path(__file__).parents[3] / "docs" / "reference" / "protocol.md").read_text("utf-8")
     request, *shown = re.findall(
         r"^    ([<>] .*?)(?:   .*)?$", text[text.index("One run, of a program") :], re.MULTILINE
     )

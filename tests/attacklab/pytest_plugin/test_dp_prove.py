@@ -248,7 +248,7 @@ def test_nothing_heavy_is_imported_before_something_is_proved(pytester: pytest.P
     pytester.runpytest_subprocess("-p", "no:cacheprovider", "-n", "0").assert_outcomes(passed=1)
 
 
-PAGE = Path(__file__).parents[3] / "docs" / "pytest.md"
+PAGE = Path(__file__).parents[3] / "docs" / "how_to" / "pytest.md"
 
 
 def test_the_page_on_pytest_says_which_verdicts_pass() -> None:

@@ -480,7 +480,7 @@ def test_the_sample_project_fails_for_its_broken_mechanism_alone(pytester: pytes
 
 
 def test_the_how_to_runs_as_it_stands(pytester: pytest.Pytester) -> None:
-    text = (ROOT / "docs" / "pytest.md").read_text("utf-8")
+    text = (ROOT / "docs" / "how_to" / "pytest.md").read_text("utf-8")
     examples = re.findall(r"<!-- (test_\w+\.py): (.*?) -->\n```python\n(.*?)```", text, flags=re.DOTALL)
     assert [name for name, _, _ in examples] == ["test_noise.py", "test_claim.py", "test_weights.py"]
     for name, outcome, code in examples:
@@ -490,14 +490,14 @@ def test_the_how_to_runs_as_it_stands(pytester: pytest.Pytester) -> None:
 
 
 def test_the_how_to_names_every_option() -> None:
-    text = (ROOT / "docs" / "pytest.md").read_text("utf-8")
+    text = (ROOT / "docs" / "how_to" / "pytest.md").read_text("utf-8")
     for option in OPTIONS:
         assert f"| `{option.flag} " in text
     assert all(f"`{name}`" in text for name in CLAIM_ARGUMENTS)
 
 
 def test_the_example_attack_runs_as_it_stands_and_fails_a_test_that_it_is_handed(pytester: pytest.Pytester) -> None:
-    text = (ROOT / "docs" / "writing_an_attack.md").read_text("utf-8")
+    text = (ROOT / "docs" / "how_to" / "writing_an_attack.md").read_text("utf-8")
     files = dict(re.findall(r"<!-- (\w+\.py) -->\n```python\n(.*?)```", text, flags=re.DOTALL))
     assert set(files) == {"fraction.py", "test_fraction.py"}
     assert len(files["fraction.py"].splitlines()) <= 60

@@ -60,7 +60,7 @@ def test_the_consumer_in_c(tmp_path: Path) -> None:
 
 
 def test_what_the_page_shows_is_in_the_file_and_what_the_program_answers(files: Mapping[str, Any]) -> None:
-    text = (FOLDER.parent / "docs" / "vectors.md").read_text(encoding="utf-8")
+    text = (FOLDER.parent / "docs" / "reference" / "vectors.md").read_text(encoding="utf-8")
     shown, dialogue = re.findall(r"```json\n(.*?)```", text, flags=re.DOTALL)
     group = files["trace"]["groups"][0]
     ((case,),) = (one["cases"] for one in json.loads(shown)["groups"])
@@ -74,7 +74,7 @@ def test_what_the_page_shows_is_in_the_file_and_what_the_program_answers(files: 
 
 
 def test_the_page_lists_every_file(files: Mapping[str, Any]) -> None:
-    text = (FOLDER.parent / "docs" / "vectors.md").read_text(encoding="utf-8")
+    text = (FOLDER.parent / "docs" / "reference" / "vectors.md").read_text(encoding="utf-8")
     assert re.findall(r"(?m)^\| `(\w+)\.json` \|", text) == list(LISTED)
     assert files.keys() == set(LISTED)
 

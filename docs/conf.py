@@ -1,0 +1,49 @@
+"""How Sphinx builds the site: from the repository's root, so that a link holds both here and where files are browsed.
+
+`make docs` builds every language; nothing on a page comes from a network. One language by hand:
+
+    .venv/bin/sphinx-build -W -c docs -D language=en . site/en
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "docs" / "_extensions")]
+os.environ["PYTHONPATH"] = str(ROOT)  # for the kernels that run the lessons
+
+project = "attacklab"
+author = "the authors of attacklab"
+html_title = "attacklab"
+root_doc = "docs/index"
+
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
+include_patterns = ["docs/index.md", "docs/lessons/**"]
+exclude_patterns = [".*", "**/.*", "site", "build", "dist", "reports-quick", "reports-unpublished"]
+
+language = "en"
+locale_dirs = ["docs/locale"]
+gettext_compact = False
+gettext_location = False
+gettext_uuid = False
+
+myst_enable_extensions = ["amsmath", "attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 4
+# Notebooks run once for all languages: the English build fills the cache, which `make docs` empties first.
+nb_execution_mode = "cache"
+nb_execution_cache_path = str(ROOT / "site" / ".executed")
+nb_execution_raise_on_error = True
+nb_execution_timeout = 60
+nb_merge_streams = True
+nb_ipywidgets_js = {}
+
+html_theme = "furo"
+html_static_path = ["_static", "../site/.node/static"]
+templates_path = ["_templates"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_copyright = False
+mathjax_path = "tex-svg.js"
