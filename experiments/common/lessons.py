@@ -51,7 +51,7 @@ def two_laws(
     first: Sequence[float], second: Sequence[float], outcomes: Sequence[Any], axes: Axes | None = None
 ) -> Axes:
     """Draw two laws side by side, the probabilities of each outcome on the first input and on the second."""
-    axes = axes or plt.subplots(figsize=(6.4, 2.8))[1]
+    axes = plt.subplots(figsize=(6.4, 2.8))[1]
     places = np.arange(len(outcomes))
     axes.bar(places - 0.2, first, 0.4, color=FIRST, label="P, on the first input")
     axes.bar(places + 0.2, second, 0.4, color=SECOND, label="Q, on the second input")
