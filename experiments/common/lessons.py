@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,9 @@ NAIVE, EXACT, IDEAL = (COLOURS[role][0] for role in (Role.NAIVE, Role.EXACT, Rol
 FIRST, SECOND = "#e8743b", "#2b7fc4"
 """The colours of P and Q, the laws on the two neighbouring inputs."""
 
+LINE = 84
+"""How many characters of an output fit the page."""
+
 PROOFS = (Verdict.PROVED, Verdict.PROVED_WITH_SLACK)
 
 
@@ -30,13 +34,13 @@ def advantages(bars: Mapping[str, float], ceiling: float) -> None:
     """Draw advantages as bars, with the ceiling of the claim as a dotted line.
 
     Args:
-        bars: the advantage of each mechanism; a name's first word (naive, exact, ideal) decides the colour.
+        bars: the advantage of each mechanism; a name's first word (naive, exact or another) decides the colour.
         ceiling: the largest advantage that the claim allows.
     """
     axes = plt.subplots(figsize=(6.4, 0.9 + 0.38 * len(bars)))[1]
     colours = {"naive": NAIVE, "exact": EXACT}
     names = list(bars)
-    drawn = axes.barh(names, list(bars.values()), color=[colours.get(name.split()[0], IDEAL) for name in names])
+    drawn = axes.barh(names, list(bars.values()), color=[colours.get(name[:5], IDEAL) for name in names])
     axes.bar_label(drawn, fmt="%.3g", padding=4, fontsize=9)
     axes.axvline(ceiling, color="black", linestyle=":", linewidth=1.5)
     axes.annotate(f"ceiling {ceiling:.3g}", (ceiling, 1.0), (3, 3), xycoords=("data", "axes fraction"),
@@ -58,7 +62,7 @@ def two_laws(
     axes.set_xticks(places, [str(outcome) for outcome in outcomes])
     axes.set_ylabel("probability")
     axes.grid(visible=False, axis="x")
-    axes.legend()
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
     return axes
 
 
@@ -70,7 +74,7 @@ def tell(findings: Finding | Iterable[Finding]) -> None:
             estimate = finding.advantage
             bounds = f" (bounds {estimate.lower:.3f} to {estimate.upper:.3f})" if not finding.is_proof else ""
             print(f"  advantage {estimate.estimate:.3f}{bounds}, ceiling {finding.ceiling:.3f}")
-        print(f"  {finding.reason}")
+        print(textwrap.fill(finding.reason, LINE, initial_indent="  ", subsequent_indent="  "))
 
 
 @dataclass(frozen=True)
