@@ -1,7 +1,7 @@
 """The lessons as text: their headings, their cells, and the lecturer's solutions; and a run of one in a process.
 
-`python -m tests.docs.lessons FILE [SOLUTION]` runs the cells of a lesson one after another, the solution in place of the
-cell that the student edits, and prints a line of JSON.
+`python -m tests.docs.lessons FILE [SOLUTION]` runs the cells of a lesson one after another, the solution in place of
+the cell that the student edits, and prints a line of JSON.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The lessons: their form, that their cells run, and that the lecturer's solutions solve what the cells as printed do not."""
+"""The lessons: their form, that their cells run, and that the lecturer's solutions solve the challenges."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ quick_or_slow = pytest.mark.parametrize(
 
 def outcome(lesson: Path, *solution: str) -> dict[str, Any]:
     """Run a lesson in a process of its own."""
-    done = subprocess.run(
+    done = subprocess.run(  # noqa: S603 - our own program
         [sys.executable, "-m", "tests.docs.lessons", str(lesson), *solution],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "agg"},
