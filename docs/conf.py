@@ -50,7 +50,7 @@ myst_heading_anchors = 4
 nb_execution_mode = "cache"
 nb_execution_cache_path = str(ROOT / "site" / ".executed")
 nb_execution_raise_on_error = True
-nb_execution_timeout = 60
+nb_execution_timeout = 300
 nb_merge_streams = True
 nb_ipywidgets_js = {}
 
