@@ -119,7 +119,7 @@ def _rst(_app: Sphinx, what: str, name: str, _object: Any, _options: Any, lines:
     for before, line in enumerate(lines[1:]):
         if lines[before].strip() in ("Returns:", "Yields:"):  # a sentence follows, and no type before its colon
             lines[before + 1] = re.sub(r"^ *", r"\g<0>: ", line)
-    if what in ("attribute", "data"):
+    if what in ("attribute", "data", "property"):
         _VARIABLES[name] = list(lines)
 
 
