@@ -57,6 +57,7 @@ nb_ipywidgets_js = {}
 html_theme = "furo"
 html_static_path = ["_static", "../site/.node/static"]
 templates_path = ["_templates"]
+html_favicon = "_static/favicon.svg"
 html_css_files = ["site.css"]
 html_js_files = [("site.js", {"defer": "defer"})]
 html_copy_source = False

@@ -110,13 +110,16 @@ def _generate(_app: Sphinx, _page: str, source: list[str]) -> None:
 
 
 _VARIABLES: dict[str, list[str]] = {}
-"""The docstrings of variables: napoleon would take a sentence with a colon for a type and its explanation."""
+"""The docstrings of variables: napoleon would read a sentence with a colon as a type and its explanation."""
 
 
 def _rst(_app: Sphinx, what: str, name: str, _object: Any, _options: Any, lines: list[str]) -> None:
     """Docstrings are plain text with code in single backticks; make literals of these, and text of the rest."""
     lines[:] = [line if line.lstrip().startswith((">>>", "...")) else _as_rst(line) for line in lines]
-    if what in ("attribute", "data"):
+    for before, line in enumerate(lines[1:]):
+        if lines[before].strip() in ("Returns:", "Yields:"):  # a sentence follows, and no type before its colon
+            lines[before + 1] = re.sub(r"^ *", r"\g<0>: ", line)
+    if what in ("attribute", "data", "property"):
         _VARIABLES[name] = list(lines)
 
 
