@@ -120,7 +120,7 @@ def test_a_script_runs_where_this_package_cannot_be_imported(tmp_path: Path) -> 
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     statuses = {}
     for words in ([], [f"{FILE}:exact_laplace"], [f"{FILE}:no_such"]):
-        done = subprocess.run(
+        done = subprocess.run(  # noqa: S603 - the script is ours
             [sys.executable, str(script), *words],
             cwd=tmp_path,
             env=environment,
