@@ -70,7 +70,7 @@ def found(attack: str, place: str, naive: str, trials: int) -> Finding:
 def run(script: str, target: str) -> tuple[int, str]:
     """The exit status of a script that is pointed at a target, and what it prints."""
     module: dict[str, Any] = {"__name__": "proof_of_concept"}
-    exec(compile(script, "proof_of_concept.py", "exec"), module)  # noqa: S102 - this is the script
+    exec(compile(script, "proof_of_concept.py", "exec", dont_inherit=True), module)  # noqa: S102 - this is the script
     module["TARGET"] = target
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
