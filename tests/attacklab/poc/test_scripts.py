@@ -23,6 +23,7 @@ from attacklab.cli.poc import call_of
 from attacklab.findings import Finding
 from attacklab.loading import load_target
 from attacklab.poc import chosen_finding, proof_of_concept
+from attacklab.proof import prove_all
 from attacklab.referee import audit
 
 ATTACKS = {attack.name: attack for attack in ALL_ATTACKS}
@@ -110,6 +111,17 @@ def test_a_script_that_takes_many_outputs_does_the_same(
     attack: str, place: str, naive: str, exact: str, trials: int
 ) -> None:
     leaks_on_the_naive_twin_alone(attack, place, naive, exact, trials)
+
+
+def test_the_outcomes_of_an_exact_law_leak_on_the_naive_sampler_alone() -> None:
+    target = load_target(f"{FILE}:naive_bit", kind=Kind.NOISE, epsilon=1.0)
+    (finding,) = prove_all(target, spec=f"{FILE}:naive_bit --kind noise --epsilon 1 --first 0 --second 1")
+    finding = Finding.from_json(json.loads(json.dumps(finding.to_json())))
+    script = proof_of_concept(finding, call_of(finding))
+    status, said = run(script, f"{FILE}:naive_bit")
+    assert (status, "BROKEN" in said) == (1, True), said
+    status, said = run(script, f"{FILE}:exact_bit")
+    assert (status, "do not show" in said) == (0, True), said
 
 
 def test_a_script_runs_where_this_package_cannot_be_imported(tmp_path: Path) -> None:
