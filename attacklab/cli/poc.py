@@ -42,7 +42,7 @@ def call_of(finding: Finding) -> Call:
     return Call(
         asked.target,
         program=None if asked.program is None else tuple(shlex.split(asked.program)),
-        kind=kind,
+        kind=kind and str(kind),
         claim=claim,
         parameters=said,
     )

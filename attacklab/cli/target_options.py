@@ -168,7 +168,7 @@ class TargetOptions(ClaimOptions):
 
     @classmethod
     def of_spec(cls, spec: str) -> TargetOptions:
-        """The options that `spec` wrote, read again.
+        """The options that `spec` wrote, read again, without those that say which pairs are proved, and how.
 
         Raises:
             UsageError: it is not such a text.
@@ -181,6 +181,10 @@ class TargetOptions(ClaimOptions):
                     given["target"] = word
                 elif word == "--isolate":
                     given["isolate"] = True
+                elif word == "--all":
+                    continue
+                elif word in ("--first", "--second", "--inputs", "--checker", "--output"):
+                    next(words)
                 elif word == "--rdp":
                     given["rdp"] += (next(words),)
                 else:

@@ -81,6 +81,9 @@ def enough_trials(finding: Finding, direction: Direction, alpha: float) -> int:
 
 
 def _seen(finding: Finding) -> tuple[float, float, int]:
+    """How often the event was seen on either input, of how many trials; for exact probabilities, of very many."""
+    if finding.laws is not None and finding.first is not None and finding.second is not None:
+        return finding.first.lower, finding.second.upper, MOST
     if finding.counts is None or not finding.counts.trials:
         raise UsageError(f"the finding of {finding.attack} has no counts of its event; name one of attacklab audit")
     counts = finding.counts

@@ -33,6 +33,7 @@ from attacklab.proof.pairs import (
     Watch,
     figures_of,
     law_of,
+    named,
     otherwise,
     reason_of,
     require_small_epsilons,
@@ -107,7 +108,7 @@ def prove_inputs(
         scope=Scope(Reach.INPUTS, inputs=len(listed), pairs=len(pairs)),
         seconds=time.perf_counter() - started,
         replay=f"attacklab prove {spec}" if spec else f"prove({target.name}, inputs=inputs)",
-        **fields,
+        **{**fields, "code": named(fields.get("code"), spec)},
     )
 
 

@@ -16,9 +16,20 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from attacklab.attacks.base import constant
 from attacklab.claims import Claim, PrivacyClaim, Profile
 from attacklab.errors import OutsideDomain, TargetError, UsageError
-from attacklab.findings import EXACT_LAW, Estimate, Finding, Scope, Verdict, described_pair, lower_text, upper_text
+from attacklab.findings import (
+    EXACT_LAW,
+    Estimate,
+    EventCode,
+    Finding,
+    Scope,
+    Verdict,
+    described_pair,
+    lower_text,
+    upper_text,
+)
 from attacklab.floats import default_errors
 from attacklab.laws import (
     Certificate,
@@ -39,6 +50,7 @@ from attacklab.laws import (
 from attacklab.laws.confirmation import require_agreement
 from attacklab.laws.enclosures import float_above, float_below
 from attacklab.laws.errors import SamplerFailed
+from attacklab.laws.law import total
 from attacklab.laws.outcomes import with_python_numbers
 from attacklab.laws.own import FindsItsLaw
 from attacklab.laws.rulings import MOST_EPSILON
@@ -258,6 +270,7 @@ def figures_of(target: Target, ruling: Ruling, first: Law, second: Law) -> dict[
     distance, certificate = advantage(first, second), ruling.certificate
     is_refuted = ruling.decision is Decision.REFUTED
     return {
+        **(_shown_event(target, ruling, first, second) if is_refuted and ruling.event else {}),
         "judged_at": None if ruling.point == target.claim else ruling.point,
         "event": _described_event(ruling, first, second) if is_refuted else "",
         "advantage": Estimate(float(distance.lower), float_below(distance.lower), float_above(distance.upper)),
@@ -303,7 +316,7 @@ def _finding(target: Target, pair: NeighbouringPair, spec: str | None, **rest: A
         scope=Scope(),
         ceiling=target.claim.ceiling,
         replay=f"attacklab prove {spec}" if spec else f"prove({target.name}, pair)",
-        **rest,
+        **{**rest, "code": named(rest.get("code"), spec)},
     )
 
 
@@ -417,6 +430,36 @@ def _point_needed(certificate: Certificate, *, is_closed: bool) -> str:
         f"outcomes known on both sides need ε ≥ {lower_text(least, 12)}{there}, "
         f"and δ({certificate.epsilon:g}) ≤ {delta}"
     )
+
+
+MOST_WRITTEN = 1 << 14
+"""An event of more outcomes is not written as source."""
+
+
+def _shown_event(target: Target, ruling: Ruling, first: Law, second: Law) -> dict[str, Any]:
+    """The probabilities of the event, and its source where it is a set of not too many outcomes of a Python sampler."""
+    rates = [
+        (float_below(total(law.mass(outcome) for outcome in ruling.event)), law.unresolved) for law in (first, second)
+    ]
+    known = [Estimate(rate, rate, min(1.0, float_above(rate + open_))) for rate, open_ in rates]
+    fields: dict[str, Any] = {"first": known[0], "second": known[1]}
+    if len(ruling.event) > MOST_WRITTEN or isinstance(target.sampler, FindsItsLaw):
+        return fields
+    texts = sorted({repr(with_python_numbers(outcome)) for outcome in ruling.event})
+    source = f"{constant('OUTCOMES', map(repr, texts))}\n\n{_OF_OUTCOMES}"
+    return fields | {"code": EventCode(source=source)}
+
+
+_OF_OUTCOMES = '''
+def event(output):
+    """E: the output is one of these outcomes, whose exact probabilities break the claim."""
+    return repr(output.item() if isinstance(output, np.generic) else output) in OUTCOMES
+'''.lstrip()
+
+
+def named(code: EventCode | None, spec: str | None) -> EventCode | None:
+    """An event's source with the words that load its target; None where there are none."""
+    return None if code is None or spec is None else replace(code, target=spec)
 
 
 def _described_event(ruling: Ruling, first: Law, second: Law) -> str:

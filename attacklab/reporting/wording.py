@@ -84,4 +84,5 @@ def explanation(flaw: Flaw) -> list[tuple[str, str]]:
         ("Why it leaks", flaw.leak),
         ("Usual repair", f"{flaw.repair[0].upper()}{flaw.repair[1:]}."),
         ("Read", "; ".join(map(str, flaw.read))),
+        ("To show a finding to a maintainer", "attacklab poc FINDINGS.json writes it as one script."),
     ]

@@ -35,6 +35,7 @@ def test_each_page_has_all_its_parts(attacklab: Any, columns: str, monkeypatch: 
             "Why it leaks",
             "Usual repair",
             "Read",
+            "To show a finding to a maintainer",
         ]
         assert all(f"    {line}".rstrip() in lines for line in flaw.example.splitlines())
         words = " ".join(out.split())

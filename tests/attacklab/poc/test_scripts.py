@@ -23,6 +23,7 @@ from attacklab.cli.poc import call_of
 from attacklab.findings import Finding
 from attacklab.loading import load_target
 from attacklab.poc import chosen_finding, proof_of_concept
+from attacklab.proof import prove_all
 from attacklab.referee import audit
 
 ATTACKS = {attack.name: attack for attack in ALL_ATTACKS}
@@ -70,7 +71,7 @@ def found(attack: str, place: str, naive: str, trials: int) -> Finding:
 def run(script: str, target: str) -> tuple[int, str]:
     """The exit status of a script that is pointed at a target, and what it prints."""
     module: dict[str, Any] = {"__name__": "proof_of_concept"}
-    exec(compile(script, "proof_of_concept.py", "exec"), module)  # noqa: S102 - this is the script
+    exec(compile(script, "proof_of_concept.py", "exec", dont_inherit=True), module)  # noqa: S102 - this is the script
     module["TARGET"] = target
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
@@ -112,6 +113,17 @@ def test_a_script_that_takes_many_outputs_does_the_same(
     leaks_on_the_naive_twin_alone(attack, place, naive, exact, trials)
 
 
+def test_the_outcomes_of_an_exact_law_leak_on_the_naive_sampler_alone() -> None:
+    target = load_target(f"{FILE}:naive_bit", kind=Kind.NOISE, epsilon=1.0)
+    (finding,) = prove_all(target, spec=f"{FILE}:naive_bit --kind noise --epsilon 1 --first 0 --second 1")
+    finding = Finding.from_json(json.loads(json.dumps(finding.to_json())))
+    script = proof_of_concept(finding, call_of(finding))
+    status, said = run(script, f"{FILE}:naive_bit")
+    assert (status, "BROKEN" in said) == (1, True), said
+    status, said = run(script, f"{FILE}:exact_bit")
+    assert (status, "do not show" in said) == (0, True), said
+
+
 def test_a_script_runs_where_this_package_cannot_be_imported(tmp_path: Path) -> None:
     finding = found("low_bit_laplace", FILE, "naive_laplace", 4_000)
     script = tmp_path / "shown.py"
@@ -120,7 +132,7 @@ def test_a_script_runs_where_this_package_cannot_be_imported(tmp_path: Path) -> 
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     statuses = {}
     for words in ([], [f"{FILE}:exact_laplace"], [f"{FILE}:no_such"]):
-        done = subprocess.run(
+        done = subprocess.run(  # noqa: S603 - the script is ours
             [sys.executable, str(script), *words],
             cwd=tmp_path,
             env=environment,
