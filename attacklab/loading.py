@@ -317,6 +317,9 @@ def _module(place: str) -> ModuleType:
             raise UsageError(f"{place} is not a Python file: its name must end in .py")
         module = importlib.util.module_from_spec(module_spec)
         sys.modules.setdefault(path.stem, module)
+        for folder in (str(path.parent.resolve()), str(Path.cwd())):  # last, so that they hide no installed module
+            if folder not in sys.path:
+                sys.path.append(folder)
         try:
             module_spec.loader.exec_module(module)
         except BaseException as error:

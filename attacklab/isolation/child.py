@@ -229,6 +229,9 @@ def _module(place: str) -> ModuleType:
     stem = os.path.splitext(os.path.basename(place))[0]  # noqa: PTH119, PTH122
     module, loader = _from_file(place, stem)
     sys.modules.setdefault(stem, module)
+    folder = os.path.dirname(os.path.abspath(place))  # noqa: PTH100, PTH120
+    if folder not in sys.path:  # last, so that it hides no installed module
+        sys.path.append(folder)
     loader.exec_module(module)
     return module
 

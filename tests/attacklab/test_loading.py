@@ -13,6 +13,7 @@ import pytest
 
 from attacklab.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
 from attacklab.errors import UsageError, UsageTypeError
+from attacklab.isolation import isolated
 from attacklab.loading import claim_of, load_function, load_target, targets_of
 from attacklab.random_bits import TapedBits
 from attacklab.targets import Kind, Target
@@ -153,6 +154,18 @@ def test_a_file_that_fails_is_told_in_one_line_and_leaves_no_half_module(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match=f"module {name} cannot be imported"):
         load_target(f"{name}:target")
+
+
+def test_a_file_may_import_what_lies_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "scales_beside_it.py").write_text("scale = 2.0\n")
+    (tmp_path / "importing.py").write_text(
+        "import scales_beside_it\ndef noisy(answer, trials, rng):\n    return [scales_beside_it.scale] * trials\n"
+    )
+    for load in (load_target, isolated):
+        target = load(f"{tmp_path / 'importing.py'}:noisy", kind=Kind.NOISE, epsilon=1.0)
+        assert list(target.outputs(0.0, 2, np.random.default_rng(0))) == [2.0, 2.0]
+    monkeypatch.delitem(sys.modules, "scales_beside_it")
 
 
 def test_a_module_that_fails_to_look_a_name_up_is_told_in_one_line(tmp_path: Path) -> None:
