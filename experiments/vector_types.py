@@ -47,7 +47,7 @@ Row: TypeAlias = dict[str, Any]
 
 PARAGRAPH = """\
 {count} implementations with known flaws and, as a control, this project's exact ones were asked for all cases of the
-eight types that they are an implementation of, {trials} outputs for a sampled case; the exact ones have {control}. At
+eight types that they are an implementation of, {trials:,} outputs for a sampled case; the exact ones have {control}. At
 least one type catches {seen} of the {count}. Every flag catches at least one of them{idle}. Types see different things:
 `trace` and `tape` see a coin or an integer that is wrong by any amount in one run, `law` sees what exact
 probabilities or a thousand outputs show, and `pair` what breaks a claim. A number is how many cases an implementation
@@ -67,11 +67,10 @@ in a mechanism that vectors do not have. The lab's attacks see them.
 Flaws of the lab's list that only such implementations stand for: {missed}."""
 
 TIMED = """\
-{drivers} `tape` is for none of them, since no publication fixes an order of bits; {libraries} were measured. Wrong
-cases are listed only where a public document says the same: what else may have been found is not told here, and a
-missing row tells nothing. OpenDP draws from the generator of a cryptographic library inside its own binary, which takes
-neither bits nor requests from outside, so that its old version is held to `law` by samples alone; requests would show
-its flaw in a single run."""
+{drivers} It draws from the generator of a cryptographic library inside its own binary, which takes neither bits nor
+requests from outside, so that it is held to `law` by samples alone. `tape` is for none of these libraries, since no
+publication fixes an order of bits; {libraries} were measured. Wrong cases are listed only where a public document says
+the same, and a missing row tells nothing."""
 
 
 def collect(settings: Settings) -> Collected:
