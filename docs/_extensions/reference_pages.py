@@ -22,7 +22,7 @@ from attacklab.flaws import catalogue
 
 PACKAGE = "attacklab"
 _MARKER = re.compile(r"(?m)^<!-- generated: (\w+) ?(.*) -->$")
-_SPECIAL = re.compile(r"([\\`*_\[\]<>$|])")
+_SPECIAL = re.compile(r"([\\*_\[\]<>$|])")
 
 
 def flaws() -> Iterator[str]:
@@ -102,7 +102,10 @@ def _described_fields(kind: type) -> dict[str, str]:
 
 
 def _escaped(text: str) -> str:
-    return _SPECIAL.sub(r"\\\1", text)
+    """Plain text in Markdown; code in backticks stays as it is."""
+    return "".join(
+        part if number % 2 else _SPECIAL.sub(r"\\\1", part) for number, part in enumerate(re.split(r"(`[^`]+`)", text))
+    )
 
 
 def _generate(_app: Sphinx, _page: str, source: list[str]) -> None:
