@@ -375,12 +375,9 @@ class _Collected:
 
     def _imported(self, node: ast.ImportFrom, name: str, module_name: str) -> str:
         alias = next(one for one in node.names if (one.asname or one.name) == name)
-        origin = importlib.util.resolve_name("." * node.level + (node.module or ""), module_name.rpartition(".")[0])
-        if _is_copied(origin) or (origin not in sys.modules and origin.startswith(PACKAGE)):
-            if f"{origin}.{alias.name}" in sys.modules and not hasattr(_source_of(origin), alias.name):
-                inner = sys.modules[f"{origin}.{alias.name}"]
-                if getattr(sys.modules[origin], alias.name) is inner:
-                    raise NotSelfContained(f"{module_name} uses the module {alias.name} as a value")
+        package = sys.modules[module_name].__package__ or ""
+        origin = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+        if _is_copied(origin):
             return self._reference(origin, alias.name)
         self._imports.add(f"from {origin} import {alias.name}" + (f" as {alias.asname}" if alias.asname else ""))
         return name
