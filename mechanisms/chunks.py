@@ -46,7 +46,9 @@ def draw_in_chunks(
     for start in range(0, len(drawn), CHUNK):
         chunk = drawn[start : start + CHUNK]
         words = [bits.words(len(chunk)) for _ in range(words_each)]
-        chunk[:], undecided = decide(*words)
+        noise, undecided = decide(*words)
+        with np.errstate(invalid="ignore"):  # what is undecided may be NaN
+            chunk[:] = noise
         for i in undecided.tolist():
             resolved = resolve(*(int(word[i]) for word in words), bits)
             chunk[i] = min(max(resolved, -GREATEST_NOISE), GREATEST_NOISE)

@@ -48,3 +48,12 @@ def test_what_64_bits_do_not_hold_is_brought_to_an_end(far: int, brought: int) -
 def test_a_number_of_draws_that_is_none_is_refused(trials: int, error: type[Exception]) -> None:
     with pytest.raises(error):
         draw_in_chunks(trials, 1, SeededBits(np.random.default_rng(0)), halves, lambda *_: 0)
+
+
+def test_a_value_that_means_nothing_is_no_error_whatever_numpy_is_told() -> None:
+    def decide(words: NDArray[np.uint64]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+        return np.full(len(words), np.nan), np.arange(len(words))
+
+    with np.errstate(all="raise"):
+        drawn = draw_in_chunks(3, 1, SeededBits(0), decide, lambda *_: 7)
+    assert drawn.tolist() == [7, 7, 7]
