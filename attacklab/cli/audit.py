@@ -16,6 +16,7 @@ from attacklab.attacks.base import Attack
 from attacklab.cli import options
 from attacklab.cli.messages import by_name, say
 from attacklab.cli.output import UNDECIDED, Files, error_console, only_findings_on_output, status_of
+from attacklab.cli.scripts import script_of
 from attacklab.cli.status import Status
 from attacklab.cli.target_options import TargetOptions
 from attacklab.cli.where import runners
@@ -110,7 +111,7 @@ def command(
             findings = [finding for one in audited for finding in one.findings]
         else:
             findings = audit(loaded, chosen, trials=trials or DEFAULT_TRIALS, checkpoint=kept, **settings)
-    files.write(findings, asked.place)
+    files.write(findings, asked.place, script_of)
     _say_if_undecided(findings, loaded.kind)
     status = status_of(findings)
     if status is Status.REFUTED:

@@ -81,10 +81,21 @@ class Files:
                 raise UsageError(f"{option} and {other} name the same file; give each a file of its own")
         environment()  # finds the versions, before a target changes where packages are looked for
 
-    def write(self, findings: Sequence[Finding], place: Place | None = None) -> None:
-        """Write the files, then show the findings, unless a file that was asked for is standard output."""
+    def write(
+        self,
+        findings: Sequence[Finding],
+        place: Place | None = None,
+        script_of: Callable[[Finding], str] | None = None,
+    ) -> None:
+        """Write the files, then show the findings, unless a file that was asked for is standard output.
+
+        Args:
+            findings: of one target.
+            place: where its source is, for the SARIF log.
+            script_of: makes the proof of concept of a refuted claim, for the page of HTML.
+        """
         log = "" if self.sarif is None else to_text(sarif_log([(finding, place) for finding in findings]))
-        page = "" if self.html is None else audit_page(findings, datetime.now(UTC))
+        page = "" if self.html is None else audit_page(findings, datetime.now(UTC), script_of=script_of)
         self.leave(to_text(record(findings)), lambda: show(findings), log, page)
 
     def leave(self, text: str, show: Callable[[], None], log: str = "", page: str = "") -> None:

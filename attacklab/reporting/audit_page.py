@@ -7,12 +7,13 @@ escaped, and has no control characters.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 import jinja2
+from markupsafe import escape
 
 from attacklab.findings import WORST_FIRST, Estimate, Finding, Verdict, environment, lower_text, upper_text
 from attacklab.plain_text import plain
@@ -23,13 +24,19 @@ TEMPLATE = "audit_page.html.j2"
 UNDECIDED = (Verdict.INCONCLUSIVE, Verdict.UNTESTABLE)
 
 
-def audit_page(findings: Sequence[Finding], when: datetime, made_with: Mapping[str, str] | None = None) -> str:
+def audit_page(
+    findings: Sequence[Finding],
+    when: datetime,
+    made_with: Mapping[str, str] | None = None,
+    script_of: Callable[[Finding], str] | None = None,
+) -> str:
     """The page.
 
     Args:
         findings: of one target; at least one.
         when: the end of the audit.
         made_with: versions and the machine, as `findings.environment` has them; those of this process by default.
+        script_of: makes the proof of concept of a finding that has the code of its event.
 
     Returns:
         HTML text.
@@ -38,6 +45,7 @@ def audit_page(findings: Sequence[Finding], when: datetime, made_with: Mapping[s
         (one for one in findings if one.verdict is not Verdict.NOT_APPLICABLE),
         key=lambda one: (not one.refutes, WORST_FIRST.index(one.verdict)),
     )
+    shown = [one for one in tested if one.verdict in (Verdict.VIOLATED, Verdict.ERROR)]
     return (
         _templates()
         .get_template(TEMPLATE)
@@ -49,7 +57,7 @@ def audit_page(findings: Sequence[Finding], when: datetime, made_with: Mapping[s
             headline=headline(findings),
             meaning=meaning(findings),
             tested=tested,
-            shown=[one for one in tested if one.verdict in (Verdict.VIOLATED, Verdict.ERROR)],
+            shown=shown,
             not_tested=not_tested(findings),
             outputs=sum(one.trials for one in findings),
             seconds=sum(one.seconds for one in findings),
@@ -57,6 +65,7 @@ def audit_page(findings: Sequence[Finding], when: datetime, made_with: Mapping[s
             when=when,
             made_with=environment() if made_with is None else made_with,
             infinite=math.inf,
+            scripts={number: escape(text) for number, text in enumerate(_scripts(shown, script_of)) if text},
         )
     )
 
@@ -110,6 +119,10 @@ def not_tested(findings: Sequence[Finding]) -> list[str]:
         "Time, memory, logs, and what several releases tell together, except where a finding speaks of them.",
         "Versions, machines and settings other than those named below.",
     ]
+
+
+def _scripts(shown: Sequence[Finding], script_of: Callable[[Finding], str] | None) -> list[str]:
+    return ["" if script_of is None or one.code is None else script_of(one) for one in shown]
 
 
 def _named(text: str, attacks: Sequence[str]) -> list[str]:

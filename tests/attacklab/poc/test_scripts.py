@@ -19,7 +19,7 @@ import pytest
 
 from attacklab import Kind, Target
 from attacklab.attacks import ALL_ATTACKS
-from attacklab.cli.poc import call_of
+from attacklab.cli.scripts import call_of
 from attacklab.findings import Finding
 from attacklab.loading import load_target
 from attacklab.poc import chosen_finding, proof_of_concept

@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 import pytest
 
 from attacklab.claims import PrivacyClaim
-from attacklab.findings import Counts, Estimate, Finding, Severity, Verdict
+from attacklab.findings import Counts, Estimate, EventCode, Finding, Severity, Verdict
 from attacklab.reporting.audit_page import audit_page
 
 WHEN = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
@@ -152,6 +152,17 @@ def test_nothing_of_a_target_becomes_html_or_a_control_character(field: str) -> 
     clean, hostile = page(VIOLATED), page(replace(VIOLATED, **{field: HOSTILE}))
     assert not set(hostile.tags) - set(clean.tags)
     assert "</p><script>alert(1)</script>\\x1b[31m\\u202e&amp;" in hostile.said
+
+
+def test_a_proof_of_concept_stands_in_it_as_it_is() -> None:
+    script = "x = [one  ::2]  # <b>&amp;\n::error::\n"
+    coded = replace(VIOLATED, code=EventCode(source="", target="a.py:t"))
+    text = audit_page([coded, NOT_DETECTED], WHEN, script_of=lambda _: script)
+    shown = Page(text)
+    assert script in shown.said
+    assert shown.tags.count("details") == 1
+    assert "b" not in shown.tags
+    assert "details" not in Page(audit_page([VIOLATED], WHEN, script_of=lambda _: script)).tags
 
 
 def test_it_needs_nothing_from_elsewhere() -> None:
