@@ -55,7 +55,7 @@ COMMANDS = (
     Command("poc", "poc", "Write a finding as one script that shows it to a maintainer."),
     Command("explain", "explain", "Say what a flaw is, why it leaks and how it is repaired."),
     Command("calibrate", "calibrate", "Hold a formula for noise to certified bounds."),
-    Command("demo", "demo", "Show attacks on naive mechanisms and their exact twins, paced by a key."),
+    Command("demo", "demo", "Show attacks live, on naive mechanisms and exact twins."),
     Command("vectors", "vectors", "Write test vectors, or hold a program to them."),
 )
 

@@ -18,7 +18,7 @@ def command(
     language: options.DemoLanguage = "en",
     seed: options.Seed = 0,
 ) -> None:
-    """Show attacks on naive mechanisms and their exact twins, paced by a key."""
+    """Show attacks live, on naive mechanisms and exact twins."""
     enter_lab(Path.cwd())
     demo = importlib.import_module("experiments.demo")
     shows = {name: name for name in demo.SHOWS}
