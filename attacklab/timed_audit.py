@@ -181,6 +181,8 @@ class _Meter:
         self._release, self._seconds = release, seconds
         self._spent, self._fastest, self._rate_is_unknown = 0.0, math.inf, True
         self._kept: float | None = None
+        self._is_doubted = True
+        """Whether the rate is measured again before it first leaves no time: both outputs it is from may be held up."""
 
     def __call__(self, input_: Any, trials: int, rng: np.random.Generator) -> Any:
         if self._kept is not None:
@@ -190,12 +192,18 @@ class _Meter:
     def _require_time(self, kept: float, input_: Any, trials: int, rng: np.random.Generator) -> None:
         if trials > 1 and self._rate_is_unknown:
             self._rehearse(input_, trials, rng)
-        needed = trials * self._fastest if math.isfinite(self._fastest) else 0.0
-        if self.left - needed < kept or not self.left:
+        if not self._affords(trials, kept) and self._is_doubted and self._fastest < self.left:
+            self._is_doubted = False
+            self._timed(copy.deepcopy(input_), 1, copy.deepcopy(rng))
+        if not self._affords(trials, kept):
             raise OutOfTime(
                 f"there is no time left to look for what it tries: the target takes {self._fastest:.2g} s for an "
                 "output; allow more seconds"
             )
+
+    def _affords(self, trials: int, kept: float) -> bool:
+        needed = trials * self._fastest if math.isfinite(self._fastest) else 0.0
+        return self.left > 0 and self.left - needed >= kept
 
     def _rehearse(self, input_: Any, trials: int, rng: np.random.Generator) -> None:
         """Find the rate from ever longer calls, so that what a call costs is not taken for what an output costs.

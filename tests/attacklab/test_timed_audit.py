@@ -117,6 +117,27 @@ def test_an_audit_of_a_slow_target_keeps_to_a_short_time_and_says_what_it_had_no
     assert not {one.verdict for one in findings} & {Verdict.ERROR, Verdict.VIOLATED}
 
 
+class HeldUp(Slow):
+    """Its first few calls take a quarter of a second besides, as on a machine that does something else meanwhile."""
+
+    def __init__(self, rate: float, *, calls: int) -> None:
+        super().__init__(rate, sound=True)
+        self.held_up = calls
+
+    def __call__(self, answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.generic]:
+        self.seconds += 0.25 * (self.held_up > 0)
+        self.held_up -= 1
+        return super().__call__(answer, trials, rng)
+
+
+@pytest.mark.parametrize("calls", [0, 1, 2])
+def test_first_outputs_that_are_held_up_do_not_end_an_audit(monkeypatch: pytest.MonkeyPatch, calls: int) -> None:
+    slow = HeldUp(100.0, calls=calls)
+    (finding,) = untimed(slow.audited(monkeypatch, attacks=[GeneratorSeed()], seconds=5.0))
+    assert finding.verdict is Verdict.NOT_DETECTED
+    assert slow.seconds < 1.3 * 5.0
+
+
 def test_a_faster_target_gets_more_trials_up_to_the_most(monkeypatch: pytest.MonkeyPatch) -> None:
     trials = [Slow(rate, sound=True).audited(monkeypatch) for rate in (3_000, 30_000, 1e12)]
     slow, faster, fastest = (max(one.trials for one in audited) for audited in trials)
