@@ -26,6 +26,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx.ext.mathjax",
     "languages",
+    "translated",
     "reference_pages",
 ]
 include_patterns = [
@@ -43,6 +44,15 @@ locale_dirs = ["docs/locale"]
 gettext_compact = False
 gettext_location = False
 gettext_uuid = False
+# Of these a build in another language fails unless every message is translated.
+translated_pages = [
+    "docs/*",
+    "docs/*/index",
+    "docs/lessons/*",
+    "docs/explanations/floating_point",
+    "docs/reference/glossary",
+    "docs/reference/api/index",
+]
 
 myst_enable_extensions = ["amsmath", "attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4

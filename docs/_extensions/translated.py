@@ -1,0 +1,116 @@
+"""Pages that have to be translated whole: a build in another language warns of each message that is not.
+
+Messages are those that `sphinx-build -b gettext` extracts, which extracts them from these pages only. `make docs` fails
+on warnings.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from babel.messages.catalog import Catalog
+from babel.messages.pofile import read_po
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.transforms import SphinxTransform
+from sphinx.util import logging
+from sphinx.util.matching import Matcher
+from sphinx.util.nodes import extract_messages
+
+SOURCE = "en"
+UNTRANSLATED = {"zh_CN": "本页目前只有英文版。"}
+"""What a page says that need not be translated, and is not."""
+
+_logger = logging.getLogger(__name__)
+
+
+def faults(messages: dict[str, Any], catalog: Catalog) -> Iterator[tuple[str, Any, str]]:
+    """What is wrong with the translation of a page.
+
+    Args:
+        messages: what the page says, and where.
+        catalog: its translation.
+
+    Yields:
+        For each fault the message, where it stands (None if nowhere), and what is wrong.
+    """
+    for message, place in messages.items():
+        translation = catalog.get(message)
+        if translation is None or not str(translation.string).strip():
+            yield message, place, "has no translation; add it"
+        elif translation.fuzzy:
+            yield message, place, "has a fuzzy translation; mend it and remove the mark"
+    unused = [entry for entry in catalog if entry.id and entry.id not in messages]
+    for entry in (*unused, *catalog.obsolete.values()):
+        yield str(entry.id), None, "is not on the page any more; remove it"
+
+
+class _Check(SphinxTransform):
+    """Compares a page with its translation."""
+
+    default_priority = 15  # before Sphinx puts the translation in place
+
+    def apply(self, **_: Any) -> None:
+        page = self.env.current_document.docname
+        path = _folder(self.env) / f"{page}.po"
+        if self.config.language == SOURCE or not _is_translated(self.env)(page):
+            return
+        messages = {message: node for node, message in extract_messages(self.document)}
+        for message, place, fault in faults(messages, _read(path)):
+            shown = textwrap.shorten(message, 80, placeholder=" …")
+            _logger.warning("%r %s, in %s", shown, fault, _shown(path), location=place or page)
+
+
+def _check_files(_app: Sphinx, env: BuildEnvironment) -> None:
+    """Compare the names of pages and of files with translations."""
+    if env.config.language == SOURCE:
+        return
+    for pattern in env.config.translated_pages:
+        if not any(map(Matcher([pattern]), env.found_docs)):
+            _logger.warning("no page is called %r; mend `translated_pages` in conf.py", pattern)
+    for path in sorted(_folder(env).rglob("*.po")):
+        page = path.relative_to(_folder(env)).with_suffix("").as_posix()
+        if page not in env.found_docs or not _is_translated(env)(page):
+            _logger.warning("%s translates no page of `translated_pages` in conf.py; name it there", _shown(path))
+
+
+def _extract_only_these(app: Sphinx) -> None:
+    if app.builder.name == "gettext":
+        app.config.include_patterns = [f"{pattern}.md" for pattern in app.config.translated_pages]
+
+
+def _context(app: Sphinx, page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
+    if page in app.env.found_docs and not _is_translated(app.env)(page):
+        context["untranslated"] = UNTRANSLATED.get(app.config.language)
+
+
+def _folder(env: BuildEnvironment) -> Path:
+    return Path(env.srcdir, env.config.locale_dirs[0], env.config.language, "LC_MESSAGES")
+
+
+def _is_translated(env: BuildEnvironment) -> Matcher:
+    return Matcher(env.config.translated_pages)
+
+
+def _read(path: Path) -> Catalog:
+    if not path.is_file():
+        return Catalog()
+    with path.open("rb") as file:
+        return read_po(file, abort_invalid=True)
+
+
+def _shown(path: Path) -> str:
+    return "/".join(path.parts[path.parts.index("LC_MESSAGES") - 1 :])
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Let Sphinx call what stands above."""
+    app.add_config_value("translated_pages", [], "env", list)
+    app.add_transform(_Check)
+    app.connect("builder-inited", _extract_only_these)
+    app.connect("env-check-consistency", _check_files)
+    app.connect("html-page-context", _context)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
