@@ -167,7 +167,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
                     y=[middle(one) for one in measured["noisy"]],
                 ),
                 Series(
-                    label="corollary 3.12, 2·e^(−cε/2)",
+                    label="corollary 3.12, 2·exp(−cε/2)",
                     role=Role.CEILING,
                     x=counts,
                     y=[corollary(count) for count in counts],
