@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 import tomllib
 from collections import Counter
@@ -15,9 +16,13 @@ import numpy as np
 from attacklab.targets import Target
 from experiments.demo.shows import SHOWS, Answers, Bet, Show, answered, best_bet
 
-TEXTS: Mapping[str, Mapping[str, str]] = tomllib.loads(
-    resources.files(__package__ or "experiments.demo").joinpath("texts.toml").read_text(encoding="utf-8")
-)
+
+def _read(name: str) -> Mapping[str, Mapping[str, str]]:
+    return tomllib.loads(resources.files(__package__ or "experiments.demo").joinpath(name).read_text(encoding="utf-8"))
+
+
+TEXTS = _read("texts.toml")
+EVENTS = _read("events.toml")
 LANGUAGES = tuple(TEXTS)
 
 STEPS = (1, 1, 1, 3, 14)
@@ -70,15 +75,16 @@ def play(
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(list(SHOWS).index(name),)))
         if number:
             say("")
-        if not _Telling(TEXTS[language], say, wait).show(name, SHOWS[name], rng):
+        if not _Telling(language, say, wait).show(name, SHOWS[name], rng):
             return
 
 
 class _Telling:
     """One demonstration on its way."""
 
-    def __init__(self, texts: Mapping[str, str], say: Say, wait: Callable[[], bool] | None) -> None:
-        self._texts = texts
+    def __init__(self, language: str, say: Say, wait: Callable[[], bool] | None) -> None:
+        self._language = language
+        self._texts = TEXTS[language]
         self._say = say
         self._wait = wait
 
@@ -102,7 +108,8 @@ class _Telling:
         pair = bet.scenario.pair
         self._tell("claim", epsilon=show.epsilon, answers=bet.scenario.answers, ceiling=bet.ceiling)
         self._tell("pair", first=described(pair.first), second=described(pair.second))
-        self._tell("bet", number=1 if bet.on_first else 2, event=bet.event.description)
+        event = event_in(self._language, bet.event.description)
+        self._tell("bet", number=1 if bet.on_first else 2, event=event)
         shown = 0
         for step in STEPS:
             if not self._goes_on():
@@ -152,6 +159,15 @@ class _Telling:
 def advantage(answers: Answers, shown: int) -> float:
     """How much better than a coin the first so many were named: 1 if all were, 0 if half."""
     return 2 * float(answers.right[:shown].mean()) - 1
+
+
+def event_in(language: str, description: str) -> str:
+    """An event in another language than the attack's own; as the attack has it where nothing is known of it."""
+    for pattern, words in EVENTS.get(language, {}).items():
+        found = re.fullmatch(pattern, description)
+        if found:
+            return found.expand(words)
+    return description
 
 
 def large(text: str) -> list[str]:

@@ -76,6 +76,18 @@ def test_both_languages_say_the_same_things() -> None:
     assert LANGUAGES == ("en", "zh")
 
 
+@pytest.mark.parametrize("name", SHOWS)
+def test_events_are_told_in_chinese_too(name: str) -> None:
+    """Each rule that is said, but for the name of a sampler."""
+    before, between, after = re.split(r"\{.*?\}", TEXTS["zh"]["bet"])
+    rules = [line for line in told(name, language="zh") if line.startswith(before) and line.endswith(after)]
+    assert len(rules) == 2
+    for rule in rules:
+        event = rule.removeprefix(before).partition(between)[0]
+        assert re.search(r"[\u4e00-\u9fff]", event), event
+        assert not re.search(r"[A-Za-z]{3}", event.partition("采样器")[0]), event
+
+
 def test_digits_are_five_lines_of_one_width() -> None:
     assert set(DIGITS) >= set("0123456789/")
     assert all(len(rows) == 5 and len({len(row) for row in rows}) == 1 for rows in DIGITS.values())
