@@ -172,14 +172,14 @@ def _two_truths() -> list[tuple[int, int]]:
 
 def _choices() -> list[tuple[list[int], list[int]]]:
     """Two and three alternatives that move towards and away from each other, all over the range."""
-    levels = range(0, 60, 3)
-    moves = [([level, low], [level + 1, low]) for level in levels for low in (0, level, 59)]
-    apart = [([level, level + 1], [level + 1, level]) for level in range(60)]
-    three = [([level, 20, 40], [level + 1, 21, 39]) for level in levels]
+    levels = range(0, 30, 5)
+    moves = [([level, low], [level + 1, low]) for level in levels for low in (0, level, 29)]
+    apart = [([level, level + 1], [level + 1, level]) for level in range(30)]
+    three = [([level, 20, 12], [level + 1, 21, 11]) for level in levels]
     return moves + apart + three
 
 
-_PLANS = Domain(integers=True, bounds=(0, 60))
+_PLANS = Domain(integers=True, bounds=(0, 30))
 _COUNTS = Domain(integers=True, bounds=(0, 20))
 
 CHALLENGES = (
@@ -232,7 +232,7 @@ CHALLENGES = (
         domain=_PLANS,
         lengths=(1, 8),
         error=_behind_most,
-        uses=(Use([4, 9, 2], [5, 8, 3], 1.0), Use([60, 50, 58], [59, 51, 59], 1.0)),
+        uses=(Use([4, 9, 2], [5, 8, 3], 1.0), Use([30, 20, 28], [29, 21, 29], 1.0)),
         hard=_choices,
     ),
     Challenge(
@@ -265,7 +265,7 @@ CHALLENGES = (
         domain=_PLANS,
         lengths=(1, 8),
         error=_behind_least,
-        uses=(Use([4, 9, 2], [5, 8, 3], 1.0), Use([60, 50, 58], [59, 51, 59], 1.0)),
+        uses=(Use([4, 9, 2], [5, 8, 3], 1.0), Use([30, 20, 28], [29, 21, 29], 1.0)),
         hard=_choices,
     ),
     Challenge(

@@ -183,7 +183,7 @@ class _Judging:
 
     def _require_proof(self, pairs: Any, *, original: bool, why: str) -> None:
         found = self._file.prove(list(pairs), original=original)
-        if found["verdict"] != "proved":
+        if not found["proved"]:
             raise _Failed(self._say(why, pair=_shown(found["pair"])))
 
     def _repaired(self, given: Any, trials: int, seed: int) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,7 @@ def best_candidate(votes: Sequence[int], bits: Any) -> int:
     """Choose a candidate with many votes, by the exponential mechanism with base 2.
 
     Args:
-        votes: one count a candidate, from 0 to 60; one person changes each of them by at most 1.
+        votes: one count a candidate, from 0 to 30; one person changes each of them by at most 1.
         bits: the source of random bits.
 
     Returns:
@@ -86,7 +87,7 @@ def cheapest_plan(costs: Sequence[int], bits: Any) -> int:
     Weights are integers, so that no rounding of floating-point numbers can disturb them.
 
     Args:
-        costs: one a plan, from 0 to 60; one person changes each of them by at most 1.
+        costs: one a plan, from 0 to 30; one person changes each of them by at most 1.
         bits: the source of random bits.
 
     Returns:
@@ -98,11 +99,8 @@ def cheapest_plan(costs: Sequence[int], bits: Any) -> int:
 
 def _drawn(weights: Sequence[int], bits: Any) -> int:
     place = bits.repeat(_below, sum(weights))
-    for number, weight in enumerate(weights):
-        if place < weight:
-            return number
-        place -= weight
-    raise AssertionError("a place below the sum of the weights lies in one of them")
+    reached = accumulate(weights)
+    return next(number for number, end in enumerate(reached) if place < end)
 
 
 def _below(end: int, bits: Any) -> int | None:

@@ -1,3 +1,5 @@
+from itertools import accumulate
+
 challenge = 8
 
 
@@ -17,7 +19,4 @@ def below(end, bits):
 def repair(costs, bits):
     weights = [1 << (max(costs) - cost) for cost in costs]
     place = bits.repeat(below, sum(weights))
-    for number, weight in enumerate(weights):
-        if place < weight:
-            return number
-        place -= weight
+    return next(number for number, end in enumerate(accumulate(weights)) if place < end)
