@@ -10,6 +10,7 @@ import secrets
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -70,8 +71,11 @@ def grade(path: Path, *, language: str = "en", seed: int | None = None, seconds:
     """
     entropy = secrets.randbits(128) if seed is None else seed
     with ExitStack() as open_files:
-        files = [open_files.enter_context(HandedIn(path, seconds=seconds)) for _ in range(2)]
-        return _Judging(files[0], files[1], path, language, np.random.default_rng(entropy)).grade()
+
+        def opened() -> HandedIn:
+            return open_files.enter_context(HandedIn(path, seconds=seconds))
+
+        return _Judging(opened(), opened, path, language, np.random.default_rng(entropy)).grade()
 
 
 class _Failed(Exception):
@@ -80,9 +84,14 @@ class _Failed(Exception):
 
 class _Judging:
     def __init__(
-        self, handed_in: HandedIn, again: HandedIn, path: Path, language: str, rng: np.random.Generator
+        self,
+        handed_in: HandedIn,
+        opened: Callable[[], HandedIn],
+        path: Path,
+        language: str,
+        rng: np.random.Generator,
     ) -> None:
-        self._file, self._again, self._path, self._language, self._rng = handed_in, again, path, language, rng
+        self._file, self._opened, self._path, self._language, self._rng = handed_in, opened, path, language, rng
         self._challenge: Challenge = handed_in.challenge
 
     def grade(self) -> Grade:
@@ -232,6 +241,11 @@ class _Judging:
             return self._challenge.pair(*two)
         except UsageError as error:
             raise UsageError(f"{self._path}: {error}") from error
+
+    @cached_property
+    def _again(self) -> HandedIn:
+        """The same file in another process, which knows nothing of what this one was asked."""
+        return self._opened()
 
     def _seed(self) -> int:
         return int(self._rng.integers(2**63))

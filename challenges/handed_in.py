@@ -19,7 +19,7 @@ from challenges.catalogue import CHALLENGES, Challenge
 from challenges.child import packed, unpacked
 from challenges.rules import parsed
 
-SECONDS = 60.0
+SECONDS = 120.0
 """How long one request may take."""
 MEMORY_BYTES = 4 << 30
 START = "import sys; sys.path.insert(0, sys.argv.pop(1)); from challenges.child import main; main()"
