@@ -61,13 +61,28 @@ FormulaSeconds: TypeAlias = Annotated[
     float, Option("--seconds", help="Timeout of a request to the program, in seconds")
 ]
 
-# What is held to vectors
-
-
+# What is shown and judged in the lecture hall
 DemoFlaws: TypeAlias = Annotated[
     list[str] | None, Argument(metavar="[FLAW]...", help="What to show [default: all, one after another]")
 ]
 DemoLanguage: TypeAlias = Annotated[str, Option("--language", help="en for English, zh for Chinese")]
+
+
+class ChallengeAction(enum.StrEnum):
+    """What `attacklab challenge` does."""
+
+    LIST = "list"
+    CHECK = "check"
+
+
+ChallengeDo: TypeAlias = Annotated[ChallengeAction, Argument(help="list: the mechanisms; check: judge a file")]
+ChallengeFile: TypeAlias = Annotated[
+    Path | None, Argument(metavar="[FILE]", help="What was handed in: an attack, a repair or a verdict")
+]
+ChallengeLanguage: TypeAlias = Annotated[str, Option("--language", help="en for English, zh for Chinese")]
+
+
+# What is held to vectors
 
 
 class VectorsAction(enum.StrEnum):

@@ -1,0 +1,260 @@
+"""The judge of what students hand in: attacks by fresh samples, verdicts by exact laws, repairs by both.
+
+The student's event sees each distinct output once, sorted, in two processes and in two orders, so that it can know
+neither which input an output came from nor the other outputs. Pairs are checked to be neighbouring here.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.errors import TargetError, UsageError
+from attacklab.findings import Counts, Verdict
+from attacklab.neighbours import NeighbouringPair
+from attacklab.referee import audit
+from attacklab.statistics.betting import judge
+from attacklab.statistics.inference import Assessment
+from challenges.catalogue import Challenge
+from challenges.child import draw
+from challenges.handed_in import SECONDS, HandedIn
+from challenges.texts import text
+
+ALPHA = 1e-9
+"""The probability with which a sound mechanism is said to be refuted by one file."""
+TRIALS = 20_000
+"""Fresh outputs of either input that an event is judged on."""
+FEWEST_PAIRS = 3
+"""How many pairs a verdict comes with at least."""
+USED = 2_000
+"""Outputs of an input whose mean error is held to the bound."""
+SLOWER = 50.0
+"""How many times longer than the original a repair may take, beyond `GRACE` seconds."""
+GRACE = 0.5
+CHUNK = 1_000
+
+
+@dataclass(frozen=True)
+class Grade:
+    """What is said of a file.
+
+    Attributes:
+        passed: whether it solves its challenge.
+        lines: what to tell the student.
+    """
+
+    passed: bool
+    lines: tuple[str, ...]
+
+
+def grade(path: Path, *, language: str = "en", seed: int | None = None, seconds: float = SECONDS) -> Grade:
+    """Judge a file.
+
+    Args:
+        path: the file.
+        language: one of `LANGUAGES`.
+        seed: what all randomness is derived from; by default nobody knows it.
+        seconds: how long one request to the student's code may take.
+
+    Raises:
+        UsageError: the file cannot be judged: it cannot be read, breaks a rule, fails, hangs, or its pair is not a
+            neighbouring one.
+        OSError: it cannot be opened.
+    """
+    entropy = secrets.randbits(128) if seed is None else seed
+    with ExitStack() as open_files:
+
+        def opened() -> HandedIn:
+            return open_files.enter_context(HandedIn(path, seconds=seconds))
+
+        return _Judging(opened(), opened, path, language, np.random.default_rng(entropy)).grade()
+
+
+class _Failed(Exception):
+    """What was handed in does not solve the challenge; holds the lines that say why."""
+
+
+class _Judging:
+    def __init__(
+        self,
+        handed_in: HandedIn,
+        opened: Callable[[], HandedIn],
+        path: Path,
+        language: str,
+        rng: np.random.Generator,
+    ) -> None:
+        self._file, self._opened, self._path, self._language, self._rng = handed_in, opened, path, language, rng
+        self._challenge: Challenge = handed_in.challenge
+
+    def grade(self) -> Grade:
+        parts = self._file.parts
+        if {"verdict", "repair"} <= parts or {"verdict", "event"} <= parts:
+            raise UsageError(f"{self._path}: hand in a verdict, or an attack, or an attack with a repair")
+        heading = self._say("heading", number=self._file.number, name=self._challenge.name)
+        try:
+            if "verdict" in parts:
+                lines = self._verdict()
+            else:
+                missing = {"pair", "event"} - parts
+                if missing:
+                    raise UsageError(f"{self._path}: defines no {' and no '.join(sorted(missing))}")
+                lines = self._attack()
+                if "repair" in parts:
+                    lines += self._repair()
+        except _Failed as failed:
+            kind = "verdict" if "verdict" in parts else "repair" if "repair" in parts else "attack"
+            hint = self._say(f"{self._challenge.name}_hint" if kind == "attack" else f"{kind}_hint")
+            return Grade(False, (heading, *failed.args, self._say("hint", hint=hint), self._say("not_passed")))
+        return Grade(True, (heading, *lines, self._say("passed")))
+
+    def _attack(self) -> list[str]:
+        pair = self._neighbours(self._file.pair())
+
+        def drawn(given: Any) -> NDArray[Any]:
+            return draw(self._challenge, self._challenge.mechanism, given, TRIALS, self._seed())[0]
+
+        found = self._judged(pair, drawn)
+        told = self._say(
+            "advantage",
+            trials=TRIALS,
+            advantage=abs(found.advantage.estimate),
+            epsilon=found.epsilon_lower,
+            claimed=self._challenge.claim.epsilon,
+            ceiling=self._challenge.claim.ceiling,
+        )
+        if not found.violated:
+            raise _Failed(told, self._say("attack_failed"))
+        return [told, self._say("attack_passed", alpha=ALPHA)]
+
+    def _verdict(self) -> list[str]:
+        if self._file.verdict != "sound":
+            raise UsageError(f'{self._path}: a verdict is "sound"; show the opposite by an attack')
+        if "pairs" not in self._file.parts:
+            raise UsageError(f"{self._path}: a verdict comes with pairs(), a list of neighbouring pairs to prove")
+        if not self._challenge.takes_bits:
+            raise _Failed(self._say("no_laws"))
+        pairs = self._file.pairs()
+        apart = {repr(two) for two in pairs if self._neighbours(two) and not np.array_equal(np.asarray(two[0]), two[1])}
+        if len(apart) < FEWEST_PAIRS:
+            raise _Failed(self._say("few_pairs", fewest=FEWEST_PAIRS))
+        self._require_proof(pairs, original=True, why="pair_not_proved")
+        self._require_proof(self._challenge.hard(), original=True, why="other_not_proved")
+        return [self._say("proved", pairs=len(pairs))]
+
+    def _repair(self) -> list[str]:
+        self._require_speed()
+        self._require_use()
+        if self._challenge.takes_bits:
+            self._require_proof(self._challenge.hard(), original=False, why="repair_not_proved")
+        self._require_no_finding()
+        told = [self._say("repair_passed", slower=SLOWER)]
+        return [*told, self._say("repair_proved")] if self._challenge.takes_bits else told
+
+    def _require_speed(self) -> None:
+        for use in self._challenge.uses:
+            seed = self._seed()
+            *_, ours = self._file.draw(use.first, USED, seed, original=True)
+            *_, theirs = self._file.draw(use.first, USED, seed)
+            if theirs > GRACE + SLOWER * ours:
+                raise _Failed(self._say("slow", slower=SLOWER, seconds=theirs, original=ours))
+
+    def _require_use(self) -> None:
+        for use in self._challenge.uses:
+            outputs, taken = self._repaired(use.first, USED, self._seed())
+            if self._challenge.tells_bits and not np.array_equal(outputs[:, 1], taken):
+                raise _Failed(self._say("wrong_bits"))
+            error = float(self._challenge.error(use.first, outputs).mean())
+            if not error <= use.bound:
+                raise _Failed(self._say("useless", error=error, bound=use.bound, given=_shown(use.first)))
+
+    def _require_no_finding(self) -> None:
+        """The student's own attack and a default audit must fail; a pair for each input that has to be accurate."""
+        pair = self._neighbours(self._file.pair())
+        found = self._judged(pair, lambda given: self._repaired(given, TRIALS, self._seed())[0])
+        if found.violated:
+            raise _Failed(self._say("still_refuted"))
+
+        def release(given: Any, trials: int, rng: np.random.Generator) -> NDArray[Any]:
+            return self._repaired(given, trials, int(rng.integers(2**63)))[0]
+
+        target = self._challenge.target(release, f"repair of {self._challenge.name}")
+        for finding in audit(target, trials=TRIALS, alpha=ALPHA, seed=self._seed()):
+            if finding.verdict is Verdict.VIOLATED:
+                raise _Failed(self._say("audit_refuted", attack=finding.attack))
+
+    def _require_proof(self, pairs: Any, *, original: bool, why: str) -> None:
+        found = self._file.prove(list(pairs), original=original)
+        if not found["proved"]:
+            raise _Failed(self._say(why, pair=_shown(found["pair"])))
+
+    def _repaired(self, given: Any, trials: int, seed: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        outputs, taken, _ = self._file.draw(given, trials, seed)
+        wanted = (trials, 2) if self._challenge.tells_bits else (trials,)
+        if outputs.shape != wanted:
+            raise TargetError(f"{self._path}: repair gave outputs of shape {outputs.shape}, not {wanted}")
+        if outputs.dtype.kind == "f" and not np.isfinite(outputs).all():
+            raise TargetError(f"{self._path}: repair gave a number that is not finite")
+        if self._challenge.error.__name__.startswith("_behind") and not (
+            outputs.dtype.kind in "iu" and outputs.min() >= 0 and outputs.max() < len(given)
+        ):
+            raise TargetError(f"{self._path}: repair gave something other than the numbers of alternatives, from 0")
+        return outputs, taken
+
+    def _judged(self, pair: NeighbouringPair, drawn: Callable[[Any], NDArray[Any]]) -> Assessment:
+        """Judge the student's event on fresh outputs."""
+        sides = [drawn(given) for given in (pair.first, pair.second)]
+        if len({side.dtype for side in sides}) > 1:
+            raise TargetError(f"{self._path}: repair gives outputs of different types for the two inputs")
+        together = np.concatenate(sides)
+        rows = np.ascontiguousarray(together).reshape(len(together), -1)
+        bits = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
+        _, places, inverse = np.unique(bits, return_index=True, return_inverse=True)
+        distinct = together[places]
+        members = self._members(self._file, distinct, len(distinct))
+        if not np.array_equal(members, self._members(self._again, distinct, CHUNK)):
+            raise UsageError(
+                f"{self._path}: event answers differently for the same output; "
+                "let its answer depend on each output alone"
+            )
+        first, second = np.split(members[inverse.ravel()], 2)
+        return judge(self._challenge.claim, Counts.of(first, second), ALPHA)
+
+    def _members(self, handed_in: HandedIn, distinct: NDArray[Any], chunk: int) -> NDArray[np.bool_]:
+        order = self._rng.permutation(len(distinct))
+        members = np.empty(len(distinct), dtype=bool)
+        for part in np.split(order, range(chunk, len(order), chunk)):
+            members[part] = handed_in.event(distinct[part])
+        return members
+
+    def _neighbours(self, two: Any) -> NeighbouringPair:
+        if len(two) != 2:
+            raise UsageError(f"{self._path}: a pair has two inputs, not {len(two)}")
+        try:
+            return self._challenge.pair(*two)
+        except UsageError as error:
+            raise UsageError(f"{self._path}: {error}") from error
+
+    @cached_property
+    def _again(self) -> HandedIn:
+        """The same file in another process, which knows nothing of what this one was asked."""
+        return self._opened()
+
+    def _seed(self) -> int:
+        return int(self._rng.integers(2**63))
+
+    def _say(self, key: str, **values: object) -> str:
+        return text(self._language, key, **values)
+
+
+def _shown(value: Any) -> str:
+    """An input, cut where it is long."""
+    written = str(value)
+    return written if len(written) <= 60 else f"{written[:57]}..."

@@ -1,0 +1,112 @@
+"""A file that a student hands in, running in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.errors import UsageError
+from attacklab.isolation.failures import ChildError
+from attacklab.isolation.process import ChildProcess, Limits
+from challenges.catalogue import CHALLENGES, Challenge
+from challenges.child import packed, unpacked
+from challenges.rules import parsed
+
+SECONDS = 120.0
+"""How long one request may take."""
+MEMORY_BYTES = 4 << 30
+START = "import sys; sys.path.insert(0, sys.argv.pop(1)); from challenges.child import main; main()"
+
+
+class HandedIn:
+    """The file, loaded.
+
+    Args:
+        path: the file.
+        seconds: how long one request may take.
+
+    Attributes:
+        number: of its challenge.
+        challenge: that challenge.
+        parts: which of the names that a file may define it defines.
+        verdict: its verdict, if it has one.
+
+    Raises:
+        UsageError: it cannot be read, breaks a rule, or does not name a challenge; in one line.
+    """
+
+    def __init__(self, path: Path, *, seconds: float = SECONDS) -> None:
+        try:
+            parsed(path.read_text("utf-8"))
+        except UnicodeDecodeError:
+            raise UsageError(f"{path}: is not text in UTF-8") from None
+        except UsageError as error:
+            raise UsageError(f"{path}: {error}") from None
+        self._path = path
+        command = [sys.executable, "-c", START, str(Path(__file__).parent.parent), str(path)]
+        memory = MEMORY_BYTES if sys.platform == "linux" else None
+        self._process = ChildProcess(command, Limits(seconds=seconds, memory_bytes=memory))
+        try:
+            loaded = self._asked("load")
+            self.parts = set(loaded["parts"])
+            number = loaded["plain"].get("challenge")
+            if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= len(CHALLENGES):
+                raise UsageError(f"{path}: must say which challenge it is for: challenge = 1, up to {len(CHALLENGES)}")
+        except BaseException:
+            self._process.close()
+            raise
+        self.verdict = loaded["plain"].get("verdict")
+        self.number = number
+        self.challenge: Challenge = CHALLENGES[number - 1]
+
+    def __enter__(self) -> HandedIn:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._process.close()
+
+    def pair(self) -> Any:
+        """The two inputs of an attack."""
+        return self._asked("pair")["pair"]
+
+    def pairs(self) -> Any:
+        """The pairs that go with a verdict."""
+        return self._asked("pairs")["pairs"]
+
+    def event(self, outputs: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which outputs lie in the event."""
+        mask: NDArray[np.bool_] = unpacked(self._asked("event", outputs=packed(outputs))["mask"])
+        return mask
+
+    def draw(
+        self, given: Any, size: int, seed: int, *, original: bool = False
+    ) -> tuple[NDArray[Any], NDArray[Any], float]:
+        """Outputs of the repair, or of the original; the bits that each took; the seconds that they took.
+
+        Raises:
+            UsageError: it failed, or did not give one output for each that was asked for.
+        """
+        plain = given.tolist() if isinstance(given, np.ndarray | np.generic) else given
+        answer = self._asked("draw", number=self.number, given=plain, size=size, seed=seed, original=original)
+        return unpacked(answer["outputs"]), unpacked(answer["taken"]), answer["seconds"]
+
+    def prove(self, pairs: Sequence[Any], *, original: bool) -> dict[str, Any]:
+        """Whether exact laws prove the claim for all these pairs; if not, the first that they do not."""
+        return self._asked("prove", number=self.number, pairs=pairs, original=original)
+
+    def _asked(self, do: str, **rest: Any) -> dict[str, Any]:
+        try:
+            answer = json.loads(self._process.ask_line(json.dumps({"do": do, **rest}).encode("ascii") + b"\n"))
+        except ChildError as error:
+            raise UsageError(f"{self._path}: {error}") from error
+        if "error" in answer:
+            raise UsageError(f"{self._path}: {answer['error']}")
+        assert isinstance(answer, dict)  # noqa: S101 - the child is ours
+        return answer
