@@ -27,6 +27,7 @@ extensions = [
     "sphinx.ext.mathjax",
     "languages",
     "reference_pages",
+    "touchable",
 ]
 include_patterns = [
     "docs/**.md",

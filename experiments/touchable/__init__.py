@@ -1,8 +1,8 @@
 """What the touchable figures of the lessons show, computed by the lab: `python -m experiments.touchable` writes it.
 
-A browser's +, −, ×, ÷ are those of Python, and the figures use them. What needs a logarithm, an exponential, a law or an
-attack is computed here, once, and stands as JSON beside the figures' code in docs/_static/figures/. Doubles that must
-arrive to the last bit are written in hexadecimal or as integers; other numbers are rounded to `DIGITS` decimals.
+A browser's +, −, ×, ÷ are those of Python, and the figures use them. What needs a logarithm, an exponential, a law or
+an attack is computed here, once, and stands as JSON beside the figures' code in docs/_static/figures/. Doubles that
+must arrive to the last bit are written in hexadecimal or as integers; other numbers are rounded.
 """
 
 from __future__ import annotations

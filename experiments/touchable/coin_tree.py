@@ -1,4 +1,4 @@
-"""The trees of samplers that choose among three outcomes with fair coins: which coins lead where, and the exact laws."""
+"""The trees of samplers that choose among three outcomes with fair coins: which coins lead where, and the laws."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WEIGHTS = ((1, 1, 1), (2, 1, 1), (3, 2, 1), (4, 2, 1))
 Sampler = Callable[[RandomBits], int]
 
 
-class NoMoreCoins(Exception):  # noqa: N818 - not an error
+class NoMoreCoins(Exception):
     """The coins that were given do not decide."""
 
 
@@ -58,7 +58,7 @@ def collect() -> dict[str, Any]:
     return {"depth": DEPTH, "samplers": [_sampler(*sampler) for sampler in samplers]}
 
 
-def _sampler(weights: tuple[int, ...], printed: bool, sampler: Sampler) -> dict[str, Any]:  # noqa: FBT001 - from a table
+def _sampler(weights: tuple[int, ...], printed: bool, sampler: Sampler) -> dict[str, Any]:
     leaves: dict[str, int] = {}
     restarts: set[str] = set()
     for tossed in product("01", repeat=DEPTH):

@@ -56,9 +56,7 @@ def _units(law: Law) -> list[int]:
 
 
 def _in_units(mass: Any) -> int:
-    units = mass / UNIT
-    assert units.denominator == 1
-    return int(units)
+    return int(mass / UNIT)
 
 
 def _pair(first: Law, distance: int) -> dict[str, Any]:
