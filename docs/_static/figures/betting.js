@@ -15,12 +15,16 @@ touchable.define("betting", ({ root, data, say, show }) => {
 
   const superscript = (number) => `10${[...String(number)].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit] ?? "⁻").join("")}`;
   const curves = drawing(say("alt"), 290, (width, height) => {
-    const [left, top, right, bottom] = [40, 26, width - 14, height - 42];
+    const [left, top, right, bottom] = [40, 26, width - 22, height - 42];
     const x = scale([0, data.trials], [left, right]);
     const power = scale([LEAST, MOST], [bottom, top]);
     const y = (exponent) => power(Math.max(LEAST, Math.min(MOST, exponent)));
-    const line_ = (wealth, from, to, name) =>
-      path([0, ...wealth].map((exponent, look) => [x(look * data.look), y(exponent)]).slice(from, to + 1), name);
+    // A line ends where it leaves the drawing.
+    const stretch = (wealth, from, to, name) => {
+      const beyond = wealth.findIndex((exponent) => exponent > MOST) + 1;
+      const points = [0, ...wealth].map((exponent, look) => [x(look * data.look), y(exponent)]);
+      return path(points.slice(from, (beyond ? Math.min(beyond, to) : to) + 1), name);
+    };
     return [
       axes({
         box: [left, top, right, bottom], x, y, xLabel: say("trials_axis"), yLabel: say("wealth_axis"),
@@ -31,9 +35,9 @@ touchable.define("betting", ({ root, data, say, show }) => {
       text(right, y(state.level.enough) - 6, say("enough"), { "text-anchor": "end", class: "name" }),
       line(x(state.look * data.look), top, x(state.look * data.look), bottom, "axis"),
       runs().map(({ kind, wealth, refuted }) => [
-        line_(wealth, state.look, looks, `${kind} rest`),
-        line_(wealth, 0, state.look, kind),
-        svg("circle", { cx: x(state.look * data.look), cy: y(wealth[state.look - 1]), r: 5, class: `dot ${kind}` }),
+        stretch(wealth, state.look, looks, `${kind} rest`),
+        stretch(wealth, 0, state.look, kind),
+        wealth[state.look - 1] <= MOST && svg("circle", { cx: x(state.look * data.look), cy: y(wealth[state.look - 1]), r: 5, class: `dot ${kind}` }),
         refuted ? svg("path", {
           d: `M${x(refuted) - 6} ${y(wealth[refuted / data.look - 1]) - 6}l12 12m0 -12l-12 12`, class: "cross",
         }) : null,

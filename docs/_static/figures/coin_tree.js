@@ -5,7 +5,7 @@ touchable.define("coin_tree", ({ root, data, say }) => {
   const { html, svg, fraction, slider, choice, button, row, live, key, table, drawing, text } = touchable;
   const COLOURS = ["first", "second", "third"];
   const RADIUS = 10;
-  const state = { sampler: data.samplers[0], depth: 2, coins: "" };
+  const state = { sampler: data.samplers[0], depth: 4, coins: "" };
 
   const outcome = (coins) => state.sampler.leaves[coins];
   const ends = (coins) => outcome(coins) !== undefined;

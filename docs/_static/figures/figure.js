@@ -35,12 +35,13 @@ const touchable = (() => {
 
   // Numbers in text: a true minus sign, thousands apart, fractions in lowest terms.
   function numbers(language) {
-    const minus = (text) => text.replace("-", "−");
+    const minus = (text) => text.replaceAll("-", "−");
     return {
       count: (number) => minus(number.toLocaleString(language)),
       decimal: (number, digits) => minus(number.toFixed(digits)),
-      percent: (share, digits = 1) => `${(100 * share).toFixed(digits)}${language === "zh" ? "" : " "}%`,
+      percent: (share, digits = 1) => `${(100 * share).toFixed(digits)}%`,
       double: (number) => minus(String(number)),
+      rough: (number) => minus(number === 0 ? "0" : number.toPrecision(3)),
     };
   }
 
@@ -168,23 +169,22 @@ const touchable = (() => {
     ];
   }
 
-  // Bars from 0 to 1 with a dotted line at the ceiling; rows are [name, value, colour, words].
+  // Bars from 0 to 1 with a dotted line at the ceiling; rows are [name, value, colour, words] and 40 pixels high.
   function bars({ width, rows, ceiling, ceilingWords }) {
-    const [left, right, top, step] = [0, width - 48, 22, 40];
+    const [left, right, step] = [0, width - 48, 40];
     const x = scale([0, 1], [left, right]);
-    const bottom = top + step * rows.length;
     return [
       rows.map(([name, value, colour, words], number) => {
-        const y = top + step * number;
+        const y = step * number;
         return [
           text(left, y + 13, name, { class: "name" }),
           svg("rect", { x: left, y: y + 18, width: right - left, height: 12, class: "track" }),
           svg("rect", { x: left, y: y + 18, width: Math.max(0, x(value) - left), height: 12, class: colour }),
-          text(Math.max(left, x(value)) + 5, y + 28, words),
+          text(right + 5, y + 28, words, { class: "name" }),
+          line(x(ceiling), y + 15, x(ceiling), y + 34, "ceiling"),
         ];
       }),
-      line(x(ceiling), top - 6, x(ceiling), bottom, "ceiling"),
-      text(x(ceiling), 11, ceilingWords, { "text-anchor": ceiling > 0.5 ? "end" : "start" }),
+      text(x(ceiling), step * rows.length + 8, ceilingWords, { "text-anchor": "middle" }),
     ];
   }
 

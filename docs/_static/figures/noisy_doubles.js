@@ -33,7 +33,7 @@ touchable.define("noisy_doubles", ({ root, data, say, show }) => {
   });
 
   const rightly = () => state.setting.shown.slice(0, state.count).filter((one) => one.named === one.answer).length;
-  const score = drawing(say("score_alt"), 62, (width) => bars({
+  const score = drawing(say("score_alt"), 54, (width) => bars({
     width, ceiling: state.setting.ceiling, ceilingWords: say("ceiling", { share: show.percent(state.setting.ceiling) }),
     rows: [[say("named_rightly"), rightly() / state.count, "naive", show.percent(rightly() / state.count, 0)]],
   }));
@@ -71,8 +71,9 @@ touchable.define("noisy_doubles", ({ root, data, say, show }) => {
     },
   });
   root.append(
+    row(epsilon.node),
     row(
-      epsilon.node, button(say("draw"), draw(1)), button(say("draw_ten"), draw(10)),
+      button(say("draw"), draw(1)), button(say("draw_ten"), draw(10)),
       button(say("again"), () => { state.count = 1; update(); }),
     ),
     key([["first", say("only_0")], ["second", say("only_1")], ["both", say("both")], ["nowhere", say("neither")]]),

@@ -39,13 +39,13 @@ touchable.define("order_of_sums", ({ root, data, say, show }) => {
     const total = added.at(-1).sum;
     lines.replaceChildren(
       html("caption", {}, say("caption")),
-      html("thead", {}, html("tr", {}, ...["number", "running", "lost", "move"].map((name) => html("th", { scope: "col" }, say(name))))),
+      html("thead", {}, html("tr", {}, ...["number", "running", "move"].map((name) => html("th", { scope: "col" }, say(name))))),
       html("tbody", {}, ...added.map(({ number, sum, error }, at) => {
         const words = { number: show.double(number) };
         return html(
           "tr", {},
-          html("td", {}, show.double(number)), html("td", {}, show.double(sum)),
-          html("td", { class: error ? "error" : "" }, show.double(-error)),
+          html("td", {}, show.double(number)),
+          html("td", {}, show.double(sum), error ? html("em", { class: "error" }, say("lost", { error: show.rough(-error) })) : null),
           html(
             "td", { class: "moves" },
             button("↑", () => moved(at, -1), { class: "up", "aria-label": say("earlier", words), disabled: at === 0 }),
@@ -71,7 +71,7 @@ touchable.define("order_of_sums", ({ root, data, say, show }) => {
     );
     const nearest = fromHex(list.nearest);
     spoken.textContent = say(total === nearest ? "exact" : "off", {
-      sum: show.double(total), hex: toHex(total), nearest: show.double(nearest), error: show.double(total - nearest),
+      sum: show.double(total), hex: toHex(total), nearest: show.double(nearest), error: show.rough(total - nearest),
     });
   }
 
@@ -84,8 +84,9 @@ touchable.define("order_of_sums", ({ root, data, say, show }) => {
   });
   const sorted = (compare) => () => arrange([...state.numbers].sort(compare));
   root.append(
+    row(list.node),
     row(
-      list.node, button(say("ascending"), sorted((a, b) => a - b)), button(say("descending"), sorted((a, b) => b - a)),
+      button(say("ascending"), sorted((a, b) => a - b)), button(say("descending"), sorted((a, b) => b - a)),
       button(say("reverse"), () => arrange([...state.numbers].reverse())),
     ),
     html("div", { class: "beside" }, lines, sums), spoken,

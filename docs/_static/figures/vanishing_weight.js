@@ -23,10 +23,10 @@ touchable.define("vanishing_weight", ({ root, data, say, show }) => {
     const x = scale([utility(0), utility(data.weights.length - 1)], [left, right]);
     const log = scale([0, 14], [bottom - 22, top]);
     const y = (units) => (units ? log(Math.log2(units)) : bottom);
-    const ideal = (at) => (utility(at) * data.epsilon / 2) * Math.LOG2E + 1074;
-    const end = data.weights.length - 1;
-    const until = Math.min(end, Math.floor((data.first + (1076.5 * 2) / (data.epsilon * Math.LOG2E)) / data.step));
-    const steps = data.weights.flatMap((units, at) => [[x(utility(at) + data.step / 2), y(units)], [x(utility(at) - data.step / 2), y(units)]]);
+    const ideal = (u) => ((u * data.epsilon) / 2) * Math.LOG2E + 1074; // its logarithm, base 2
+    const lowest = ((-1.4 - 1074) * 2) / (data.epsilon * Math.LOG2E); // the utility where it leaves the drawing
+    const half = data.step / 2;
+    const steps = data.weights.flatMap((units, at) => [1, -1].map((side) => [x(utility(at) + side * half), y(units)]));
     const point = (at, colour) => svg("circle", { cx: x(utility(at)), cy: y(data.weights[at]), r: 7, class: `point ${colour}` });
     return [
       axes({
@@ -34,14 +34,14 @@ touchable.define("vanishing_weight", ({ root, data, say, show }) => {
         xTicks: [-2940, -2950, -2960, -2970, -2980].map((at) => [at, show.double(at)]),
         yTicks: [[0, "0"], ...[1, 16, 256, 4096].map((units) => [units, String(units)])],
       }),
-      path([[x(utility(0)), log(ideal(0))], [x(utility(until)), Math.min(bottom, log(ideal(until)))]], "straight"),
+      path([data.first, lowest].map((u) => [x(u), log(ideal(u))]), "straight"),
       path(steps, "staircase"),
       point(position, "first"),
       point(position + behind, "second"),
     ];
   });
 
-  const advantages = drawing(say("bars_alt"), 104, (width) => {
+  const advantages = drawing(say("bars_alt"), 94, (width) => {
     const { advantage } = measured();
     return bars({
       width, ceiling: data.ceiling, ceilingWords: say("ceiling", { value: show.decimal(data.ceiling, 3) }),
@@ -61,8 +61,14 @@ touchable.define("vanishing_weight", ({ root, data, say, show }) => {
     const shown = (probability) => (Number.isNaN(probability) ? "–" : show.decimal(probability, 3));
     result.replaceChildren(
       table(say("caption"), [say("outcome"), say("utility_axis"), say("weight"), say("probability"), say("ideal")], [
-        [say("better"), show.double(utility(position)), show.double(weight), shown(on[0]), show.decimal(data.ideal_probability, 3)],
-        [say("worse"), show.double(utility(position) - 1), show.double(other), shown(1 - on[0]), show.decimal(1 - data.ideal_probability, 3)],
+        [
+          say("better"), show.double(utility(position)), show.double(weight), shown(on[0]),
+          show.decimal(data.ideal_probability, 3),
+        ],
+        [
+          say("worse"), show.double(utility(position) - 1), show.double(other), shown(1 - on[0]),
+          show.decimal(1 - data.ideal_probability, 3),
+        ],
       ]),
     );
     const message = !weight ? "none" : !other ? "lost" : advantage > data.ceiling ? "beyond" : "within";
@@ -74,7 +80,7 @@ touchable.define("vanishing_weight", ({ root, data, say, show }) => {
     change: (at) => { position = at; update(); },
   });
   root.append(
-    html("div", { class: "wide" }, lower.node),
+    row(lower.node),
     key([["staircase", say("staircase")], ["straight", say("straight")], ["first round", say("better")], ["second round", say("worse")]]),
     stairs.node, result, advantages.node, spoken,
   );
