@@ -28,6 +28,7 @@ extensions = [
     "languages",
     "translated",
     "reference_pages",
+    "touchable",
 ]
 include_patterns = [
     "docs/**.md",

@@ -1,0 +1,80 @@
+"""The trees of samplers that choose among three outcomes with fair coins: which coins lead where, and the laws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from itertools import product
+from typing import Any
+
+from attacklab.laws import Limits, enumerate_law
+from experiments.printed_samplers import printed_rejection
+from mechanisms.exponential.base2.weighted_sampling import IntegerWeights, sample_by_bisection
+from mechanisms.randomness import RandomBits
+
+DEPTH = 6
+"""How many coins the tree is deep."""
+
+OUTCOMES = 3
+PRINTED_PRECISION = 2
+WEIGHTS = ((1, 1, 1), (2, 1, 1), (3, 2, 1), (4, 2, 1))
+
+Sampler = Callable[[RandomBits], int]
+
+
+class NoMoreCoins(Exception):
+    """The coins that were given do not decide."""
+
+
+class Coins(RandomBits):
+    """A few given coins, which notes after how many of them a round of a rejection loop began again."""
+
+    def __init__(self, coins: str) -> None:
+        self._coins = coins
+        self.taken = 0
+        self.restarts: list[int] = []
+
+    def take(self, count: int) -> int:
+        """The next coins as an integer."""
+        self.taken += count
+        if self.taken > len(self._coins):
+            raise NoMoreCoins
+        return int(self._coins[self.taken - count : self.taken] or "0", 2)
+
+    def repeat(self, sampler: Callable[..., Any], *arguments: object) -> Any:
+        """A rejection loop."""
+        while (outcome := sampler(*arguments, self)) is None:
+            self.restarts.append(self.taken)
+        return outcome
+
+
+def collect() -> dict[str, Any]:
+    """Each sampler's leaves and new beginnings within the depth, with its exact law."""
+    samplers: list[tuple[tuple[int, ...], bool, Sampler]] = [
+        (weights, False, partial(sample_by_bisection, IntegerWeights(weights))) for weights in WEIGHTS
+    ]
+    samplers.insert(1, ((1, 1, 1), True, partial(printed_rejection, (1, 1, 1), PRINTED_PRECISION)))
+    return {"depth": DEPTH, "samplers": [_sampler(*sampler) for sampler in samplers]}
+
+
+def _sampler(weights: tuple[int, ...], printed: bool, sampler: Sampler) -> dict[str, Any]:
+    leaves: dict[str, int] = {}
+    restarts: set[str] = set()
+    for tossed in product("01", repeat=DEPTH):
+        coins = Coins("".join(tossed))
+        try:
+            outcome = sampler(coins)
+        except NoMoreCoins:
+            pass
+        else:
+            leaves["".join(tossed)[: coins.taken]] = int(outcome)
+        restarts |= {"".join(tossed)[:taken] for taken in coins.restarts if taken <= DEPTH}
+    law = enumerate_law(sampler, limits=Limits(unresolved=Fraction(0)))
+    return {
+        "weights": weights,
+        "printed": printed,
+        "leaves": leaves,
+        "restarts": sorted(restarts),
+        "law": [str(Fraction(law.mass(outcome))) for outcome in range(OUTCOMES)],
+    }
