@@ -130,12 +130,12 @@ def _never(*_: object) -> Any:
 
 def _behind_least(input_: Any, outputs: Outputs) -> NDArray[np.float64]:
     values = np.asarray(input_, dtype=np.float64)
-    return values[outputs] - values.min()
+    return np.asarray(values[outputs] - values.min())
 
 
 def _behind_most(input_: Any, outputs: Outputs) -> NDArray[np.float64]:
     values = np.asarray(input_, dtype=np.float64)
-    return values.max() - values[outputs]
+    return np.asarray(values.max() - values[outputs])
 
 
 def _distance(input_: Any, outputs: Outputs) -> NDArray[np.float64]:
@@ -147,7 +147,7 @@ def _distance_from_sum(input_: Any, outputs: Outputs) -> NDArray[np.float64]:
 
 
 def _distance_from_mean(input_: Any, outputs: Outputs) -> NDArray[np.float64]:
-    return np.abs(np.asarray(outputs, dtype=np.float64) - np.mean(input_))
+    return np.asarray(np.abs(np.asarray(outputs, dtype=np.float64) - np.mean(input_)))
 
 
 def _distance_of_first(input_: Any, outputs: Outputs) -> NDArray[np.float64]:

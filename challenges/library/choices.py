@@ -33,7 +33,7 @@ def nearest_depot(
     behind = np.asarray(distances, dtype=np.float64) - np.min(distances)
     weights = np.exp(-epsilon * behind / 2).astype(np.float16)
     reached = np.add.accumulate(weights).astype(np.float64)
-    return np.searchsorted(reached, rng.random(size) * reached[-1], side="right")
+    return np.asarray(np.searchsorted(reached, rng.random(size) * reached[-1], side="right"))
 
 
 def top_category(

@@ -24,7 +24,7 @@ def add_noise(value: float, size: int, rng: np.random.Generator, *, epsilon: flo
         The noisy answers.
     """
     uniform = rng.random(size) - 0.5
-    return value - np.sign(uniform) * np.log1p(-2 * np.abs(uniform)) / epsilon
+    return np.asarray(value - np.sign(uniform) * np.log1p(-2 * np.abs(uniform)) / epsilon)
 
 
 def total(records: Sequence[float], size: int, rng: np.random.Generator, *, epsilon: float = 1.0) -> NDArray[Any]:

@@ -34,7 +34,7 @@ from experiments.certificates.committed import ROOT
 
 CHECKER = ROOT / "checker" / "check.py"
 PROCESSES = 2
-SECONDS = 120.0
+SECONDS = 600.0
 """After so long a checker is ended."""
 
 

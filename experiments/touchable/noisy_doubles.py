@@ -28,7 +28,7 @@ WINDOW = 64
 """How many neighbouring doubles are shown; the noisy answer is the one in the middle."""
 
 
-def rounded_log(numbers: Doubles) -> Doubles:
+def rounded_log(numbers: NDArray[np.floating[Any]]) -> NDArray[np.floating[Any]]:
     """The double nearest to each logarithm."""
     return np.array([float(gmpy2.log(gmpy2.mpfr(float(number)))) for number in numbers])
 
