@@ -107,7 +107,7 @@ class Challenge:
 
     def _require(self, which: str, given: Any) -> None:
         values = np.asarray(given)
-        if values.dtype.kind not in ("iu" if self.domain.integers else "iuf"):
+        if values.size and values.dtype.kind not in ("iu" if self.domain.integers else "iuf"):
             raise UsageError(f"the {which} input must be made of {'integers' if self.domain.integers else 'numbers'}")
         if values.ndim != (0 if self.lengths is None else 1):
             raise UsageError(f"the {which} input must be {'a number' if self.lengths is None else 'a list of numbers'}")

@@ -69,6 +69,7 @@ def draw(
     challenge: Challenge, mechanism: Callable[..., Any], given: Any, size: int, seed: int
 ) -> tuple[NDArray[Any], NDArray[np.int64], float]:
     """Outputs of a mechanism, the bits that each took (0 where it takes none), and the seconds that they took."""
+    given = given.tolist() if isinstance(given, np.ndarray | np.generic) else given
     rng = np.random.default_rng(seed)
     taken = np.zeros(size, dtype=np.int64)
     began = time.perf_counter()
