@@ -44,8 +44,8 @@ def collect() -> dict[str, Any]:
 def draw(hidden: NDArray[np.int64], rng: np.random.Generator, epsilon: float) -> Doubles:
     """Noisy answers of the textbook's sampler, one for each hidden answer 0 or 1."""
     centred = rng.random(len(hidden)) - 0.5
-    outputs: Doubles = hidden + -(1 / epsilon) * np.sign(centred) * rounded_log(1 - 2 * np.abs(centred))
-    return outputs
+    noise = -(1 / epsilon) * np.sign(centred) * rounded_log(1 - 2 * np.abs(centred))
+    return np.asarray(hidden + noise, dtype=np.float64)
 
 
 def origins(outputs: Doubles, epsilon: float) -> NDArray[np.int64]:

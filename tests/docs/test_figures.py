@@ -1,4 +1,4 @@
-"""The touchable figures: their data are what the lab computes, their texts hold in both languages, a browser shows them.
+"""The touchable figures: data that the lab computes, texts that hold in both languages, and a browser that shows them.
 
 The tests of the first part need no browser. The others open a page with one figure from a file.
 """
@@ -10,7 +10,6 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -181,7 +180,8 @@ def test_a_figure_fits_a_phone_and_speaks_the_pages_language(
     words = texts()[language[:2]][name]
     assert page.locator("figcaption strong").inner_text() == words["title"]
     assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
-    wide = "[...document.querySelectorAll('.touchable table')].filter((one) => one.scrollWidth > one.parentNode.clientWidth)"
+    tables = "[...document.querySelectorAll('.touchable table')]"
+    wide = f"{tables}.filter((one) => one.scrollWidth > one.parentNode.clientWidth)"
     assert page.evaluate(f"{wide}.length") == 0
     assert not PLACEHOLDER.search(page.locator("figure").inner_text())
     assert "undefined" not in page.locator("figure").inner_text()

@@ -13,7 +13,7 @@ import pytest
 from attacklab.vectors.checking import JUDGES
 from tests.experiments.vectors.conftest import FOLDER
 
-PAGE = (FOLDER.parent / "docs" / "vectors.md").read_text(encoding="utf-8")
+PAGE = (FOLDER.parent / "docs" / "reference" / "vectors.md").read_text(encoding="utf-8")
 LONGEST = 30
 
 
