@@ -13,6 +13,7 @@ from typing import Any
 
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po
+from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.transforms import SphinxTransform
@@ -58,7 +59,8 @@ class _Check(SphinxTransform):
         path = _folder(self.env) / f"{page}.po"
         if self.config.language == SOURCE or not _is_translated(self.env)(page):
             return
-        messages = {message: node for node, message in extract_messages(self.document)}
+        body = [child for child in self.document if not isinstance(child, nodes.field_list | nodes.docinfo)]
+        messages = {message: node for part in body for node, message in extract_messages(part)}
         for message, place, fault in faults(messages, _read(path)):
             shown = textwrap.shorten(message, 80, placeholder=" …")
             _logger.warning("%r %s, in %s", shown, fault, _shown(path), location=place or page)
