@@ -38,11 +38,11 @@ def block(name: str, language: str) -> str:
     }
     embedded = json.dumps(contents, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
     title, about = (html.escape(texts[language][name][key]) for key in ("title", "about"))
-    without = html.escape(texts[language]["page"]["noscript"])
+    needed = html.escape(texts[language]["page"]["noscript"])
     return (
         f'<figure class="touchable" data-figure="{name}" aria-label="{title}">\n'
         f'<script type="application/json">{embedded}</script>\n'
-        f"<noscript><p><strong>{title}</strong> {about} {without}</p></noscript>\n"
+        f"<noscript><p><strong>{title}</strong> {about} {needed}</p></noscript>\n"
         "</figure>"
     )
 

@@ -1,4 +1,4 @@
-"""The touchable figures: data that the lab computes, texts that hold in both languages, and a browser that shows them.
+"""The touchable figures: their data are what the lab computes, their texts exist in both languages, a browser obeys.
 
 The tests of the first part need no browser. The others open a page with one figure from a file.
 """
@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sphinx.cmd.build import build_main
 
 from attacklab.claims import PrivacyClaim
 from attacklab.laws import advantage, one_uniform, step_law
@@ -42,6 +43,14 @@ def alike(one: Any, other: Any) -> bool:
     if isinstance(one, list):
         return len(one) == len(other) and all(map(alike, one, other))
     return bool(one == other)
+
+
+def masses_of(leaves: dict[str, int]) -> list[Fraction]:
+    """The probability of each of the three outcomes at the leaves of a coin tree."""
+    masses = [Fraction(0)] * 3
+    for coins, outcome in leaves.items():
+        masses[outcome] += Fraction(1, 2 ** len(coins))
+    return masses
 
 
 # Without a browser
@@ -91,6 +100,27 @@ def test_the_block_shows_a_sentence_where_no_script_runs_and_its_data_cannot_end
     assert texts()["zh"]["page"]["noscript"] in written
 
 
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+def test_a_page_with_a_figure_loads_its_scripts_and_other_pages_do_not(language: str, tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "conf.py").write_text(
+        f"import sys\nsys.path.insert(0, {str(ROOT / 'docs' / '_extensions')!r})\n"
+        f"extensions = ['myst_parser', 'touchable']\nhtml_static_path = [{str(ROOT / 'docs' / '_static')!r}]\n",
+        encoding="utf-8",
+    )
+    (source / "index.md").write_text("# One\n\n```{toctree}\ntwo\n```\n", encoding="utf-8")
+    (source / "two.md").write_text("# Two\n\n```{touchable} order_of_sums\n```\n", encoding="utf-8")
+    built = tmp_path / "built"
+    assert build_main(["-q", "-W", "-E", "-D", f"language={language}", str(source), str(built)]) == 0
+    one, two = ((built / f"{page}.html").read_text("utf-8") for page in ("index", "two"))
+    loaded = [name for name in ("figure.js", "order_of_sums.js", "figures.css") if f"_static/figures/{name}" in two]
+    assert loaded == ["figure.js", "order_of_sums.js", "figures.css"]
+    assert "_static/figures/" not in one
+    assert block("order_of_sums", language[:2]) in two
+    assert (built / "_static" / "figures" / "figure.js").is_file()
+
+
 def test_the_draws_of_the_noisy_doubles_are_the_textbook_samplers() -> None:
     for setting in data("noisy_doubles")["settings"]:
         rng = np.random.default_rng(noisy_doubles.SEED)
@@ -115,13 +145,7 @@ def test_the_printed_sampler_never_draws_the_third_outcome() -> None:
     samplers = data("coin_tree")["samplers"]
     assert [sampler["law"] for sampler in samplers if sampler["printed"]] == [["1/2", "1/2", "0"]]
     for sampler in samplers:
-        masses = [
-            sum(
-                (Fraction(1, 2 ** len(coins)) for coins, reached in sampler["leaves"].items() if reached == outcome),
-                Fraction(),
-            )
-            for outcome in range(3)
-        ]
+        masses = masses_of(sampler["leaves"])
         law = [Fraction(mass) for mass in sampler["law"]]
         assert sum(law) == 1
         assert all(0 <= limit - mass <= Fraction(1, 8) for limit, mass in zip(law, masses, strict=True))
@@ -153,12 +177,7 @@ def figure(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Visit]]:
         visited.page.on(
             "console", lambda message: visited.errors.append(message.text) if message.type == "error" else None
         )
-        visited.page.on(
-            "request",
-            lambda request: (
-                visited.outside.append(request.url) if not request.url.startswith(("file:", "data:")) else None
-            ),
-        )
+        visited.page.on("request", lambda request: visited.outside.append(request.url))
         visited.page.goto(file.as_uri())
         visited.page.wait_for_selector("figure.touchable[data-ready] svg > *, figure.touchable[data-ready] .lines td")
         return visited
@@ -167,7 +186,7 @@ def figure(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Visit]]:
     for visited, context in visits:
         context.close()
         assert visited.errors == []
-        assert visited.outside == []
+        assert [url for url in visited.outside if not url.startswith(("file:", "data:"))] == []
 
 
 @browser_needed
@@ -181,8 +200,7 @@ def test_a_figure_fits_a_phone_and_speaks_the_pages_language(
     assert page.locator("figcaption strong").inner_text() == words["title"]
     assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
     tables = "[...document.querySelectorAll('.touchable table')]"
-    wide = f"{tables}.filter((one) => one.scrollWidth > one.parentNode.clientWidth)"
-    assert page.evaluate(f"{wide}.length") == 0
+    assert page.evaluate(f"{tables}.filter((one) => one.scrollWidth > one.parentNode.clientWidth).length") == 0
     assert not PLACEHOLDER.search(page.locator("figure").inner_text())
     assert "undefined" not in page.locator("figure").inner_text()
     assert "NaN" not in page.content().split("<noscript>")[-1]
@@ -371,10 +389,7 @@ def test_coins_lead_down_the_tree_to_the_law(figure: Callable[..., Visit]) -> No
 
     def agrees(sampler: dict[str, Any], depth: int) -> None:
         leaves = {coins: outcome for coins, outcome in sampler["leaves"].items() if len(coins) <= depth}
-        masses = [
-            sum((Fraction(1, 2 ** len(coins)) for coins, reached in leaves.items() if reached == outcome), Fraction())
-            for outcome in range(3)
-        ]
+        masses = masses_of(leaves)
         rows = cells(page)
         assert [row[1] for row in rows] == [str(mass) for mass in (*masses, 1 - sum(masses))]
         assert [row[2] for row in rows] == [*sampler["law"], "0"]
