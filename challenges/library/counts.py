@@ -17,8 +17,8 @@ def count_people(count: int, bits: Any) -> int:
     Returns:
         The noisy count, clamped to 0 to 20. Noise n has a probability in proportion to 2^−|n|, so ε is ln 2 < 0.7.
     """
-    noisy: int = count + bits.repeat(_noise)
-    return min(max(noisy, 0), LARGEST)
+    noise: int = bits.repeat(_noise)
+    return min(max(count + noise, 0), LARGEST)
 
 
 def metered_count(count: int, bits: Any) -> tuple[int, int]:
