@@ -10,6 +10,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+from collections import _tuplegetter  # type: ignore[attr-defined] # the type of a named tuple's fields
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from typing import Any
@@ -130,6 +131,11 @@ def _plain(_app: Sphinx, _what: str, name: str, _object: Any, _options: Any, lin
     lines[:] = _VARIABLES.pop(name, lines)
 
 
+def _is_field(_app: Sphinx, _what: str, _name: str, member: Any, _skip: bool, _options: Any) -> bool | None:
+    """Leave out the fields of a named tuple, which its docstring describes."""
+    return True if isinstance(member, _tuplegetter) else None
+
+
 def _as_rst(line: str) -> str:
     texts_and_codes = re.split(r"(?<!`)`([^`]+)`(?!`)", line)
     return "".join(
@@ -143,4 +149,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("source-read", _generate)
     app.connect("autodoc-process-docstring", _rst, priority=400)  # before napoleon reads the sections
     app.connect("autodoc-process-docstring", _plain, priority=600)  # after it
+    app.connect("autodoc-skip-member", _is_field)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
