@@ -26,10 +26,8 @@ translated_pages = ["index", "lessons/*"]
 """
 PAGES = {
     "index.md": "# A site\n\n```{toctree}\n:caption: Where to begin\n\nlessons/one\nother\n```\n",
-    "lessons/one.md": (
-        "---\nkernel: {name: python3}\n---\n# The title\n\nA *first* sentence.\n\n"
-        "A second sentence\nwith $m^2$.\n\n    code = 1\n"
-    ),
+    "lessons/one.md": "---\nkernel: {name: python3}\n---\n# The title\n\n"
+    "A *first* sentence.\n\nA second sentence\nwith $m^2$.\n\n    code = 1\n",
     "other.md": "# Not translated\n",
 }
 CHINESE = {
