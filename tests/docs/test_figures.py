@@ -179,7 +179,9 @@ def figure(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Visit]]:
         )
         visited.page.on("request", lambda request: visited.outside.append(request.url))
         visited.page.goto(file.as_uri())
-        visited.page.wait_for_selector("figure.touchable[data-ready] svg > *, figure.touchable[data-ready] .lines td")
+        visited.page.wait_for_selector(
+            "figure.touchable[data-ready] svg > *, figure.touchable[data-ready] .lines td", state="attached"
+        )
         return visited
 
     yield open_figure
