@@ -56,7 +56,7 @@ COMMANDS = (
     Command("explain", "explain", "Say what a flaw is, why it leaks and how it is repaired."),
     Command("calibrate", "calibrate", "Hold a formula for noise to certified bounds."),
     Command("demo", "demo", "Show attacks live, on naive mechanisms and exact twins."),
-    Command("challenge", "challenge", "List mechanisms to attack or repair, and judge what was handed in."),
+    Command("challenge", "challenge", "List challenges, or judge what was handed in."),
     Command("vectors", "vectors", "Write test vectors, or hold a program to them."),
 )
 

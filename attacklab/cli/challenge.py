@@ -21,7 +21,7 @@ def command(
     file: options.ChallengeFile = None,
     language: options.ChallengeLanguage = "en",
 ) -> None:
-    """List mechanisms to attack or repair, and judge what was handed in."""
+    """List challenges, or judge what was handed in."""
     enter_lab(Path.cwd())
     challenges = importlib.import_module("challenges")
     spoken = by_name(language, {name: name for name in challenges.LANGUAGES}, "language")
