@@ -35,6 +35,8 @@ def _context(app: Sphinx, _page: str, _template: str, context: dict[str, Any], _
     _, code, label = LANGUAGES[app.config.language]
     others = [(name, other, folder) for folder, (name, other, _) in LANGUAGES.items() if folder != app.config.language]
     context.update(language=code, languages_label=label, other_languages=others)
+    if "body" in context:  # Sphinx calls the caption of a list of pages a heading, and does not say of which level
+        context["body"] = context["body"].replace('role="heading">', 'role="heading" aria-level="2">')
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
