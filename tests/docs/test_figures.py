@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sphinx.cmd.build import build_main
 
 from attacklab.claims import PrivacyClaim
 from attacklab.laws import advantage, one_uniform, step_law
@@ -102,6 +101,9 @@ def test_the_block_shows_a_sentence_where_no_script_runs_and_its_data_cannot_end
 
 @pytest.mark.parametrize("language", ["en", "zh_CN"])
 def test_a_page_with_a_figure_loads_its_scripts_and_other_pages_do_not(language: str, tmp_path: Path) -> None:
+    needed = "needs the packages that `make docs` installs"
+    sphinx = pytest.importorskip("sphinx.cmd.build", reason=needed)
+    pytest.importorskip("myst_parser", reason=needed)
     source = tmp_path / "source"
     source.mkdir()
     (source / "conf.py").write_text(
@@ -112,7 +114,7 @@ def test_a_page_with_a_figure_loads_its_scripts_and_other_pages_do_not(language:
     (source / "index.md").write_text("# One\n\n```{toctree}\ntwo\n```\n", encoding="utf-8")
     (source / "two.md").write_text("# Two\n\n```{touchable} order_of_sums\n```\n", encoding="utf-8")
     built = tmp_path / "built"
-    assert build_main(["-q", "-W", "-E", "-D", f"language={language}", str(source), str(built)]) == 0
+    assert sphinx.build_main(["-q", "-W", "-E", "-D", f"language={language}", str(source), str(built)]) == 0
     one, two = ((built / f"{page}.html").read_text("utf-8") for page in ("index", "two"))
     loaded = [name for name in ("figure.js", "order_of_sums.js", "figures.css") if f"_static/figures/{name}" in two]
     assert loaded == ["figure.js", "order_of_sums.js", "figures.css"]
@@ -244,7 +246,9 @@ def test_a_figure_has_no_grave_fault_of_accessibility(name: str, figure: Callabl
         pytest.skip("axe-core is not here; `make docs` installs it")
     page = figure(name).page
     page.add_script_tag(path=AXE)
-    faults = page.evaluate("async () => (await axe.run('figure', {preload: false})).violations.map((one) => [one.impact, one.id])")
+    faults = page.evaluate(
+        "async () => (await axe.run('figure', {preload: false})).violations.map((one) => [one.impact, one.id])"
+    )
     assert [fault for fault in faults if fault[0] in ("serious", "critical")] == []
 
 
