@@ -91,6 +91,7 @@ def test_a_script_uses_every_text_and_no_other(name: str) -> None:
 
 
 def test_the_block_shows_a_sentence_where_no_script_runs_and_its_data_cannot_end_it() -> None:
+    pytest.importorskip("sphinx", reason="needs the packages that `make docs` installs")
     written = block("coin_tree", "zh")
     script = re.search(r"<script[^>]*>(.*)</script>\n<noscript>", written)
     assert script is not None
