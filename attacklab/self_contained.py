@@ -32,7 +32,7 @@ import numpy as np
 from attacklab.errors import LabError
 
 WIDTH = 100
-"""Of the lines that hold constants."""
+"""How wide the lines are that hold constants, in characters."""
 
 MOST_LISTED = 64
 """A longer array of numbers is written as compressed bytes."""

@@ -28,7 +28,7 @@ from challenges.rules import parsed
 
 PARTS = ("challenge", "pair", "event", "pairs", "repair", "verdict")
 LIMITS = Limits(seconds=20.0)
-"""Of the enumeration of one law."""
+"""What the enumeration of one law may take."""
 
 
 class Spoiled(Exception):

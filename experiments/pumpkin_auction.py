@@ -30,9 +30,9 @@ BIDDERS = sum(BIDS.values())
 HIGHEST = 400
 """Bids and prices are 1 to so many cents, which is public."""
 SENSITIVITY = HIGHEST
-"""Of a price's revenue: what one bidder pays."""
+"""How far one bidder moves the revenue of a price: by the highest price at most."""
 MOVE = HIGHEST - 1
-"""Of the best price: a first bid takes it anywhere."""
+"""How far one bidder moves the best price: a first bid takes it anywhere."""
 LITTLE = 10
 """The scale of noise that looks harmless."""
 CROWDS = (1, 3, 10, 30, 100, 300, 1000, 3000)

@@ -37,7 +37,7 @@ SECONDS = 120.0
 """What one request to a program may take."""
 
 QUICK_EVERY = 12
-"""Of so many cases of a mechanism, a quick run takes the first."""
+"""A quick run takes one case in so many of each mechanism."""
 
 NOT_A_FLAW = ("black_box", "fails")
 """Entries of the list of flaws that stand for no flaw of their own."""

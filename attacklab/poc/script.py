@@ -256,7 +256,7 @@ def bound(happened, trials, above):
 
 
 def relative_entropy(p, q):
-    """That of a coin of probability p from one of probability q, in nats."""
+    """How far a coin of probability p is from one of probability q, in nats."""
     parts = ((p, q), (1 - p, 1 - q))
     return sum(one * math.log(one / other) if other else math.inf for one, other in parts if one)
 

@@ -9,7 +9,7 @@ from sphinx.application import Sphinx
 from sphinx.search.zh import SearchChinese
 
 LANGUAGES = {"en": ("English", "en", "Language"), "zh_CN": ("中文", "zh-CN", "语言")}
-"""Of each folder of the site its language: by its own name, as HTML writes it, and its word for 'language'."""
+"""Folder of the site → its language: its own name, its code in HTML, and its word for 'language'."""
 
 
 class SearchPairs(SearchChinese):

@@ -14,7 +14,7 @@ import pytest
 from tests.docs.lessons import FOLDER, LESSONS, cells, headings, solutions
 
 MOST_SECONDS = 15.0
-"""Of CPU, for one lesson."""
+"""The processor time that one lesson may take."""
 
 QUICK = ("09", "11")
 """The lessons that take the least time; the others run among the slow tests, and whenever the site is built."""
