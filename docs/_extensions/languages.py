@@ -15,6 +15,7 @@ LANGUAGES = {"en": ("English", "en", "Language"), "zh_CN": ("中文", "zh-CN", "
 class SearchPairs(SearchChinese):
     """Chinese without a dictionary: every two characters that follow one another are a word."""
 
+    language_name = "English"  # of the stemmer: Sphinx 9.0 asks for a ChineseStemmer, which it does not ship
     js_splitter_code = """
 function splitQuery(query) {
   const words = query.match(/[a-zA-Z0-9_]+/g) || [];
