@@ -145,6 +145,8 @@ def _extract_only_these(app: Sphinx) -> None:
 def _context(app: Sphinx, page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
     if page in app.env.found_docs and not _is_translated(app.env)(page):
         context["untranslated"] = UNTRANSLATED.get(app.config.language)
+        if context["untranslated"]:
+            context["body"] = f'<div lang="{SOURCE}">\n{context["body"]}</div>\n'
 
 
 def _folder(env: BuildEnvironment) -> Path:
