@@ -25,6 +25,7 @@ SETTERS = ("set_title", "set_xlabel", "set_ylabel")
 _LITERAL = re.compile(r"(?P<before>[fF]?(?P<quote>\"\"\"|'''|\"|'))(?P<text>.*)(?P=quote)", re.S)
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _FIELD = re.compile(r"\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}")
+_ALTERNATIVE = re.compile(r"^ +alt: (.*)$", re.M)
 _FORMULA = re.compile(r"\$[^$]*\$")
 
 
@@ -39,20 +40,29 @@ class _Piece:
 
 
 def messages(page: str) -> list[str]:
-    """What the cells that a page shows say, each message once, in their order.
+    """What the cells that a page shows say, each message once, in their order; and what is said of their pictures.
 
     Raises:
-        ValueError: a cell is not Python.
+        SyntaxError: a cell is not Python.
     """
-    shown = (cell["source"] for cell in CELL.finditer(page) if "remove-cell" not in cell["options"])
-    return list(dict.fromkeys(piece.text for source in shown for piece in _pieces(source) if piece.shown))
+    shown = [cell for cell in CELL.finditer(page) if "remove-cell" not in cell["options"]]
+    found = [
+        message
+        for cell in shown
+        for message in (
+            *_ALTERNATIVE.findall(cell["options"]),
+            *(piece.text for piece in _pieces(cell["source"]) if piece.shown),
+        )
+    ]
+    return list(dict.fromkeys(found))
 
 
 def translated(page: str, translations: Mapping[str, str]) -> str:
-    """The page with the messages of its cells translated; those without a translation stay.
+    """The page with the comments and strings of its cells translated; those without a translation stay.
 
     Raises:
         ValueError: a translation would change the program.
+        SyntaxError: a cell is not Python.
     """
     return CELL.sub(
         lambda cell: (
