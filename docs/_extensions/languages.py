@@ -30,6 +30,7 @@ THEME = {
         "<title>Dark mode</title>": "<title>深色</title>",
         "<title>Auto light/dark, in light mode</title>": "<title>自动配色，当前为浅色</title>",
         "<title>Auto light/dark, in dark mode</title>": "<title>自动配色，当前为深色</title>",
+        "<title>Contents</title>": "<title>目录</title>",
         "<title>Menu</title>": "<title>菜单</title>",
         "<title>Expand</title>": "<title>展开</title>",
         "Made with ": "本站由 ",
