@@ -1,15 +1,46 @@
-"""The two languages of the site: a link from each page to itself in the other, and a search that finds Chinese."""
+"""The two languages of the site: a link from each page to itself in the other, a search that finds Chinese, and a theme
+that speaks it.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
+from jinja2.ext import Extension
 from sphinx.application import Sphinx
 from sphinx.search.zh import SearchChinese
 
 LANGUAGES = {"en": ("English", "en", "Language"), "zh_CN": ("中文", "zh-CN", "语言")}
 """Folder of the site → its language: its own name, its code in HTML, and its word for 'language'."""
+
+THEME = {
+    "zh_CN": {
+        "Toggle site navigation sidebar": "显示或隐藏网站导航",
+        "Toggle table of contents sidebar": "显示或隐藏本页目录",
+        "Toggle Light / Dark / Auto color theme": "切换浅色、深色或自动配色",
+        "Skip to content": "跳到正文",
+        "Back to top": "回到顶部",
+        '_("On this page")': '"本页内容"',
+        '_("Next")': '"下一页"',
+        '_("Previous")': '"上一页"',
+        '_("Home")': '"首页"',
+        "Please activate JavaScript to enable the search functionality.": "搜索需要 JavaScript，请启用它。",
+        "<title>Light mode</title>": "<title>浅色</title>",
+        "<title>Dark mode</title>": "<title>深色</title>",
+        "<title>Auto light/dark, in light mode</title>": "<title>自动配色，当前为浅色</title>",
+        "<title>Auto light/dark, in dark mode</title>": "<title>自动配色，当前为深色</title>",
+        "<title>Contents</title>": "<title>目录</title>",
+        "<title>Menu</title>": "<title>菜单</title>",
+        "<title>Expand</title>": "<title>展开</title>",
+        "Made with ": "本站由 ",
+        "Sphinx</a> and ": "Sphinx</a> 和 ",
+        "@pradyunsg</a>'s": "@pradyunsg</a> 的",
+        ">Furo</a>": ">Furo</a> 生成",
+    }
+}
+"""What the theme's templates say in English only, as it stands in them, and in other languages."""
+NAVIGATION = {"zh_CN": ("Toggle navigation of ", "展开或收起：")}
 
 
 class SearchPairs(SearchChinese):
@@ -32,10 +63,26 @@ function splitQuery(query) {
         return super().split(input) + pairs
 
 
+class _Chinese(Extension):
+    """Templates as they are read, with `THEME` put in."""
+
+    def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:  # noqa: ARG002 - Jinja's
+        for english, chinese in THEME["zh_CN"].items():
+            source = source.replace(english, chinese)
+        return source
+
+
+def _speak(app: Sphinx) -> None:
+    if app.config.language in THEME and app.builder.format == "html":
+        app.builder.templates.environment.add_extension(_Chinese)
+
+
 def _context(app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
     _, code, label = LANGUAGES[app.config.language]
     others = [(name, other, folder) for folder, (name, other, _) in LANGUAGES.items() if folder != app.config.language]
     context.update(language=code, languages_label=label, other_languages=others)
+    if app.config.language in NAVIGATION and "furo_navigation_tree" in context:
+        context["furo_navigation_tree"] = context["furo_navigation_tree"].replace(*NAVIGATION[app.config.language])
     if "body" in context:  # Sphinx calls the caption of a list of pages a heading, and does not say of which level
         context["body"] = context["body"].replace('role="heading">', 'role="heading" aria-level="2">')
 
@@ -43,5 +90,6 @@ def _context(app: Sphinx, _page: str, _template: str, context: dict[str, Any], _
 def setup(app: Sphinx) -> dict[str, bool]:
     """Let Sphinx call what stands above."""
     app.add_search_language(SearchPairs)
-    app.connect("html-page-context", _context)
+    app.connect("builder-inited", _speak)
+    app.connect("html-page-context", _context, priority=900)  # after the theme
     return {"parallel_read_safe": True, "parallel_write_safe": True}

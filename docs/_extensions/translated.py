@@ -1,19 +1,21 @@
 """Pages that have to be translated whole: a build in another language warns of each message that is not.
 
 Messages are those that `sphinx-build -b gettext` extracts, which extracts them from these pages only. `make docs` fails
-on warnings.
+on warnings. What code cells say belongs to them: it is put in place before the cells run.
 """
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po
+from code_messages import CELL, messages, translated
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.transforms import SphinxTransform
@@ -24,6 +26,17 @@ from sphinx.util.nodes import extract_messages
 SOURCE = "en"
 UNTRANSLATED = {"zh_CN": "本页目前只有英文版。"}
 """What a page says that need not be translated, and is not."""
+
+LANGUAGE_CELL = """```{{code-cell}} ipython3
+:tags: [remove-cell]
+
+from experiments.common.lessons import speak
+
+speak({language!r})
+```
+
+"""
+"""The first cell of a lesson in another language than that of the sources: its pictures speak that language, too."""
 
 _logger = logging.getLogger(__name__)
 
@@ -60,10 +73,55 @@ class _Check(SphinxTransform):
         if self.config.language == SOURCE or not _is_translated(self.env)(page):
             return
         body = [child for child in self.document if not isinstance(child, nodes.field_list | nodes.docinfo)]
-        messages = {message: node for part in body for node, message in extract_messages(part)}
-        for message, place, fault in faults(messages, _read(path)):
+        said: dict[str, Any] = {message: node for part in body for node, message in extract_messages(part)}
+        said |= dict.fromkeys(messages(Path(self.env.doc2path(page)).read_text("utf-8")))
+        for message, place, fault in faults(said, _read(path)):
             shown = textwrap.shorten(message, 80, placeholder=" …")
             _logger.warning("%r %s, in %s", shown, fault, _shown(path), location=place or page)
+
+
+class CodeMessages(nodes.Element, addnodes.translatable):
+    """Stands for what the code cells of a page say, where messages are extracted."""
+
+    def preserve_original_messages(self) -> None:
+        """They are never replaced here."""
+
+    def apply_translated_message(self, original_message: str, translated_message: str) -> None:
+        """Leave the page as it is: cells are translated before they run."""
+
+    def extract_original_messages(self) -> Sequence[str]:
+        """What the cells say."""
+        found: Sequence[str] = self["messages"]
+        return found
+
+
+def _extract_from_cells(app: Sphinx, document: nodes.document) -> None:
+    """Let the builder that extracts messages find those of code cells."""
+    if app.builder.name == "gettext":
+        path = Path(app.env.doc2path(app.env.current_document.docname))
+        found = CodeMessages(messages=messages(path.read_text("utf-8")))
+        found.source, found.line = str(path), 1
+        document += found
+
+
+def _translate_cells(app: Sphinx, page: str, content: list[str]) -> None:
+    """Translate what the code cells of a page say, before anything else reads the page."""
+    if app.config.language == SOURCE or not _is_translated(app.env)(page) or not CELL.search(content[0]):
+        return
+    path = _folder(app.env) / f"{page}.po"
+    translations = {
+        str(entry.id): str(entry.string) for entry in _read(path) if entry.id and entry.string and not entry.fuzzy
+    }
+    said = messages(content[0])
+    try:
+        text = translated(content[0], {message: translations[message] for message in said if message in translations})
+    except ValueError as error:
+        _logger.warning("%s, in %s", error, _shown(path), location=page)
+        return
+    if "experiments.common.lessons" in text:
+        at = CELL.search(text).start()  # type: ignore[union-attr] # it has a cell
+        text = text[:at] + LANGUAGE_CELL.format(language=app.config.language.partition("_")[0]) + text[at:]
+    content[0] = text
 
 
 def _check_files(_app: Sphinx, env: BuildEnvironment) -> None:
@@ -87,6 +145,8 @@ def _extract_only_these(app: Sphinx) -> None:
 def _context(app: Sphinx, page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
     if page in app.env.found_docs and not _is_translated(app.env)(page):
         context["untranslated"] = UNTRANSLATED.get(app.config.language)
+        if context["untranslated"]:
+            context["body"] = f'<div lang="{SOURCE}">\n{context["body"]}</div>\n'
 
 
 def _folder(env: BuildEnvironment) -> Path:
@@ -113,6 +173,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_config_value("translated_pages", [], "env", list)
     app.add_transform(_Check)
     app.connect("builder-inited", _extract_only_these)
+    app.connect("source-read", _translate_cells)
+    app.connect("doctree-read", _extract_from_cells)
     app.connect("env-check-consistency", _check_files)
     app.connect("html-page-context", _context)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

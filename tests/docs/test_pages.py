@@ -51,6 +51,21 @@ def test_the_search_finds_a_word(language: str, query: str, expected: str, visit
     assert visited.errors == []
 
 
+def test_a_summary_of_the_search_begins_with_the_page(visit: Callable[..., Visit]) -> None:
+    page = visit("zh_CN/search.html?q=局部敏感度").page
+    page.wait_for_selector("#search-results li p.context")
+    summaries = page.eval_on_selector_all("#search-results li p.context", "parts => parts.map(part => part.innerText)")
+    assert [summary for summary in summaries if "English" in summary[:20]] == []
+
+
+def test_chinese_is_emphasised_by_dots_and_english_by_italics(visit: Callable[..., Visit]) -> None:
+    style = "em => [getComputedStyle(em).fontStyle, getComputedStyle(em).textEmphasisStyle]"
+    chinese = visit("zh_CN/docs/lessons/04_vanishing_weights.html").page
+    assert chinese.eval_on_selector("article em", style) == ["normal", "dot"]
+    for path in ("en/docs/lessons/04_vanishing_weights.html", "zh_CN/docs/how_to/challenges.html"):
+        assert visit(path).page.eval_on_selector("article em", style) == ["italic", "none"]
+
+
 def test_the_switch_leads_to_the_same_page_and_back(visit: Callable[..., Visit]) -> None:
     page = visit("en/docs/explanations/threat_model.html").page
     page.click("nav.languages >> text=中文")

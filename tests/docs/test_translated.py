@@ -18,6 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # of Sphinx and docutils
 CONF = """
 extensions = ["myst_parser", "translated"]
 root_doc = "index"
+exclude_patterns = ["_build"]
 locale_dirs = ["locale"]
 gettext_compact = False
 gettext_location = False
@@ -136,6 +137,64 @@ def test_pages_files_and_names_that_do_not_belong_together_fail(site: Path) -> N
         "zh_CN/LC_MESSAGES/index.po translates no page of `translated_pages` in conf.py; name it there",
         "zh_CN/LC_MESSAGES/removed.po translates no page of `translated_pages` in conf.py; name it there",
     ]
+
+
+NOTEBOOK = """---
+file_format: mystnb
+kernelspec: {name: python3, language: python}
+language_info: {name: python, pygments_lexer: python}
+---
+# The title
+
+```{code-cell} ipython3
+print("a word")  # the comment
+```
+"""
+CODE = {"The title": "标题", "the comment": "注释", "a word": "一个词"}
+
+
+@pytest.fixture
+def notebook(site: Path) -> Path:
+    """The small site, whose lesson has a cell of code; nothing is executed."""
+    pytest.importorskip("myst_nb", reason="needs the packages that `make docs` installs")
+    settings = 'nb_execution_mode = "off"\nsource_suffix = {".md": "myst-nb"}\n'
+    (site / "conf.py").write_text(CONF.replace("myst_parser", "myst_nb") + settings, "utf-8")
+    (site / "lessons" / "one.md").write_text(NOTEBOOK, "utf-8")
+    translate(site, "index", {"A site": "一个网站", "Where to begin": "从这里开始"})
+    return site
+
+
+def test_what_cells_of_code_say_is_extracted_and_translated_before_they_run(notebook: Path) -> None:
+    assert sorted(extracted(notebook)["lessons/one"]) == sorted(CODE)
+    translate(notebook, "lessons/one", CODE)
+    assert built(notebook, "text") == (0, [])
+    page = (notebook / "_build" / "text" / "lessons" / "one.txt").read_text("utf-8")
+    assert 'print("一个词")  # 注释' in page
+    assert built(notebook, "text", "en") == (0, [])
+    page = (notebook / "_build" / "text" / "lessons" / "one.txt").read_text("utf-8")
+    assert 'print("a word")  # the comment' in page
+
+
+def test_missing_fuzzy_and_obsolete_messages_of_cells_fail(notebook: Path) -> None:
+    fuzzy = '\n#, fuzzy\nmsgid "a word"\nmsgstr "旧词"\n'
+    translate(notebook, "lessons/one", {"The title": "标题", "an old comment": "旧注释"}, fuzzy)
+    status, warnings = built(notebook, "text")
+    one = "in zh_CN/LC_MESSAGES/lessons/one.po"
+    assert status == 1
+    assert sorted(warnings) == [
+        f"'a word' has a fuzzy translation; mend it and remove the mark, {one}",
+        f"'an old comment' is not on the page any more; remove it, {one}",
+        f"'the comment' has no translation; add it, {one}",
+    ]
+    page = (notebook / "_build" / "text" / "lessons" / "one.txt").read_text("utf-8")
+    assert 'print("a word")  # the comment' in page
+
+
+def test_a_translation_that_changes_a_program_fails(notebook: Path) -> None:
+    translate(notebook, "lessons/one", CODE | {"a word": "一个{词}'\\\\"})
+    status, warnings = built(notebook, "text")
+    assert status == 1
+    assert ["changes the program" in warning for warning in warnings] == [True]
 
 
 def test_the_language_of_the_sources_needs_no_translation(site: Path) -> None:
