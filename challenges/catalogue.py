@@ -125,6 +125,14 @@ class Challenge:
                 found.append(self.pair(*two))
         return found
 
+    def takes(self, given: Any) -> bool:
+        """Whether the mechanism says that it takes an input."""
+        try:
+            self._require("given", given)
+        except UsageError:
+            return False
+        return True
+
     def _require(self, which: str, given: Any) -> None:
         values = np.asarray(given)
         if values.size and values.dtype.kind not in ("iu" if self.domain.integers else "iuf"):

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.errors import TargetError, UsageError
+from attacklab.errors import OutsideDomain, TargetError, UsageError
 from attacklab.findings import Counts, Verdict
 from attacklab.neighbours import NeighbouringPair
 from attacklab.referee import audit
@@ -192,11 +192,15 @@ class _Judging:
 
     def _require_no_finding(self) -> None:
         """A default audit must fail, on the inputs that have to be accurate and on pairs like the student's, too."""
+        failures: list[UsageError] = []
 
         def release(given: Any, trials: int, _: np.random.Generator) -> NDArray[Any]:
+            if not self._challenge.takes(given):
+                raise OutsideDomain(f"{self._challenge.name} does not take {_shown(given)}")
             try:
                 return self._repaired(given, trials)[0]
             except UsageError as error:
+                failures.append(error)
                 raise TargetError(str(error)) from error
 
         pairs = [self._challenge.pair(use.first, use.second) for use in self._uses]
@@ -205,8 +209,8 @@ class _Judging:
         for finding in audit(target, trials=TRIALS, alpha=ALPHA, seed=self._seed()):
             if finding.verdict is Verdict.VIOLATED:
                 raise _Failed(self._say("audit_refuted", attack=finding.attack))
-            if finding.verdict is Verdict.ERROR:
-                raise _Failed(self._say("audit_failed", reason=finding.reason))
+        if failures:
+            raise _Failed(self._say("audit_failed", reason=failures[0]))
 
     def _require_no_memory(self) -> None:
         first, rest = self._draws[: DRAWN_AGAIN // 2], self._draws[DRAWN_AGAIN // 2 :]
