@@ -206,11 +206,12 @@ class _Judging:
         pairs = [self._challenge.pair(use.first, use.second) for use in self._uses]
         pairs += self._challenge.nearby(self._pair, self._rng)
         target = self._challenge.target(release, f"repair of {self._challenge.name}", pairs=pairs)
-        for finding in audit(target, trials=TRIALS, alpha=ALPHA, seed=self._seed()):
-            if finding.verdict is Verdict.VIOLATED:
-                raise _Failed(self._say("audit_refuted", attack=finding.attack))
+        findings = audit(target, trials=TRIALS, alpha=ALPHA, seed=self._seed())
         if failures:
             raise _Failed(self._say("audit_failed", reason=failures[0]))
+        for finding in findings:
+            if finding.verdict is Verdict.VIOLATED:
+                raise _Failed(self._say("audit_refuted", attack=finding.attack))
 
     def _require_no_memory(self) -> None:
         first, rest = self._draws[: DRAWN_AGAIN // 2], self._draws[DRAWN_AGAIN // 2 :]

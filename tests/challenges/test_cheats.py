@@ -19,8 +19,8 @@ from challenges.child import BLOCK, draw
 from challenges.laws import with_bits
 from tests.challenges.files import attack_of, handed_in
 
-COUNT = "challenge = 7\n\n\ndef pair():\n    return {pair}\n\n\ndef event(outputs):\n    {event}\n"
-"""An attack on a sound mechanism."""
+ATTACK = "challenge = {number}\n\n\ndef pair():\n    return {pair}\n\n\ndef event(outputs):\n    {event}\n"
+"""Challenge 7 is sound."""
 
 
 def graded(folder: Path, source: str, **options: Any) -> Grade:
@@ -91,7 +91,7 @@ def test_no_constant_is_accurate_enough(challenge: Any) -> None:
     ],
 )
 def test_an_event_that_looks_at_more_than_an_output_is_refused(event: str, said: str, tmp_path: Path) -> None:
-    source = "import numpy as np\n\ncalls = []\n" + COUNT.format(pair="0, 1", event=event)
+    source = "import numpy as np\n\ncalls = []\n" + ATTACK.format(number=3, pair="0, 1", event=event)
     with pytest.raises(UsageError, match=said):
         graded(tmp_path, source)
 
@@ -99,7 +99,7 @@ def test_an_event_that_looks_at_more_than_an_output_is_refused(event: str, said:
 @pytest.mark.slow
 def test_an_event_that_prints_and_answers_by_what_all_outputs_have_in_common_gains_nothing(tmp_path: Path) -> None:
     event = "np.info(np.mean)\n    return np.full(len(outputs), outputs.mean() > 0)"
-    found = graded(tmp_path, "import numpy as np\n\n" + COUNT.format(pair="0, 1", event=event))
+    found = graded(tmp_path, "import numpy as np\n\n" + ATTACK.format(number=7, pair="0, 1", event=event))
     assert not found.passed
     assert "advantage 0.000" in found.lines[1]
 
@@ -108,7 +108,7 @@ def test_an_event_that_prints_and_answers_by_what_all_outputs_have_in_common_gai
 @pytest.mark.parametrize("pair", ["0, 2", "0, 0.5", "19, float('nan')", "20, 21", "[0], [1]", "0, 1, 2", "'0', '1'"])
 def test_a_pair_that_nobody_claims_anything_of_is_refused_in_one_line(pair: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError) as refused:
-        graded(tmp_path, COUNT.format(pair=pair, event="return outputs > 0"))
+        graded(tmp_path, ATTACK.format(number=7, pair=pair, event="return outputs > 0"))
     assert "\n" not in str(refused.value)
 
 
@@ -195,10 +195,10 @@ def test_a_repair_that_only_looks_like_one_fails(name: str, lines: list[str], sa
     [
         (
             [
-                "calls = np.random.get_state()[2]",
-                "np.random.random(1 + (calls > 600))",
-                "grid = np.rint(given * 64) + rng.geometric(1 / 65, size) - rng.geometric(1 / 65, size)",
-                "return grid / 64 if calls != 620 else np.full(size, given)",
+                "calls = int(np.random.get_state()[1][0])",
+                "np.random.seed(calls + 1 if calls < 1_000_000 else 0)",
+                "noise = rng.geometric(0.001, size) - rng.geometric(0.001, size)",
+                "return given + 0.0 * noise if calls < 16 else np.rint(given) + 1.0 * noise",
             ],
             "differently",
         ),
