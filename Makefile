@@ -10,7 +10,9 @@ AXE := 4.14.1
 # Tests start many processes, each of which would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: lab quick test test-all docs test-docs check prove mutants alarms libraries clean help
+.PHONY: install lab quick test test-all docs test-docs check prove mutants alarms libraries clean help
+
+install: $(READY)  ## install the lab into .venv, in some minutes
 
 lab: $(READY)  ## run every experiment; figures and data go to reports/
 	$(BIN)/attacklab run

@@ -6,11 +6,12 @@ Whether a mechanism keeps its claim is written nowhere: attacks are judged by sa
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from attacklab.claims import PrivacyClaim
 from attacklab.domains import Domain, Records
@@ -18,24 +19,20 @@ from attacklab.errors import UsageError
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Kind, Target
 from challenges import library
-
-Outputs = NDArray[Any]
-Errors = Callable[[Any, Outputs], NDArray[np.float64]]
-
-
-@dataclass(frozen=True)
-class Use:
-    """An input on which a repair has to be accurate.
-
-    Attributes:
-        first: the input.
-        second: a neighbour of it. A repair that treats the first one specially lets the two be told apart.
-        bound: the largest mean error.
-    """
-
-    first: Any
-    second: Any
-    bound: float
+from challenges.uses import (
+    Errors,
+    Uses,
+    alternatives,
+    behind,
+    distance_from,
+    itself,
+    leading_categories,
+    means,
+    numbers,
+    totals,
+    truths,
+    unlike,
+)
 
 
 @dataclass(frozen=True)
@@ -50,9 +47,9 @@ class Challenge:
         domain: the inputs that it takes.
         relation: of the datasets that are neighbours; None where inputs are answers, counts or utilities.
         lengths: how many numbers an input may have; None where it is one number.
-        error: the error of each output of an input.
-        uses: where a repair has to be accurate.
-        hard: pairs whose exact laws have to keep the claim before a verdict or a repair is accepted.
+        errors: the error of each output of an input.
+        uses: draws the inputs on which a repair has to be accurate.
+        hard: draws pairs whose exact laws have to keep the claim before a verdict or a repair is accepted.
         tells_bits: whether the second number of an output is how many random bits were taken.
         sensitivity: the most that an answer or a utility moves between neighbours.
     """
@@ -62,11 +59,11 @@ class Challenge:
     claim: PrivacyClaim
     kind: Kind
     domain: Domain
-    error: Errors
-    uses: tuple[Use, ...]
+    errors: Errors
+    uses: Uses
     relation: Relation | None = None
     lengths: tuple[int, int] | None = None
-    hard: Callable[[], Sequence[tuple[Any, Any]]] = field(default=lambda: ())
+    hard: Callable[[np.random.Generator], Sequence[tuple[Any, Any]]] = field(default=lambda _: ())
     tells_bits: bool = False
     sensitivity: float = 1.0
 
@@ -90,9 +87,14 @@ class Challenge:
         make = NeighbouringPair.answers if self.lengths is None else NeighbouringPair.utilities
         return make(first, second, sensitivity=self.sensitivity)
 
-    def target(self, release: Callable[[Any, int, np.random.Generator], Any], name: str | None = None) -> Target:
-        """An implementation of this mechanism as a target, with its claim and the pairs that are tried at least."""
-        tried = [(use.first, use.second) for use in self.uses]
+    def target(
+        self,
+        release: Callable[[Any, int, np.random.Generator], Any],
+        name: str | None = None,
+        *,
+        pairs: Sequence[NeighbouringPair] = (),
+    ) -> Target:
+        """An implementation of this mechanism as a target, with its claim and pairs that are tried at least."""
         return Target(
             name=name or self.name,
             kind=self.kind,
@@ -102,8 +104,34 @@ class Challenge:
             relation=self.relation,
             bounds=self.domain.bounds if self.kind is Kind.SUM else None,
             domain=self.domain,
-            pairs=() if release is _never else tuple(self.pair(*two) for two in tried),
+            pairs=tuple(pairs),
         )
+
+    def nearby(self, pair: NeighbouringPair, rng: np.random.Generator) -> list[NeighbouringPair]:
+        """Pairs like a given one but longer or shorter, for a repair that treats only that one specially.
+
+        Args:
+            pair: of two lists; a pair of numbers has none.
+            rng: says how much shorter.
+        """
+        if self.lengths is None:
+            return []
+        one, other = (np.asarray(side).tolist() for side in (pair.first, pair.second))
+        cut = int(rng.integers(1, max(len(one) // 4, 1), endpoint=True))
+        longer = [(one or other)[-1]], [(other if other and self.relation is None else one or other)[-1]]
+        found = []
+        for two in ((one[:-cut], other[:-cut]), (one + longer[0], other + longer[1])):
+            with suppress(UsageError):  # it is too long or too short, or no longer a neighbouring pair
+                found.append(self.pair(*two))
+        return found
+
+    def takes(self, given: Any) -> bool:
+        """Whether the mechanism says that it takes an input."""
+        try:
+            self._require("given", given)
+        except UsageError:
+            return False
+        return True
 
     def _require(self, which: str, given: Any) -> None:
         values = np.asarray(given)
@@ -128,59 +156,60 @@ def _never(*_: object) -> Any:
     raise AssertionError("this target is only asked what its domain is")
 
 
-def _behind_least(input_: Any, outputs: Outputs) -> NDArray[np.float64]:
-    values = np.asarray(input_, dtype=np.float64)
-    return np.asarray(values[outputs] - values.min())
-
-
-def _behind_most(input_: Any, outputs: Outputs) -> NDArray[np.float64]:
-    values = np.asarray(input_, dtype=np.float64)
-    return np.asarray(values.max() - values[outputs])
-
-
-def _distance(input_: Any, outputs: Outputs) -> NDArray[np.float64]:
-    return np.abs(np.asarray(outputs, dtype=np.float64) - np.float64(input_))
-
-
-def _distance_from_sum(input_: Any, outputs: Outputs) -> NDArray[np.float64]:
-    return np.abs(np.asarray(outputs, dtype=np.float64) - np.sum(np.asarray(input_, dtype=np.float64)))
-
-
-def _distance_from_mean(input_: Any, outputs: Outputs) -> NDArray[np.float64]:
-    return np.asarray(np.abs(np.asarray(outputs, dtype=np.float64) - np.mean(input_)))
-
-
-def _distance_of_first(input_: Any, outputs: Outputs) -> NDArray[np.float64]:
-    return _distance(input_, outputs[:, 0])
-
-
-def _is_wrong(input_: Any, outputs: Outputs) -> NDArray[np.float64]:
-    return np.asarray(outputs != input_, dtype=np.float64)
-
-
-def _is_not_top(input_: Any, outputs: Outputs) -> NDArray[np.float64]:
-    return np.asarray(outputs != np.argmax(np.bincount(input_)), dtype=np.float64)
-
-
-def _neighbouring_counts() -> list[tuple[int, int]]:
+def _neighbouring_counts(_: np.random.Generator) -> list[tuple[int, int]]:
     return [(count, count + 1) for count in range(20)]
 
 
-def _two_truths() -> list[tuple[int, int]]:
+def _two_truths(_: np.random.Generator) -> list[tuple[int, int]]:
     return [(one, other) for one in range(5) for other in range(one)]
 
 
-def _choices() -> list[tuple[list[int], list[int]]]:
-    """Two and three alternatives that move towards and away from each other, all over the range."""
+def _choices(rng: np.random.Generator) -> list[tuple[list[int], list[int]]]:
+    """Two and three alternatives that move towards and away from each other all over the range, and random ones."""
     levels = range(0, 30, 5)
     moves = [([level, low], [level + 1, low]) for level in levels for low in (0, level, 29)]
     apart = [([level, level + 1], [level + 1, level]) for level in range(30)]
     three = [([level, 20, 12], [level + 1, 21, 11]) for level in levels]
-    return moves + apart + three
+    drawn = [rng.integers(0, 30, size=rng.integers(2, 8, endpoint=True)) for _ in range(10)]
+    random = [(low.tolist(), (low + rng.integers(0, 2, size=len(low))).tolist()) for low in drawn]
+    return moves + apart + three + random
 
 
-_PLANS = Domain(integers=True, bounds=(0, 30))
-_COUNTS = Domain(integers=True, bounds=(0, 20))
+_DEPOTS = (([1, 5, 9, 30], [0, 6, 10, 31]), ([40.5, 20.25, 22], [41.5, 21.25, 21]))
+_PLANS = (([4, 9, 2], [5, 8, 3]), ([30, 20, 28], [29, 21, 29]))
+
+
+def _by_base_two(
+    mechanism: Callable[..., Any], best: Callable[[ArrayLike], Any], place: Callable[[ArrayLike], Any]
+) -> Challenge:
+    """A choice among alternatives whose values are integers, with exact laws."""
+    return Challenge(
+        mechanism,
+        takes_bits=True,
+        claim=PrivacyClaim(1.4),
+        kind=Kind.SELECTION,
+        domain=Domain(integers=True, bounds=(0, 30)),
+        lengths=(1, 8),
+        errors=behind(best),
+        uses=alternatives(_PLANS, place, most=30, bound=1.0),
+        hard=_choices,
+    )
+
+
+def _count(mechanism: Callable[..., Any], *, tells_bits: bool) -> Challenge:
+    """A noisy count, with exact laws."""
+    return Challenge(
+        mechanism,
+        takes_bits=True,
+        claim=PrivacyClaim(0.7),
+        kind=Kind.NOISE,
+        domain=Domain(integers=True, bounds=(0, 20)),
+        errors=distance_from(itself),
+        uses=numbers([(0, 5), (14, 19)], bound=2.0),
+        hard=_neighbouring_counts,
+        tells_bits=tells_bits,
+    )
+
 
 CHALLENGES = (
     Challenge(
@@ -190,8 +219,8 @@ CHALLENGES = (
         kind=Kind.SELECTION,
         domain=Domain(bounds=(0, 100)),
         lengths=(1, 5000),
-        error=_behind_least,
-        uses=(Use([1, 5, 9, 30], [0, 6, 10, 31], 1.5), Use([40.5, 20.25, 22], [41.5, 21.25, 21], 1.5)),
+        errors=behind(np.min),
+        uses=alternatives(_DEPOTS, np.argmin, most=100, bound=1.5),
     ),
     Challenge(
         library.survey_answer,
@@ -200,8 +229,8 @@ CHALLENGES = (
         kind=Kind.NOISE,
         domain=Domain(integers=True, bounds=(0, 4)),
         sensitivity=4.0,
-        error=_is_wrong,
-        uses=(Use(2, 4, 0.65),),
+        errors=unlike(itself),
+        uses=truths(5, bound=0.65),
         hard=_two_truths,
     ),
     Challenge(
@@ -210,8 +239,8 @@ CHALLENGES = (
         claim=PrivacyClaim(1.0),
         kind=Kind.NOISE,
         domain=Domain(bounds=(-1000, 1000)),
-        error=_distance,
-        uses=(Use(0.0, 1.0, 1.5), Use(123.4375, 122.4375, 1.5)),
+        errors=distance_from(itself),
+        uses=numbers([(-1000, -1), (1, 999)], bound=1.5, parts=1 << 20),
     ),
     Challenge(
         library.top_category,
@@ -221,20 +250,10 @@ CHALLENGES = (
         domain=Domain(integers=True, bounds=(0, 3), shape=Records(most=200)),
         relation=Relation.ADD_REMOVE,
         lengths=(0, 200),
-        error=_is_not_top,
-        uses=(Use([2] * 12 + [1] * 2, [2] * 12 + [1], 0.1), Use([0] * 14, [0] * 13, 0.1)),
+        errors=unlike(lambda records: np.argmax(np.bincount(records))),
+        uses=leading_categories,
     ),
-    Challenge(
-        library.best_candidate,
-        takes_bits=True,
-        claim=PrivacyClaim(1.4),
-        kind=Kind.SELECTION,
-        domain=_PLANS,
-        lengths=(1, 8),
-        error=_behind_most,
-        uses=(Use([4, 9, 2], [5, 8, 3], 1.0), Use([30, 20, 28], [29, 21, 29], 1.0)),
-        hard=_choices,
-    ),
+    _by_base_two(library.best_candidate, np.max, np.argmax),
     Challenge(
         library.total,
         takes_bits=False,
@@ -244,30 +263,11 @@ CHALLENGES = (
         relation=Relation.SUBSTITUTE,
         lengths=(1, 20_000),
         sensitivity=4096.0,
-        error=_distance_from_sum,
-        uses=(Use([10.5, 20.0, 4096.0], [10.5, 4096.0, 4096.0], 6000.0), Use([7.0] * 500, [7.0] * 499 + [0.0], 6000.0)),
+        errors=distance_from(np.sum),
+        uses=totals,
     ),
-    Challenge(
-        library.count_people,
-        takes_bits=True,
-        claim=PrivacyClaim(0.7),
-        kind=Kind.NOISE,
-        domain=_COUNTS,
-        error=_distance,
-        uses=(Use(7, 8, 2.0), Use(0, 1, 2.0)),
-        hard=_neighbouring_counts,
-    ),
-    Challenge(
-        library.cheapest_plan,
-        takes_bits=True,
-        claim=PrivacyClaim(1.4),
-        kind=Kind.SELECTION,
-        domain=_PLANS,
-        lengths=(1, 8),
-        error=_behind_least,
-        uses=(Use([4, 9, 2], [5, 8, 3], 1.0), Use([30, 20, 28], [29, 21, 29], 1.0)),
-        hard=_choices,
-    ),
+    _count(library.count_people, tells_bits=False),
+    _by_base_two(library.cheapest_plan, np.min, np.argmin),
     Challenge(
         library.average,
         takes_bits=False,
@@ -276,18 +276,8 @@ CHALLENGES = (
         domain=Domain(bounds=(0, 1), shape=Records(least=1, most=1000)),
         relation=Relation.ADD_REMOVE,
         lengths=(1, 1000),
-        error=_distance_from_mean,
-        uses=(Use([0.25] * 800, [0.25] * 799, 0.1), Use([0.0, 1.0] * 300, [0.0, 1.0] * 299 + [0.0], 0.1)),
+        errors=distance_from(np.mean),
+        uses=means,
     ),
-    Challenge(
-        library.metered_count,
-        takes_bits=True,
-        claim=PrivacyClaim(0.7),
-        kind=Kind.NOISE,
-        domain=_COUNTS,
-        error=_distance_of_first,
-        uses=(Use(7, 8, 2.0), Use(0, 1, 2.0)),
-        hard=_neighbouring_counts,
-        tells_bits=True,
-    ),
+    _count(library.metered_count, tells_bits=True),
 )

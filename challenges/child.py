@@ -11,7 +11,6 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,16 +18,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.errors import LabError
-from attacklab.laws import Decision, Law, Limits, certify, enumerate_law
+from attacklab.errors import UsageError
 from attacklab.random_bits import RandomBits, SeededBits
 from attacklab.targets import in_one_line
 from challenges.catalogue import CHALLENGES, Challenge
+from challenges.laws import first_unproved, with_bits
 from challenges.rules import parsed
 
 PARTS = ("challenge", "pair", "event", "pairs", "repair", "verdict")
-LIMITS = Limits(seconds=20.0)
-"""What the enumeration of one law may take."""
+BLOCK = 500
+"""A mechanism that draws many outputs at once is always asked for so many, so that it cannot tell what for."""
 
 
 class Spoiled(Exception):
@@ -65,24 +64,47 @@ def unpacked(message: Mapping[str, Any]) -> NDArray[Any]:
     return flat.reshape(message["shape"]).copy()
 
 
+def plain(given: Any) -> Any:
+    """An input in Python's own numbers and lists."""
+    return given.tolist() if isinstance(given, np.ndarray | np.generic) else given
+
+
 def draw(
     challenge: Challenge, mechanism: Callable[..., Any], given: Any, size: int, seed: int
 ) -> tuple[NDArray[Any], NDArray[np.int64], float]:
-    """Outputs of a mechanism, the bits that each took (0 where it takes none), and the seconds that they took."""
-    given = given.tolist() if isinstance(given, np.ndarray | np.generic) else given
-    rng = np.random.default_rng(seed)
-    taken = np.zeros(size, dtype=np.int64)
+    """Outputs of a mechanism, the bits that each took (0 where it takes none), and the seconds that they took.
+
+    They are a function of the input, the size and the seed, if the mechanism keeps nothing from call to call.
+
+    Raises:
+        Spoiled: it does not give one output for each that is asked for, all of one type.
+    """
+    given = plain(given)
+    seeds = np.random.SeedSequence(seed).generate_state(-(-size // BLOCK), np.uint64).tolist()
     began = time.perf_counter()
-    if challenge.takes_bits:
-        source, released = SeededBits(rng), []
-        for trial in range(size):
-            bits = Counting(source)
-            released.append(mechanism(given, bits))
-            taken[trial] = bits.taken
-    else:
-        released = mechanism(given, size, rng)
+    blocks = [_block(challenge, mechanism, given, np.random.default_rng(one)) for one in seeds]
     seconds = time.perf_counter() - began
-    return np.asarray(released), taken, seconds
+    outputs, taken = ([block[part] for block in blocks] for part in range(2))
+    shapes = {(block.dtype, block.shape[1:]) for block in outputs}
+    if len(shapes) > 1 or any(len(block.shape) < 1 or len(block) != BLOCK for block in outputs):
+        raise Spoiled(
+            f"{mechanism.__name__} must return numbers of one type: one output for each answer that is asked for"
+        )
+    return np.concatenate(outputs)[:size], np.concatenate(taken)[:size], seconds
+
+
+def _block(
+    challenge: Challenge, mechanism: Callable[..., Any], given: Any, rng: np.random.Generator
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    taken = np.zeros(BLOCK, dtype=np.int64)
+    if not challenge.takes_bits:
+        return np.asarray(mechanism(given, BLOCK, rng)), taken
+    source, released = SeededBits(rng), []
+    for trial in range(BLOCK):
+        counting = Counting(source)
+        released.append(with_bits(mechanism, given, counting))
+        taken[trial] = counting.taken
+    return np.asarray(released), taken
 
 
 def main() -> None:
@@ -137,47 +159,33 @@ class _Student:
             )
         return {"mask": packed(mask)}
 
-    def _draw(self, number: int, given: Any, size: int, seed: int, original: bool) -> dict[str, Any]:
-        challenge = CHALLENGES[number - 1]
-        mechanism = challenge.mechanism if original else self._module.repair
-        outputs, taken, seconds = self._called(mechanism.__name__, draw, challenge, mechanism, given, size, seed)
-        if outputs.dtype.kind not in "biuf" or len(outputs) != size:
-            raise Spoiled(f"{mechanism.__name__} must return numbers: one output for each answer that is asked for")
+    def _draw(self, number: int, given: Any, size: int, seed: int) -> dict[str, Any]:
+        outputs, taken, seconds = self._called(
+            "repair", draw, CHALLENGES[number - 1], self._module.repair, given, size, seed
+        )
+        if outputs.dtype.kind not in "biuf":
+            raise Spoiled(f"repair must return numbers, not {outputs.dtype}")
         return {"outputs": packed(outputs), "taken": packed(taken), "seconds": seconds}
 
-    def _prove(self, number: int, pairs: list[Any], original: bool) -> dict[str, Any]:
-        challenge = CHALLENGES[number - 1]
-        sampler = challenge.mechanism if original else self._module.repair
-        laws: dict[str, Law] = {}
-
-        def law_of(given: Any) -> Law:
-            if str(given) not in laws:
-                laws[str(given)] = enumerate_law(partial(sampler, given), limits=LIMITS)
-            return laws[str(given)]
-
-        for first, second in pairs:
-            try:
-                certificate = certify(challenge.claim.epsilon, 0, law_of(first), law_of(second))
-            except LabError as error:
-                raise Spoiled(
-                    f"{sampler.__name__} has no exact law on {first} or {second}: {in_one_line(error)}"
-                ) from None
-            if certificate.decision is not Decision.PROVED:
-                return {"proved": False, "pair": [first, second]}
-        return {"proved": True}
+    def _prove(self, number: int, pairs: list[Any]) -> dict[str, Any]:
+        claim = CHALLENGES[number - 1].claim
+        return {"unproved": self._called("repair", first_unproved, self._module.repair, claim.epsilon, pairs)}
 
     def _called(self, what: str, function: Callable[..., Any], *arguments: Any) -> Any:
         try:
             with np.errstate(all="ignore"):
                 return function(*arguments)
+        except Spoiled:
+            raise
+        except UsageError as error:
+            raise Spoiled(str(error)) from error
         except BaseException as error:
             raise Spoiled(f"{what} raised {in_one_line(error)}") from error
 
 
 def _plain(value: Any) -> Any:
     """An input as JSON values."""
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
+    value = plain(value)
     if isinstance(value, tuple | list):
         if len(value) > 100_000:
             raise Spoiled(f"an input has {len(value)} numbers; that is too many")

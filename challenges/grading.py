@@ -1,11 +1,15 @@
 """The judge of what students hand in: attacks by fresh samples, verdicts by exact laws, repairs by both.
 
-The student's event sees each distinct output once, sorted, in two processes and in two orders, so that it can know
-neither which input an output came from nor the other outputs. Pairs are checked to be neighbouring here.
+The student's event sees each distinct output once, in two processes and in two orders, so that it can know neither
+which input an output came from nor the other outputs. A repair is drawn from in blocks of one size, on inputs that no
+file can know, and draws again in another process and in another order: so it can neither keep anything from call to
+call nor know what it is drawn for. Pairs are checked to be neighbouring here, and originals run here, out of the file's
+reach.
 """
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -17,29 +21,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.errors import TargetError, UsageError
+from attacklab.errors import OutsideDomain, TargetError, UsageError
 from attacklab.findings import Counts, Verdict
 from attacklab.neighbours import NeighbouringPair
 from attacklab.referee import audit
 from attacklab.statistics.betting import judge
 from attacklab.statistics.inference import Assessment
+from attacklab.targets import Kind
 from challenges.catalogue import Challenge
 from challenges.child import draw
 from challenges.handed_in import SECONDS, HandedIn
+from challenges.laws import first_unproved
 from challenges.texts import text
 
 ALPHA = 1e-9
 """The probability with which a sound mechanism is said to be refuted by one file."""
 TRIALS = 20_000
 """Fresh outputs of either input that an event is judged on."""
-FEWEST_PAIRS = 3
-"""How many pairs a verdict comes with at least."""
+FEWEST_PAIRS, MOST_PAIRS = 3, 100
+"""How many pairs a verdict comes with."""
 USED = 2_000
 """Outputs of an input whose mean error is held to the bound."""
 SLOWER = 50.0
 """How many times longer than the original a repair may take, beyond `GRACE` seconds."""
 GRACE = 0.5
 CHUNK = 1_000
+DRAWN_AGAIN = 16
+"""How many draws of a repair are made again in another process, the first few among them."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +101,8 @@ class _Judging:
     ) -> None:
         self._file, self._opened, self._path, self._language, self._rng = handed_in, opened, path, language, rng
         self._challenge: Challenge = handed_in.challenge
+        self._uses = self._challenge.uses(rng)
+        self._draws: list[tuple[Any, int, int, bytes]] = []
 
     def grade(self) -> Grade:
         parts = self._file.parts
@@ -116,12 +126,7 @@ class _Judging:
         return Grade(True, (heading, *lines, self._say("passed")))
 
     def _attack(self) -> list[str]:
-        pair = self._neighbours(self._file.pair())
-
-        def drawn(given: Any) -> NDArray[Any]:
-            return draw(self._challenge, self._challenge.mechanism, given, TRIALS, self._seed())[0]
-
-        found = self._judged(pair, drawn)
+        found = self._judged(lambda given: self._original(given, TRIALS)[0])
         told = self._say(
             "advantage",
             trials=TRIALS,
@@ -142,77 +147,108 @@ class _Judging:
         if not self._challenge.takes_bits:
             raise _Failed(self._say("no_laws"))
         pairs = self._file.pairs()
+        if len(pairs) > MOST_PAIRS:
+            raise UsageError(f"{self._path}: pairs() has {len(pairs)} pairs; give at most {MOST_PAIRS}")
         apart = {repr(two) for two in pairs if self._neighbours(two) and not np.array_equal(np.asarray(two[0]), two[1])}
         if len(apart) < FEWEST_PAIRS:
             raise _Failed(self._say("few_pairs", fewest=FEWEST_PAIRS))
-        self._require_proof(pairs, original=True, why="pair_not_proved")
-        self._require_proof(self._challenge.hard(), original=True, why="other_not_proved")
+        for listed, why in ((pairs, "pair_not_proved"), (self._challenge.hard(self._rng), "other_not_proved")):
+            unproved = first_unproved(self._challenge.mechanism, self._challenge.claim.epsilon, listed)
+            if unproved is not None:
+                raise _Failed(self._say(why, pair=_shown(unproved)))
         return [self._say("proved", pairs=len(pairs))]
 
     def _repair(self) -> list[str]:
         self._require_speed()
         self._require_use()
         if self._challenge.takes_bits:
-            self._require_proof(self._challenge.hard(), original=False, why="repair_not_proved")
+            uses = [(use.first, use.second) for use in self._uses]
+            unproved = self._file.first_unproved(
+                [(self._pair.first, self._pair.second), *uses, *self._challenge.hard(self._rng)]
+            )
+            if unproved is not None:
+                raise _Failed(self._say("repair_not_proved", pair=_shown(unproved)))
+        if self._judged(lambda given: self._repaired(given, TRIALS)[0]).violated:
+            raise _Failed(self._say("still_refuted"))
         self._require_no_finding()
+        self._require_no_memory()
         told = [self._say("repair_passed", slower=SLOWER)]
         return [*told, self._say("repair_proved")] if self._challenge.takes_bits else told
 
     def _require_speed(self) -> None:
-        for use in self._challenge.uses:
-            seed = self._seed()
-            *_, ours = self._file.draw(use.first, USED, seed, original=True)
-            *_, theirs = self._file.draw(use.first, USED, seed)
+        for use in self._uses:
+            ours, theirs = self._original(use.first, USED)[1], self._repaired(use.first, USED)[2]
             if theirs > GRACE + SLOWER * ours:
                 raise _Failed(self._say("slow", slower=SLOWER, seconds=theirs, original=ours))
 
     def _require_use(self) -> None:
-        for use in self._challenge.uses:
-            outputs, taken = self._repaired(use.first, USED, self._seed())
+        for use in self._uses:
+            outputs, taken, _ = self._repaired(use.first, USED)
             if self._challenge.tells_bits and not np.array_equal(outputs[:, 1], taken):
                 raise _Failed(self._say("wrong_bits"))
-            error = float(self._challenge.error(use.first, outputs).mean())
+            error = float(self._challenge.errors(use.first, outputs).mean())
             if not error <= use.bound:
                 raise _Failed(self._say("useless", error=error, bound=use.bound, given=_shown(use.first)))
 
     def _require_no_finding(self) -> None:
-        """The student's own attack and a default audit must fail; a pair for each input that has to be accurate."""
-        pair = self._neighbours(self._file.pair())
-        found = self._judged(pair, lambda given: self._repaired(given, TRIALS, self._seed())[0])
-        if found.violated:
-            raise _Failed(self._say("still_refuted"))
+        """A default audit must fail, on the inputs that have to be accurate and on pairs like the student's, too."""
+        failures: list[UsageError] = []
 
-        def release(given: Any, trials: int, rng: np.random.Generator) -> NDArray[Any]:
-            return self._repaired(given, trials, int(rng.integers(2**63)))[0]
+        def release(given: Any, trials: int, _: np.random.Generator) -> NDArray[Any]:
+            if not self._challenge.takes(given):
+                raise OutsideDomain(f"{self._challenge.name} does not take {_shown(given)}")
+            try:
+                return self._repaired(given, trials)[0]
+            except UsageError as error:
+                failures.append(error)
+                raise TargetError(str(error)) from error
 
-        target = self._challenge.target(release, f"repair of {self._challenge.name}")
-        for finding in audit(target, trials=TRIALS, alpha=ALPHA, seed=self._seed()):
+        pairs = [self._challenge.pair(use.first, use.second) for use in self._uses]
+        pairs += self._challenge.nearby(self._pair, self._rng)
+        target = self._challenge.target(release, f"repair of {self._challenge.name}", pairs=pairs)
+        findings = audit(target, trials=TRIALS, alpha=ALPHA, seed=self._seed())
+        if failures:
+            raise _Failed(self._say("audit_failed", reason=failures[0]))
+        for finding in findings:
             if finding.verdict is Verdict.VIOLATED:
                 raise _Failed(self._say("audit_refuted", attack=finding.attack))
 
-    def _require_proof(self, pairs: Any, *, original: bool, why: str) -> None:
-        found = self._file.prove(list(pairs), original=original)
-        if not found["proved"]:
-            raise _Failed(self._say(why, pair=_shown(found["pair"])))
+    def _require_no_memory(self) -> None:
+        first, rest = self._draws[: DRAWN_AGAIN // 2], self._draws[DRAWN_AGAIN // 2 :]
+        some = self._rng.permutation(len(rest))[: DRAWN_AGAIN - len(first)]
+        again = [*first, *(rest[place] for place in some)]
+        for place in self._rng.permutation(len(again)):
+            given, size, seed, before = again[place]
+            if _digest(self._again.draw(given, size, seed)[0]) != before:
+                raise UsageError(
+                    f"{self._path}: repair answers differently when it is called again for the same input; "
+                    "draw from what it is given alone, and keep nothing between calls"
+                )
 
-    def _repaired(self, given: Any, trials: int, seed: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        outputs, taken, _ = self._file.draw(given, trials, seed)
+    def _original(self, given: Any, trials: int) -> tuple[NDArray[Any], float]:
+        outputs, _, seconds = draw(self._challenge, self._challenge.mechanism, given, trials, self._seed())
+        return outputs, seconds
+
+    def _repaired(self, given: Any, trials: int) -> tuple[NDArray[Any], NDArray[Any], float]:
+        seed = self._seed()
+        outputs, taken, seconds = self._file.draw(given, trials, seed)
+        self._draws.append((given, trials, seed, _digest(outputs)))
         wanted = (trials, 2) if self._challenge.tells_bits else (trials,)
         if outputs.shape != wanted:
-            raise TargetError(f"{self._path}: repair gave outputs of shape {outputs.shape}, not {wanted}")
+            raise UsageError(f"{self._path}: repair gave outputs of shape {outputs.shape}, not {wanted}")
         if outputs.dtype.kind == "f" and not np.isfinite(outputs).all():
-            raise TargetError(f"{self._path}: repair gave a number that is not finite")
-        if self._challenge.error.__name__.startswith("_behind") and not (
+            raise UsageError(f"{self._path}: repair gave a number that is not finite")
+        if self._challenge.kind is Kind.SELECTION and not (
             outputs.dtype.kind in "iu" and outputs.min() >= 0 and outputs.max() < len(given)
         ):
-            raise TargetError(f"{self._path}: repair gave something other than the numbers of alternatives, from 0")
-        return outputs, taken
+            raise UsageError(f"{self._path}: repair gave something other than the numbers of alternatives, from 0")
+        return outputs, taken, seconds
 
-    def _judged(self, pair: NeighbouringPair, drawn: Callable[[Any], NDArray[Any]]) -> Assessment:
-        """Judge the student's event on fresh outputs."""
-        sides = [drawn(given) for given in (pair.first, pair.second)]
+    def _judged(self, drawn: Callable[[Any], NDArray[Any]]) -> Assessment:
+        """Judge the student's event on fresh outputs for the student's pair."""
+        sides = [drawn(given) for given in (self._pair.first, self._pair.second)]
         if len({side.dtype for side in sides}) > 1:
-            raise TargetError(f"{self._path}: repair gives outputs of different types for the two inputs")
+            raise UsageError(f"{self._path}: repair gives outputs of different types for the two inputs")
         together = np.concatenate(sides)
         rows = np.ascontiguousarray(together).reshape(len(together), -1)
         bits = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
@@ -243,6 +279,11 @@ class _Judging:
             raise UsageError(f"{self._path}: {error}") from error
 
     @cached_property
+    def _pair(self) -> NeighbouringPair:
+        """The student's pair, asked for once: it is the same for the mechanism and for its repair."""
+        return self._neighbours(self._file.pair())
+
+    @cached_property
     def _again(self) -> HandedIn:
         """The same file in another process, which knows nothing of what this one was asked."""
         return self._opened()
@@ -252,6 +293,10 @@ class _Judging:
 
     def _say(self, key: str, **values: object) -> str:
         return text(self._language, key, **values)
+
+
+def _digest(outputs: NDArray[Any]) -> bytes:
+    return hashlib.sha256(f"{outputs.dtype} {outputs.shape} ".encode() + outputs.tobytes()).digest()
 
 
 def _shown(value: Any) -> str:

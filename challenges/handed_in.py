@@ -16,7 +16,7 @@ from attacklab.errors import UsageError
 from attacklab.isolation.failures import ChildError
 from attacklab.isolation.process import ChildProcess, Limits
 from challenges.catalogue import CHALLENGES, Challenge
-from challenges.child import packed, unpacked
+from challenges.child import packed, plain, unpacked
 from challenges.rules import parsed
 
 SECONDS = 120.0
@@ -50,6 +50,7 @@ class HandedIn:
         except UsageError as error:
             raise UsageError(f"{path}: {error}") from None
         self._path = path
+        self._failed: UsageError | None = None
         command = [sys.executable, "-c", START, str(Path(__file__).parent.parent), str(path)]
         memory = MEMORY_BYTES if sys.platform == "linux" else None
         self._process = ChildProcess(command, Limits(seconds=seconds, memory_bytes=memory))
@@ -85,27 +86,29 @@ class HandedIn:
         mask: NDArray[np.bool_] = unpacked(self._asked("event", outputs=packed(outputs))["mask"])
         return mask
 
-    def draw(
-        self, given: Any, size: int, seed: int, *, original: bool = False
-    ) -> tuple[NDArray[Any], NDArray[Any], float]:
-        """Outputs of the repair, or of the original; the bits that each took; the seconds that they took.
+    def draw(self, given: Any, size: int, seed: int) -> tuple[NDArray[Any], NDArray[Any], float]:
+        """Outputs of the repair; the bits that each took; the seconds that they took.
 
         Raises:
             UsageError: it failed, or did not give one output for each that was asked for.
         """
-        plain = given.tolist() if isinstance(given, np.ndarray | np.generic) else given
-        answer = self._asked("draw", number=self.number, given=plain, size=size, seed=seed, original=original)
+        answer = self._asked("draw", number=self.number, given=plain(given), size=size, seed=seed)
         return unpacked(answer["outputs"]), unpacked(answer["taken"]), answer["seconds"]
 
-    def prove(self, pairs: Sequence[Any], *, original: bool) -> dict[str, Any]:
-        """Whether exact laws prove the claim for all these pairs; if not, the first that they do not."""
-        return self._asked("prove", number=self.number, pairs=pairs, original=original)
+    def first_unproved(self, pairs: Sequence[Any]) -> Any | None:
+        """The first pair for which exact laws do not prove the claim of the repair; None if they do for all."""
+        listed = [[plain(side) for side in two] for two in pairs]
+        return self._asked("prove", number=self.number, pairs=listed)["unproved"]
 
     def _asked(self, do: str, **rest: Any) -> dict[str, Any]:
+        if self._failed is not None:
+            raise self._failed
         try:
             answer = json.loads(self._process.ask_line(json.dumps({"do": do, **rest}).encode("ascii") + b"\n"))
         except ChildError as error:
-            raise UsageError(f"{self._path}: {error}") from error
+            self._process.close()
+            self._failed = UsageError(f"{self._path}: {error}")
+            raise self._failed from error
         if "error" in answer:
             raise UsageError(f"{self._path}: {answer['error']}")
         assert isinstance(answer, dict)  # noqa: S101 - the child is ours

@@ -50,6 +50,8 @@ translated_pages = [
     "docs/*",
     "docs/*/index",
     "docs/lessons/*",
+    "docs/how_to/challenges",
+    "docs/how_to/solve_a_challenge",
     "docs/explanations/floating_point",
     "docs/reference/glossary",
     "docs/reference/api/index",

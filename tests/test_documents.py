@@ -128,11 +128,19 @@ def test_every_file_and_folder_that_a_document_names_is_there(document: Path) ->
             assert (ROOT / name).exists(), name
 
 
-def test_the_readme_has_a_row_for_every_folder_and_every_verdict() -> None:
-    text = README.read_text("utf-8")
-    assert set(re.findall(r"(?m)^\| `(\w+)/` \|", text)) == set(_folders())
+def test_the_page_for_contributors_has_a_row_for_every_folder() -> None:
+    rows = re.findall(r"(?m)^\| `(\w+)/` \|", TASKS.read_text("utf-8"))
+    assert sorted(rows) == _folders()
+
+
+def test_the_page_of_findings_has_a_row_for_every_verdict() -> None:
+    text = (ROOT / "docs" / "reference" / "findings.md").read_text("utf-8")
     (table,) = re.findall(r"\| verdict \| meaning \|\n\|---\|---\|\n((?:\|.*\n)+)", text)
     assert set(re.findall(r"(?m)^\| ([\w ]+) \|", table)) == set(Verdict)
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.read_text("utf-8").splitlines()) <= 110
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import shutil
 import sys
 import tomllib
 from collections import Counter
@@ -12,6 +13,7 @@ from importlib import resources
 from typing import Any
 
 import numpy as np
+from rich.cells import cell_len
 
 from attacklab.targets import Target
 from experiments.demo.shows import SHOWS, Answers, Bet, Show, answered, best_bet
@@ -30,6 +32,8 @@ STEPS = (1, 1, 1, 3, 14)
 TRIALS = 1_000
 SURE = 5.0
 """A score so many standard deviations above what the claim allows is not chance: one in 3 million."""
+PIECES = re.compile(r"(?:[“（]*[⺀-￯]|[^\s⺀-￯]+)[，。：；！？、”）]*\s*")
+"""Where a line of prose may be broken: after a word, and after a Chinese character, but before no closing mark."""
 LISTED = 6
 """A list of so many values is shown as it is."""
 
@@ -68,8 +72,8 @@ def play(
         language: one of `LANGUAGES`.
         seed: what all randomness is derived from.
         say: prints a line.
-        wait: waits for a key and returns whether to go on; None where there is no terminal, so that nothing waits and
-            nothing is large.
+        wait: waits for a key and returns whether to go on; None where there is no terminal, so that nothing waits,
+            nothing is large and no line is broken.
     """
     for number, name in enumerate(names):
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(list(SHOWS).index(name),)))
@@ -153,7 +157,10 @@ class _Telling:
         self._tell("score", right=right, shown=shown, advantage=advantage(answers, shown), ceiling=bet.ceiling)
 
     def _tell(self, key: str, **places: Any) -> None:
-        self._say(self._texts[key].format(**places))
+        told = self._texts[key].format(**places)
+        lines = [told] if self._wait is None or key == "row" else broken(told, shutil.get_terminal_size().columns)
+        for line in lines:
+            self._say(line)
 
 
 def advantage(answers: Answers, shown: int) -> float:
@@ -168,6 +175,16 @@ def event_in(language: str, description: str) -> str:
         if found:
             return found.expand(words)
     return description
+
+
+def broken(text: str, columns: int) -> list[str]:
+    """Prose in lines that a terminal so wide can show."""
+    lines = [""]
+    for piece in PIECES.findall(text):
+        if lines[-1] and cell_len(lines[-1] + piece.rstrip()) > columns:
+            lines.append("")
+        lines[-1] += piece
+    return [line.rstrip() for line in lines]
 
 
 def large(text: str) -> list[str]:
@@ -194,9 +211,9 @@ def read_key() -> bool:
 
 
 def _value(value: Any) -> str:
-    """An answer with every bit of it, and as people read it."""
+    """An answer with every bit of it, and as people read it; of several answers the first."""
     if np.ndim(value):
-        return "  ".join(map(_value, value[:2])) + (" …" if len(value) > 2 else "")
+        return f"{_value(value[0])} …"
     if isinstance(value, float | np.floating):
         return f"{float(value).hex():>24}  {float(value):>12.6g}"
     return f"{value!s:>6}"

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.cells import cell_len
 
 from experiments.demo import LANGUAGES, SHOWS, play
 from experiments.demo.shows import answered, best_bet
-from experiments.demo.stage import DIGITS, TEXTS, TRIALS, advantage, described, large
+from experiments.demo.stage import DIGITS, TEXTS, TRIALS, advantage, broken, described, large
 
 ROOT = Path(__file__).parents[2]
 MAIN = [sys.executable, "-m", "attacklab", "demo"]
@@ -86,6 +87,27 @@ def test_events_are_told_in_chinese_too(name: str) -> None:
         event = rule.removeprefix(before).partition(between)[0]
         assert re.search(r"[\u4e00-\u9fff]", event), event
         assert not re.search(r"[A-Za-z]{3}", event.partition("采样器")[0]), event
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", SHOWS)
+def test_on_a_narrow_terminal_nothing_is_cut(name: str, language: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No line is wider than 80 columns, and what one key shows fits on 24 lines; prose is all there."""
+    monkeypatch.setenv("COLUMNS", "80")
+    lines: list[str] = []
+    play([name], language=language, say=lines.append, wait=lambda: True)
+    assert max(map(cell_len, lines)) <= 80
+    shown = "\n".join(lines).split(TEXTS[language]["key"])
+    assert max(text.count("\n") for text in shown) < 24
+    for told_plainly in told(name, language=language):
+        assert "".join(told_plainly.split()) in "".join("".join(lines).split())
+
+
+def test_prose_is_broken_between_words_and_before_no_closing_mark() -> None:
+    assert broken("one two three", 8) == ["one two", "three"]
+    assert broken("先看朴素实现，再看精确实现。", 12) == ["先看朴素实", "现，再看精确", "实现。"]
+    assert broken("指数机制 naive_exponential。", 18) == ["指数机制", "naive_exponential。"]
+    assert broken("", 8) == [""]
 
 
 def test_digits_are_five_lines_of_one_width() -> None:
