@@ -62,7 +62,7 @@ def test_chinese_is_emphasised_by_dots_and_english_by_italics(visit: Callable[..
     style = "em => [getComputedStyle(em).fontStyle, getComputedStyle(em).textEmphasisStyle]"
     chinese = visit("zh_CN/docs/lessons/04_vanishing_weights.html").page
     assert chinese.eval_on_selector("article em", style) == ["normal", "dot"]
-    for path in ("en/docs/lessons/04_vanishing_weights.html", "zh_CN/docs/how_to/challenges.html"):
+    for path in ("en/docs/lessons/04_vanishing_weights.html", "zh_CN/docs/explanations/statistics.html"):
         assert visit(path).page.eval_on_selector("article em", style) == ["italic", "none"]
 
 
