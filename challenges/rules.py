@@ -38,6 +38,7 @@ FORBIDDEN = frozenset(
         "builtins",
         "compile",
         "ctypeslib",
+        "ForwardRef",
         "cache",
         "cached_property",
         "delattr",
@@ -51,6 +52,7 @@ FORBIDDEN = frozenset(
         "fromfile",
         "fromregex",
         "genfromtxt",
+        "get_type_hints",
         "getattr",
         "globals",
         "help",
@@ -78,7 +80,9 @@ FORBIDDEN = frozenset(
         "test",
         "testing",
         "tofile",
+        "update_wrapper",
         "vars",
+        "wraps",
     ]
 )
 LONGEST = 100_000
@@ -101,7 +105,7 @@ def parsed(source: str) -> ast.Module:
         line = getattr(error, "lineno", None)
         where = f"line {line}: " if line else ""
         raise UsageError(f"{where}cannot be read as Python: {getattr(error, 'msg', error)}") from None
-    repairs = "repair" in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    repairs = any("repair" in _named(node) for node in ast.walk(tree))
     for node in ast.walk(tree):
         wrong = next(_wrong(node), None) or (next(_kept(node), None) if repairs else None)
         if wrong:
@@ -111,12 +115,25 @@ def parsed(source: str) -> ast.Module:
     return tree
 
 
+def _named(node: ast.AST) -> set[str | None]:
+    """The names that a part of a file could bind."""
+    if isinstance(node, ast.alias):
+        return {node.asname or node.name}
+    if isinstance(node, ast.Name):
+        return {node.id}
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.MatchAs | ast.MatchStar):
+        return {node.name}
+    return set()
+
+
 def _wrong(node: ast.AST) -> Iterator[str]:
     names: list[str] = []
     if isinstance(node, ast.Import):
         for one in node.names:
             if one.name not in IMPORTS:
                 yield _import(one.name)
+            if one.name == "challenges.library" and not one.asname:  # which would name the whole package
+                yield f"write import {one.name} as library"
     elif isinstance(node, ast.ImportFrom):
         if node.level or node.module not in IMPORTS:
             yield _import(node.module or "." * node.level)
