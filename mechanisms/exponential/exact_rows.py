@@ -10,6 +10,7 @@ selects counts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import partial
@@ -90,7 +91,7 @@ def exact_exponential_rows(
             block = given[start : start + together]
             if isinstance(block, np.ndarray):
                 limited, _ = within_range(block, low, high)
-                rows = _Rows(limited, limited.max(axis=1), partial(_gap, rate, limited), factor, depth)
+                rows = _Rows(limited, None, partial(_gap, rate, limited), factor, depth)
             else:
                 levelled = [LevelledUtilities.of(row, **public) for row in block]
                 doubles, tops = np.stack([row.doubles for row in levelled]), np.array([row.top for row in levelled])
@@ -132,12 +133,12 @@ def _of_rows(rows: list[Any]) -> NDArray[np.float64] | list[Any]:
 
 
 class _Rows:
-    """A block of rows, each with the ends of its outcomes' words.
+    """A block of rows, each with the ends of its outcomes' words: within sections of outcomes, and of whole sections.
 
     Args:
         doubles: shape (rows, outcomes); a row's top less each of them, rounded once, is how far an outcome lies below
             the best.
-        tops: shape (rows,).
+        tops: shape (rows,), the greatest of each row if None.
         gap: `gap(row, outcome)`, x_o exactly.
         factor: c of the levels.
         depth: the deepest level.
@@ -146,56 +147,72 @@ class _Rows:
     def __init__(
         self,
         doubles: NDArray[np.float64],
-        tops: NDArray[np.float64],
+        tops: NDArray[np.float64] | None,
         gap: Callable[[int, int], mpq],
         factor: float,
         depth: int,
     ) -> None:
-        self._doubles, self._tops, self._gap, self._factor, self._depth = doubles, tops, gap, factor, depth
-        self._ends = weights_at(exponents_below(tops[:, None], doubles, factor, depth), depth)
-        np.cumsum(self._ends, axis=1, out=self._ends)
+        self._gap, self._depth = gap, depth
+        # Outcomes come first: numpy computes along rows, which are many.
+        columns = np.array(doubles.T, order="C")
+        tops = columns.max(axis=0) if tops is None else tops
+        self._exponents = exponents_below(tops, columns, factor, depth, out=columns)
+        self._ends = weights_at(self._exponents, depth)
+        outcomes, self._rows = self._ends.shape
+        self._last = outcomes - 1
+        self._section = math.isqrt(outcomes - 1) + 1
+        for place in range(1, self._section):
+            self._ends[place :: self._section] += self._ends[place - 1 : -1 : self._section]
+        self._before = np.zeros((-(-outcomes // self._section), self._rows), dtype=np.int64)
+        np.cumsum(self._ends[self._section - 1 : -1 : self._section], axis=0, out=self._before[1:])
+        self._totals = self._before[-1] + self._ends[-1]
         powers = np.int64(1) << np.arange(depth, _WORD - 1)
-        self._unread = (_WORD - depth - np.searchsorted(powers, self._ends[:, -1])).astype(np.uint64)
-        self._unread_words = np.ldexp(1.0, self._unread.view(np.int64))
+        self._unread = (_WORD - depth - np.searchsorted(powers, self._totals)).astype(np.uint64)
 
     def draw(self, bits: RandomBits) -> NDArray[np.int64]:
         """Select an outcome for each row."""
-        rows = np.arange(len(self._tops))
+        rows = np.arange(self._rows)
         selected, waiting = np.empty_like(rows), np.ones(len(rows), dtype=np.bool_)
-        ends = self._ends
         while rows.size:
-            places, accepted = self._selected(rows, ends, bits.words(len(rows)), bits)
+            chosen, outcomes = self._selected(rows, bits.words(len(rows)), bits)
             # A row may have several words; what is written last, stays: the first of them that was accepted.
-            chosen = rows[accepted][::-1]
-            selected[chosen] = places[accepted][::-1]
+            selected[chosen[::-1]] = outcomes[::-1]
             waiting[chosen] = False
             rows = np.flatnonzero(waiting)
             rows = rows.repeat(max(1, _WORDS_AT_LEAST // max(rows.size, 1)))
-            ends = self._ends[rows]
         return selected
 
     def _selected(
-        self, rows: NDArray[np.int64], ends: NDArray[np.int64], words: NDArray[np.uint64], bits: RandomBits
-    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Return which outcomes words propose, each in its row, and whether they are accepted."""
-        unread = self._unread[rows]
+        self, rows: NDArray[np.int64], words: NDArray[np.uint64], bits: RandomBits
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the rows in which words propose and accept an outcome, and these outcomes, in order."""
+        unread = self._unread.take(rows)
         codes = (words >> unread).view(np.int64)
-        behind = ends > codes[:, None]
-        places = behind.argmax(axis=1)
-        proposed = behind[:, -1]
-        entries = np.arange(0, ends.size, ends.shape[1]) + places
-        begins = np.where(places > 0, ends.take(entries - 1), 0)
-        offsets = words - (begins.view(np.uint64) << unread)
-        counts = (ends.take(entries) - begins) * self._unread_words[rows]
-        exponents = exponents_below(self._tops[rows], self._doubles[rows, places], self._factor, self._depth)
+        proposing = np.flatnonzero(codes < self._totals.take(rows))
+        rows, words, unread, codes = (array.take(proposing) for array in (rows, words, unread, codes))
+        sections = (self._before[1:].take(rows, axis=1) <= codes).sum(axis=0)
+        before = self._before.take(sections * self._rows + rows)
+        codes -= before
+        outcomes = sections * self._section
+        nearby = outcomes + np.arange(self._section - 1)[:, None]
+        np.minimum(nearby, self._last, out=nearby)
+        nearby *= self._rows
+        nearby += rows
+        outcomes += (self._ends.take(nearby) <= codes).sum(axis=0)
+        entries = outcomes * self._rows + rows
+        exponents = self._exponents.take(entries)
         levels = exponents.astype(np.int64)
+        before += self._ends.take(entries)
+        before -= weights_at(exponents, self._depth)
+        offsets = words - (before.view(np.uint64) << unread)
+        counts = np.ldexp(1.0, self._depth - levels + unread.view(np.int64))
         accepted, undecided = decided(exponents - levels, offsets, counts)
         undecided |= levels == self._depth
-        for index in np.flatnonzero(undecided & proposed).tolist():
-            gap = self._gap(int(rows[index]), int(places[index]))
+        for index in np.flatnonzero(undecided).tolist():
+            gap = self._gap(int(rows[index]), int(outcomes[index]))
             beginning = BeginningWith(int(offsets[index]), int(counts[index]).bit_length() - 1, bits)
             accepted[index] = bernoulli_scaled_exp(gap, int(levels[index]), beginning)
-        return places, accepted & proposed
+        return rows[accepted], outcomes[accepted]
 
 
 def decided(
