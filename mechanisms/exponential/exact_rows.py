@@ -37,9 +37,10 @@ from mechanisms.private_numbers import PrivateNumbers, exact_numbers
 from mechanisms.randomness import RandomBits
 
 _AT_ONCE = 1 << 17  # utilities in a block of rows, lest temporaries take more memory than the utilities
-_WORDS_AT_LEAST = 128  # in a round after the first, of the few rows that still wait
+_WORDS_AT_LEAST = 512  # in a round after the first, of the few rows that still wait
 _LONG = 1 << 12  # outcomes from which on rows one by one take no longer
 _WORD = 64
+_POWERS = 2.0 ** np.arange(_WORD)
 
 
 def exact_exponential_rows(
@@ -164,7 +165,8 @@ class _Rows:
         for place in range(1, self._section):
             self._ends[place :: self._section] += self._ends[place - 1 : -1 : self._section]
         self._before = np.zeros((-(-outcomes // self._section), self._rows), dtype=np.int64)
-        np.cumsum(self._ends[self._section - 1 : -1 : self._section], axis=0, out=self._before[1:])
+        for section in range(1, len(self._before)):
+            self._before[section] = self._before[section - 1] + self._ends[section * self._section - 1]
         self._totals = self._before[-1] + self._ends[-1]
         powers = np.int64(1) << np.arange(depth, _WORD - 1)
         self._unread = (_WORD - depth - np.searchsorted(powers, self._totals)).astype(np.uint64)
@@ -190,7 +192,7 @@ class _Rows:
         codes = (words >> unread).view(np.int64)
         proposing = np.flatnonzero(codes < self._totals.take(rows))
         rows, words, unread, codes = (array.take(proposing) for array in (rows, words, unread, codes))
-        sections = (self._before[1:].take(rows, axis=1) <= codes).sum(axis=0)
+        sections = _passed(self._before[1:].take(rows, axis=1), codes)
         before = self._before.take(sections * self._rows + rows)
         codes -= before
         outcomes = sections * self._section
@@ -198,14 +200,14 @@ class _Rows:
         np.minimum(nearby, self._last, out=nearby)
         nearby *= self._rows
         nearby += rows
-        outcomes += (self._ends.take(nearby) <= codes).sum(axis=0)
+        outcomes += _passed(self._ends.take(nearby), codes)
         entries = outcomes * self._rows + rows
         exponents = self._exponents.take(entries)
         levels = exponents.astype(np.int64)
-        before += self._ends.take(entries)
-        before -= weights_at(exponents, self._depth)
+        weights = weights_at(exponents, self._depth)
+        before += self._ends.take(entries) - weights
         offsets = words - (before.view(np.uint64) << unread)
-        counts = np.ldexp(1.0, self._depth - levels + unread.view(np.int64))
+        counts = weights * _POWERS.take(unread.view(np.int64))
         accepted, undecided = decided(exponents - levels, offsets, counts)
         undecided |= levels == self._depth
         for index in np.flatnonzero(undecided).tolist():
@@ -213,6 +215,11 @@ class _Rows:
             beginning = BeginningWith(int(offsets[index]), int(counts[index]).bit_length() - 1, bits)
             accepted[index] = bernoulli_scaled_exp(gap, int(levels[index]), beginning)
         return rows[accepted], outcomes[accepted]
+
+
+def _passed(ends: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Count for each code the ends that it has passed, of fewer than 256, shape (ends, codes)."""
+    return (ends <= codes).sum(axis=0, dtype=np.uint8).astype(np.int64)
 
 
 def decided(

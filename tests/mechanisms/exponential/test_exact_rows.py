@@ -110,7 +110,7 @@ def test_every_row_reads_words_of_its_own_until_it_has_selected() -> None:
             if accepted := [outcome for outcome in outcomes if outcome is not None]:
                 chosen[row] = accepted[0]
         waiting = [row for row in waiting if row not in chosen]
-        each = max(1, 128 // max(len(waiting), 1))
+        each = max(1, 512 // max(len(waiting), 1))
     assert next(words, None) is None
     assert found == [chosen[row] for row in range(400)]
 
