@@ -5,7 +5,11 @@ A row's law is that of `mechanisms.exponential.exact`. Its outcomes share out th
 the outcome whose it is; its place among that outcome's words begins the uniform number that decides on acceptance, by
 the filter of `mechanisms.exponential.exact_fast`, or within the filter's error by the reference's coin. Rows that
 selected nothing get new words, until all have selected; a few rows get several each, of which the first that
-selects counts.
+selects counts. Very few rows, and very long ones, are drawn from one by one.
+
+Arrays here have a column for each row of utilities, since there are more of them than outcomes and numpy computes along
+what comes last. Outcomes are in sections of about √n: the ends of an outcome's words within its section are
+known, and where each section begins, so that a word is compared with 2·√n numbers and the sums are over √n.
 """
 
 from __future__ import annotations
@@ -39,8 +43,9 @@ from mechanisms.randomness import RandomBits
 _AT_ONCE = 1 << 17  # utilities in a block of rows, lest temporaries take more memory than the utilities
 _WORDS_AT_LEAST = 512  # in a round after the first, of the few rows that still wait
 _LONG = 1 << 12  # outcomes from which on rows one by one take no longer
+_FEW = 8  # rows below which one by one they take less time
 _WORD = 64
-_POWERS = 2.0 ** np.arange(_WORD)
+_POWERS = (np.uint64(1) << np.arange(_WORD, dtype=np.uint64)).astype(np.float64)
 
 
 def exact_exponential_rows(
@@ -81,10 +86,10 @@ def exact_exponential_rows(
     rate, factor, low, high = public_parameters(epsilon, sensitivity, monotone, utility_range)
     given = _rows(utilities)
     outcomes = given.shape[1] if isinstance(given, np.ndarray) else len(given[0])
-    if outcomes >= _LONG:
+    depth = depth_for(outcomes)
+    if outcomes >= _LONG or len(given) < _FEW:
         chosen = [exact_exponential_fast(row, 1, bits, **public) for row in given]
         return np.concatenate([np.empty(0, dtype=np.int64), *chosen])
-    depth = depth_for(outcomes)
     selected = np.empty(len(given), dtype=np.int64)
     together = max(1, _AT_ONCE // outcomes)
     with np.errstate(all="ignore"):  # under a caller's np.seterr(all="raise") an underflow would be an event
@@ -92,11 +97,13 @@ def exact_exponential_rows(
             block = given[start : start + together]
             if isinstance(block, np.ndarray):
                 limited, _ = within_range(block, low, high)
-                rows = _Rows(limited, None, partial(_gap, rate, limited), factor, depth)
+                columns = np.array(limited.T, order="C")
+                rows = _Rows(columns, columns.max(axis=0), partial(_gap, rate, limited), factor, depth)
             else:
                 levelled = [LevelledUtilities.of(row, **public) for row in block]
-                doubles, tops = np.stack([row.doubles for row in levelled]), np.array([row.top for row in levelled])
-                rows = _Rows(doubles, tops, partial(_gap_of, levelled), factor, depth)
+                columns = np.stack([row.doubles for row in levelled], axis=1)
+                tops = np.array([row.top for row in levelled])
+                rows = _Rows(columns, tops, partial(_gap_of, levelled), factor, depth)
             selected[start : start + together] = rows.draw(bits)
     return selected
 
@@ -134,12 +141,12 @@ def _of_rows(rows: list[Any]) -> NDArray[np.float64] | list[Any]:
 
 
 class _Rows:
-    """A block of rows, each with the ends of its outcomes' words: within sections of outcomes, and of whole sections.
+    """A block of rows, each with the ends of its outcomes' words.
 
     Args:
-        doubles: shape (rows, outcomes); a row's top less each of them, rounded once, is how far an outcome lies below
-            the best.
-        tops: shape (rows,), the greatest of each row if None.
+        columns: shape (outcomes, rows), overwritten; a row's top less each of its numbers, rounded once, is how far an
+            outcome lies below the best.
+        tops: shape (rows,).
         gap: `gap(row, outcome)`, x_o exactly.
         factor: c of the levels.
         depth: the deepest level.
@@ -147,27 +154,23 @@ class _Rows:
 
     def __init__(
         self,
-        doubles: NDArray[np.float64],
-        tops: NDArray[np.float64] | None,
+        columns: NDArray[np.float64],
+        tops: NDArray[np.float64],
         gap: Callable[[int, int], mpq],
         factor: float,
         depth: int,
     ) -> None:
         self._gap, self._depth = gap, depth
-        # Outcomes come first: numpy computes along rows, which are many.
-        columns = np.array(doubles.T, order="C")
-        tops = columns.max(axis=0) if tops is None else tops
+        outcomes, self._rows = columns.shape
+        self._last, self._section = outcomes - 1, math.isqrt(outcomes - 1) + 1
         self._exponents = exponents_below(tops, columns, factor, depth, out=columns)
         self._ends = weights_at(self._exponents, depth)
-        outcomes, self._rows = self._ends.shape
-        self._last = outcomes - 1
-        self._section = math.isqrt(outcomes - 1) + 1
         for place in range(1, self._section):
             self._ends[place :: self._section] += self._ends[place - 1 : -1 : self._section]
-        self._before = np.zeros((-(-outcomes // self._section), self._rows), dtype=np.int64)
-        for section in range(1, len(self._before)):
-            self._before[section] = self._before[section - 1] + self._ends[section * self._section - 1]
-        self._totals = self._before[-1] + self._ends[-1]
+        self._begins = np.zeros((-(-outcomes // self._section), self._rows), dtype=np.int64)
+        for section in range(1, len(self._begins)):
+            self._begins[section] = self._begins[section - 1] + self._ends[section * self._section - 1]
+        self._totals = self._begins[-1] + self._ends[-1]
         powers = np.int64(1) << np.arange(depth, _WORD - 1)
         self._unread = (_WORD - depth - np.searchsorted(powers, self._totals)).astype(np.uint64)
 
@@ -192,21 +195,10 @@ class _Rows:
         codes = (words >> unread).view(np.int64)
         proposing = np.flatnonzero(codes < self._totals.take(rows))
         rows, words, unread, codes = (array.take(proposing) for array in (rows, words, unread, codes))
-        sections = _passed(self._before[1:].take(rows, axis=1), codes)
-        before = self._before.take(sections * self._rows + rows)
-        codes -= before
-        outcomes = sections * self._section
-        nearby = outcomes + np.arange(self._section - 1)[:, None]
-        np.minimum(nearby, self._last, out=nearby)
-        nearby *= self._rows
-        nearby += rows
-        outcomes += _passed(self._ends.take(nearby), codes)
-        entries = outcomes * self._rows + rows
-        exponents = self._exponents.take(entries)
-        levels = exponents.astype(np.int64)
-        weights = weights_at(exponents, self._depth)
-        before += self._ends.take(entries) - weights
-        offsets = words - (before.view(np.uint64) << unread)
+        outcomes, ends = self._proposed(rows, codes)
+        exponents = self._exponents.take(outcomes * self._rows + rows)
+        levels, weights = exponents.astype(np.int64), weights_at(exponents, self._depth)
+        offsets = words - ((ends - weights).view(np.uint64) << unread)
         counts = weights * _POWERS.take(unread.view(np.int64))
         accepted, undecided = decided(exponents - levels, offsets, counts)
         undecided |= levels == self._depth
@@ -216,9 +208,22 @@ class _Rows:
             accepted[index] = bernoulli_scaled_exp(gap, int(levels[index]), beginning)
         return rows[accepted], outcomes[accepted]
 
+    def _proposed(
+        self, rows: NDArray[np.int64], codes: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the outcomes whose codes these are, each in its row, and where their codes end."""
+        sections = _passed(self._begins[1:].take(rows, axis=1), codes)
+        begins = self._begins.take(sections * self._rows + rows)
+        outcomes = sections * self._section
+        nearby = np.minimum(outcomes + np.arange(self._section - 1)[:, None], self._last)
+        nearby *= self._rows
+        nearby += rows
+        outcomes += _passed(self._ends.take(nearby), codes - begins)
+        return outcomes, begins + self._ends.take(outcomes * self._rows + rows)
+
 
 def _passed(ends: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Count for each code the ends that it has passed, of fewer than 256, shape (ends, codes)."""
+    """Count the ends that each code has passed, of fewer than 256, shape (ends, codes)."""
     return (ends <= codes).sum(axis=0, dtype=np.uint8).astype(np.int64)
 
 
