@@ -194,7 +194,8 @@ class _Rows:
         unread = self._unread.take(rows)
         codes = (words >> unread).view(np.int64)
         proposing = np.flatnonzero(codes < self._totals.take(rows))
-        rows, words, unread, codes = (array.take(proposing) for array in (rows, words, unread, codes))
+        rows, codes = rows.take(proposing), codes.take(proposing)
+        words, unread = words.take(proposing), unread.take(proposing)
         outcomes, ends = self._proposed(rows, codes)
         exponents = self._exponents.take(outcomes * self._rows + rows)
         levels, weights = exponents.astype(np.int64), weights_at(exponents, self._depth)
@@ -224,7 +225,8 @@ class _Rows:
 
 def _passed(ends: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Count the ends that each code has passed, of fewer than 256, shape (ends, codes)."""
-    return (ends <= codes).sum(axis=0, dtype=np.uint8).astype(np.int64)
+    passed: NDArray[np.uint8] = (ends <= codes).sum(axis=0, dtype=np.uint8)
+    return passed.astype(np.int64)
 
 
 def decided(
