@@ -126,7 +126,7 @@ def exponents_below(
         depth: the deepest level.
         out: where to write them; `utilities` may be overwritten.
     """
-    exponents = np.subtract(top, utilities, out=out)
+    exponents = top - utilities if out is None else np.subtract(top, utilities, out=out)
     exponents *= factor
     return np.minimum(exponents, float(depth), out=exponents)
 
