@@ -47,8 +47,7 @@ _BEGINNING = 32  # bits of a uniform number that tables compare
 _UNDECIDED = np.uint64(int(2 * FILTER_ERROR * 2**_BEGINNING) + 2)
 _MOST_IN_TABLES = (1 << _BEGINNING) - 1  # an outcome takes the other half of an entry
 _NOTHING, _MIXED = -1, -2  # what words select whose first bits say that, or do not say
-_CHUNK = 1 << 15  # outcomes whose temporaries stay in a core's cache
-_WORDS_AT_ONCE = 1 << 16  # words in a round of many draws; where few outcomes matter, their first bits decide most
+_CHUNK = 1 << 15  # words, or outcomes, whose temporaries stay in a core's cache
 _SPARE = 64  # words beyond the expected number, lest the last few draws take many batches
 _MEAN_ACCEPTANCE = 0.7  # of a proposal, about: the mean of 2^−f is 0.72
 _PREFIX = 12  # bits of a word that mostly tell its level
@@ -172,7 +171,7 @@ class LevelSampler:
         done = 0
         while done < trials:
             expected = math.ceil((trials - done) / self._tables.acceptance)
-            words = bits.words(min(expected + _SPARE, _WORDS_AT_ONCE))
+            words = bits.words(min(expected + _SPARE, _CHUNK))
             accepted = self._accepted(self._tables, words, bits)[: trials - done]
             selected[done : done + accepted.size] = accepted
             done += accepted.size
