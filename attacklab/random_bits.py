@@ -21,6 +21,9 @@ from attacklab.errors import UsageError
 
 Outcome = TypeVar("Outcome")
 
+_OF_WORDS: Final = (np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64)
+"""The generators of numpy that make 64 bits at a time."""
+
 REJECTED: Final = None
 """What a round returns to be drawn again; see `RandomBits.repeat`."""
 
@@ -105,6 +108,8 @@ class SeededBits(RandomBits):
 
     def words(self, count: int) -> NDArray[np.uint64]:
         """Draw words; see `RandomBits.words`."""
+        if isinstance(self._rng.bit_generator, _OF_WORDS):
+            return self._rng.bit_generator.random_raw(count)  # the same words as `integers` gives, in less time
         return self._rng.integers(0, 2**64, size=count, dtype=np.uint64)
 
 

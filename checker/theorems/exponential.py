@@ -326,7 +326,7 @@ def _require_rows(
     if used(select, "exact_exponential_fast") is not fast:
         raise Refused("rows one by one are selected from by something other than the fast path")
     require_row_filter(used(select, "decided"), used(select, "half_power"), used(select, "FILTER_ERROR"))
-    at_once, at_least, long = (used(select, name) for name in ("_AT_ONCE", "_WORDS_AT_LEAST", "_LONG"))
+    at_once, at_least, long, few = (used(select, name) for name in ("_AT_ONCE", "_WORDS_AT_LEAST", "_LONG", "_FEW"))
     selecting = partial(select, **parameters)
     tried = 0
     for seed, given in enumerate(_arrays(Fraction(parameters["epsilon"]), parameters)):
@@ -336,8 +336,10 @@ def _require_rows(
         tried += require_rows(selecting, given, own, max(1, at_once // len(rows[0])), at_least, 100 * seed)
     arrays = import_module("numpy")
     every = {"sensitivity": 1, "monotone": False, "utility_range": tuple(map(float, WIDEST))} | parameters
-    wide = arrays.arange(2.0 * long).reshape(2, long)
-    return tried + require_one_by_one(select, "exact_exponential_fast", wide, [*wide], every)
+    for shape in ((few, long), (few - 1, 3)):
+        given = arrays.arange(1.0 * shape[0] * shape[1]).reshape(shape)
+        tried += require_one_by_one(select, "exact_exponential_fast", given, [*given], every)
+    return tried
 
 
 def _arrays(epsilon: Fraction, parameters: dict[str, Any]) -> Iterator[Any]:

@@ -202,7 +202,7 @@ class LevelSampler:
                 return False
         return bernoulli_scaled_exp(self._levelled.gap(outcome), level, BeginningWith(offset, size, bits))
 
-    def _accepted(self, tables: _Tables, words: NDArray[np.uint64], bits: RandomBits) -> NDArray[np.int64]:
+    def _accepted(self, tables: _Tables, words: NDArray[np.uint64], bits: RandomBits) -> NDArray[np.signedinteger]:
         """Return the outcomes that these words propose and accept, in order."""
         selected = tables.of_cells(words)
         mixed = np.flatnonzero(selected == _MIXED)
@@ -312,7 +312,8 @@ class _Tables:
         told &= ~self._deep[level]
         self._size_of_prefix = np.where(told, self._sizes[level], np.uint64(0))
         self._shift_of_prefix = self._shifts[level]
-        self._cells = self._decided(prefixes, last_words)
+        # In the narrowest format: then the table, and what is looked up in it, take less of a core's cache.
+        self._cells = self._decided(prefixes, last_words).astype(np.min_scalar_type(-max(outcomes, -_MIXED)))
 
     def _level(self, words: NDArray[np.uint64]) -> NDArray[np.intp]:
         return np.searchsorted(self._ends, words >> self._unread, side="right")
@@ -326,9 +327,9 @@ class _Tables:
         nothing = np.where(alike & ~accepted, np.int64(_NOTHING), np.int64(_MIXED))
         return np.where(alike & last_accepted, outcomes, nothing)
 
-    def of_cells(self, words: NDArray[np.uint64]) -> NDArray[np.int64]:
+    def of_cells(self, words: NDArray[np.uint64]) -> NDArray[np.signedinteger]:
         """Return what words select as their first bits say: an outcome, `_NOTHING`, or `_MIXED` if these do not say."""
-        return self._cells[(words >> np.uint64(_WORD - _PREFIX)).view(np.int64)]
+        return self._cells.take((words >> np.uint64(_WORD - _PREFIX)).view(np.int64))
 
     def proposals(self, words: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
         """Return the outcomes that words propose, whether they accept them, and whether that is undecided."""

@@ -5,11 +5,16 @@ A row's law is that of `mechanisms.exponential.exact`. Its outcomes share out th
 the outcome whose it is; its place among that outcome's words begins the uniform number that decides on acceptance, by
 the filter of `mechanisms.exponential.exact_fast`, or within the filter's error by the reference's coin. Rows that
 selected nothing get new words, until all have selected; a few rows get several each, of which the first that
-selects counts.
+selects counts. Very few rows, and very long ones, are drawn from one by one.
+
+Arrays here have a column for each row of utilities, since there are more of them than outcomes and numpy computes along
+what comes last. Outcomes are in sections of about √n: the ends of an outcome's words within its section are
+known, and where each section begins, so that a word is compared with 2·√n numbers and the sums are over √n.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import partial
@@ -36,9 +41,11 @@ from mechanisms.private_numbers import PrivateNumbers, exact_numbers
 from mechanisms.randomness import RandomBits
 
 _AT_ONCE = 1 << 17  # utilities in a block of rows, lest temporaries take more memory than the utilities
-_WORDS_AT_LEAST = 128  # in a round after the first, of the few rows that still wait
+_WORDS_AT_LEAST = 512  # in a round after the first, of the few rows that still wait
 _LONG = 1 << 12  # outcomes from which on rows one by one take no longer
+_FEW = 8  # rows below which one by one they take less time
 _WORD = 64
+_POWERS = (np.uint64(1) << np.arange(_WORD, dtype=np.uint64)).astype(np.float64)
 
 
 def exact_exponential_rows(
@@ -79,10 +86,10 @@ def exact_exponential_rows(
     rate, factor, low, high = public_parameters(epsilon, sensitivity, monotone, utility_range)
     given = _rows(utilities)
     outcomes = given.shape[1] if isinstance(given, np.ndarray) else len(given[0])
-    if outcomes >= _LONG:
+    depth = depth_for(outcomes)
+    if outcomes >= _LONG or len(given) < _FEW:
         chosen = [exact_exponential_fast(row, 1, bits, **public) for row in given]
         return np.concatenate([np.empty(0, dtype=np.int64), *chosen])
-    depth = depth_for(outcomes)
     selected = np.empty(len(given), dtype=np.int64)
     together = max(1, _AT_ONCE // outcomes)
     with np.errstate(all="ignore"):  # under a caller's np.seterr(all="raise") an underflow would be an event
@@ -90,11 +97,13 @@ def exact_exponential_rows(
             block = given[start : start + together]
             if isinstance(block, np.ndarray):
                 limited, _ = within_range(block, low, high)
-                rows = _Rows(limited, limited.max(axis=1), partial(_gap, rate, limited), factor, depth)
+                columns = np.array(limited.T, order="C")
+                rows = _Rows(columns, columns.max(axis=0), partial(_gap, rate, limited), factor, depth)
             else:
                 levelled = [LevelledUtilities.of(row, **public) for row in block]
-                doubles, tops = np.stack([row.doubles for row in levelled]), np.array([row.top for row in levelled])
-                rows = _Rows(doubles, tops, partial(_gap_of, levelled), factor, depth)
+                columns = np.stack([row.doubles for row in levelled], axis=1)
+                tops = np.array([row.top for row in levelled])
+                rows = _Rows(columns, tops, partial(_gap_of, levelled), factor, depth)
             selected[start : start + together] = rows.draw(bits)
     return selected
 
@@ -135,8 +144,8 @@ class _Rows:
     """A block of rows, each with the ends of its outcomes' words.
 
     Args:
-        doubles: shape (rows, outcomes); a row's top less each of them, rounded once, is how far an outcome lies below
-            the best.
+        columns: shape (outcomes, rows), overwritten; a row's top less each of its numbers, rounded once, is how far an
+            outcome lies below the best.
         tops: shape (rows,).
         gap: `gap(row, outcome)`, x_o exactly.
         factor: c of the levels.
@@ -145,57 +154,79 @@ class _Rows:
 
     def __init__(
         self,
-        doubles: NDArray[np.float64],
+        columns: NDArray[np.float64],
         tops: NDArray[np.float64],
         gap: Callable[[int, int], mpq],
         factor: float,
         depth: int,
     ) -> None:
-        self._doubles, self._tops, self._gap, self._factor, self._depth = doubles, tops, gap, factor, depth
-        self._ends = weights_at(exponents_below(tops[:, None], doubles, factor, depth), depth)
-        np.cumsum(self._ends, axis=1, out=self._ends)
+        self._gap, self._depth = gap, depth
+        outcomes, self._rows = columns.shape
+        self._last, self._section = outcomes - 1, math.isqrt(outcomes - 1) + 1
+        self._exponents = exponents_below(tops, columns, factor, depth, out=columns)
+        self._ends = weights_at(self._exponents, depth)
+        for place in range(1, self._section):
+            self._ends[place :: self._section] += self._ends[place - 1 : -1 : self._section]
+        self._begins = np.zeros((-(-outcomes // self._section), self._rows), dtype=np.int64)
+        for section in range(1, len(self._begins)):
+            self._begins[section] = self._begins[section - 1] + self._ends[section * self._section - 1]
+        self._totals = self._begins[-1] + self._ends[-1]
         powers = np.int64(1) << np.arange(depth, _WORD - 1)
-        self._unread = (_WORD - depth - np.searchsorted(powers, self._ends[:, -1])).astype(np.uint64)
-        self._unread_words = np.ldexp(1.0, self._unread.view(np.int64))
+        self._unread = (_WORD - depth - np.searchsorted(powers, self._totals)).astype(np.uint64)
 
     def draw(self, bits: RandomBits) -> NDArray[np.int64]:
         """Select an outcome for each row."""
-        rows = np.arange(len(self._tops))
+        rows = np.arange(self._rows)
         selected, waiting = np.empty_like(rows), np.ones(len(rows), dtype=np.bool_)
-        ends = self._ends
         while rows.size:
-            places, accepted = self._selected(rows, ends, bits.words(len(rows)), bits)
+            chosen, outcomes = self._selected(rows, bits.words(len(rows)), bits)
             # A row may have several words; what is written last, stays: the first of them that was accepted.
-            chosen = rows[accepted][::-1]
-            selected[chosen] = places[accepted][::-1]
+            selected[chosen[::-1]] = outcomes[::-1]
             waiting[chosen] = False
             rows = np.flatnonzero(waiting)
             rows = rows.repeat(max(1, _WORDS_AT_LEAST // max(rows.size, 1)))
-            ends = self._ends[rows]
         return selected
 
     def _selected(
-        self, rows: NDArray[np.int64], ends: NDArray[np.int64], words: NDArray[np.uint64], bits: RandomBits
-    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Return which outcomes words propose, each in its row, and whether they are accepted."""
-        unread = self._unread[rows]
+        self, rows: NDArray[np.int64], words: NDArray[np.uint64], bits: RandomBits
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the rows in which words propose and accept an outcome, and these outcomes, in order."""
+        unread = self._unread.take(rows)
         codes = (words >> unread).view(np.int64)
-        behind = ends > codes[:, None]
-        places = behind.argmax(axis=1)
-        proposed = behind[:, -1]
-        entries = np.arange(0, ends.size, ends.shape[1]) + places
-        begins = np.where(places > 0, ends.take(entries - 1), 0)
-        offsets = words - (begins.view(np.uint64) << unread)
-        counts = (ends.take(entries) - begins) * self._unread_words[rows]
-        exponents = exponents_below(self._tops[rows], self._doubles[rows, places], self._factor, self._depth)
-        levels = exponents.astype(np.int64)
+        proposing = np.flatnonzero(codes < self._totals.take(rows))
+        rows, codes = rows.take(proposing), codes.take(proposing)
+        words, unread = words.take(proposing), unread.take(proposing)
+        outcomes, ends = self._proposed(rows, codes)
+        exponents = self._exponents.take(outcomes * self._rows + rows)
+        levels, weights = exponents.astype(np.int64), weights_at(exponents, self._depth)
+        offsets = words - ((ends - weights).view(np.uint64) << unread)
+        counts = weights * _POWERS.take(unread.view(np.int64))
         accepted, undecided = decided(exponents - levels, offsets, counts)
         undecided |= levels == self._depth
-        for index in np.flatnonzero(undecided & proposed).tolist():
-            gap = self._gap(int(rows[index]), int(places[index]))
+        for index in np.flatnonzero(undecided).tolist():
+            gap = self._gap(int(rows[index]), int(outcomes[index]))
             beginning = BeginningWith(int(offsets[index]), int(counts[index]).bit_length() - 1, bits)
             accepted[index] = bernoulli_scaled_exp(gap, int(levels[index]), beginning)
-        return places, accepted & proposed
+        return rows[accepted], outcomes[accepted]
+
+    def _proposed(
+        self, rows: NDArray[np.int64], codes: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the outcomes whose codes these are, each in its row, and where their codes end."""
+        sections = _passed(self._begins[1:].take(rows, axis=1), codes)
+        begins = self._begins.take(sections * self._rows + rows)
+        outcomes = sections * self._section
+        nearby = np.minimum(outcomes + np.arange(self._section - 1)[:, None], self._last)
+        nearby *= self._rows
+        nearby += rows
+        outcomes += _passed(self._ends.take(nearby), codes - begins)
+        return outcomes, begins + self._ends.take(outcomes * self._rows + rows)
+
+
+def _passed(ends: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Count the ends that each code has passed, of fewer than 256, shape (ends, codes)."""
+    passed: NDArray[np.uint8] = (ends <= codes).sum(axis=0, dtype=np.uint8)
+    return passed.astype(np.int64)
 
 
 def decided(

@@ -110,17 +110,23 @@ def depth_for(outcomes: int) -> int:
 
 
 def exponents_below(
-    top: float | NDArray[np.float64], utilities: NDArray[np.float64], factor: float, depth: int
+    top: float | NDArray[np.float64],
+    utilities: NDArray[np.float64],
+    factor: float,
+    depth: int,
+    *,
+    out: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """Return the exponents y = min(fl(c·fl(top − utility)), depth), elementwise.
 
     Args:
-        top: the best utility, or a column of them, each that of a row.
+        top: the best utility, or one for each column.
         utilities: none above `top`.
         factor: c.
         depth: the deepest level.
+        out: where to write them; `utilities` may be overwritten.
     """
-    exponents = top - utilities
+    exponents = top - utilities if out is None else np.subtract(top, utilities, out=out)
     exponents *= factor
     return np.minimum(exponents, float(depth), out=exponents)
 

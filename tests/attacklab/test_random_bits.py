@@ -114,6 +114,17 @@ def test_a_seeded_source_gives_the_same_bits_for_the_same_seed_however_they_are_
     assert SeededBits(8).take(256) != SeededBits(7).take(256)
 
 
+@pytest.mark.parametrize("kind", ["PCG64", "PCG64DXSM", "Philox", "SFC64", "MT19937"])
+def test_words_of_a_generator_are_its_integers_of_64_bits_whatever_it_drew_before(kind: str) -> None:
+    ours, numpys = (np.random.Generator(getattr(np.random, kind)(5)) for _ in range(2))
+    bits = SeededBits(ours)
+    for count in (0, 1, 7, 1000):
+        words = bits.words(count)
+        assert words.dtype == np.uint64
+        assert words.tolist() == numpys.integers(0, 2**64, size=count, dtype=np.uint64).tolist()
+        assert ours.bytes(3) == numpys.bytes(3)
+
+
 def test_a_tape_is_read_from_its_most_significant_bit_to_its_end() -> None:
     tape = TapedBits(0b1011, 4)
     assert [tape.take(1), tape.take(2), tape.left, tape.take(1)] == [1, 1, 1, 1]

@@ -119,7 +119,7 @@ def level_sampler(given: Any, bits: RandomBits) -> str:
 
 
 def by_rows(given: Any, bits: RandomBits) -> str:
-    return repr(exact_exponential_rows([given, given], bits, epsilon=EPSILON).tolist())
+    return repr(exact_exponential_rows([given] * 8, bits, epsilon=EPSILON).tolist())
 
 
 def of_people(run: Run) -> Run:

@@ -60,6 +60,13 @@ class Rest(RandomBits):
         return self._word.take(1) if self._word.left else self._further
 
 
+def repeated(rows: Any, often: int) -> Any:
+    """Rows, one after the other, and so on: very few of them are drawn from one by one."""
+    if isinstance(rows, np.ma.MaskedArray):
+        return np.ma.concatenate([rows] * often)
+    return rows * often if isinstance(rows, list | tuple) else np.concatenate([rows] * often)
+
+
 def selected(utilities: ArrayLike, word: int, further: int) -> int | None:
     """What one word selects, by integers and by the reference's coin; None if it selects nothing."""
     held = LevelledUtilities.of(utilities, epsilon=1, sensitivity=1, monotone=False, utility_range=WIDEST_RANGE)
@@ -110,7 +117,7 @@ def test_every_row_reads_words_of_its_own_until_it_has_selected() -> None:
             if accepted := [outcome for outcome in outcomes if outcome is not None]:
                 chosen[row] = accepted[0]
         waiting = [row for row in waiting if row not in chosen]
-        each = max(1, 128 // max(len(waiting), 1))
+        each = max(1, 512 // max(len(waiting), 1))
     assert next(words, None) is None
     assert found == [chosen[row] for row in range(400)]
 
@@ -170,11 +177,12 @@ def test_rows_in_many_blocks_are_those_of_one(monkeypatch: pytest.MonkeyPatch) -
         (np.array([3.0, 1.0, 2.0]), [0, 9.0, np.float64(0)]),
     ],
 )
-def test_rows_may_be_written_in_many_ways(rows: Any) -> None:
-    plain = np.array([[3.0, 1.0, 2.0], [0.0, 9.0, 0.0]])
+@pytest.mark.parametrize("often", [1, 5])
+def test_rows_may_be_written_in_many_ways(rows: Any, often: int) -> None:
+    plain = repeated(np.array([[3.0, 1.0, 2.0], [0.0, 9.0, 0.0]]), often)
     for seed in range(20):
         expected = exact_exponential_rows(plain, SeededBits(seed), epsilon=1).tolist()
-        assert exact_exponential_rows(rows, SeededBits(seed), epsilon=1).tolist() == expected
+        assert exact_exponential_rows(repeated(rows, often), SeededBits(seed), epsilon=1).tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -187,6 +195,7 @@ def test_rows_may_be_written_in_many_ways(rows: Any) -> None:
     ],
 )
 def test_rows_of_other_numbers_select_what_single_draws_select_by_the_same_words(rows: Any) -> None:
+    rows = repeated(rows, 5)
     for seed in range(50):
         source = Words([], seed % 2, seed)
         found = exact_exponential_rows(rows, source, epsilon=1).tolist()
@@ -195,26 +204,24 @@ def test_rows_of_other_numbers_select_what_single_draws_select_by_the_same_words
                 assert found[row] == expected
 
 
-def test_long_rows_are_drawn_from_one_by_one() -> None:
-    rows, one_by_one = np.zeros((2, 5000)), SeededBits(4)
+@pytest.mark.parametrize("shape", [(10, 5000), (7, 4), (1, 1)])
+def test_long_rows_and_very_few_are_drawn_from_one_by_one(shape: tuple[int, int]) -> None:
+    rows, one_by_one = np.zeros(shape), SeededBits(4)
     expected = [int(exact_exponential_fast(row, 1, one_by_one, epsilon=1)[0]) for row in rows]
     assert exact_exponential_rows(rows, SeededBits(4), epsilon=1).tolist() == expected
 
 
+@pytest.mark.parametrize("often", [1, 5])
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, None, 5e-324, -1e308])
-def test_no_utility_raises_and_a_row_does_not_change_the_others(bad: float | None) -> None:
+def test_no_utility_raises_and_a_row_does_not_change_the_others(bad: float | None, often: int) -> None:
+    rows: Any = np.array([[1.0, 2.0], [0.0, math.nan if bad is None else bad]])
     for seed in range(5):
-        plain = exact_exponential_rows([[1.0, 2.0], [0.0, 0.5]], SeededBits(seed), epsilon=1)
+        plain = exact_exponential_rows(repeated([[1.0, 2.0], [0.0, 0.5]], often), SeededBits(seed), epsilon=1)
         with np.errstate(all="raise"):
-            found = exact_exponential_rows(
-                np.ma.masked_invalid([[1.0, 2.0], [0.0, math.nan if bad is None else bad]])
-                if bad is None
-                else np.array([[1.0, 2.0], [0.0, bad]]),
-                SeededBits(seed),
-                epsilon=1,
-            )
-        assert found[1] in (0, 1)
-        assert plain.shape == found.shape == (2,)
+            given = np.ma.masked_invalid(repeated(rows, often)) if bad is None else repeated(rows, often)
+            found = exact_exponential_rows(given, SeededBits(seed), epsilon=1)
+        assert set(found[1::2].tolist()) <= {0, 1}
+        assert plain.shape == found.shape == (2 * often,)
 
 
 @pytest.mark.parametrize(
