@@ -107,11 +107,11 @@ PLACES = [
     (ANSWERS, "self._numbers[place]", "self._numbers[0]"),
     (ANSWERS, "for place in range(start, start + len(numbers))", "for place in range(len(numbers), 0, -1)"),
     (ANSWERS, "given.reshape(-1) if", "np.sort(given.reshape(-1)) if"),
-    (GRID, ">= 0.5)", "> 0.5)"),
+    (GRID, "wholes *= 0.5\n            np.ceil(wholes, out", "wholes *= 0.5\n            np.rint(wholes, out"),
     (GRID, "wholes = np.floor(shifts)", "wholes = np.rint(shifts)"),
     (GRID, "shifts -= wholes\n", "shifts -= np.floor(shifts)\n"),
     (GRID, "shifts[np.isnan(shifts)] = 0.0", "pass"),
-    (GRID, "math.ldexp(1.0, -self.exponent)\n", "math.ldexp(1.0, self.exponent)\n"),
+    (GRID, "math.ldexp(2.0, -self.exponent)\n", "math.ldexp(2.0, self.exponent)\n"),
 ]
 
 

@@ -215,7 +215,7 @@ BROKEN = [
     (exact_rounded, "grid.steps_to(answer) - whole, scale", "whole - grid.steps_to(answer), scale", ROUNDED),
     (exact_rounded, "RoundedNormal(shift, scale), word", "RoundedNormal(Fraction(0), scale), word", ROUNDED),
     (exact_rounded, "RoundedNormal(shift, scale), 0, 0)", "RoundedNormal(shift, scale), 1, 2)", ROUNDED),
-    (grids, "np.minimum(outputs, float(self.limit), out=outputs)", "pass", ROUNDED),
+    (grids, "np.clip(outputs, -float(self.limit), float", "np.clip(outputs, -float(self.limit), 2 * float", ROUNDED),
     (grids, "np.add(noise, whole, out=outputs)", "np.subtract(noise, whole, out=outputs)", ROUNDED),
     (grids, "math.floor(self.steps_to(answer) + Fraction(1, 2))", "round(self.steps_to(answer))", DISCRETE),
     (grids, "answer), -end, end, missing", "answer), -end, 2 * end, missing", ROUNDED),
