@@ -256,8 +256,8 @@ def _split(answers: Traced, step: Fraction) -> tuple[Traced, Traced]:
     """Write down how many doubles are brought to a grid.
 
     With y = x/step, 2y is exact unless it is below 2^−1022 or overflows, and then it is clamped or rounded as the exact
-    number would be. ⌊2y⌋ and halves are exact, and ⌈⌊2y⌋/2⌉ = ⌊y + ½⌋. What is within ½ of y is 0, or within a factor of
-    2 of y, so that the difference is exact.
+    number would be. ⌊2y⌋ and halves are exact, and ⌈⌊2y⌋/2⌉ = ⌊y + ½⌋. A whole number within ½ of y is 0, or within a
+    factor of 2 of y, so that the difference is exact.
     """
     doubled = answers * float(2 / step)
     doubled[apply("isnan", doubled)] = 0.0

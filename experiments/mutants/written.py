@@ -568,15 +568,15 @@ WRITTEN: tuple[Written, ...] = (
     Written(
         "chunks",
         "draw_in_chunks",
-        "for i in undecided.tolist():",
-        "for i in undecided[undecided < len(chunk) - 1].tolist():",
+        "for i in undecided.tolist())",
+        "for i in undecided[undecided < len(chunk) - 1].tolist())",
         "the last draw of a chunk is not resolved, and means nothing where it is undecided",
     ),
     Written(
         "chunks",
         "draw_in_chunks",
-        "resolved = resolve(*(int(word[i]) for word in words), bits)",
-        "resolved = resolve(*(int(word[i - 1]) for word in words), bits)",
+        "[int(word[i]) for word in words]",
+        "[int(word[i - 1]) for word in words]",
         "an undecided draw is resolved with its neighbour's words",
     ),
     Written(

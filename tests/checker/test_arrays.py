@@ -87,9 +87,9 @@ LOOPS = [
     ("outputs[start : start + CHUNK]", "outputs[start : start + CHUNK - 1]"),
     ("[bits.words(len(chunk)) for _ in range(words_each)]", "[bits.words(len(chunk))] * words_each"),
     ("answers.part(start, start + len(chunk))", "answers.part(0, len(chunk))"),
-    ("answers.at(start + i)", "answers.at(i)"),
+    ("answers.at(place)", "answers.at(place % 16384)"),
     ("grid.value(whole + resolve(", "grid.value(resolve("),
-    ("for i in undecided.tolist():\n            whole", "for i in undecided[:3].tolist():\n            whole"),
+    ("in waiting:\n        whole", "in waiting[:3]:\n        whole"),
     ("grid.write_values(wholes, noise, chunk)", "grid.write_values(wholes, noise[::-1], chunk)"),
 ]
 
