@@ -25,7 +25,7 @@ FIRST_BITS = 63
 
 _LEAST_SCALE, _GREATEST_SCALE = Fraction(1, 1 << 900), 1 << 46
 _COARSE_UP_TO = 1 << 24
-_TERMS = ((1 << 14, 2), (_COARSE_UP_TO, 3), (1 << 38, 4))
+_TERMS = ((_COARSE_UP_TO, 3), (1 << 38, 4))
 _MOST_TERMS = 5
 _BITS = 140
 _TINY = Fraction(1, 1 << 1000)

@@ -37,7 +37,7 @@ SUBNORMAL = Fraction(1, 1 << 1074)
 """More than the least number rounds by."""
 
 _COARSE_UP_TO = 1 << 24
-_DEGREES = ((1 << 4, 1), (1 << 14, 2), (_COARSE_UP_TO, 3), (1 << 38, 4))
+_DEGREES = ((1 << 4, 1), (1 << 14, 2), (_COARSE_UP_TO, 3), (1 << 37, 4))
 _GREATEST_DEGREE = 5
 _BITS = 96
 _ONE = 1 << _BITS

@@ -25,7 +25,7 @@ NormalFilter = Callable[[NDArray[np.uint64], Doubles], tuple[NDArray[np.float64]
 """The rounded integers for an array of words and their shifts, and the places of those that are undecided."""
 
 _COARSE_UP_TO = 1 << 24
-_DEGREES = ((1 << 4, 1), (1 << 14, 2), (_COARSE_UP_TO, 3), (1 << 38, 4), (GREATEST_NOISE_STEPS, 5))
+_DEGREES = ((1 << 4, 1), (1 << 14, 2), (_COARSE_UP_TO, 3), (1 << 37, 4), (GREATEST_NOISE_STEPS, 5))
 """Scales, in steps, and the degree up to each: what the series leave out matters to fewer than one draw in 100,000."""
 
 _FRACTION_BITS = 60

@@ -62,7 +62,7 @@ _PRECISION = 256
 _KEPT_BITS = 160
 _FRACTION_BITS = 60
 _COARSE_UP_TO = 1 << 24
-_TERMS = ((1 << 14, 2), (_COARSE_UP_TO, 3), (1 << 38, 4), (GREATEST_NOISE_STEPS, 5))
+_TERMS = ((_COARSE_UP_TO, 3), (1 << 38, 4), (GREATEST_NOISE_STEPS, 5))
 """Scales, and the terms of the series up to each: what it leaves out matters to fewer than one draw in 100,000."""
 
 

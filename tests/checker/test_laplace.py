@@ -140,7 +140,7 @@ def test_noisy_integers_are_clamped_sums_of_clamped_answers(monkeypatch: pytest.
 
 IN_BOTH = (
     (CERTIFIED, "result += coefficients[0]", "result += coefficients[-1]"),
-    (FILTER, "_coefficients(scale, 3)", "_coefficients(scale, 2)"),
+    (FILTER, "(_COARSE_UP_TO, 3)", "(_COARSE_UP_TO, 2)"),
     (FILTER, "Fraction((-1) ** k, k)", "Fraction((-1) ** k, k + (k == 3))"),
     (FILTER, "scale * Fraction((-1) ** k, k)", "scale * Fraction((-1) ** (k + 1), k)"),
     (FILTER, "range(_CELLS.binades, 0, -1) for one", "range(_CELLS.binades + 1, 1, -1) for one"),
@@ -233,13 +233,13 @@ IN_ROUNDED = (
 )
 MODULE = itemgetter(1)
 IN_FINE = (
-    (FILTER, "_FOUR_TERMS_UP_TO else 5", "_FOUR_TERMS_UP_TO else 4"),
+    (FILTER, "(GREATEST_NOISE_STEPS, 5)", "(GREATEST_NOISE_STEPS, 4)"),
     (FILTER, "range(_CELLS.binades, 0, -1)])", "range(_CELLS.binades + 1, 1, -1)])"),
     (FILTER, "float(scale / 2) / _CELLS", "float(scale) / _CELLS"),
     (FILTER, "(parts >> _FRACTION_BITS)", "0 * (parts >> _FRACTION_BITS)"),
-    (FILTER, "self._error(scale) + scale * _unknown(low)) * inflation", "self._error(scale)) * inflation"),
-    (FILTER, "scale * _unknown(low)) * inflation", "scale * _unknown(low + 1)) * inflation"),
-    (FILTER, "(math.inf, _CELLS.each", "(0.0, _CELLS.each"),
+    (FILTER, "(round_up(self._error(scale)) + unknown)", "round_up(self._error(scale))"),
+    (FILTER, "(1 + 3 * _RADIUS) / 2) / _CELLS", "(1 + 3 * _RADIUS) / 4) / _CELLS"),
+    (FILTER, "(math.inf, bounds)", "(0.0, bounds)"),
     (FILTER, "leading - middles.astype(np.int64)", "middles.astype(np.int64) - leading"),
     (FILTER, "leading - middles.astype(np.int64)", "leading - middles"),
     (FILTER, "distance > bound", "distance > 0.5 * bound"),
