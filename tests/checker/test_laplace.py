@@ -237,7 +237,7 @@ IN_FINE = (
     (FILTER, "range(_CELLS.binades, 0, -1)])", "range(_CELLS.binades + 1, 1, -1)])"),
     (FILTER, "float(scale / 2) / _CELLS", "float(scale) / _CELLS"),
     (FILTER, "(parts >> _FRACTION_BITS)", "0 * (parts >> _FRACTION_BITS)"),
-    (FILTER, "(round_up(self._error(scale)) + unknown)", "round_up(self._error(scale))"),
+    (FILTER, "_error(scale)) + unknown)", "_error(scale)) + 0 * unknown)"),
     (FILTER, "(1 + 3 * _RADIUS) / 2) / _CELLS", "(1 + 3 * _RADIUS) / 4) / _CELLS"),
     (FILTER, "(math.inf, bounds)", "(0.0, bounds)"),
     (FILTER, "leading - middles.astype(np.int64)", "middles.astype(np.int64) - leading"),
