@@ -25,7 +25,7 @@ KEPT: Mapping[str, str] = {
     "084d2d410c": _FAIR,  # laplace/exact:_signed
     "054f29b29f": "law: the noise is symmetric",  # laplace/exact:exact_discrete_laplace
     "00c1aa45a2": "law: no target runs it",  # laplace/exact_fast:discrete_laplace_by_inversion
-    "0278fcdce4": "law: every second coin is looked at by MPFR, which decides it as its word does",  # _Inversion.__init__
+    "0278fcdce4": "law: MPFR decides most coins, as their words would",  # laplace/exact_fast:_Inversion.__init__
     "0e66d27231": "claim: utilities are clamped to a narrower public range",  # exact_on_grid: farthest
     "2116a5b712": "claim: the answer is clamped to a narrower public range",  # exact_on_grid: lowest
     "06502d0f48": "law: an enclosure is narrowed a bit later",  # exact_randomized_response:decide_logistic
