@@ -1,4 +1,7 @@
-"""Many draws at once: decided together, a chunk of words at a time, and the undecided ones one by one."""
+"""Many draws at once: decided together, a chunk of words at a time, and then the undecided ones one by one.
+
+These wait for the last chunk: between passes over arrays, which fill the caches, each would take twice as long.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,8 @@ def draw_in_chunks(
 ) -> NDArray[np.int64]:
     """Draw integers, each from `words_each` words, and from more bits where these leave it undecided.
 
-    A chunk takes the first words of all its draws, then the second ones, and so on; then the bits of those undecided.
+    A chunk takes the first words of all its draws, then the second ones, and so on; after the last one, those undecided
+    take further bits.
 
     Args:
         trials: how many integers to draw.
@@ -43,15 +47,16 @@ def draw_in_chunks(
         ValueError: `trials` is negative.
     """
     drawn = np.empty(trial_count(trials), dtype=np.int64)
+    waiting: list[tuple[int, list[int]]] = []
     for start in range(0, len(drawn), CHUNK):
         chunk = drawn[start : start + CHUNK]
         words = [bits.words(len(chunk)) for _ in range(words_each)]
         noise, undecided = decide(*words)
         with np.errstate(invalid="ignore"):  # what is undecided may be NaN
             chunk[:] = noise
-        for i in undecided.tolist():
-            resolved = resolve(*(int(word[i]) for word in words), bits)
-            chunk[i] = min(max(resolved, -GREATEST_NOISE), GREATEST_NOISE)
+        waiting.extend((start + i, [int(word[i]) for word in words]) for i in undecided.tolist())
+    for place, known in waiting:
+        drawn[place] = min(max(resolve(*known, bits), -GREATEST_NOISE), GREATEST_NOISE)
     return drawn
 
 
@@ -73,13 +78,15 @@ def release_in_chunks(
         Points of the grid, shape (len(answers),).
     """
     outputs = np.empty(len(answers))
+    waiting: list[tuple[int, list[int]]] = []
     for start in range(0, len(outputs), CHUNK):
         chunk = outputs[start : start + CHUNK]
         words = [bits.words(len(chunk)) for _ in range(words_each)]
         wholes, shifts = answers.part(start, start + len(chunk))
         noise, undecided = decide(shifts, *words)
         grid.write_values(wholes, noise, chunk)
-        for i in undecided.tolist():
-            whole, shift = answers.at(start + i)
-            chunk[i] = grid.value(whole + resolve(shift, *(int(word[i]) for word in words), bits))
+        waiting.extend((start + i, [int(word[i]) for word in words]) for i in undecided.tolist())
+    for place, known in waiting:
+        whole, shift = answers.at(place)
+        outputs[place] = grid.value(whole + resolve(shift, *known, bits))
     return outputs

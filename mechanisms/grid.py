@@ -85,8 +85,8 @@ class Grid:
     def split(self, answers: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Round each of many answers to the nearest grid point, as `nearest` does, and say what rounding took away.
 
-        The product with 1/2^k is exact, or below 2^−1022 and of its sign; where it is infinite it is clamped. The
-        whole number is one that binary64 has, and the difference from it is exact.
+        The nearest whole number to y is ⌊(2y + 1)/2⌋ = ⌈⌊2y⌋/2⌉. 2y, the product with 2/2^k, is exact, or below 2^−1022
+        and of its sign; where it is infinite it is clamped. Halves are exact, and so is y less a number that near.
 
         Args:
             answers: shape (n,), any doubles; not written to.
@@ -95,12 +95,13 @@ class Grid:
             The numbers of steps, shape (n,), and the answers less these, in steps, shape (n,).
         """
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            shifts = answers * math.ldexp(1.0, -self.exponent)
+            shifts = answers * math.ldexp(2.0, -self.exponent)
             shifts[np.isnan(shifts)] = 0.0
-            np.maximum(shifts, -float(self.limit), out=shifts)
-            np.minimum(shifts, float(self.limit), out=shifts)
+            np.clip(shifts, -2.0 * self.limit, 2.0 * self.limit, out=shifts)
             wholes = np.floor(shifts)
-            wholes += (shifts - wholes >= 0.5).astype(np.float64)
+            wholes *= 0.5
+            np.ceil(wholes, out=wholes)
+            shifts *= 0.5
             shifts -= wholes
         return wholes, shifts
 
@@ -170,6 +171,5 @@ class Grid:
                 than 2^53 and so clamped to the same end; the product with the step is exact.
         """
         np.add(noise, whole, out=outputs)
-        np.maximum(outputs, -float(self.limit), out=outputs)
-        np.minimum(outputs, float(self.limit), out=outputs)
+        np.clip(outputs, -float(self.limit), float(self.limit), out=outputs)
         outputs *= math.ldexp(1.0, self.exponent)

@@ -169,12 +169,17 @@ def _require_conversions(numpy: Any) -> int:
     truths = [value > 0 for value in integers]
     for kind in (float, numpy.uint64):
         _require_equal("astype", numpy.array(truths).astype(kind).tolist(), [int(value) for value in truths])
-    _require_equal(
-        "clip", numpy.clip(numpy.array(floats), -2.0, 3.0).tolist(), [min(max(x, -2.0), 3.0) for x in floats]
-    )
-    clipped = [min(max(value, -(2**53)), 2**53) for value in integers]
-    _require_equal("clip", numpy.clip(numpy.array(integers), -(2**53), 2**53).tolist(), clipped)
-    return 4 * len(integers) + 2 * len(floats)
+    compared = 4 * len(integers) + len(floats)
+    for kind, numbers, ends in (("int64", integers, (2**53,)), ("float64", _FLOATS * 9, (2.0, 2.0**53, 2.0**54))):
+        for end in ends:
+            clipped = [x if x != x else min(max(x, -end), end) for x in numbers]  # NaN stays
+            for array in _layouts(numpy, [numpy.array(numbers, dtype=kind)]):
+                in_place = array[0].copy()
+                for length in (*range(1, 20), len(numbers)):
+                    _require_equal("clip", numpy.clip(array[0][:length], -end, end).tolist(), clipped[:length])
+                _require_equal("clip", numpy.clip(in_place, -end, end, out=in_place).tolist(), clipped)
+                compared += len(clipped)
+    return compared
 
 
 def _require_separate_roundings(numpy: Any) -> int:

@@ -25,14 +25,15 @@ FIRST_BITS = 63
 
 _LEAST_SCALE, _GREATEST_SCALE = Fraction(1, 1 << 900), 1 << 46
 _COARSE_UP_TO = 1 << 24
-_FOUR_TERMS_UP_TO = 1 << 34
+_TERMS = ((_COARSE_UP_TO, 3), (1 << 38, 4))
+_MOST_TERMS = 5
 _BITS = 140
 _TINY = Fraction(1, 1 << 1000)
 """More than all products that underflow can add."""
 
 
 def _terms(scale: Fraction) -> int:
-    return 3 if scale <= _COARSE_UP_TO else 4 if scale <= _FOUR_TERMS_UP_TO else 5
+    return next((terms for greatest, terms in _TERMS if scale <= greatest), _MOST_TERMS)
 
 
 def floors_by_filter(leading: Traced, signs: Traced, offset: Traced | float, scale: Fraction) -> tuple[Traced, Traced]:

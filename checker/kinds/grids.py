@@ -92,7 +92,7 @@ def require_values(grid: Any, step: Fraction) -> int:
     for whole in (_WHOLE, wholes):
         grid.write_values(whole, noise, outputs)
         own = Traced.unknown("noise", "float64")
-        clamped = apply("minimum", apply("maximum", own + whole, -float(LIMIT)), float(LIMIT))
+        clamped = apply("clip", own + whole, -float(LIMIT), float(LIMIT))
         require_unwritten(noise, "the noise")
         require_unwritten(wholes, "the whole numbers")
         require_same(outputs, clamped * float(step), "an output")

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from checker.core.certificate import Refused
+from checker.core.tape import Cut, Way, explore
 from checker.kinds.chunks import GREATEST_NOISE, require_chunks
 from checker.kinds.elementwise import require_numpy
 from checker.kinds.exponential_filter import FIRST_BITS, floors_by_filter, require_bounds
@@ -22,7 +23,7 @@ from checker.kinds.lending import Recorder, Token, lent, used
 from checker.kinds.logistic_coin import logistic, require_coin
 from checker.kinds.look_ups import require_look_ups
 from checker.kinds.opaque import Opaque, OpaqueGrid
-from checker.kinds.open_words import WORD
+from checker.kinds.open_words import WORD, OpenWord
 from checker.kinds.plain_answers import point
 from checker.kinds.released_chunks import TRIALS, recorded_release
 from checker.kinds.trace import Traced, apply, flatnonzero, matched, number, require_same, require_unwritten
@@ -33,6 +34,7 @@ FAST_LEMMAS = ("laplace-by-inversion", "floating-point-filter", "ieee-arrays", "
 """The lemmas that `require_fast_noise` and `require_rounded_noise` rest on."""
 
 _INTEGER_LIMIT = 1 << 61
+_COMPARISONS = 8
 
 
 def require_fast_noise(draw_many: Callable[..., Any], scale: Fraction) -> int:
@@ -77,7 +79,7 @@ def require_inversion(decide: Callable[..., Any], resolve: Callable[..., Any], s
     below, above = logistic(1 / scale, 2 * WORD)
     if not constants["least"] <= below * 2**WORD or not constants["greatest"] + 1 >= above * 2**WORD:
         raise Refused("a coin is decided that its word leaves open")
-    _require_resolved(resolve, scale)
+    _require_resolved(resolve, scale, below * 2**WORD, above * 2**WORD)
     runs = require_coin(used(resolve, "decide_logistic"), 1 / scale)
     runs += require_floor(used(resolve, "decide_floor"), (scale,))
     return runs + cells + require_numpy() + require_look_ups()
@@ -93,16 +95,32 @@ def _noise_of_words(coins: Traced, words: Traced, scale: Fraction) -> tuple[Trac
     return floors, flatnonzero(undecided | (negative & (coins <= greatest)))
 
 
-def _require_resolved(resolve: Callable[..., Any], scale: Fraction) -> None:
-    """Check that an undecided draw goes on with the same coin and the same uniform."""
-    coin, word, bits = Token(), Token(), Token()
+def _require_resolved(resolve: Callable[..., Any], scale: Fraction, below: Fraction, above: Fraction) -> None:
+    """Check that an undecided draw goes on with the same coin and the same uniform.
+
+    A coin below or above both ends of the enclosure of 2^64/(1 + e^(−1/scale)) may be told by its word.
+    """
+    word, bits = Token(), Token()
     magnitude = Traced.unknown("magnitude", "int64")
-    for not_negative, expected in ((True, magnitude), (False, -1 - magnitude)):
-        deciding, flooring = Recorder(not_negative), Recorder(magnitude)
-        with lent(resolve, decide_logistic=deciding, decide_floor=flooring):
-            require_same(resolve(coin, word, bits), expected, "an undecided draw")
-        if deciding.call != (1 / scale, coin, WORD, bits) or flooring.call != (Fraction(0), scale, word, WORD, bits):
-            raise Refused("an undecided draw does not go on with its own coin and its own uniform")
+    for answer in (True, False):
+
+        def run(way: Way, answer: bool = answer) -> None:
+            coin, deciding, flooring = OpenWord(way, 1 << WORD), Recorder(answer), Recorder(magnitude)
+            with lent(resolve, decide_logistic=deciding, decide_floor=flooring):
+                found = resolve(coin, word, bits)
+            not_negative = answer
+            if not deciding.calls:
+                not_negative = coin.high <= below
+                if not not_negative and coin.low < above:
+                    raise Refused(f"coins from {coin.low} to {coin.high} are decided, which they are not")
+            elif deciding.call != (1 / scale, coin, WORD, bits):
+                raise Refused("an undecided draw does not go on with its own coin")
+            require_same(found, magnitude if not_negative else -1 - magnitude, "an undecided draw")
+            if flooring.call != (Fraction(0), scale, word, WORD, bits):
+                raise Refused("an undecided draw does not go on with its own uniform")
+
+        if any(found is Cut for _, found in explore(run, _COMPARISONS)):
+            raise Refused("an undecided draw compares its coin too often")
 
 
 def _run_on_words(draw_many: Callable[..., Any], scale: Fraction) -> int:

@@ -37,7 +37,8 @@ SUBNORMAL = Fraction(1, 1 << 1074)
 """More than the least number rounds by."""
 
 _COARSE_UP_TO = 1 << 24
-_DEGREE_4_UP_TO = 1 << 34
+_DEGREES = ((1 << 4, 1), (1 << 14, 2), (_COARSE_UP_TO, 3), (1 << 37, 4))
+_GREATEST_DEGREE = 5
 _BITS = 96
 _ONE = 1 << _BITS
 _ROUGH = 40
@@ -114,7 +115,7 @@ def require_normal_filter(
 
 
 def _degree(scale: Fraction) -> int:
-    return 3 if scale <= _COARSE_UP_TO else 4 if scale <= _DEGREE_4_UP_TO else 5
+    return next((degree for greatest, degree in _DEGREES if scale <= greatest), _GREATEST_DEGREE)
 
 
 def _located(words: Traced) -> tuple[Traced, Traced, Traced, Traced, Traced]:

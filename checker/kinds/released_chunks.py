@@ -255,16 +255,15 @@ def require_several(several: Callable[..., Any], grid: Any, step: Fraction) -> i
 def _split(answers: Traced, step: Fraction) -> tuple[Traced, Traced]:
     """Write down how many doubles are brought to a grid.
 
-    x/step is exact unless it is below 2^−1022 or overflows, and both are clamped or rounded as the exact number would
-    be. With y clamped and w = ⌊y⌋, y − w is exact but for −½ < y < 0, where it is above ½ and rounds to no less. So
-    w + 1 is nearest to y where it is ½ or more, and the last difference is exact.
+    With y = x/step, 2y is exact unless it is below 2^−1022 or overflows, and then it is clamped or rounded as the exact
+    number would be. ⌊2y⌋ and halves are exact, and ⌈⌊2y⌋/2⌉ = ⌊y + ½⌋. A whole number within ½ of y is 0, or within a
+    factor of 2 of y, so that the difference is exact.
     """
-    scaled = answers * float(1 / step)
-    scaled[apply("isnan", scaled)] = 0.0
-    clamped = apply("minimum", apply("maximum", scaled, -float(LIMIT)), float(LIMIT))
-    below = apply("floor", clamped)
-    wholes = below + (clamped - below >= 0.5).astype("float64")
-    return wholes, clamped - wholes
+    doubled = answers * float(2 / step)
+    doubled[apply("isnan", doubled)] = 0.0
+    clamped = apply("clip", doubled, -2.0 * LIMIT, 2.0 * LIMIT)
+    wholes = apply("ceil", apply("floor", clamped) * 0.5)
+    return wholes, clamped * 0.5 - wholes
 
 
 def _place(value: Any, step: Fraction) -> Fraction:

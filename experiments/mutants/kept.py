@@ -25,6 +25,7 @@ KEPT: Mapping[str, str] = {
     "084d2d410c": _FAIR,  # laplace/exact:_signed
     "054f29b29f": "law: the noise is symmetric",  # laplace/exact:exact_discrete_laplace
     "00c1aa45a2": "law: no target runs it",  # laplace/exact_fast:discrete_laplace_by_inversion
+    "0278fcdce4": "law: MPFR decides most coins, as their words would",  # laplace/exact_fast:_Inversion.__init__
     "0e66d27231": "claim: utilities are clamped to a narrower public range",  # exact_on_grid: farthest
     "2116a5b712": "claim: the answer is clamped to a narrower public range",  # exact_on_grid: lowest
     "06502d0f48": "law: an enclosure is narrowed a bit later",  # exact_randomized_response:decide_logistic
@@ -88,7 +89,7 @@ KEPT_IN: Mapping[str, tuple[tuple[str, ...], str]] = {
     "2b08694a4e": (_ROUNDED, "law: each number is rounded to the nearest double in either way"),  # _EXACT_INTEGERS
     "086411c141": (_WHOLE, "law: the ε of a count or a sum is 1"),  # laplace/exact:discrete_scale
     "613f1089ab": (_WHOLE, "law: the sensitivity is a whole number of steps"),  # Grid.rounded_sensitivity
-    "0b2c1b83d3": (("histogram",), "law: the step is 1"),  # Grid.rounded_sensitivity
+    "071a792765": (("discrete_gaussian_each",), "law: the step is 1"),  # Grid.split
     "2728efe066": (_ROUNDED, "law: a chunk has 8192 records, however little they weigh"),  # integer_sums
     "0e927cf322": (("exponential_base2",), "law: the target draws by rejection"),  # weighted_sampling:_bisected
     "263b9df70b": (("exponential_base2",), "law: the target draws by rejection"),  # weighted_sampling:_bisected

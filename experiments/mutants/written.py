@@ -523,8 +523,8 @@ WRITTEN: tuple[Written, ...] = (
     Written(
         "laplace/exact_fast",
         "_Inversion.decide",
-        "negative = coins >= self._least_unclear",
-        "coins = np.append(coins[:-1], words[:1])\n        negative = coins >= self._least_unclear",
+        "negative = coins >= np.uint64(self._least_unclear)",
+        "coins = np.append(coins[:-1], words[:1])\n        negative = coins >= np.uint64(self._least_unclear)",
         "the last draw of a chunk takes the uniform of the first for its coin",
     ),
     Written(
@@ -537,8 +537,8 @@ WRITTEN: tuple[Written, ...] = (
     Written(
         "laplace/exact_fast",
         "_Inversion.decide",
-        "coins <= self._greatest_unclear",
-        "coins < self._least_unclear",
+        "coins <= np.uint64(self._greatest_unclear)",
+        "coins < np.uint64(self._least_unclear)",
         "64 bits decide the sign: its probability is a multiple of 2^−64",
     ),
     Written(
@@ -568,15 +568,15 @@ WRITTEN: tuple[Written, ...] = (
     Written(
         "chunks",
         "draw_in_chunks",
-        "for i in undecided.tolist():",
-        "for i in undecided[undecided < len(chunk) - 1].tolist():",
+        "for i in undecided.tolist())",
+        "for i in undecided[undecided < len(chunk) - 1].tolist())",
         "the last draw of a chunk is not resolved, and means nothing where it is undecided",
     ),
     Written(
         "chunks",
         "draw_in_chunks",
-        "resolved = resolve(*(int(word[i]) for word in words), bits)",
-        "resolved = resolve(*(int(word[i - 1]) for word in words), bits)",
+        "[int(word[i]) for word in words]",
+        "[int(word[i - 1]) for word in words]",
         "an undecided draw is resolved with its neighbour's words",
     ),
     Written(

@@ -58,6 +58,11 @@ class Enclosure(NamedTuple):
 def normal_tail(threshold: mpq, variance: mpq, precision: int) -> Enclosure:
     """Enclose P[X > threshold] for X normal with mean 0.
 
+    With h = threshold²/2σ², it is half of erfc(√h). √h is at most x·(1 + 2^(2−precision)), x its value rounded down
+    twice. erfc falls, and ever more slowly: by at most erfc(x)·(x + √(x² + 2)) for each unit beyond x. As
+    x·(x + √(x² + 2)) ≤ 3h + 1, that is a part of 2^(2−precision)·(3h + 1), and erfc(x) is rounded up by half of
+    2^(2−precision).
+
     Args:
         threshold: any rational number.
         variance: σ², positive.
@@ -73,10 +78,10 @@ def normal_tail(threshold: mpq, variance: mpq, precision: int) -> Enclosure:
     with down:
         nearer = gmpy2.sqrt(mpfr(half_square))
     with up:
-        farther = gmpy2.sqrt(mpfr(half_square))
         upper = gmpy2.erfc(nearer) / 2
+        beyond = (3 * mpfr(half_square) + 2) / (1 << precision - 2)
     with down:
-        lower = gmpy2.erfc(farther) / 2
+        lower = upper * max(1 - beyond, mpfr(0))
     return Enclosure(lower, upper)
 
 

@@ -19,14 +19,14 @@ from mechanisms.answers import Doubles
 from mechanisms.arithmetic import require_ieee_arithmetic
 from mechanisms.certified import UNIT
 from mechanisms.gaussian.quantile import VALUE_BITS, normal_quantile, placed, polynomial, table
+from mechanisms.grid import GREATEST_NOISE_STEPS
 
 NormalFilter = Callable[[NDArray[np.uint64], Doubles], tuple[NDArray[np.float64], NDArray[np.intp]]]
 """The rounded integers for an array of words and their shifts, and the places of those that are undecided."""
 
-_COARSE_DEGREE = 3
 _COARSE_UP_TO = 1 << 24
-_DEGREE_4_UP_TO = 1 << 34
-"""The scales, in steps, up to which what the series leave out matters to fewer than one draw in 100,000."""
+_DEGREES = ((1 << 4, 1), (1 << 14, 2), (_COARSE_UP_TO, 3), (1 << 37, 4), (GREATEST_NOISE_STEPS, 5))
+"""Scales, in steps, and the degree up to each: what the series leave out matters to fewer than one draw in 100,000."""
 
 _FRACTION_BITS = 60
 
@@ -40,6 +40,10 @@ def normal_filter(scale: Fraction, slack: Fraction = Fraction(0)) -> NormalFilte
     """
     require_ieee_arithmetic()
     return CoarseFilter(scale, slack) if scale <= _COARSE_UP_TO else FineFilter(scale, slack)
+
+
+def _degree(scale: Fraction) -> int:
+    return next(degree for greatest, degree in _DEGREES if scale <= greatest)
 
 
 class CoarseFilter:
@@ -58,7 +62,8 @@ class CoarseFilter:
     """
 
     def __init__(self, scale: Fraction, slack: Fraction = Fraction(0)) -> None:
-        error = scale * (Fraction(table().greatest_error(_COARSE_DEGREE)) + 20 * UNIT) + 2 * UNIT
+        self._degree = _degree(scale)
+        error = scale * (Fraction(table().greatest_error(self._degree)) + 20 * UNIT) + 2 * UNIT
         self._scale = float(scale)
         self._greatest_distance = math.nextafter(float(Fraction(1, 2) - error - slack), -math.inf)
 
@@ -72,7 +77,7 @@ class CoarseFilter:
         Returns:
             The integers, shape (n,), and the places of those that are undecided.
         """
-        value = normal_quantile(words, _COARSE_DEGREE)
+        value = normal_quantile(words, self._degree)
         value *= self._scale
         value += shifts
         nearest = np.rint(value)
@@ -95,7 +100,7 @@ class FineFilter:
     """
 
     def __init__(self, scale: Fraction, slack: Fraction = Fraction(0)) -> None:
-        self._degree = 4 if scale <= _DEGREE_4_UP_TO else 5
+        self._degree = _degree(scale)
         self._scale = float(scale)
         values = table().values
         self._wholes, self._fractions = np.zeros(len(values) + 2), np.zeros(len(values) + 2)

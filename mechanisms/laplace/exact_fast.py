@@ -61,21 +61,23 @@ class _Inversion:
         self._scale = positive_rational("scale", scale)
         self._floors = floor_filter(self._scale)
         below, above = enclose_logistic(1 / self._scale, 2 * _WORD)
-        self._least_unclear = np.uint64(math.floor(below * 2**_WORD))
-        self._greatest_unclear = np.uint64(math.ceil(above * 2**_WORD) - 1)
+        self._least_unclear = math.floor(below * 2**_WORD)
+        self._greatest_unclear = math.ceil(above * 2**_WORD) - 1
 
     def decide(
         self, coins: NDArray[np.uint64], words: NDArray[np.uint64]
     ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-        negative = coins >= self._least_unclear
+        negative = coins >= np.uint64(self._least_unclear)
         signs = negative.astype(np.uint64) << np.uint64(_WORD - 1)
         noise, undecided = self._floors((words >> np.uint64(_WORD - FILTER_BITS)).view(np.int64), signs, 0.0)
-        negative &= coins <= self._greatest_unclear
+        negative &= coins <= np.uint64(self._greatest_unclear)
         undecided |= negative
         return noise, np.flatnonzero(undecided)
 
     def resolve(self, coin: int, word: int, bits: RandomBits) -> int:
-        not_negative = decide_logistic(1 / self._scale, coin, _WORD, bits)
+        not_negative = coin < self._least_unclear
+        if self._least_unclear <= coin <= self._greatest_unclear:
+            not_negative = decide_logistic(1 / self._scale, coin, _WORD, bits)
         magnitude = decide_floor(Fraction(0), self._scale, word, _WORD, bits)
         return magnitude if not_negative else -1 - magnitude
 

@@ -34,7 +34,8 @@ def minus_log(numerator: int, length: int, *, upward: bool) -> Any:
     """Round −log(numerator/2^length) to a rational (gmpy2.mpq) above it (`upward`) or below it."""
     down, up = rounding(length + _GUARD)
     context = down if upward else up
-    return -gmpy2.mpq(context.log(context.div(numerator, 1 << length)))  # the quotient is exact
+    above, below = context.log(context.div(numerator, 1 << length)).as_integer_ratio()  # the quotient is exact
+    return gmpy2.mpq(-above, below)
 
 
 def decide_monotone(

@@ -1,15 +1,15 @@
 """⌊a ± b·E⌋ for E = −log U and whole arrays of U, by binary64, where a proven error bound decides it.
 
 U is known by 63 bits, the integer k, and is taken for the middle of what they leave open. The range of k is cut into
-2^9 cells a binade. With C the middle of k's cell,
+2^10 cells a binade. With C the middle of k's cell,
 
-    b·E = −b·ln(C/2^63) − b·ln(1 + r),    r = (k − C)/C (and what the unknown bits change),    |r| < 2^−10.
+    b·E = −b·ln(C/2^63) − b·ln(1 + r),    r = (k − C)/C (and what the unknown bits change),    |r| < 2^−11.
 
 The first term is public and tabled; the second is a polynomial. On a coarse grid binary64 adds them up. On a fine one,
 where the noise has so many steps that their sum would not show a single one, k − C is exact and the first term is
-tabled as a whole number and a fraction. So binary64 rounds nothing but the second term, 2^10 times smaller than b, and
+tabled as a whole number and a fraction. So binary64 rounds nothing but the second term, 2^11 times smaller than b, and
 a sum that is near an integer; the error on a grid of 2^−45 of the scale is what a logarithm in binary64 would have at
-2^−35. A cell's bound holds what its unknown bits can change as well.
+2^−34. A cell's bound holds what its unknown bits can change as well.
 
 Nothing rests on numpy's or a libm's functions: MPFR makes the table, IEEE 754's operations evaluate the polynomial.
 """
@@ -47,9 +47,12 @@ Returns:
     The floors, shape (n,), and which of them are undecided and mean nothing, shape (n,).
 """
 
-_CELLS = Cells(FILTER_BITS, binades=18, bits=9)
+_CELLS = Cells(FILTER_BITS, binades=18, bits=10)
 _RADIUS = Fraction(1, 2 << _CELLS.bits)
-"""More than |r| and its rounded value: the widest cells of a binade reach from 1/1025 below C to 1/1025 above."""
+"""More than |r| and its rounded value: the widest cells of a binade reach from 1/2049 below C to 1/2049 above."""
+
+_INFLATION = 1 + 2.0**-50
+"""More than a quotient, a sum and a product are rounded by, and the factors of 1 + u that a bound leaves out."""
 
 _GREATEST_LOGARITHM = 13
 """More than −ln(C/2^63) in any cell, 18·ln 2 at most."""
@@ -59,8 +62,8 @@ _PRECISION = 256
 _KEPT_BITS = 160
 _FRACTION_BITS = 60
 _COARSE_UP_TO = 1 << 24
-_FOUR_TERMS_UP_TO = 1 << 34
-"""The greatest scales for which what the series leaves out after three and after four terms matters to few draws."""
+_TERMS = ((_COARSE_UP_TO, 3), (1 << 38, 4), (GREATEST_NOISE_STEPS, 5))
+"""Scales, and the terms of the series up to each: what it leaves out matters to fewer than one draw in 100,000."""
 
 
 def floor_filter(scale: Fraction) -> FloorFilter:
@@ -95,7 +98,7 @@ class CoarseFilter:
     """
 
     def __init__(self, scale: Fraction) -> None:
-        self._coefficients = _coefficients(scale, 3)
+        self._coefficients = _coefficients(scale)
         self._bound = round_up(self._error(scale) * (1 + UNIT))
         with np.errstate(under="ignore"):
             self._terms = _logarithms_of_cells() * float(scale)
@@ -140,10 +143,10 @@ class FineFilter:
     What is said of `CoarseFilter` holds for v̂ and the truth less a whole number, which is added to the floor without
     rounding, and for a bound of each cell.
 
-    The error bound, for a cell whose least k is `low`, ρ = `_RADIUS` and d terms of the series:
+    The error bound, for a cell, ρ = `_RADIUS` and d terms of the series:
 
-    1. E lies between −ln((k + 1)/2^63) and −ln(k/2^63), so it is within (1 + ρ)/2k of −ln(k/2^63) − 1/2C, and k is at
-       least low·(1 − u), as a cell is found by k rounded to binary64.
+    1. E lies between −ln((k + 1)/2^63) and −ln(k/2^63), so it is within (1 + ρ)/2k of −ln(k/2^63) − 1/2C. A cell is
+       found by k rounded to binary64: k ≥ C·(1 − ρ)·(1 − u), and (1 + ρ)/2k ≤ (1 + 3ρ)/2C but for a factor of 1 + 2u.
     2. k − C is exact, of 53 bits at most, and so is C: r is off by a factor of 1 + u, and ln(1 + r) by ρ·u/(1 − ρ).
     3. The terms that are left out are below ρ^(d+1)/((d + 1)(1 − ρ)).
     4. Horner's rule has the error of `certified.horner_error`; its product with r is rounded once more.
@@ -157,7 +160,7 @@ class FineFilter:
     """
 
     def __init__(self, scale: Fraction) -> None:
-        self._coefficients = _coefficients(scale, 4 if scale <= _FOUR_TERMS_UP_TO else 5)
+        self._coefficients = _coefficients(scale)
         ln_2, mantissas = _logarithms()
         high_wholes, high_parts = _split(scale, [binade * ln_2 for binade in range(_CELLS.binades, 0, -1)])
         low_wholes, low_parts = _split(scale, mantissas)
@@ -165,12 +168,11 @@ class FineFilter:
         wholes = (high_wholes[:, np.newaxis] + low_wholes).ravel() + (parts >> _FRACTION_BITS)
         fractions = (parts & ((1 << _FRACTION_BITS) - 1)) * 2.0**-_FRACTION_BITS
         fractions -= float(scale / 2) / _CELLS.middles()
-        inflation = 1 + 4 * UNIT  # for the roundings of the sum, and the 1 − u of the least k
-        least = range(_CELLS.top - _CELLS.binades, _CELLS.top)
-        bounds = [round_up((self._error(scale) + scale * _unknown(low)) * inflation) for low in least]
+        unknown = round_up(scale * (1 + 3 * _RADIUS) / 2) / _CELLS.middles()
+        bounds = (round_up(self._error(scale)) + unknown) * _INFLATION
         self._wholes, self._fractions, self._bounds = (
             np.concatenate([[outside], inside, [outside]])
-            for outside, inside in ((0.0, wholes), (0.0, fractions), (math.inf, _CELLS.each(np.array(bounds))))
+            for outside, inside in ((0.0, wholes), (0.0, fractions), (math.inf, bounds))
         )
 
     def _error(self, scale: Fraction) -> Fraction:
@@ -204,8 +206,9 @@ class FineFilter:
         return value, ~(distance > bound)  # NaN never is
 
 
-def _coefficients(scale: Fraction, terms: int) -> tuple[float, ...]:
+def _coefficients(scale: Fraction) -> tuple[float, ...]:
     """Return those of −scale·ln(1 + r) by powers of r, from r itself on."""
+    terms = next(terms for greatest, terms in _TERMS if scale <= greatest)
     return tuple(float(scale * Fraction((-1) ** k, k)) for k in range(1, terms + 1))
 
 
@@ -241,7 +244,7 @@ def _fixed(context: gmpy2.context, value: gmpy2.mpfr) -> int:
 def _logarithms_of_cells() -> NDArray[np.float64]:
     """Return −ln(C/2^63) − 1/2C for each cell, off by less than one part in 2^53; NaN beyond the cells.
 
-    1/2C is less than 2^−46 and far less than the logarithm but for C above 2^62, where the logarithm is above 2^−10.
+    1/2C is less than 2^−46 and far less than the logarithm but for C above 2^62, where the logarithm is above 2^−13.
     """
     ln_2, mantissas = _logarithms()
     logarithms = [binade * ln_2 + one for binade in range(_CELLS.binades, 0, -1) for one in mantissas]

@@ -87,9 +87,9 @@ LOOPS = [
     ("outputs[start : start + CHUNK]", "outputs[start : start + CHUNK - 1]"),
     ("[bits.words(len(chunk)) for _ in range(words_each)]", "[bits.words(len(chunk))] * words_each"),
     ("answers.part(start, start + len(chunk))", "answers.part(0, len(chunk))"),
-    ("answers.at(start + i)", "answers.at(i)"),
+    ("answers.at(place)", "answers.at(place % 16384)"),
     ("grid.value(whole + resolve(", "grid.value(resolve("),
-    ("for i in undecided.tolist():\n            whole", "for i in undecided[:3].tolist():\n            whole"),
+    ("in waiting:\n        whole", "in waiting[:3]:\n        whole"),
     ("grid.write_values(wholes, noise, chunk)", "grid.write_values(wholes, noise[::-1], chunk)"),
 ]
 
@@ -107,11 +107,11 @@ PLACES = [
     (ANSWERS, "self._numbers[place]", "self._numbers[0]"),
     (ANSWERS, "for place in range(start, start + len(numbers))", "for place in range(len(numbers), 0, -1)"),
     (ANSWERS, "given.reshape(-1) if", "np.sort(given.reshape(-1)) if"),
-    (GRID, ">= 0.5)", "> 0.5)"),
+    (GRID, "wholes *= 0.5\n            np.ceil(wholes, out", "wholes *= 0.5\n            np.rint(wholes, out"),
     (GRID, "wholes = np.floor(shifts)", "wholes = np.rint(shifts)"),
     (GRID, "shifts -= wholes\n", "shifts -= np.floor(shifts)\n"),
     (GRID, "shifts[np.isnan(shifts)] = 0.0", "pass"),
-    (GRID, "math.ldexp(1.0, -self.exponent)\n", "math.ldexp(1.0, self.exponent)\n"),
+    (GRID, "math.ldexp(2.0, -self.exponent)\n", "math.ldexp(2.0, self.exponent)\n"),
 ]
 
 
