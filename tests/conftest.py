@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections import defaultdict
 from collections.abc import Iterator
 
 import pytest
@@ -30,6 +31,23 @@ PRELOADED = "import hypothesis, pytest, scipy.special; "
 """What test modules import, for the process whose forks run their samplers: each fork would import it again."""
 
 elsewhere._START = elsewhere._START.replace("from ", f"{PRELOADED}from ", 1)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a test marked `few(n)` the default run takes n cases, spread evenly over all that it has; the others are slow."""
+    cases: defaultdict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("few") and not item.get_closest_marker("slow"):
+            cases[item.nodeid.partition("[")[0]].append(item)
+    for found in cases.values():
+        marker = found[0].get_closest_marker("few")
+        assert marker is not None
+        (count,) = marker.args
+        kept = {place * len(found) // count for place in range(count)}
+        for place, item in enumerate(found):
+            if place not in kept:
+                item.add_marker(pytest.mark.slow)
 
 
 @pytest.hookimpl(wrapper=True)

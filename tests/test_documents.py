@@ -41,6 +41,7 @@ def test_the_example_of_the_readme_refutes_its_naive_mechanism(capsys: pytest.Ca
     assert "zero_rounding not applicable" in printed
 
 
+@pytest.mark.slow
 def test_the_example_of_claims_keeps_the_true_one_and_refutes_the_other(capsys: pytest.CaptureFixture[str]) -> None:
     text = (ROOT / "docs" / "reference" / "claims.md").read_text("utf-8")
     (example,) = re.findall(r"<!-- runs as a test -->\n```python\n(.*?)```", text, flags=re.DOTALL)
@@ -92,6 +93,7 @@ def test_the_figures_that_the_readme_quotes_are_those_of_the_record() -> None:
     assert {round(estimate, 1) for estimate in naive} == {float(advantage)}
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("document", MECHANISMS, ids=lambda path: path.parent.name)
 def test_each_family_of_mechanisms_shows_its_flaw_in_ten_lines_that_print_what_is_said(
     document: Path, capsys: pytest.CaptureFixture[str]

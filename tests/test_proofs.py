@@ -126,6 +126,7 @@ def test_permute_and_flip_has_its_ideal_law(utilities: list[float], epsilon: Fra
         assert abs(law.mass(o) - probability) <= 2 * WITHIN
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("sampler", "scale"),
     [
@@ -181,6 +182,7 @@ NOISE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mechanism", ["discrete Laplace", pytest.param("rounded ideal Laplace", marks=pytest.mark.slow)]
 )
@@ -199,6 +201,7 @@ SELECTIONS = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mechanism", SELECTIONS)
 @given(st.lists(st.tuples(st.integers(-2, 2), st.sampled_from([-1.0, -0.5, 0.0, 1.0])), min_size=2, max_size=3))
 @settings(max_examples=3)
@@ -256,6 +259,7 @@ MEANS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", first_of_each(MEANS, bool))
 @pytest.mark.parametrize(
     ("records", "neighbour", "epsilon"),

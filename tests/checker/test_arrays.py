@@ -71,6 +71,7 @@ OF_MODULE = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("module", "old", "new"), first_of_each(RELEASES))
 def test_a_broken_release_is_refused(
     checked: Checked, monkeypatch: pytest.MonkeyPatch, module: str, old: str, new: str

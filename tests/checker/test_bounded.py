@@ -187,6 +187,7 @@ def test_snapping_is_private_for_every_pair_of_doubles(checked: Checked) -> None
     )
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("bound", [4.25, 2.0**40])
 def test_other_bounds_are_proved_as_well(checked: Checked, bound: float) -> None:
     parameters = {"epsilon": Fraction(1, 3), "sensitivity": Fraction(3, 2), "bound": 4.5 * bound}

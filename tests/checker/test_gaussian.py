@@ -66,6 +66,7 @@ def smaller(number: str) -> str:
     return str(Fraction(math.nextafter(float(Fraction(number)), 0)))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["discrete", "rounded"])
 def test_a_claim_of_any_kind_that_is_a_hair_too_small_is_refused(kind: str, checked: Checked) -> None:
     drafts = {suffix: DRAFTS[f"exact_{kind}_gaussian{suffix}"]() for suffix in CLAIMED}
@@ -249,6 +250,7 @@ def test_a_change_that_changes_nothing_is_accepted(checked: Checked, monkeypatch
     assert "zCDP" in checked(DISCRETE, functions=functions).statement
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [Fraction(7), pytest.param(Fraction(2**40), marks=pytest.mark.slow)])
 def test_every_cell_of_a_filter_is_found_to_keep_the_bound_that_it_has(scale: Fraction) -> None:
     words = Traced.unknown("words", "uint64")

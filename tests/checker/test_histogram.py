@@ -18,10 +18,12 @@ from tests.checker.conftest import Checked
 HISTOGRAM = DRAFTS["exact_histogram"]()
 
 
+@pytest.mark.slow
 def test_a_noisy_histogram_is_private_for_every_pair(checked: Checked) -> None:
     assert checked(HISTOGRAM).statement == "1-DP for every pair of histograms that differ by 1 in one count"
 
 
+@pytest.mark.slow
 def test_a_coarser_grid_needs_no_less_noise(checked: Checked) -> None:
     assert checked(HISTOGRAM, parameters={"epsilon": Fraction(1, 2), "grid": Grid(3)}).statement.startswith("1/2-DP")
 

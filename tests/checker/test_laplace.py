@@ -68,6 +68,7 @@ def check_fine() -> None:
 WIDE = pytest.param("exact_rounded_laplace_wide", marks=pytest.mark.slow)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["exact_discrete_laplace", "exact_rounded_laplace", WIDE])
 def test_a_laplace_mechanism_is_private_for_every_pair(checked: Checked, name: str) -> None:
     assert checked(DRAFTS[name]()).statement == "1-DP for every pair of answers at most 1 apart"
@@ -79,6 +80,7 @@ def test_a_smaller_claim_than_the_noise_gives_is_refused(checked: Checked, draft
         checked(draft, claim={"kind": "pure", "epsilon": "999999/1000000"})
 
 
+@pytest.mark.slow
 def test_the_statement_names_the_sensitivity_of_the_parameters(checked: Checked) -> None:
     wider = {**DISCRETE.parameters, "sensitivity": Fraction(3)}
     assert checked(DISCRETE, parameters=wider).statement == "1-DP for every pair of answers at most 3 apart"
@@ -115,6 +117,7 @@ def test_noise_so_small_that_its_coin_needs_more_digits_than_are_looked_at_is_re
         require_fast_noise(importlib.import_module(FAST).discrete_laplace_many, Fraction(1, 1000))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", first_of_each([Fraction(5, 3), Fraction(1, 100), Fraction(2**46)], bool))
 def test_fast_noise_of_other_scales_is_what_the_inversion_gives(scale: Fraction) -> None:
     require_fast_noise(importlib.import_module(FAST).discrete_laplace_many, scale)
@@ -316,6 +319,7 @@ def unclamped_below(_: Method) -> Method:
     return lambda self, steps: min(steps, self.limit)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("name", "altered"),
     [("steps_to", halved), ("steps_to", mirrored), ("value", moved), ("clamp", unclamped_below)],

@@ -40,6 +40,7 @@ WIDTH = 100 << 14
 STATED = "for every pair of databases of any size (add-remove), by both paths"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", [COUNT, PTR, SMOOTH, CHUNKS])
 def test_means_are_private_for_every_pair(checked: Checked, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Noise made of words has tests of its own."""
@@ -69,6 +70,7 @@ def test_a_smaller_epsilon_is_refused(name: str) -> None:
         rechecked(name, claim={"kind": "pure", "epsilon": str(1 - HAIR)})
 
 
+@pytest.mark.few(4)
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("name", [PTR, SMOOTH])
 @pytest.mark.parametrize(

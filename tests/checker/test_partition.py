@@ -25,6 +25,7 @@ def claimed(epsilon: str, delta: str) -> dict[str, str]:
     return {"kind": "approximate", "epsilon": epsilon, "delta": delta}
 
 
+@pytest.mark.slow
 def test_a_histogram_by_threshold_is_private_for_every_pair() -> None:
     """What may be claimed at the least is e^(−5)/(1 + e^(−1)) = 0.00492583395603572877…, by mpmath."""
     found = rechecked(NAME, claim=claimed("1", "0.004925833956035729"))

@@ -155,6 +155,7 @@ def test_what_an_unknown_answer_does_not_show_is_refused(
         rechecked(name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["unlike_discrete_laplace"])
 def test_a_mechanism_is_private_at_unlike_parameters(name: str) -> None:
     assert rechecked(name).statement.startswith("3/7-DP for every pair")

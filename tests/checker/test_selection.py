@@ -304,6 +304,7 @@ QUICK = {0, 24, *range(len(BROKEN) - len(ACCEPTED_ONCE), len(BROKEN) - 2)}
 """The broken mechanisms that are tried by default."""
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     ("name", "module", "old", "new"),
     [one if index in QUICK else pytest.param(*one, marks=pytest.mark.slow) for index, one in enumerate(BROKEN)],

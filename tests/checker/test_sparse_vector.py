@@ -24,6 +24,7 @@ REPORTS, RELEASES = "exact_above_threshold", "exact_numeric_sparse"
 REPORTS_FAST, RELEASES_FAST = f"{REPORTS}_fast", f"{RELEASES}_fast"
 
 
+@pytest.mark.slow
 def test_above_threshold_is_private_for_every_pair(checked: Checked) -> None:
     assert checked(DRAFTS[ABOVE]()).statement.startswith("1-DP for any number of queries")
 

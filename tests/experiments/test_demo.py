@@ -118,6 +118,7 @@ def test_without_a_terminal_it_prints_plain_lines_and_waits_for_nothing() -> Non
     assert b"\x1b" not in done.stdout
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -139,6 +140,7 @@ def test_it_is_shown_where_a_lab_is(tmp_path: Path) -> None:
     assert b"run it from a checkout of the lab" in done.stderr
 
 
+@pytest.mark.few(1)
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such terminals there")
 @pytest.mark.parametrize(("keys", "is_heard"), [("       " * 2, True), ("  q", False)])
 def test_on_a_terminal_a_key_paces_it_and_digits_are_large(keys: str, is_heard: bool) -> None:

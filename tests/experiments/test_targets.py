@@ -117,6 +117,7 @@ def test_discrete_noise_that_claims_the_mu_of_normal_noise_is_refuted_by_one_eve
     assert (finding.epsilon_lower, finding.judged_at) == (None, None)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", [name for name in OTHER_CLAIMS if name.startswith("exact")])
 def test_no_attack_refutes_a_claim_that_is_no_epsilon_where_it_is_true(name: str) -> None:
     """A false alarm has probability at most 1e-9 a target, and the seed is fixed."""

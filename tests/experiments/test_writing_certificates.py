@@ -67,6 +67,7 @@ def test_what_the_checker_refuses_is_recorded_as_not_proved(tmp_path: Path, monk
     assert "lose 2, more than 1" in found.reason
 
 
+@pytest.mark.slow
 def test_a_certificate_that_is_of_no_target_has_the_scope_of_its_inputs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -268,6 +268,7 @@ CLAIMS = [
 ]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("where", "options", "claim", "words"),
     [
@@ -299,6 +300,7 @@ def test_a_claim_of_another_kind_is_judged_said_and_replayed(
     assert [replace(one, seconds=0) for one in again] == [replace(one, seconds=0) for one in findings]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("name", "options", "claim"),
     [

@@ -63,6 +63,7 @@ def test_a_process_that_dies_fails_its_scenario_and_no_other(release: Callable[.
     ]
 
 
+@pytest.mark.slow
 @LINUX
 def test_a_process_that_dies_of_a_batch_that_is_not_needed_fails_nothing() -> None:
     """Batches of more than 300 trials kill; the evidence decides before the first of them."""

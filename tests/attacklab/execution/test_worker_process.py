@@ -138,6 +138,7 @@ def test_a_death_shows_even_if_a_fork_keeps_everything_open(monkeypatch: pytest.
     assert deadly.reason == "forking: a worker process exited with status 3"
 
 
+@pytest.mark.slow
 def test_a_process_that_is_not_needed_for_a_while_ends_and_another_one_goes_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -202,6 +203,7 @@ def main():
 """
 
 
+@pytest.mark.slow
 def test_a_function_of_the_program_itself_is_found(script: Callable[..., subprocess.Popen[str]]) -> None:
     out, err = script(PROGRAM + "if __name__ == '__main__':\n    main()\n").communicate(timeout=60)
     assert err == ""

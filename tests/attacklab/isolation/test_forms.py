@@ -78,6 +78,7 @@ def test_a_target_without_noise_is_refuted_wherever_it_runs(ran: Ran, form: str)
         assert {finding.counts.first, finding.counts.second} == {0, finding.counts.trials}
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", ["seeded", pytest.param("seeded_globally", marks=pytest.mark.slow)])
 def test_a_generator_with_a_fixed_seed_is_noise_that_repeats_wherever_it_runs(ran: Ran, way: str, name: str) -> None:

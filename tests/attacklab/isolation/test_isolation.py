@@ -464,6 +464,7 @@ def write_module(folder: Path) -> str:
     return str(file)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [

@@ -47,6 +47,7 @@ def every_string(sampler: Callable[..., Hashable], argument: Any, counted: str, 
     return counts
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     ("sampler", "argument"),
     [

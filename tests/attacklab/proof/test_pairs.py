@@ -100,6 +100,7 @@ def test_open_laws_refute_a_claim_that_fails_wherever_their_open_mass_lies() -> 
     assert proved(count, 0.69).verdict is Verdict.VIOLATED
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "claim", [ZeroConcentrated(0.5), Renyi((2.0,), (0.6,)), GaussianDP(2.0)], ids=["zCDP", "RDP", "GDP"]
 )

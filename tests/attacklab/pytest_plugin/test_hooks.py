@@ -121,6 +121,7 @@ def test_two_workers_find_what_one_process_finds(pytester: pytest.Pytester) -> N
     assert json.loads(alone.read_text("utf-8"))["tests"] == json.loads(two.read_text("utf-8"))["tests"]
 
 
+@pytest.mark.slow
 def test_the_order_of_the_tests_changes_no_finding(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_it=BOTH, test_other=BOTH.replace("[leaking, sound]", "[sound, leaking]"))
     pytester.runpytest_inprocess(FEW, "--dp-json=one.json", "test_it.py", "test_other.py")
@@ -259,6 +260,7 @@ def test_the_marker_gives_a_release_function_its_claim(pytester: pytest.Pytester
     assert (finding.claim.epsilon, finding.claim.delta, finding.target) == (0.5, 1e-9, "leaking")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("marker", "claim", "words"),
     [
@@ -307,6 +309,7 @@ def test_a_relation_keeps_the_pairs_to_it(pytester: pytest.Pytester, relation: s
     assert {pair["relation"] for pair in pairs} == {relation}
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("marker", "message"),
     [
@@ -333,6 +336,7 @@ def test_a_wrong_marker_stops_the_collection(
     result.stdout.fnmatch_lines([f"*test_it.py::test_it: {message}*"])
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("marker", "target", "message"),
     [
@@ -471,6 +475,7 @@ def test_loading_the_plugin_imports_nothing_heavy() -> None:
     assert done.stderr.strip() == "[]"
 
 
+@pytest.mark.slow
 def test_the_sample_project_fails_for_its_broken_mechanism_alone(pytester: pytest.Pytester) -> None:
     pytester.copy_example(str(ROOT / "tests" / "sample_project"))
     result = pytester.runpytest_subprocess(FEW, "-n", "0")

@@ -100,6 +100,7 @@ def losses(laws: dict[tuple[Fraction, ...], Law], sensitivity: Fraction, monoton
     ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("sensitivity", [Fraction(1, 2), Fraction(1), Fraction(2, 3)])
 def test_the_loss_over_all_neighbours_stays_within_twice_eta_and_within_eta_if_monotone(sensitivity: Fraction) -> None:
     eta = BaseTwoEta(3, 2)

@@ -210,6 +210,7 @@ CASES = [
 ]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("utilities", CASES)
 def test_both_paths_give_the_same_on_the_same_words(utilities: NDArray[np.float64]) -> None:
     assert_paths_agree(utilities, 1_000, seed=1)
@@ -226,6 +227,7 @@ def test_single_draws_give_the_same_as_the_reference(utilities: NDArray[np.float
     assert_paths_agree(utilities, 300, batch=1, seed=3)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("utilities", CASES)
 @pytest.mark.parametrize("batch", [1, 1000])
 def test_both_paths_give_the_same_on_words_at_the_edges(utilities: NDArray[np.float64], batch: int) -> None:

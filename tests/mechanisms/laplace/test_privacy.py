@@ -28,6 +28,7 @@ def decide(
     return certify(epsilon, DELTA, p, q).decision, certify(epsilon * Fraction(99, 100), DELTA, p, q).decision
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("mechanism", "pair"),
     [

@@ -192,6 +192,7 @@ def test_a_flaw_that_shows_on_the_right_pair_only_is_found_by_default(flaw: str)
     assert refuted(audit(BROKEN[flaw], trials=TRIALS))
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("twin", a_third(SOUND))
 def test_a_sound_twin_is_not_accused(twin: str) -> None:
     """A false alarm has probability 1e-9."""

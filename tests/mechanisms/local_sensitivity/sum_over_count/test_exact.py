@@ -19,6 +19,7 @@ TINY = Domain(0, 2, Grid(0))
 NEGLIGIBLE = 1e-20
 
 
+@pytest.mark.slow
 def test_the_exact_law_of_noisy_sum_and_count_meets_pure_epsilon_on_all_tiny_pairs() -> None:
     epsilon = Fraction(4)
     laws = neighbouring_laws(lambda x: SumOverCount(sum(x), len(x), TINY, epsilon).noisy_sum_and_count, range(3))
