@@ -81,7 +81,7 @@ def test_a_broken_target_of_100_000_draws_a_second_is_refuted_within_a_quarter_o
     assert audited[-1].attack.name == "low_bit_laplace"
 
 
-@pytest.mark.parametrize("rate", [100.0, 3_000.0, 30_000.0, 5e6])
+@pytest.mark.parametrize("rate", [100.0, 3_000.0, 30_000.0, pytest.param(5e6, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("until_refuted", [True, False])
 def test_an_audit_keeps_to_the_time_and_uses_it(
     monkeypatch: pytest.MonkeyPatch, rate: float, until_refuted: bool

@@ -53,8 +53,8 @@ def check_discrete() -> None:
 def check_rounded() -> None:
     module = importlib.import_module(ROUND)
     release = recorded_release(module.exact_rounded_laplace_fast, 0.25, 3, None, epsilon=1, grid=Grid(-2))
-    require_rounded_noise(release.decide, release.resolve, Fraction(4))
     release.require(Grid(-2))
+    require_rounded_noise(release.decide, release.resolve, Fraction(4))
     require_rounded_reference(module.rounded_laplace, Fraction(4))
 
 
@@ -250,19 +250,25 @@ IN_FINE = (
     (FILTER, "whole.view(np.uint64)[:] ^= negative", "whole.view(np.uint64)[:] ^= signs"),
 )
 CASES = [
-    *first_of_each(((check_rounded, *case) for case in IN_BOTH), MODULE),
+    *first_of_each(
+        [
+            *((check_rounded, *case) for case in (*IN_BOTH, *IN_ROUNDED)),
+            *((check_discrete, *case) for case in IN_DISCRETE),
+        ],
+        MODULE,
+    ),
     *(pytest.param(check_discrete, *case, marks=pytest.mark.slow) for case in IN_BOTH),
-    *first_of_each(((check_discrete, *case) for case in IN_DISCRETE), MODULE),
-    *first_of_each(((check_rounded, *case) for case in IN_ROUNDED), MODULE),
     *first_of_each(((check_fine, *case) for case in IN_FINE), MODULE),
 ]
 
 
-def test_the_copies_that_are_mutated_are_accepted_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.few(1)
+@pytest.mark.parametrize("check", [check_rounded, check_discrete, check_fine])
+def test_the_copies_that_are_mutated_are_accepted_as_they_are(
+    monkeypatch: pytest.MonkeyPatch, check: Callable[[], None]
+) -> None:
     mutate(monkeypatch, MODULES, FAST, "", "")
-    check_discrete()
-    check_rounded()
-    check_fine()
+    check()
 
 
 @pytest.mark.parametrize(("check", "module", "old", "new"), CASES)

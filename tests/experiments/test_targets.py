@@ -92,7 +92,10 @@ def proved(name: str) -> Finding:
         return prove(getattr(targets, name)(2.0 if "exponential" in name else LITTLE_NOISE), pair, limits=LIMITS)
 
 
-@pytest.mark.parametrize("name", OTHER_CLAIMS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name == "exact_discrete_gaussian_gdp")) for name in OTHER_CLAIMS],
+)
 def test_a_claim_that_is_no_epsilon_is_refuted_by_exact_laws_if_it_is_naive_and_only_then(name: str) -> None:
     """Grids finer than the noise make laws that are too long to enumerate; `test_no_attack_refutes...` has those."""
     if name.startswith("exact_rounded"):

@@ -548,7 +548,12 @@ def test_a_mistake_is_told_in_one_line_on_standard_error(line: str, message: str
         ("raising", "noise", "raising raised RuntimeError: disk on fire"),
         ("leaving", "noise", "leaving raised SystemExit: 0"),
         ("selected", "selection", "indices from 2 to 2 of 2 outcomes"),
-        ("crashing", "noise --isolate --attack precision", "crashing: crash: killed by SIGABRT"),
+        pytest.param(
+            "crashing",
+            "noise --isolate --attack precision",
+            "crashing: crash: killed by SIGABRT",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_a_target_that_misbehaves_ends_in_error_findings_and_status_two(
