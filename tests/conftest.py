@@ -27,7 +27,9 @@ for _name in ("CI", "BUILD_NUMBER"):
     os.environ.pop(_name, None)
 
 
-PRELOADED = "import hypothesis, pytest, scipy.special; "
+PRELOADED = (
+    "import hypothesis, pytest, scipy.special, attacklab.proof, attacklab.laws.standard_random, experiments.targets; "
+)
 """What test modules import, for the process whose forks run their samplers: each fork would import it again."""
 
 elsewhere._START = elsewhere._START.replace("from ", f"{PRELOADED}from ", 1)

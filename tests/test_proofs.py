@@ -157,6 +157,7 @@ def test_discrete_gaussian_has_its_ideal_law(variance: Fraction) -> None:
     assert_encloses(law, ideal)
 
 
+@pytest.mark.slow
 @given(st.fractions(min_value=Fraction(1, 8), max_value=Fraction(7, 8), max_denominator=16))
 @settings(max_examples=4)
 def test_the_two_sided_geometric_law_is_rational(ratio: Fraction) -> None:

@@ -313,6 +313,7 @@ def test_an_interrupt_ends_the_call_and_the_next_one_works() -> None:
     assert elsewhere(sum, [1, 2]) == 3
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("how", ["kill", "sys.exit", "os._exit"])
 def test_nothing_is_left_when_this_process_ends(how: str) -> None:
     code = (

@@ -138,6 +138,7 @@ def test_first_outputs_that_are_held_up_do_not_end_an_audit(monkeypatch: pytest.
     assert slow.seconds < 1.3 * 5.0
 
 
+@pytest.mark.slow
 def test_a_faster_target_gets_more_trials_up_to_the_most(monkeypatch: pytest.MonkeyPatch) -> None:
     trials = [Slow(rate, sound=True).audited(monkeypatch) for rate in (3_000, 30_000, 1e12)]
     slow, faster, fastest = (max(one.trials for one in audited) for audited in trials)

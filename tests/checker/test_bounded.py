@@ -56,6 +56,7 @@ GAUSSIAN = DRAFTS["exact_fixed_work_gaussian"]()
 NARROW = replace(GAUSSIAN, parameters={"sigma": Fraction(3, 2), "lower": -2, "upper": 3})
 
 
+@pytest.mark.slow
 def test_gaussian_noise_of_fixed_work_is_private_for_every_pair(checked: Checked) -> None:
     found = checked(GAUSSIAN)
     assert found.statement.startswith("(1, 1e-05)-DP for every pair of answers at most 1 apart (δ is at most 3.8")

@@ -96,6 +96,7 @@ def test_each_point_of_a_profile_is_looked_at(checked: Checked) -> None:
         checked(draft, claim={"kind": "profile", "points": points})
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     "claim",
     [
@@ -128,6 +129,7 @@ def test_noise_that_is_too_small_and_answers_too_far_apart_are_refused(draft: An
         checked(draft, neighbours="answers")
 
 
+@pytest.mark.slow
 def test_the_path_of_another_mechanism_is_refused(checked: Checked) -> None:
     for draft, other in ((DISCRETE, ROUNDED), (ROUNDED, DISCRETE)):
         for role in ("reference", "fast"):

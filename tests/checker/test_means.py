@@ -63,6 +63,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kinds, "SIZES", 1001)
 
 
+@pytest.mark.few(1)
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("name", [COUNT, CHUNKS])
 def test_a_smaller_epsilon_is_refused(name: str) -> None:
@@ -94,6 +95,7 @@ def test_delta_is_the_tail_of_the_noise_beyond_the_threshold(checked: Checked) -
         checked(draft, claim={**draft.claim, "delta": str(reached * (1 - HAIR))})
 
 
+@pytest.mark.few(4)
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("name", [COUNT, PTR, SMOOTH, CHUNKS])
 @pytest.mark.parametrize("change", [{"neighbours": "substitute"}, {"claim": {"kind": "zcdp", "rho": "1"}}])
@@ -190,6 +192,7 @@ MUTANTS: list[tuple[str, Any, str, str, str]] = [
 ]
 
 
+@pytest.mark.few(15)
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize(("name", "owner", "function", "old", "new"), first_of_each(MUTANTS, itemgetter(0, 2)))
 def test_a_mechanism_that_could_tell_more_is_refused(

@@ -97,6 +97,7 @@ FALSE = [
 ]
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(("name", "changes", "reason"), FALSE)
 def test_a_false_claim_is_refused(checked: Checked, name: str, changes: dict[str, Any], reason: str) -> None:
     with pytest.raises(Refused, match=reason):

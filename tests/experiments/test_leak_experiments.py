@@ -37,6 +37,7 @@ def verdicts(data: Data, target: str) -> set[str]:
     return {finding["verdict"] for finding in data["findings"] if finding["target"] == target}
 
 
+@pytest.mark.slow
 def test_special_values_violate_every_naive_target_and_no_exact_one() -> None:
     """Each exact finding is a false alarm with probability below 1e-7, at this fixed seed."""
     data = written(special_values)

@@ -144,6 +144,7 @@ def test_a_flaw_that_is_not_known_is_withheld_and_told_loudly() -> None:
     assert "attacklab audit numpy:laplace --epsilon 1 --attack precision" in advisory
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("known", [True, False])
 def test_of_a_refuted_mechanism_only_what_is_known_is_listed(
     known: bool, only_numpys_laplace: list[ExpectedFailure], monkeypatch: pytest.MonkeyPatch
@@ -373,6 +374,7 @@ def test_what_an_earlier_run_withheld_is_not_lost_by_a_run_that_cannot_measure_i
     assert {one.target for one in withheld} == {"numpy:laplace", finding.target}
 
 
+@pytest.mark.slow
 def test_rows_of_an_environment_that_nothing_describes_any_more_are_dropped(
     only_numpys_laplace: list[ExpectedFailure], tmp_path: Path
 ) -> None:

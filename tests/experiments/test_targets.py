@@ -105,6 +105,7 @@ def test_a_claim_that_is_no_epsilon_is_refuted_by_exact_laws_if_it_is_naive_and_
     assert Finding.from_json(finding.to_json()).claim == finding.claim
 
 
+@pytest.mark.slow
 def test_the_reason_says_how_much_the_laws_need() -> None:
     """By mpmath, the largest D_α/α of permute and flip is 0.72753 and that of the exponential mechanism 0.44939."""
     refuted = prove(targets.naive_exponential_noisy_max_zcdp(2.0), ALIKE_AND_APART)

@@ -181,6 +181,7 @@ EACH = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.few(4)
 @EACH
 def test_sound_targets_pass_with_their_domain_declared(case: Case) -> None:
     make, domain, sound, _ = case
@@ -188,6 +189,7 @@ def test_sound_targets_pass_with_their_domain_declared(case: Case) -> None:
     assert verdicts(findings) == {Verdict.NOT_DETECTED}, [one for one in findings if one.verdict is Verdict.ERROR]
 
 
+@pytest.mark.few(4)
 @EACH
 def test_broken_targets_with_the_same_domain_are_caught(case: Case) -> None:
     make, domain, _, broken = case

@@ -262,6 +262,7 @@ def test_advantage_at_epsilon_one_hundredth_is_as_expected(release: Release, adv
     assert min(finding.counts.first, finding.counts.second) == 0
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(
     "release",
     [

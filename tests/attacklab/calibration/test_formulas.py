@@ -47,6 +47,7 @@ def test_a_naive_formula_is_found_and_a_sound_one_is_proved_safe(name: str) -> N
     assert {finding.verdict for finding in sound} == {Verdict.PROVED}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in TIGHT])
 def test_the_neighbour_of_the_best_safe_double_is_refuted(name: str) -> None:
     direction = -math.inf if quantity(name).unsafe is Unsafe.TOO_SMALL else math.inf

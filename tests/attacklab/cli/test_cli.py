@@ -523,6 +523,7 @@ MISTAKES = [
 ]
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(("line", "message"), MISTAKES)
 def test_a_mistake_is_told_in_one_line_on_standard_error(line: str, message: str, attacklab: Any, folder: Path) -> None:
     if "--scheduler" in line:
@@ -633,6 +634,7 @@ def checkout(folder: Path, own_experiments: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_run_writes_data_figures_and_page(checkout: Path) -> None:
     """In a process of its own, as a user starts it."""
     line = [sys.executable, "-c", "from attacklab.cli import main; main()"]

@@ -88,6 +88,7 @@ def test_batches_that_are_not_needed_and_do_not_end_hold_nothing_up(monkeypatch:
     assert timeless(found) == timeless(audit(target, attacks, trials=100_000))
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_once_costs_nothing(tmp_path: Path) -> None:
     flag = tmp_path / "died"
     target = Target.dataset(own.killed_once, epsilon=1.0)

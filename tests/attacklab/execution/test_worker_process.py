@@ -169,6 +169,7 @@ def test_what_goes_wrong_in_a_worker_is_raised_here_and_tells_where_it_was() -> 
         assert raised.__notes__[0].startswith("In a worker process:\n")
 
 
+@pytest.mark.slow
 def test_what_a_target_prints_goes_to_standard_error(script: Callable[..., subprocess.Popen[str]]) -> None:
     text = """
 from attacklab.execution.processes import ProcessWorkers
@@ -210,6 +211,7 @@ def test_a_function_of_the_program_itself_is_found(script: Callable[..., subproc
     assert out.startswith("not detected ")
 
 
+@pytest.mark.slow
 def test_a_program_that_would_start_processes_without_end_is_told_how_to_start_them(
     script: Callable[..., subprocess.Popen[str]],
 ) -> None:

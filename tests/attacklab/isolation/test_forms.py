@@ -68,6 +68,7 @@ def test_an_output_of_any_form_is_the_same_wherever_it_comes_from(ran: Ran, form
         assert hashes(outputs).tolist() == hashes(here).tolist()
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize("form", forms.FORMS)
 def test_a_target_without_noise_is_refuted_wherever_it_runs(ran: Ran, form: str) -> None:
     for way in WAYS:

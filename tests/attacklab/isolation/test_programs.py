@@ -141,6 +141,7 @@ def test_inputs_of_every_kind_reach_the_program(drawing: Made) -> None:
         law(drawing("echo"), 1 << 20_000)
 
 
+@pytest.mark.slow
 def test_a_sampler_is_pickled_without_its_process(drawing: Made) -> None:
     target = drawing("sound")
     expected = law(target)

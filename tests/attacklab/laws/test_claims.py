@@ -148,6 +148,7 @@ def test_an_order_of_one_or_less_is_refused() -> None:
         renyi_divergence(HALF, HALF, 1)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("law", "rho"), [(flipped(2.0), 0.72753), (exponential(2.0), 0.44939)])
 def test_what_permute_and_flip_and_the_exponential_mechanism_need_at_epsilon_two(law: Law, rho: float) -> None:
     """The largest D_α/α over a grid of orders in steps of a thousandth, by mpmath; ρ = ε²/8 is 0.5."""

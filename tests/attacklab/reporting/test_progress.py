@@ -128,6 +128,7 @@ def test_workers_load_the_target_themselves_and_find_the_same(
     assert timeless(there) == timeless(here)
 
 
+@pytest.mark.slow
 def test_a_long_audit_takes_to_processes_and_says_so_on_standard_error_only(
     attacklab: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

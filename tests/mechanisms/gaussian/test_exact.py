@@ -53,6 +53,7 @@ def test_rejection_has_the_discrete_gaussian_law(variance: Fraction) -> None:
     assert_is(found, lambda k: discrete_probability(k, variance), missing_at_most=1e-4)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("variance", [Fraction(1), Fraction(1, 5), Fraction(9, 2)])
 def test_inversion_has_the_discrete_gaussian_law(variance: Fraction) -> None:
     found = law_of(invert, DiscreteGaussian(variance), 0, 0, smallest=Fraction(1, 2**40))

@@ -63,6 +63,7 @@ def compare_discrete(trials: int, setting: dict[str, object]) -> None:
 COMPARE = pytest.mark.parametrize("compare", [compare_rounded, compare_discrete])
 
 
+@pytest.mark.few(1)
 @COMPARE
 @pytest.mark.parametrize("trials", MANY)
 def test_both_paths_agree_on_the_same_words(compare: Callable[..., None], trials: int) -> None:

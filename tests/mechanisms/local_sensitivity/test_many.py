@@ -74,6 +74,7 @@ def test_many_answers_are_those_that_single_draws_of_the_same_noise_give(release
     assert [release.one(ScriptedNoise(draws)) for draws in noise] == list(many)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("people", [0, 150])
 def test_propose_test_release_draws_the_answer_of_those_alone_that_pass_the_test(people: int) -> None:
     """At 150 people it passes about every other time, at none never (but for one in 10^10)."""

@@ -28,6 +28,7 @@ def test_the_exact_law_of_noisy_sum_and_count_meets_pure_epsilon_on_all_tiny_pai
     assert worst_divergence(laws, epsilon * Fraction(9, 10)) > 0.01
 
 
+@pytest.mark.slow
 def test_the_exact_law_of_sum_over_count_meets_pure_epsilon_on_all_tiny_pairs() -> None:
     epsilon = Fraction(4)
     laws = neighbouring_laws(lambda x: prepare_sum_over_count(x, domain=TINY, epsilon=epsilon).one, range(3))
