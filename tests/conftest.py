@@ -37,18 +37,21 @@ elsewhere._START = elsewhere._START.replace("from ", f"{PRELOADED}from ", 1)
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of a test marked `few(n)` the default run takes n cases, spread evenly over all that it has; the others are slow."""
-    cases: defaultdict[str, list[pytest.Item]] = defaultdict(list)
+    """Of a test marked `few(n)` the default tests run n cases, spread evenly; its others, and what is `ci`, are slow."""
+    families: defaultdict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        if item.get_closest_marker("few") and not item.get_closest_marker("slow"):
-            cases[item.nodeid.partition("[")[0]].append(item)
-    for found in cases.values():
-        marker = found[0].get_closest_marker("few")
+        if item.get_closest_marker("ci"):
+            item.add_marker(pytest.mark.slow)
+        elif item.get_closest_marker("few") and not item.get_closest_marker("slow"):
+            families[item.nodeid.partition("[")[0]].append(item)
+    for cases in families.values():
+        marker = cases[0].get_closest_marker("few")
         assert marker is not None
         (count,) = marker.args
-        kept = {place * len(found) // count for place in range(count)}
-        for place, item in enumerate(found):
+        kept = {place * len(cases) // count for place in range(count)}
+        for place, item in enumerate(cases):
             if place not in kept:
+                item.add_marker(pytest.mark.ci)
                 item.add_marker(pytest.mark.slow)
 
 

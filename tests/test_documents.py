@@ -41,7 +41,7 @@ def test_the_example_of_the_readme_refutes_its_naive_mechanism(capsys: pytest.Ca
     assert "zero_rounding not applicable" in printed
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_the_example_of_claims_keeps_the_true_one_and_refutes_the_other(capsys: pytest.CaptureFixture[str]) -> None:
     text = (ROOT / "docs" / "reference" / "claims.md").read_text("utf-8")
     (example,) = re.findall(r"<!-- runs as a test -->\n```python\n(.*?)```", text, flags=re.DOTALL)

@@ -157,7 +157,7 @@ def test_discrete_gaussian_has_its_ideal_law(variance: Fraction) -> None:
     assert_encloses(law, ideal)
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 @given(st.fractions(min_value=Fraction(1, 8), max_value=Fraction(7, 8), max_denominator=16))
 @settings(max_examples=4)
 def test_the_two_sided_geometric_law_is_rational(ratio: Fraction) -> None:
@@ -183,7 +183,7 @@ NOISE = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 @pytest.mark.parametrize(
     "mechanism", ["discrete Laplace", pytest.param("rounded ideal Laplace", marks=pytest.mark.slow)]
 )
@@ -260,7 +260,7 @@ MEANS = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 @pytest.mark.parametrize("mechanism", first_of_each(MEANS, bool))
 @pytest.mark.parametrize(
     ("records", "neighbour", "epsilon"),

@@ -79,7 +79,7 @@ def test_the_test_on_the_page_passes_beside_those_that_every_registered_attack_h
     assert re.search(r"^\d+ passed", done.stdout, flags=re.MULTILINE)
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_every_audit_runs_the_registered_attack_and_it_tells_the_twins_apart(tree: Path) -> None:
     listed = run(tree, sys.executable, *COMMAND_LINE, "list")
     assert "noise of whole steps keeps the fractional part of the answer" in listed.stdout

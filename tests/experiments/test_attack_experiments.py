@@ -18,7 +18,7 @@ EXPERIMENTS = load_experiments(ROOT)
 WITH_FINDINGS = [
     "zero_rounding",
     "truncated_addition",
-    *(pytest.param(name, marks=pytest.mark.slow) for name in ("low_bit_laplace", "precision", "sum_sensitivity")),
+    *(pytest.param(name, marks=pytest.mark.ci) for name in ("low_bit_laplace", "precision", "sum_sensitivity")),
 ]
 
 
@@ -28,7 +28,7 @@ def recorded(name: str) -> Data:
 
 
 @pytest.mark.parametrize(
-    "name", [*WITH_FINDINGS, pytest.param("local_sensitivity", marks=pytest.mark.slow), "marital_status"]
+    "name", [*WITH_FINDINGS, pytest.param("local_sensitivity", marks=pytest.mark.ci), "marital_status"]
 )
 def test_figures_and_paragraph_come_from_the_json_alone(name: str) -> None:
     experiment, data = EXPERIMENTS[name], recorded(name)

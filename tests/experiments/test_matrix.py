@@ -47,7 +47,11 @@ ALL = matrix.NAMES
 FEW = tuple(name for name in ALL if name in EXACT or name in dict(FLAWS))
 
 
-@pytest.fixture(scope="module", params=[FEW, ALL], ids=["few", "all"])
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(FEW, marks=pytest.mark.ci), pytest.param(ALL, marks=pytest.mark.slow)],
+    ids=["few", "all"],
+)
 def data(request: pytest.FixtureRequest) -> Iterator[Data]:
     """What a quick run finds: of a target with each known flaw and of some exact ones, or of all."""
     with pytest.MonkeyPatch.context() as patch:
@@ -68,7 +72,6 @@ def cells(data: Data) -> Cells:
     return shown
 
 
-@pytest.mark.slow
 def test_every_target_has_a_row_and_every_attack_and_the_law_a_column(cells: Cells) -> None:
     rows, columns = ({key[side] for key in cells} for side in (0, 1))
     assert rows == set(matrix.NAMES)
@@ -80,20 +83,17 @@ def test_every_target_with_a_claim_that_a_quick_run_could_refute_has_a_row() -> 
     assert set(ALL) == set(targets_of("experiments.targets")) - {*targets.OTHER_CLAIMS, *targets.TOO_RARE}
 
 
-@pytest.mark.slow
 def test_no_exact_target_is_refuted_by_anything(cells: Cells) -> None:
     """In all runs together a false alarm has probability at most 1e-6, and the seed is fixed."""
     refuted = [key for key, cell in cells.items() if key[0].startswith("exact") and cell.verdict is Verdict.VIOLATED]
     assert refuted == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("target", "attack"), FLAWS)
 def test_known_flaws_are_red(target: str, attack: str, cells: Cells) -> None:
     assert cells[target, attack].verdict is Verdict.VIOLATED
 
 
-@pytest.mark.slow
 def test_every_naive_target_has_a_red_cell_and_no_target_an_error(data: Data, cells: Cells) -> None:
     for name in matrix.NAMES:
         verdicts = {cell.verdict for key, cell in cells.items() if key[0] == name}
@@ -104,7 +104,6 @@ def test_every_naive_target_has_a_red_cell_and_no_target_an_error(data: Data, ce
     assert not {"{", "}", "nan"} & set(paragraph)
 
 
-@pytest.mark.slow
 def test_a_target_that_nothing_refutes_is_named_and_so_is_what_else_it_takes(data: Data) -> None:
     blank = {"law": "naive_randomized_response", "work": "naive_two_sided_geometric"}
     paragraph = " ".join(matrix.explain(data).split())
@@ -122,7 +121,6 @@ def test_a_target_that_nothing_refutes_is_named_and_so_is_what_else_it_takes(dat
     assert f"Not refuted here: {unseen}." in " ".join(matrix.explain(seen).split())
 
 
-@pytest.mark.slow
 def test_work_is_counted_of_twins_whose_rows_it_shows_in(cells: Cells) -> None:
     counted = {row for (row, column), cell in cells.items() if column == "work" and cell != matrix.cell([])}
     assert counted == set(matrix.COUNTED) & set(matrix.NAMES)
@@ -130,13 +128,11 @@ def test_work_is_counted_of_twins_whose_rows_it_shows_in(cells: Cells) -> None:
         assert cells[name, "work"].verdict is Verdict.NOT_DETECTED
 
 
-@pytest.mark.slow
 def test_an_exact_law_shows_the_delta_it_needs_and_not_the_advantage_that_is_allowed(cells: Cells) -> None:
     """The naive coin keeps with e/(1 + e) rounded to binary64, which is less than 2^-54 too much."""
     assert 0 < float(cells["naive_randomized_response", "exact law"].text) < 2**-53
 
 
-@pytest.mark.slow
 def test_grey_cells_tell_their_power(cells: Cells) -> None:
     grey = [cell for cell in cells.values() if cell.verdict is Verdict.NOT_DETECTED]
     assert grey
@@ -163,7 +159,6 @@ def test_a_full_run_gives_every_target_thousands_of_trials(monkeypatch: pytest.M
     assert {name for name, trials in given.items() if trials < measured["trials"]} == set(measured["spared"])
 
 
-@pytest.mark.slow
 def test_the_last_column_shows_the_committed_certificates_and_the_paragraph_links_them(
     cells: Cells, data: Data
 ) -> None:

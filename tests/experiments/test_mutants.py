@@ -130,7 +130,7 @@ def test_a_mutant_that_fails_when_it_is_imported_is_not_accepted(whole: Whole, f
     assert "ZeroDivisionError" in outcome["reason"]
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_a_mutant_that_does_not_end_is_stopped(whole: Whole, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "LEAST_SECONDS", 1.0)
     brief = replace(whole, outcomes={TARGET: whole.outcomes[TARGET] | {"seconds": 0.1}})

@@ -94,7 +94,7 @@ def proved(name: str) -> Finding:
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=[pytest.mark.slow] * (name == "exact_discrete_gaussian_gdp")) for name in OTHER_CLAIMS],
+    [pytest.param(name, marks=[pytest.mark.ci] * (name == "exact_discrete_gaussian_gdp")) for name in OTHER_CLAIMS],
 )
 def test_a_claim_that_is_no_epsilon_is_refuted_by_exact_laws_if_it_is_naive_and_only_then(name: str) -> None:
     """Grids finer than the noise make laws that are too long to enumerate; `test_no_attack_refutes...` has those."""
@@ -105,7 +105,7 @@ def test_a_claim_that_is_no_epsilon_is_refuted_by_exact_laws_if_it_is_naive_and_
     assert Finding.from_json(finding.to_json()).claim == finding.claim
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_the_reason_says_how_much_the_laws_need() -> None:
     """By mpmath, the largest D_α/α of permute and flip is 0.72753 and that of the exponential mechanism 0.44939."""
     refuted = prove(targets.naive_exponential_noisy_max_zcdp(2.0), ALIKE_AND_APART)

@@ -67,7 +67,7 @@ def test_what_the_checker_refuses_is_recorded_as_not_proved(tmp_path: Path, monk
     assert "change by e^2, more than e^1" in found.reason
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_a_certificate_that_is_of_no_target_has_the_scope_of_its_inputs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -553,7 +553,7 @@ def test_a_mistake_is_told_in_one_line_on_standard_error(line: str, message: str
             "crashing",
             "noise --isolate --attack precision",
             "crashing: crash: killed by SIGABRT",
-            marks=pytest.mark.slow,
+            marks=pytest.mark.ci,
         ),
     ],
 )
@@ -634,7 +634,7 @@ def checkout(folder: Path, own_experiments: Path) -> Path:
     return folder
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_run_writes_data_figures_and_page(checkout: Path) -> None:
     """In a process of its own, as a user starts it."""
     line = [sys.executable, "-c", "from attacklab.cli import main; main()"]

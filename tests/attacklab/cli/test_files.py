@@ -218,7 +218,7 @@ def test_what_a_target_prints_is_not_among_the_findings(folder: Path, workers: i
     assert b"printed" not in run(folder, line).stdout
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_what_a_target_prints_at_the_end_is_not_among_the_findings(folder: Path) -> None:
     command = [*MAIN, *f"{LEAKING.replace('targets.py', 'leaving.py')} --json -".split()]
     done = subprocess.run(command, cwd=folder, env={"PYTHONPATH": str(ROOT)}, capture_output=True, check=False)  # noqa: S603 - our own

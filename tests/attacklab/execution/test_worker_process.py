@@ -138,7 +138,7 @@ def test_a_death_shows_even_if_a_fork_keeps_everything_open(monkeypatch: pytest.
     assert deadly.reason == "forking: a worker process exited with status 3"
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_a_process_that_is_not_needed_for_a_while_ends_and_another_one_goes_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -169,7 +169,7 @@ def test_what_goes_wrong_in_a_worker_is_raised_here_and_tells_where_it_was() -> 
         assert raised.__notes__[0].startswith("In a worker process:\n")
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_what_a_target_prints_goes_to_standard_error(script: Callable[..., subprocess.Popen[str]]) -> None:
     text = """
 from attacklab.execution.processes import ProcessWorkers
@@ -204,14 +204,14 @@ def main():
 """
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_a_function_of_the_program_itself_is_found(script: Callable[..., subprocess.Popen[str]]) -> None:
     out, err = script(PROGRAM + "if __name__ == '__main__':\n    main()\n").communicate(timeout=60)
     assert err == ""
     assert out.startswith("not detected ")
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_a_program_that_would_start_processes_without_end_is_told_how_to_start_them(
     script: Callable[..., subprocess.Popen[str]],
 ) -> None:

@@ -257,7 +257,7 @@ def test_the_rest_of_an_audit_goes_on_after_a_crash(misbehaving: Made) -> None:
 
 
 @LINUX
-@pytest.mark.parametrize(("name", "waits"), [("hangs", 1), pytest.param("computes_forever", 3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("name", "waits"), [("hangs", 1), pytest.param("computes_forever", 3, marks=pytest.mark.ci)])
 def test_an_audit_waits_for_a_target_that_does_not_answer_once_and_not_once_an_attack(
     misbehaving: Made, name: str, waits: int
 ) -> None:

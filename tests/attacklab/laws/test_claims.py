@@ -160,7 +160,7 @@ def test_what_permute_and_flip_and_the_exponential_mechanism_need_at_epsilon_two
     assert decision is (Decision.REFUTED if rho > 0.5 else Decision.PROVED)
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 @settings(deadline=None, max_examples=15)
 @given(closed_laws, closed_laws)
 def test_a_chain_proves_a_little_more_than_the_largest_ratio_and_nothing_less(p: Law, q: Law) -> None:

@@ -556,7 +556,7 @@ def test_answers_that_a_format_lacks_are_refused(faked: Loaded, spec: str, answe
         faked(spec).outputs(answer, 1, rng())
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_opacus_and_jax_privacy_add_their_noise_to_a_gradient(faked: Loaded) -> None:
     for spec, scale in {
         "opacus:gaussian": 3.7306,

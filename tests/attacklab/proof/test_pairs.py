@@ -187,7 +187,7 @@ def test_a_sampler_that_fails_on_one_pair_is_an_error_of_that_pair() -> None:
     assert "no entropy" in findings[1].reason
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_time_that_is_up_is_inconclusive_and_leaves_some_for_the_next_pair() -> None:
     def hanging(answer: float, bits: RandomBits) -> int:
         return endless(answer, bits) if answer == 2 else response(answer, bits)

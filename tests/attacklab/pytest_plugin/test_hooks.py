@@ -121,7 +121,7 @@ def test_two_workers_find_what_one_process_finds(pytester: pytest.Pytester) -> N
     assert json.loads(alone.read_text("utf-8"))["tests"] == json.loads(two.read_text("utf-8"))["tests"]
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_the_order_of_the_tests_changes_no_finding(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_it=BOTH, test_other=BOTH.replace("[leaking, sound]", "[sound, leaking]"))
     pytester.runpytest_inprocess(FEW, "--dp-json=one.json", "test_it.py", "test_other.py")
@@ -475,7 +475,7 @@ def test_loading_the_plugin_imports_nothing_heavy() -> None:
     assert done.stderr.strip() == "[]"
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_the_sample_project_fails_for_its_broken_mechanism_alone(pytester: pytest.Pytester) -> None:
     pytester.copy_example(str(ROOT / "tests" / "sample_project"))
     result = pytester.runpytest_subprocess(FEW, "-n", "0")

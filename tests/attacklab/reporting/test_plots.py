@@ -29,7 +29,7 @@ def test_svg_and_png_are_drawn_and_are_what_they_say(tmp_path: Path) -> None:
     assert len(list(written[0].parent.iterdir())) == 2
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_the_same_data_gives_the_same_bytes_and_other_data_others(tmp_path: Path) -> None:
     first = plots.save(FIGURE, tmp_path / "1")
     again = plots.save(Figure.from_json(FIGURE.to_json()), tmp_path / "2")

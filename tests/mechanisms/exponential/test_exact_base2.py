@@ -123,7 +123,7 @@ def rounded_at_half(others: int) -> tuple[Fraction, Fraction]:
     return before, Fraction(after)
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_rounding_at_sensitivity_one_half_without_rescaling_is_not_private() -> None:
     """η = 1, Δu = ½: the claimed base-2 loss is 2·1·½ = 1. One outcome falls by ½, ten others rise by ½."""
     unscaled = partial(mechanism_law, eta=HALF, utility_range=(0, 1), sensitivity=1)

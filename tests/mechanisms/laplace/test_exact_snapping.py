@@ -121,7 +121,7 @@ def test_the_uniform_has_a_geometric_exponent_and_a_uniform_mantissa() -> None:
     assert uniform_float(TapedBits(1 << 52, 2053)) == gmpy2.exp2(-2001)
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_outputs_follow_the_exact_law() -> None:
     """20 000 draws stray from a probability by 0.025 with probability below 2·e^−25 (Hoeffding)."""
     mechanism = Snapping.for_epsilon(1, 1, 16.0)

@@ -143,7 +143,7 @@ def test_equal_utilities_are_equally_likely_whatever_their_place(mechanism: Mech
     assert law[0] == law[1] == law[2] > Fraction(3, 10)
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_frequencies_of_permute_and_flip_are_those_of_naive_exponential_noise() -> None:
     """10⁴ draws against 10⁶; a frequency strays by 0.036 in all with probability below 2·e^−23 ≈ 2e-10 (Hoeffding)."""
     utilities = [0.3, 1.7, 2.9, 2.9, -4.0]

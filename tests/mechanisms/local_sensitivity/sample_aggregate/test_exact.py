@@ -63,7 +63,7 @@ def test_the_exact_law_of_sample_and_aggregate_meets_pure_epsilon_on_all_tiny_pa
     assert reached > 1e-3
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_removing_any_one_row_moves_the_aggregate_by_the_noise_scale_at_most() -> None:
     rows = [(str(i), float(age)) for i, age in enumerate([20, 20, 80, 80] * 300)]
     aggregate = partial(
