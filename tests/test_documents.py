@@ -51,6 +51,7 @@ def test_the_example_of_claims_keeps_the_true_one_and_refutes_the_other(capsys: 
     assert "ρ-zCDP with ρ = 0.05 violated" in printed
 
 
+@pytest.mark.ci
 def test_the_example_of_existing_code_prints_what_the_page_says(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "how_to" / "proving_existing_code.md").read_text("utf-8")
     ((code, said),) = re.findall(

@@ -302,6 +302,7 @@ def test_a_claim_with_a_delta_is_refuted_by_the_epsilon_that_it_needs_at_that_de
         assert f"at δ = {delta}" in finding.reason
 
 
+@pytest.mark.ci
 def test_an_excess_that_is_certain_refutes_a_claim_however_small_it_is() -> None:
     """An output of probability 2^−60 that one input alone can give; the laws of the others do not close."""
 

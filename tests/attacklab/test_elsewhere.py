@@ -94,6 +94,7 @@ def test_the_other_process_has_another_hash_seed_and_other_global_random_state()
     assert _call(lambda: np.random.get_state()[1].tolist()) != np.random.get_state()[1].tolist()
 
 
+@pytest.mark.ci
 def test_a_hash_seed_that_this_process_was_given_is_not_used_there() -> None:
     code = "from attacklab.elsewhere import elsewhere; print(elsewhere(hash, 'a') == hash('a'))"
     for seed in ("0", "1", "2"):

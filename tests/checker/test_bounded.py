@@ -46,6 +46,7 @@ def mutated(monkeypatch: pytest.MonkeyPatch) -> Callable[[Draft, ModuleType, str
     return check_mutant
 
 
+@pytest.mark.slow
 def test_geometric_noise_on_a_range_is_private_for_every_pair(checked: Checked) -> None:
     found = checked(GEOMETRIC)
     assert found.statement == "1-DP for every pair of answers at most 1 apart (at most 0.999973)"

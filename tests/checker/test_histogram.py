@@ -78,6 +78,7 @@ def test_a_broken_fast_path_is_refused(checked: Checked, monkeypatch: pytest.Mon
         checked(HISTOGRAM, functions=replaced(monkeypatch, FAST[name]))
 
 
+@pytest.mark.slow
 def test_another_way_to_write_the_same_fast_path_is_accepted(checked: Checked, monkeypatch: pytest.MonkeyPatch) -> None:
     def release(counts: Any, noise: Any, trials: int, grid: Any) -> Any:
         return grid.values(rows(noise, trials, counts) + wholes(counts, grid))

@@ -86,6 +86,7 @@ def test_the_statement_names_the_sensitivity_of_the_parameters(checked: Checked)
     assert checked(DISCRETE, parameters=wider).statement == "1-DP for every pair of answers at most 3 apart"
 
 
+@pytest.mark.slow
 def test_rounding_noise_and_answer_together_costs_no_sensitivity(checked: Checked) -> None:
     """A sensitivity of an eighth is half a step of this grid: discrete noise has to hide a whole one."""
     parameters = {"epsilon": Fraction(1, 3), "grid": Grid(-2), "sensitivity": Fraction(1, 8)}
@@ -112,6 +113,7 @@ def test_a_path_that_is_missing_or_another_mechanisms_is_refused(checked: Checke
             checked(draft, functions={one: function for one, function in draft.functions.items() if one != role})
 
 
+@pytest.mark.slow
 def test_noise_so_small_that_its_coin_needs_more_digits_than_are_looked_at_is_refused() -> None:
     with pytest.raises(Refused, match="600 digits of a threshold are not known"):
         require_fast_noise(importlib.import_module(FAST).discrete_laplace_many, Fraction(1, 1000))

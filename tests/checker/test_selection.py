@@ -58,6 +58,7 @@ def draft(name: str) -> Draft:
     return DRAFTS[name]()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "statement"),
     [

@@ -110,6 +110,7 @@ def test_inputs_are_shown_in_a_line_that_tells_them_apart(given: object, text: s
 # The command
 
 
+@pytest.mark.ci
 def test_without_a_terminal_it_prints_plain_lines_and_waits_for_nothing() -> None:
     done = subprocess.run(  # noqa: S603 - our own
         [*MAIN, "zero_rounding"], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, check=True, timeout=60

@@ -112,6 +112,7 @@ def test_a_mutant_touches_what_its_function_is_run_by(whole: Whole, folder: Path
     assert whole.targets_of(made("gaussian/exact", "_kept_proposal", "** 2", "** 3")) == []
 
 
+@pytest.mark.ci
 def test_mutants_are_refused_and_one_that_keeps_its_claim_is_not(whole: Whole, folder: Path) -> None:
     broken = made(RESPONSE, "decide_logistic", "leading + 1 <= below", "leading <= below")
     subtle = made(RESPONSE, "logistic_coin", "gamma, 0, 0", "gamma * (1 - Fraction(1, 1 << 52)), 0, 0")

@@ -298,7 +298,7 @@ def test_equal_answers_give_equal_outputs(name: str) -> None:
     assert_equal_values_give_equal_outputs(name, SINGLE, VALUES)
 
 
-@pytest.mark.few(12)
+@pytest.mark.few(9)
 @pytest.mark.parametrize(
     "name", [name for name, taken in TAKEN.items() if taken in ("answers", "records", "utilities")]
 )

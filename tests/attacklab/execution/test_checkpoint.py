@@ -93,6 +93,7 @@ def test_a_run_goes_on_from_every_line_and_from_the_middle_of_every_line(path: P
     assert audited(path)[1:] == (0, [f"{path}: continuing after {len(lines) - 1} results"])
 
 
+@pytest.mark.ci
 def test_the_file_is_the_same_whatever_the_number_of_workers(path: Path) -> None:
     audit(own.sound, ATTACKS, trials=10_000, checkpoint=path)
     here = path.read_bytes()
@@ -270,6 +271,7 @@ def test_a_result_under_another_key_is_not_taken(path: Path) -> None:
         again.recalled(["counts", 1])
 
 
+@pytest.mark.ci
 def test_a_failure_is_kept_like_any_other_result(path: Path) -> None:
     def failing(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
         if records[0] == 7 and trials > 100:
@@ -313,6 +315,7 @@ def test_an_interrupted_run_keeps_what_it_has_drawn(path: Path) -> None:
     assert 0 < left < audited(None)[1]
 
 
+@pytest.mark.ci
 def test_memory_does_not_grow_with_the_length_of_the_file(path: Path) -> None:
     def peak(entries: int) -> int:
         path.unlink(missing_ok=True)

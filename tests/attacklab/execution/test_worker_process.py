@@ -84,6 +84,7 @@ def script(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
         process.communicate()
 
 
+@pytest.mark.ci
 @LINUX
 def test_a_process_that_lets_no_thread_run_does_not_outlive_one_that_is_killed(
     script: Callable[..., subprocess.Popen[str]], tmp_path: Path
@@ -128,6 +129,7 @@ def test_no_process_and_no_descriptor_is_left_when_the_workers_are_closed() -> N
     assert names("/proc/self/fd") == open_before
 
 
+@pytest.mark.ci
 @LINUX
 def test_a_death_shows_even_if_a_fork_keeps_everything_open(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_process, "LOOK_SECONDS", 0.05)
@@ -221,6 +223,7 @@ def test_a_program_that_would_start_processes_without_end_is_told_how_to_start_t
     assert "put what it runs under: if __name__ == '__main__':" in err
 
 
+@pytest.mark.ci
 @LINUX
 def test_workers_that_were_forked_have_processes_of_their_own() -> None:
     """The processes that this one keeps would give their answers to whichever fork reads first."""

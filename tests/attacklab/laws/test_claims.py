@@ -104,6 +104,7 @@ def test_a_mu_that_is_enough_has_a_profile_above_that_of_the_laws(p: Law, q: Law
     assert smallest_delta(p, q, epsilon).lower <= GaussianDP(mu).delta_at(epsilon)
 
 
+@pytest.mark.ci
 @settings(deadline=None, max_examples=30)
 @given(open_laws, open_laws, st.integers(0, 3), st.integers(0, 3))
 def test_what_open_laws_need_is_needed_wherever_their_mass_lies(p: Law, q: Law, here: int, there: int) -> None:

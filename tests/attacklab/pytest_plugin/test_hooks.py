@@ -110,6 +110,7 @@ def test_the_replay_line_gives_the_same_findings(pytester: pytest.Pytester) -> N
     assert {finding["attack"] for finding in leaking} == {"precision"}
 
 
+@pytest.mark.ci
 def test_two_workers_find_what_one_process_finds(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_it=BOTH)
     pytester.runpytest_inprocess(FEW, "--dp-json=alone.json").assert_outcomes(failed=1, passed=1)
@@ -457,6 +458,7 @@ def test_help_and_markers_are_listed(pytester: pytest.Pytester) -> None:
     pytester.runpytest_inprocess("--fixtures").stdout.fnmatch_lines(["dp_audit*"])
 
 
+@pytest.mark.ci
 def test_without_a_number_of_trials_the_summary_says_how_many_fitted(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_it=BOTH)
     result = pytester.runpytest_inprocess("-k", "sound", "--dp-seconds=6", "--dp-json=record.json")
@@ -484,6 +486,7 @@ def test_the_sample_project_fails_for_its_broken_mechanism_alone(pytester: pytes
     assert result.ret == pytest.ExitCode.TESTS_FAILED
 
 
+@pytest.mark.ci
 def test_the_how_to_runs_as_it_stands(pytester: pytest.Pytester) -> None:
     text = (ROOT / "docs" / "how_to" / "pytest.md").read_text("utf-8")
     examples = re.findall(r"<!-- (test_\w+\.py): (.*?) -->\n```python\n(.*?)```", text, flags=re.DOTALL)

@@ -188,6 +188,7 @@ def test_another_machine_changes_only_measured_files(tmp_path: Path) -> None:
     assert again == here
 
 
+@pytest.mark.ci
 def test_another_seed_changes_the_data(tmp_path: Path) -> None:
     drawn = [run_experiment(timing_experiment(), Settings(seed=seed), tmp_path)["measured"] for seed in (1, 2)]
     assert drawn[0] != drawn[1]

@@ -61,7 +61,7 @@ def test_many_series_of_one_role_and_zero_on_a_symlog_axis_are_drawn(tmp_path: P
     assert len(plots.save(Figure(name="many", caption="", panels=[panel] * 3), tmp_path)) == 2
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("heights", [[0.1 * k for k in range(11)], [1.0, 0.9], [0.0]])
 @pytest.mark.parametrize("y_scale", ["linear", "symlog"])
 @pytest.mark.parametrize("panels", [3, *(pytest.param(count, marks=pytest.mark.slow) for count in (1, 2))])
@@ -123,7 +123,7 @@ def shades(canvas: plots.Canvas, *roles: Role) -> list[int]:
     return [int((np.abs(pixels - to_rgb(plots.COLOURS[role][0])).max(axis=2) < 0.02).sum()) for role in roles]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("marks_only", [False, True])
 @pytest.mark.parametrize("names", [(), ("a", "b", "c", "d")])
 @pytest.mark.parametrize("roles", [(Role.NAIVE, Role.EXACT), (Role.EXACT, Role.NAIVE)])

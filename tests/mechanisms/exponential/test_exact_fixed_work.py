@@ -314,6 +314,7 @@ def audited(sampler: Callable[..., int], trials: int) -> Finding:
     return finding
 
 
+@pytest.mark.ci
 def test_bits_of_rejection_refute_the_claim_and_fixed_work_does_not() -> None:
     """A false alarm has probability at most 1e-6, at this fixed seed; the lazy one's advantage is about 0.43."""
     eta = BaseTwoEta.from_epsilon(EPSILON, y=8)
