@@ -57,11 +57,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Every proof holds its laws against plain runs: a few hundred in the default tests, all of them in slow ones.
+    """Every proof holds its laws against plain runs: a few hundred in the default tests and in CI, else all of them.
 
     Fixtures of modules are made within the first test that asks for them.
     """
     with pytest.MonkeyPatch.context() as patch:
-        if item.get_closest_marker("slow") is None:
+        if item.get_closest_marker("slow") is None or item.get_closest_marker("ci"):
             patch.setattr(net, "RUNS", 400)
         return (yield)
