@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections import defaultdict
 from collections.abc import Iterator
 
 import pytest
@@ -26,19 +27,41 @@ for _name in ("CI", "BUILD_NUMBER"):
     os.environ.pop(_name, None)
 
 
-PRELOADED = "import hypothesis, pytest, scipy.special; "
+PRELOADED = (
+    "import hypothesis, pytest, scipy.special, attacklab.proof, attacklab.laws.standard_random, experiments.targets; "
+)
 """What test modules import, for the process whose forks run their samplers: each fork would import it again."""
 
 elsewhere._START = elsewhere._START.replace("from ", f"{PRELOADED}from ", 1)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a test that is `few(n)` n cases, spread evenly, run by default; the others are `ci`. What is `ci` is slow."""
+    families: defaultdict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("ci"):
+            item.add_marker(pytest.mark.slow)
+        elif item.get_closest_marker("few") and not item.get_closest_marker("slow"):
+            families[item.nodeid.partition("[")[0]].append(item)
+    for cases in families.values():
+        marker = cases[0].get_closest_marker("few")
+        assert marker is not None
+        (count,) = marker.args
+        kept = {place * len(cases) // count for place in range(count)}
+        for place, item in enumerate(cases):
+            if place not in kept:
+                item.add_marker(pytest.mark.ci)
+                item.add_marker(pytest.mark.slow)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Every proof holds its laws against plain runs: a few hundred in the default tests, all of them in slow ones.
+    """Every proof holds its laws against plain runs: a few hundred in the default tests and in CI, else all of them.
 
     Fixtures of modules are made within the first test that asks for them.
     """
     with pytest.MonkeyPatch.context() as patch:
-        if item.get_closest_marker("slow") is None:
+        if item.get_closest_marker("slow") is None or item.get_closest_marker("ci"):
             patch.setattr(net, "RUNS", 400)
         return (yield)

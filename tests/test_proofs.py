@@ -126,6 +126,7 @@ def test_permute_and_flip_has_its_ideal_law(utilities: list[float], epsilon: Fra
         assert abs(law.mass(o) - probability) <= 2 * WITHIN
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("sampler", "scale"),
     [
@@ -156,6 +157,7 @@ def test_discrete_gaussian_has_its_ideal_law(variance: Fraction) -> None:
     assert_encloses(law, ideal)
 
 
+@pytest.mark.ci
 @given(st.fractions(min_value=Fraction(1, 8), max_value=Fraction(7, 8), max_denominator=16))
 @settings(max_examples=4)
 def test_the_two_sided_geometric_law_is_rational(ratio: Fraction) -> None:
@@ -181,6 +183,7 @@ NOISE = {
 }
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     "mechanism", ["discrete Laplace", pytest.param("rounded ideal Laplace", marks=pytest.mark.slow)]
 )
@@ -199,6 +202,7 @@ SELECTIONS = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mechanism", SELECTIONS)
 @given(st.lists(st.tuples(st.integers(-2, 2), st.sampled_from([-1.0, -0.5, 0.0, 1.0])), min_size=2, max_size=3))
 @settings(max_examples=3)
@@ -256,6 +260,7 @@ MEANS = {
 }
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("mechanism", first_of_each(MEANS, bool))
 @pytest.mark.parametrize(
     ("records", "neighbour", "epsilon"),
@@ -297,6 +302,7 @@ def test_a_claim_with_a_delta_is_refuted_by_the_epsilon_that_it_needs_at_that_de
         assert f"at δ = {delta}" in finding.reason
 
 
+@pytest.mark.ci
 def test_an_excess_that_is_certain_refutes_a_claim_however_small_it_is() -> None:
     """An output of probability 2^−60 that one input alone can give; the laws of the others do not close."""
 

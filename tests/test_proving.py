@@ -68,6 +68,7 @@ def test_each_command_prints_what_the_page_shows(
     assert capsys.readouterr().out == said
 
 
+@pytest.mark.ci
 def test_the_tests_of_the_page_end_as_it_says(pytester: pytest.Pytester) -> None:
     for name, code in FILES.items():
         (pytester.path / name).write_text(code, encoding="utf-8")

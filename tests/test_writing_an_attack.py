@@ -73,12 +73,14 @@ def test_the_examples_pass_make_check_as_printed(tree: Path) -> None:
         assert passed in done.stdout
 
 
+@pytest.mark.ci
 def test_the_test_on_the_page_passes_beside_those_that_every_registered_attack_has_to_pass(tree: Path) -> None:
     done = run(tree, sys.executable, "-m", "pytest", "-q", "-n0", str(TEST), str(TEST.with_name("test_base.py")))
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(r"^\d+ passed", done.stdout, flags=re.MULTILINE)
 
 
+@pytest.mark.ci
 def test_every_audit_runs_the_registered_attack_and_it_tells_the_twins_apart(tree: Path) -> None:
     listed = run(tree, sys.executable, *COMMAND_LINE, "list")
     assert "noise of whole steps keeps the fractional part of the answer" in listed.stdout

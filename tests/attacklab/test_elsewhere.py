@@ -94,6 +94,7 @@ def test_the_other_process_has_another_hash_seed_and_other_global_random_state()
     assert _call(lambda: np.random.get_state()[1].tolist()) != np.random.get_state()[1].tolist()
 
 
+@pytest.mark.ci
 def test_a_hash_seed_that_this_process_was_given_is_not_used_there() -> None:
     code = "from attacklab.elsewhere import elsewhere; print(elsewhere(hash, 'a') == hash('a'))"
     for seed in ("0", "1", "2"):
@@ -313,6 +314,7 @@ def test_an_interrupt_ends_the_call_and_the_next_one_works() -> None:
     assert elsewhere(sum, [1, 2]) == 3
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("how", ["kill", "sys.exit", "os._exit"])
 def test_nothing_is_left_when_this_process_ends(how: str) -> None:
     code = (

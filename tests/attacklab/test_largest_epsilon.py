@@ -95,6 +95,7 @@ def many_laplace_answers(records: np.ndarray, trials: int, rng: np.random.Genera
     return np.asarray(records[0] + np.round(rng.laplace(0.0, 8.0, (trials, 12)) * 256) / 256)
 
 
+@pytest.mark.ci
 def test_many_continuous_answers_are_shown_to_lose_more_than_any_of_them_does() -> None:
     """A tail of the exact log likelihood ratio, of probability 0.02, shows 1.05; of that, sampling leaves 0.8."""
     found = epsilon_of(largest_epsilon(of_dataset(many_laplace_answers), [LEARNS], trials=100_000, alpha=1e-9))

@@ -708,6 +708,7 @@ target = Target.noise(noisy, epsilon=0.5)
 """
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "arguments",
     ["{path}:target", "{path}:noisy --kind noise --epsilon 0.5", "{path}:selected --kind selection --epsilon 1"],

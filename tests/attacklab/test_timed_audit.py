@@ -81,7 +81,7 @@ def test_a_broken_target_of_100_000_draws_a_second_is_refuted_within_a_quarter_o
     assert audited[-1].attack.name == "low_bit_laplace"
 
 
-@pytest.mark.parametrize("rate", [100.0, 3_000.0, 30_000.0, 5e6])
+@pytest.mark.parametrize("rate", [100.0, 3_000.0, 30_000.0, pytest.param(5e6, marks=pytest.mark.ci)])
 @pytest.mark.parametrize("until_refuted", [True, False])
 def test_an_audit_keeps_to_the_time_and_uses_it(
     monkeypatch: pytest.MonkeyPatch, rate: float, until_refuted: bool
@@ -138,6 +138,7 @@ def test_first_outputs_that_are_held_up_do_not_end_an_audit(monkeypatch: pytest.
     assert slow.seconds < 1.3 * 5.0
 
 
+@pytest.mark.ci
 def test_a_faster_target_gets_more_trials_up_to_the_most(monkeypatch: pytest.MonkeyPatch) -> None:
     trials = [Slow(rate, sound=True).audited(monkeypatch) for rate in (3_000, 30_000, 1e12)]
     slow, faster, fastest = (max(one.trials for one in audited) for audited in trials)

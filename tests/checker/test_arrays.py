@@ -71,6 +71,7 @@ OF_MODULE = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("module", "old", "new"), first_of_each(RELEASES))
 def test_a_broken_release_is_refused(
     checked: Checked, monkeypatch: pytest.MonkeyPatch, module: str, old: str, new: str
@@ -125,6 +126,7 @@ def test_answers_that_are_brought_elsewhere_are_refused(
         require_several(several, importlib.import_module(GRID).Grid(-2), Fraction(1, 4))
 
 
+@pytest.mark.slow
 def test_the_parts_are_accepted_as_they_are() -> None:
     assert require_release(release_in_chunks, 1) > 60_000
     assert require_several(SeveralAnswers, Grid(-2), Fraction(1, 4)) > 40_000

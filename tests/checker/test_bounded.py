@@ -46,6 +46,7 @@ def mutated(monkeypatch: pytest.MonkeyPatch) -> Callable[[Draft, ModuleType, str
     return check_mutant
 
 
+@pytest.mark.slow
 def test_geometric_noise_on_a_range_is_private_for_every_pair(checked: Checked) -> None:
     found = checked(GEOMETRIC)
     assert found.statement == "1-DP for every pair of answers at most 1 apart (at most 0.999973)"
@@ -56,6 +57,7 @@ GAUSSIAN = DRAFTS["exact_fixed_work_gaussian"]()
 NARROW = replace(GAUSSIAN, parameters={"sigma": Fraction(3, 2), "lower": -2, "upper": 3})
 
 
+@pytest.mark.slow
 def test_gaussian_noise_of_fixed_work_is_private_for_every_pair(checked: Checked) -> None:
     found = checked(GAUSSIAN)
     assert found.statement.startswith("(1, 1e-05)-DP for every pair of answers at most 1 apart (δ is at most 3.8")
@@ -187,6 +189,7 @@ def test_snapping_is_private_for_every_pair_of_doubles(checked: Checked) -> None
     )
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("bound", [4.25, 2.0**40])
 def test_other_bounds_are_proved_as_well(checked: Checked, bound: float) -> None:
     parameters = {"epsilon": Fraction(1, 3), "sensitivity": Fraction(3, 2), "bound": 4.5 * bound}

@@ -18,7 +18,7 @@ from mechanisms.grid import Grid
 
 @pytest.fixture
 def written() -> dict[str, Any]:
-    return certificate("exact_discrete_laplace", DRAFTS["exact_discrete_laplace"]())
+    return certificate("exact_randomized_response", DRAFTS["exact_randomized_response"]())
 
 
 def load_text(folder: Path, text: str) -> Any:
@@ -105,9 +105,9 @@ def test_the_command_says_what_was_accepted_and_ends_with_1_if_one_is_refused(
     good.write_text(json.dumps(written), "utf-8")
     bad.write_text(json.dumps(written | {"claim": {"kind": "pure", "epsilon": "99/100"}}), "utf-8")
     assert main([str(good)]) == 0
-    assert "ACCEPTED  good: 1-DP for every pair of answers at most 1 apart" in capsys.readouterr().out
+    assert "ACCEPTED  good: 1-DP for both answers" in capsys.readouterr().out
     assert main([str(bad), str(good)]) == 1
-    assert "REFUSED   bad: 4 steps at scale 4 lose 1, more than 99/100" in capsys.readouterr().out
+    assert "REFUSED   bad: the answers' odds change by e^1, more than e^99/100" in capsys.readouterr().out
     assert main([]) == 2
     assert "usage" in capsys.readouterr().err
     assert main([str(tmp_path / "nothing.json")]) == 1

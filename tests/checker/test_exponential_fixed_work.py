@@ -109,6 +109,7 @@ SLOW = [
 """Slips that the checker meets late: with many outcomes, and in how doubles are read."""
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(
     ("old", "new"),
     [

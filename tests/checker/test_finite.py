@@ -81,6 +81,7 @@ def test_discrete_laplace_noise_has_the_ratio_of_its_scale() -> None:
     assert law.open < Fraction(1, 1 << 66)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["small_exponential_base2_four", "small_exponential_noisy_max_four"])
 def test_a_small_domain_is_proved_whole(checked: Checked, name: str) -> None:
     assert "-DP for every pair of neighbours" in checked(DRAFTS[name]()).statement

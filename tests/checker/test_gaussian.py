@@ -43,7 +43,7 @@ LARGE = replace(DISCRETE, parameters={**DISCRETE.parameters, "sigma": Fraction(4
         pytest.param("exact_discrete_gaussian_rdp", "RDP at (3/2, 0.03195277732941645), (2, ", marks=pytest.mark.slow),
         ("exact_discrete_gaussian_gdp", "0.20677442086130682-GDP"),
         pytest.param("exact_discrete_gaussian_profile", "(ε, δ(ε))-DP at 48 points", marks=pytest.mark.slow),
-        ("exact_rounded_gaussian", "(1, 1e-05)-DP"),
+        pytest.param("exact_rounded_gaussian", "(1, 1e-05)-DP", marks=pytest.mark.slow),
         pytest.param("exact_rounded_gaussian_zcdp", "0.021301851552944295-zCDP", marks=pytest.mark.slow),
         pytest.param("exact_rounded_gaussian_rdp", "RDP at (3/2, 0.03195277732941645), (2, ", marks=pytest.mark.slow),
         pytest.param("exact_rounded_gaussian_gdp", "0.20640664501388659-GDP", marks=pytest.mark.slow),
@@ -66,6 +66,7 @@ def smaller(number: str) -> str:
     return str(Fraction(math.nextafter(float(Fraction(number)), 0)))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["discrete", "rounded"])
 def test_a_claim_of_any_kind_that_is_a_hair_too_small_is_refused(kind: str, checked: Checked) -> None:
     drafts = {suffix: DRAFTS[f"exact_{kind}_gaussian{suffix}"]() for suffix in CLAIMED}
@@ -95,6 +96,7 @@ def test_each_point_of_a_profile_is_looked_at(checked: Checked) -> None:
         checked(draft, claim={"kind": "profile", "points": points})
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     "claim",
     [
@@ -127,6 +129,7 @@ def test_noise_that_is_too_small_and_answers_too_far_apart_are_refused(draft: An
         checked(draft, neighbours="answers")
 
 
+@pytest.mark.slow
 def test_the_path_of_another_mechanism_is_refused(checked: Checked) -> None:
     for draft, other in ((DISCRETE, ROUNDED), (ROUNDED, DISCRETE)):
         for role in ("reference", "fast"):
@@ -151,8 +154,8 @@ def break_source(patch: pytest.MonkeyPatch, module: ModuleType, old: str, new: s
 
 
 BROKEN = [
-    (inversion, "outcome + 1, precision).upper <= low and", "outcome + 1, precision).lower <= low and", ROUNDED),
     (inversion, "high <= tail(outcome, precision).lower:", "low <= tail(outcome, precision).lower:", DISCRETE),
+    (inversion, "outcome + 1, precision).upper <= low and", "outcome + 1, precision).lower <= low and", ROUNDED),
     (inversion, "            if tail(outcome + 1", "            if width > 128 or tail(outcome + 1", ROUNDED),
     (inversion, "            if tail(outcome + 1", "            if width > 300 or tail(outcome + 1", DISCRETE),
     (inversion, "(2 + width // _PRECISION_STEP)", "min(7, 2 + width // _PRECISION_STEP)", ROUNDED),
@@ -164,10 +167,10 @@ BROKEN = [
     (exact_rounded, "rounding(words, shifts)", "rounding(words, abs(shifts))", ROUNDED),
     (exact_rounded, "RepeatedAnswer(whole, shift,", "RepeatedAnswer(whole, 2 * shift,", ROUNDED),
     (exact_fast, "RepeatedAnswer(grid.nearest(answer)", "RepeatedAnswer(grid.nearest(answer) + 1", DISCRETE),
+    (rounding_filter, "value += shifts", "value -= shifts", ROUNDED),
     (rounding_filter, "table().greatest_error(self._degree)", "table().greatest_error(self._degree) / 3", ROUNDED),
     (rounding_filter, "<= self._greatest_distance  #", "<= 0.5  #", ROUNDED),
     (rounding_filter, "decided = np.abs(value, out=value) <=", "decided = np.abs(value, out=value) <", ROUNDED),
-    (rounding_filter, "value += shifts", "value -= shifts", ROUNDED),
     (rounding_filter, "np.rint(value)", "np.floor(value)", ROUNDED),
     (rounding_filter, "self._scale = float(scale)", "self._scale = float(scale) * (1 - 2.0**-40)", ROUNDED),
     (rounding_filter, "else FineFilter(scale", "else CoarseFilter(scale", FINE),
@@ -249,6 +252,7 @@ def test_a_change_that_changes_nothing_is_accepted(checked: Checked, monkeypatch
     assert "zCDP" in checked(DISCRETE, functions=functions).statement
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [Fraction(7), pytest.param(Fraction(2**40), marks=pytest.mark.slow)])
 def test_every_cell_of_a_filter_is_found_to_keep_the_bound_that_it_has(scale: Fraction) -> None:
     words = Traced.unknown("words", "uint64")

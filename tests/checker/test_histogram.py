@@ -18,10 +18,12 @@ from tests.checker.conftest import Checked
 HISTOGRAM = DRAFTS["exact_histogram"]()
 
 
+@pytest.mark.slow
 def test_a_noisy_histogram_is_private_for_every_pair(checked: Checked) -> None:
     assert checked(HISTOGRAM).statement == "1-DP for every pair of histograms that differ by 1 in one count"
 
 
+@pytest.mark.slow
 def test_a_coarser_grid_needs_no_less_noise(checked: Checked) -> None:
     assert checked(HISTOGRAM, parameters={"epsilon": Fraction(1, 2), "grid": Grid(3)}).statement.startswith("1/2-DP")
 
@@ -76,6 +78,7 @@ def test_a_broken_fast_path_is_refused(checked: Checked, monkeypatch: pytest.Mon
         checked(HISTOGRAM, functions=replaced(monkeypatch, FAST[name]))
 
 
+@pytest.mark.slow
 def test_another_way_to_write_the_same_fast_path_is_accepted(checked: Checked, monkeypatch: pytest.MonkeyPatch) -> None:
     def release(counts: Any, noise: Any, trials: int, grid: Any) -> Any:
         return grid.values(rows(noise, trials, counts) + wholes(counts, grid))

@@ -53,8 +53,8 @@ def check_discrete() -> None:
 def check_rounded() -> None:
     module = importlib.import_module(ROUND)
     release = recorded_release(module.exact_rounded_laplace_fast, 0.25, 3, None, epsilon=1, grid=Grid(-2))
-    require_rounded_noise(release.decide, release.resolve, Fraction(4))
     release.require(Grid(-2))
+    require_rounded_noise(release.decide, release.resolve, Fraction(4))
     require_rounded_reference(module.rounded_laplace, Fraction(4))
 
 
@@ -68,6 +68,7 @@ def check_fine() -> None:
 WIDE = pytest.param("exact_rounded_laplace_wide", marks=pytest.mark.slow)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["exact_discrete_laplace", "exact_rounded_laplace", WIDE])
 def test_a_laplace_mechanism_is_private_for_every_pair(checked: Checked, name: str) -> None:
     assert checked(DRAFTS[name]()).statement == "1-DP for every pair of answers at most 1 apart"
@@ -79,11 +80,13 @@ def test_a_smaller_claim_than_the_noise_gives_is_refused(checked: Checked, draft
         checked(draft, claim={"kind": "pure", "epsilon": "999999/1000000"})
 
 
+@pytest.mark.slow
 def test_the_statement_names_the_sensitivity_of_the_parameters(checked: Checked) -> None:
     wider = {**DISCRETE.parameters, "sensitivity": Fraction(3)}
     assert checked(DISCRETE, parameters=wider).statement == "1-DP for every pair of answers at most 3 apart"
 
 
+@pytest.mark.slow
 def test_rounding_noise_and_answer_together_costs_no_sensitivity(checked: Checked) -> None:
     """A sensitivity of an eighth is half a step of this grid: discrete noise has to hide a whole one."""
     parameters = {"epsilon": Fraction(1, 3), "grid": Grid(-2), "sensitivity": Fraction(1, 8)}
@@ -110,11 +113,13 @@ def test_a_path_that_is_missing_or_another_mechanisms_is_refused(checked: Checke
             checked(draft, functions={one: function for one, function in draft.functions.items() if one != role})
 
 
+@pytest.mark.slow
 def test_noise_so_small_that_its_coin_needs_more_digits_than_are_looked_at_is_refused() -> None:
     with pytest.raises(Refused, match="600 digits of a threshold are not known"):
         require_fast_noise(importlib.import_module(FAST).discrete_laplace_many, Fraction(1, 1000))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", first_of_each([Fraction(5, 3), Fraction(1, 100), Fraction(2**46)], bool))
 def test_fast_noise_of_other_scales_is_what_the_inversion_gives(scale: Fraction) -> None:
     require_fast_noise(importlib.import_module(FAST).discrete_laplace_many, scale)
@@ -249,19 +254,25 @@ IN_FINE = (
     (FILTER, "whole.view(np.uint64)[:] ^= negative", "whole.view(np.uint64)[:] ^= signs"),
 )
 CASES = [
-    *first_of_each(((check_rounded, *case) for case in IN_BOTH), MODULE),
+    *first_of_each(
+        [
+            *((check_rounded, *case) for case in (*IN_BOTH, *IN_ROUNDED)),
+            *((check_discrete, *case) for case in IN_DISCRETE),
+        ],
+        MODULE,
+    ),
     *(pytest.param(check_discrete, *case, marks=pytest.mark.slow) for case in IN_BOTH),
-    *first_of_each(((check_discrete, *case) for case in IN_DISCRETE), MODULE),
-    *first_of_each(((check_rounded, *case) for case in IN_ROUNDED), MODULE),
     *first_of_each(((check_fine, *case) for case in IN_FINE), MODULE),
 ]
 
 
-def test_the_copies_that_are_mutated_are_accepted_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.few(1)
+@pytest.mark.parametrize("check", [check_rounded, check_discrete, check_fine])
+def test_the_copies_that_are_mutated_are_accepted_as_they_are(
+    monkeypatch: pytest.MonkeyPatch, check: Callable[[], None]
+) -> None:
     mutate(monkeypatch, MODULES, FAST, "", "")
-    check_discrete()
-    check_rounded()
-    check_fine()
+    check()
 
 
 @pytest.mark.parametrize(("check", "module", "old", "new"), CASES)
@@ -318,6 +329,7 @@ def unclamped_below(_: Method) -> Method:
     return lambda self, steps: min(steps, self.limit)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("name", "altered"),
     [("steps_to", halved), ("steps_to", mirrored), ("value", moved), ("clamp", unclamped_below)],

@@ -40,6 +40,7 @@ WIDTH = 100 << 14
 STATED = "for every pair of databases of any size (add-remove), by both paths"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", [COUNT, PTR, SMOOTH, CHUNKS])
 def test_means_are_private_for_every_pair(checked: Checked, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Noise made of words has tests of its own."""
@@ -62,6 +63,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kinds, "SIZES", 1001)
 
 
+@pytest.mark.few(1)
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("name", [COUNT, CHUNKS])
 def test_a_smaller_epsilon_is_refused(name: str) -> None:
@@ -69,6 +71,7 @@ def test_a_smaller_epsilon_is_refused(name: str) -> None:
         rechecked(name, claim={"kind": "pure", "epsilon": str(1 - HAIR)})
 
 
+@pytest.mark.few(4)
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("name", [PTR, SMOOTH])
 @pytest.mark.parametrize(
@@ -92,6 +95,7 @@ def test_delta_is_the_tail_of_the_noise_beyond_the_threshold(checked: Checked) -
         checked(draft, claim={**draft.claim, "delta": str(reached * (1 - HAIR))})
 
 
+@pytest.mark.few(4)
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("name", [COUNT, PTR, SMOOTH, CHUNKS])
 @pytest.mark.parametrize("change", [{"neighbours": "substitute"}, {"claim": {"kind": "zcdp", "rho": "1"}}])
@@ -188,6 +192,7 @@ MUTANTS: list[tuple[str, Any, str, str, str]] = [
 ]
 
 
+@pytest.mark.few(15)
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize(("name", "owner", "function", "old", "new"), first_of_each(MUTANTS, itemgetter(0, 2)))
 def test_a_mechanism_that_could_tell_more_is_refused(

@@ -25,6 +25,7 @@ def claimed(epsilon: str, delta: str) -> dict[str, str]:
     return {"kind": "approximate", "epsilon": epsilon, "delta": delta}
 
 
+@pytest.mark.slow
 def test_a_histogram_by_threshold_is_private_for_every_pair() -> None:
     """What may be claimed at the least is e^(−5)/(1 + e^(−1)) = 0.00492583395603572877…, by mpmath."""
     found = rechecked(NAME, claim=claimed("1", "0.004925833956035729"))
@@ -45,6 +46,7 @@ def test_it_is_so_at_the_parameters_of_a_real_release_and_at_points_of_a_profile
     assert checked(DRAFT, claim={"kind": "profile", "points": [["1", "1/200"], ["2", "1/200"]]})
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     "change",
     [
@@ -119,6 +121,7 @@ def _no_thresholds_are_kept() -> Iterator[None]:
     threshold._least.cache_clear()
 
 
+@pytest.mark.few(6)
 @pytest.mark.usefixtures("_no_thresholds_are_kept")
 @pytest.mark.parametrize(("owner", "name", "old", "new"), first_of_each(MUTANTS, itemgetter(1)))
 def test_a_mutant_is_refused(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, old: str, new: str) -> None:

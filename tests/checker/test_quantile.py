@@ -22,6 +22,7 @@ NAME = "exact_quantile"
 DRAFT = DRAFTS[NAME]()
 
 
+@pytest.mark.slow
 def test_a_quantile_over_candidates_is_private_for_every_pair() -> None:
     found = rechecked(NAME)
     assert found.statement == "1-DP for every pair of databases one record apart, the quantile being 3/4"
@@ -36,6 +37,7 @@ def test_it_is_so_at_other_parameters(checked: Checked) -> None:
 PARAMETERS: dict[str, Any] = dict(DRAFT.parameters)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     "change",
     [

@@ -58,6 +58,7 @@ def draft(name: str) -> Draft:
     return DRAFTS[name]()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "statement"),
     [
@@ -97,6 +98,7 @@ FALSE = [
 ]
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(("name", "changes", "reason"), FALSE)
 def test_a_false_claim_is_refused(checked: Checked, name: str, changes: dict[str, Any], reason: str) -> None:
     with pytest.raises(Refused, match=reason):
@@ -312,6 +314,7 @@ QUICK = {0, 24, *range(len(BROKEN) - len(ACCEPTED_ONCE), len(BROKEN) - 2)}
 """The broken mechanisms that are tried by default."""
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     ("name", "module", "old", "new"),
     [one if index in QUICK else pytest.param(*one, marks=pytest.mark.slow) for index, one in enumerate(BROKEN)],

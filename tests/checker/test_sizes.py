@@ -154,6 +154,7 @@ BROKEN_HISTOGRAMS = [
 ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("name", "old", "new"), first_of_each(BROKEN_HISTOGRAMS))
 def test_a_histogram_that_changes_beyond_a_number_of_cells_is_refused(
     monkeypatch: pytest.MonkeyPatch, name: str, old: str, new: str

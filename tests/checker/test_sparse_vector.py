@@ -24,6 +24,7 @@ REPORTS, RELEASES = "exact_above_threshold", "exact_numeric_sparse"
 REPORTS_FAST, RELEASES_FAST = f"{REPORTS}_fast", f"{RELEASES}_fast"
 
 
+@pytest.mark.slow
 def test_above_threshold_is_private_for_every_pair(checked: Checked) -> None:
     assert checked(DRAFTS[ABOVE]()).statement.startswith("1-DP for any number of queries")
 
@@ -54,6 +55,7 @@ FALSE: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize(("name", "changes", "reason"), FALSE)
 def test_what_is_false_is_refused(checked: Checked, name: str, changes: dict[str, Any], reason: str) -> None:
     with pytest.raises(Refused, match=reason):
@@ -137,6 +139,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", first_of_each(BROKEN, lambda name: BROKEN[name][:2]))
 def test_a_broken_reference_is_refused(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     target, function, old, new = BROKEN[name]

@@ -36,6 +36,7 @@ def few_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(laplace_words, "require_fast_noise", lambda *_: 1)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_words")
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "exact_age_sum")) for name in NAMES]

@@ -15,7 +15,11 @@ from tests.experiments.records import Data, quick_record
 
 ROOT = Path(__file__).parent.parent.parent
 EXPERIMENTS = load_experiments(ROOT)
-WITH_FINDINGS = ("zero_rounding", "truncated_addition", "low_bit_laplace", "precision", "sum_sensitivity")
+WITH_FINDINGS = [
+    "zero_rounding",
+    "truncated_addition",
+    *(pytest.param(name, marks=pytest.mark.ci) for name in ("low_bit_laplace", "precision", "sum_sensitivity")),
+]
 
 
 @functools.cache
@@ -23,7 +27,9 @@ def recorded(name: str) -> Data:
     return quick_record(EXPERIMENTS[name], seed=1)
 
 
-@pytest.mark.parametrize("name", [*WITH_FINDINGS, "local_sensitivity", "marital_status"])
+@pytest.mark.parametrize(
+    "name", [*WITH_FINDINGS, pytest.param("local_sensitivity", marks=pytest.mark.ci), "marital_status"]
+)
 def test_figures_and_paragraph_come_from_the_json_alone(name: str) -> None:
     experiment, data = EXPERIMENTS[name], recorded(name)
     drawn = experiment.figures(data)

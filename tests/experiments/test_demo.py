@@ -132,6 +132,7 @@ def test_inputs_are_shown_in_a_line_that_tells_them_apart(given: object, text: s
 # The command
 
 
+@pytest.mark.ci
 def test_without_a_terminal_it_prints_plain_lines_and_waits_for_nothing() -> None:
     done = subprocess.run(  # noqa: S603 - our own
         [*MAIN, "zero_rounding"], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, check=True, timeout=60
@@ -140,6 +141,7 @@ def test_without_a_terminal_it_prints_plain_lines_and_waits_for_nothing() -> Non
     assert b"\x1b" not in done.stdout
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -161,6 +163,7 @@ def test_it_is_shown_where_a_lab_is(tmp_path: Path) -> None:
     assert b"run it from a checkout of the lab" in done.stderr
 
 
+@pytest.mark.few(1)
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such terminals there")
 @pytest.mark.parametrize(("keys", "is_heard"), [("       " * 2, True), ("  q", False)])
 def test_on_a_terminal_a_key_paces_it_and_digits_are_large(keys: str, is_heard: bool) -> None:

@@ -41,6 +41,7 @@ def test_a_quick_run_counts_false_alarms_and_says_how_many() -> None:
     assert "Of 4 whole default audits of 2 sound targets" in " ".join(false_alarms.explain(data).split())
 
 
+@pytest.mark.ci
 def test_the_journal_goes_on_where_it_ended_and_repeats_a_chunk_that_was_cut_off(tmp_path: Path) -> None:
     path = tmp_path / "alarms.jsonl"
     said: list[str] = []
@@ -54,6 +55,7 @@ def test_the_journal_goes_on_where_it_ended_and_repeats_a_chunk_that_was_cut_off
     assert [(rate.target, rate.audits) for rate in Journal(path).rates()] == [(name, 1) for name in NAMES[:3]]
 
 
+@pytest.mark.ci
 def test_the_journal_forgets_audits_by_other_code(tmp_path: Path) -> None:
     path = tmp_path / "alarms.jsonl"
     kept = {"digest": "0" * 16, "target": NAMES[0], "first": 0, "audits": 20, "alarms": {}}

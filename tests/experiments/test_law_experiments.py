@@ -25,6 +25,8 @@ from experiments import (
 )
 from tests.experiments.records import Data, quick_record
 
+pytestmark = pytest.mark.slow
+
 MODULES = {
     module.__name__.removeprefix("experiments."): module
     for module in (
@@ -67,9 +69,7 @@ def collected() -> Iterator[Collected]:
         yield Collected()
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name != "noisy_max_laws")) for name in MODULES]
-)
+@pytest.mark.parametrize("name", MODULES)
 def test_figures_and_paragraph_are_made_from_json_alone(name: str, collected: Collected) -> None:
     module, data = MODULES[name], collected[name]
     before = json.dumps(data)
@@ -125,7 +125,6 @@ def test_the_series_for_discrete_laplace_noise_is_the_sum_over_both_noises() -> 
 # Printed and published samplers
 
 
-@pytest.mark.slow
 def test_the_printed_index_gives_32_32_0_of_64_and_the_corrected_one_a_third_each(collected: Collected) -> None:
     laws = collected["printed_samplers"]["measured"]["equal_weights"]
     counts: Counter[int] = Counter()
@@ -140,7 +139,6 @@ def test_the_printed_index_gives_32_32_0_of_64_and_the_corrected_one_a_third_eac
         assert laws[name] == ["1/3"] * 3
 
 
-@pytest.mark.slow
 def test_the_published_sampler_never_draws_an_outcome_that_its_neighbour_can_draw(collected: Collected) -> None:
     published = collected["printed_samplers"]["measured"]["published"]
     for cost, light, first in zip(published["costs"], published["light"], published["first"], strict=True):
@@ -169,7 +167,6 @@ def rounds_law(weights: tuple[int, ...], rounds: int, *, stops_early: bool) -> d
     return law
 
 
-@pytest.mark.slow
 def test_work_adds_to_the_advantage_what_the_law_of_the_rounds_says(collected: Collected) -> None:
     found = collected["printed_samplers"]["measured"]["work"]
     for name, stops_early in (("algorithm_4", False), ("algorithm_4_printed_loop", True)):
@@ -185,7 +182,6 @@ def test_work_adds_to_the_advantage_what_the_law_of_the_rounds_says(collected: C
 # The definition
 
 
-@pytest.mark.slow
 def test_a_group_of_k_has_the_kth_power_of_the_ratio_and_no_more_delta_than_promised(
     collected: Collected,
 ) -> None:
@@ -201,7 +197,6 @@ def test_a_group_of_k_has_the_kth_power_of_the_ratio_and_no_more_delta_than_prom
             assert measured["group_epsilon"][name][k - 1] <= k
 
 
-@pytest.mark.slow
 def test_posteriors_of_pure_mechanisms_reach_the_bounds_and_keep_them(collected: Collected) -> None:
     measured = collected["definition"]["measured"]
     for at, prior in enumerate(measured["priors"]):
@@ -223,7 +218,6 @@ def hockey_sticks(weights: dict[int, float], shift: int, epsilons: list[float]) 
         yield sum(max(0.0, w - growth * weights.get(n - shift, 0.0)) for n, w in weights.items()) / total
 
 
-@pytest.mark.slow
 def test_delta_of_epsilon_is_what_summing_over_the_noise_gives(collected: Collected) -> None:
     measured = collected["definition"]["measured"]
     noises = {
@@ -238,7 +232,6 @@ def test_delta_of_epsilon_is_what_summing_over_the_noise_gives(collected: Collec
         assert lower - 1e-11 <= max(0.0, (math.e - math.exp(epsilon)) / (1 + math.e)) <= upper + 1e-11
 
 
-@pytest.mark.slow
 def test_trade_off_curves_of_pure_mechanisms_lie_on_or_above_the_claim(collected: Collected) -> None:
     measured = collected["definition"]["measured"]
     for name in ("laplace", "response", "geometric"):
@@ -251,7 +244,6 @@ def test_trade_off_curves_of_pure_mechanisms_lie_on_or_above_the_claim(collected
 # Work
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "alone"), [("fixed_work", Fraction(2, 5)), ("fixed_work_selection", Fraction(9, 100))]
 )
@@ -268,7 +260,6 @@ def test_mechanisms_of_fixed_work_tell_no_more_with_their_work_than_without(
     assert fixed["bits"]["least_work"] > 0
 
 
-@pytest.mark.slow
 def test_loops_as_long_as_the_noise_exceed_the_ceiling_and_outputs_alone_do_not(collected: Collected) -> None:
     found = collected["work"]["measured"]["mechanisms"]
     ceiling = math.tanh(0.5)
@@ -288,7 +279,6 @@ def test_loops_as_long_as_the_noise_exceed_the_ceiling_and_outputs_alone_do_not(
 # Cost
 
 
-@pytest.mark.slow
 def test_laws_are_found_within_their_limits(collected: Collected) -> None:
     measured, timings = collected["law_cost"]["measured"], collected["law_cost"]["timings"]
     costs = [{**seeded, **timed} for seeded, timed in zip(measured["costs"], timings["costs"], strict=True)]

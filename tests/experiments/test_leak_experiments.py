@@ -37,6 +37,7 @@ def verdicts(data: Data, target: str) -> set[str]:
     return {finding["verdict"] for finding in data["findings"] if finding["target"] == target}
 
 
+@pytest.mark.ci
 def test_special_values_violate_every_naive_target_and_no_exact_one() -> None:
     """Each exact finding is a false alarm with probability below 1e-7, at this fixed seed."""
     data = written(special_values)
@@ -59,6 +60,7 @@ def test_score_overflow_violates_every_naive_target_and_no_exact_one() -> None:
         assert "error" not in found
 
 
+@pytest.mark.ci
 def test_counted_work_violates_the_loop_and_not_fixed_work() -> None:
     """Each finding on fixed work is a false alarm with probability below 1e-7, at this fixed seed."""
     data = written(observed_work)

@@ -133,6 +133,7 @@ def test_laws_are_drawn_from_a_seeded_generator(tmp_path: Path, environment: Env
         assert {**row, "measured": 0} == {**other, "measured": 0}
 
 
+@pytest.mark.ci
 def test_a_program_that_does_not_answer_is_named(tmp_path: Path, environment: Environment) -> None:
     faked(tmp_path, "tmlt", {"__init__.py": "raise ImportError('broken')"})
     with pytest.raises(TargetError, match="case 1 of type trace"):

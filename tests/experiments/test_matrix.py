@@ -47,9 +47,13 @@ ALL = matrix.NAMES
 FEW = tuple(name for name in ALL if name in EXACT or name in dict(FLAWS))
 
 
-@pytest.fixture(scope="module", params=[FEW, pytest.param(ALL, marks=pytest.mark.slow)], ids=["few", "all"])
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(FEW, marks=pytest.mark.ci), pytest.param(ALL, marks=pytest.mark.slow)],
+    ids=["few", "all"],
+)
 def data(request: pytest.FixtureRequest) -> Iterator[Data]:
-    """What a quick run finds: by default of a target with each known flaw and of some exact ones."""
+    """What a quick run finds: of a target with each known flaw and of some exact ones, or of all."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(matrix, "LIMITS", LIMITS)
         patch.setattr(matrix, "NAMES", request.param)

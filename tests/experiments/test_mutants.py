@@ -112,6 +112,7 @@ def test_a_mutant_touches_what_its_function_is_run_by(whole: Whole, folder: Path
     assert whole.targets_of(made("gaussian/exact", "_kept_proposal", "** 2", "** 3")) == []
 
 
+@pytest.mark.ci
 def test_mutants_are_refused_and_one_that_keeps_its_claim_is_not(whole: Whole, folder: Path) -> None:
     broken = made(RESPONSE, "decide_logistic", "leading + 1 <= below", "leading <= below")
     subtle = made(RESPONSE, "logistic_coin", "gamma, 0, 0", "gamma * (1 - Fraction(1, 1 << 52)), 0, 0")
@@ -130,6 +131,7 @@ def test_a_mutant_that_fails_when_it_is_imported_is_not_accepted(whole: Whole, f
     assert "ZeroDivisionError" in outcome["reason"]
 
 
+@pytest.mark.ci
 def test_a_mutant_that_does_not_end_is_stopped(whole: Whole, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "LEAST_SECONDS", 1.0)
     brief = replace(whole, outcomes={TARGET: whole.outcomes[TARGET] | {"seconds": 0.1}})

@@ -63,6 +63,7 @@ def test_no_page_is_longer_than_300_lines_and_no_table_than_40_rows() -> None:
         assert longest <= 2 + LONGEST_TABLE, path
 
 
+@pytest.mark.ci
 def test_the_committed_pages_are_those_of_the_committed_records(tmp_path: Path) -> None:
     again = tmp_path / "reports"
     shutil.copytree(REPORTS, again)

@@ -92,7 +92,10 @@ def proved(name: str) -> Finding:
         return prove(getattr(targets, name)(2.0 if "exponential" in name else LITTLE_NOISE), pair, limits=LIMITS)
 
 
-@pytest.mark.parametrize("name", OTHER_CLAIMS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.ci] * (name == "exact_discrete_gaussian_gdp")) for name in OTHER_CLAIMS],
+)
 def test_a_claim_that_is_no_epsilon_is_refuted_by_exact_laws_if_it_is_naive_and_only_then(name: str) -> None:
     """Grids finer than the noise make laws that are too long to enumerate; `test_no_attack_refutes...` has those."""
     if name.startswith("exact_rounded"):
@@ -102,6 +105,7 @@ def test_a_claim_that_is_no_epsilon_is_refuted_by_exact_laws_if_it_is_naive_and_
     assert Finding.from_json(finding.to_json()).claim == finding.claim
 
 
+@pytest.mark.ci
 def test_the_reason_says_how_much_the_laws_need() -> None:
     """By mpmath, the largest D_α/α of permute and flip is 0.72753 and that of the exponential mechanism 0.44939."""
     refuted = prove(targets.naive_exponential_noisy_max_zcdp(2.0), ALIKE_AND_APART)
@@ -117,6 +121,7 @@ def test_discrete_noise_that_claims_the_mu_of_normal_noise_is_refuted_by_one_eve
     assert (finding.epsilon_lower, finding.judged_at) == (None, None)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", [name for name in OTHER_CLAIMS if name.startswith("exact")])
 def test_no_attack_refutes_a_claim_that_is_no_epsilon_where_it_is_true(name: str) -> None:
     """A false alarm has probability at most 1e-9 a target, and the seed is fixed."""

@@ -156,6 +156,7 @@ def test_an_array_is_brought_to_the_grid_as_each_number_is(answer: float, expone
     assert abs(Fraction(float(shift)) - exact) <= Fraction(1, 2**1074)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("count", [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK + 1])
 def test_every_answer_of_many_chunks_gets_noise_of_its_own_word(count: int) -> None:
     words = [16 * place for place in range(count)]

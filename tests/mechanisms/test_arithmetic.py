@@ -92,6 +92,7 @@ def rounding_modes() -> dict[str, int]:
     return ROUNDING.get(platform.machine(), {})
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mode", ["upward", "downward", "toward zero"])
 def test_no_mechanism_releases_in_another_rounding_mode_what_it_would_not_elsewhere(mode: str) -> None:
     if mode not in rounding_modes():
@@ -99,6 +100,7 @@ def test_no_mechanism_releases_in_another_rounding_mode_what_it_would_not_elsewh
     assert int(run(rounding_switch(rounding_modes()[mode]) + RELEASES).split()[-1]) >= 30
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mode", ["upward", "downward", "toward zero"])
 def test_constants_do_not_depend_on_the_mode_in_which_modules_are_imported(mode: str) -> None:
     if mode not in rounding_modes():
@@ -106,6 +108,7 @@ def test_constants_do_not_depend_on_the_mode_in_which_modules_are_imported(mode:
     assert run(rounding_switch(rounding_modes()[mode]) + CONSTANTS) == run(rounding_switch(0) + CONSTANTS)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mode", FLUSHING)
 def test_no_mechanism_releases_where_subnormal_numbers_are_flushed(mode: str, tmp_path: Path) -> None:
     compiler = shutil.which("cc")

@@ -292,11 +292,13 @@ def test_every_mechanism_that_takes_a_private_input_is_known() -> None:
     assert set(RUNS) == set(TAKEN)
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("name", [name for name, taken in TAKEN.items() if taken in ("answer", "truth")])
 def test_equal_answers_give_equal_outputs(name: str) -> None:
     assert_equal_values_give_equal_outputs(name, SINGLE, VALUES)
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize(
     "name", [name for name, taken in TAKEN.items() if taken in ("answers", "records", "utilities")]
 )

@@ -181,6 +181,7 @@ EACH = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.few(4)
 @EACH
 def test_sound_targets_pass_with_their_domain_declared(case: Case) -> None:
     make, domain, sound, _ = case
@@ -188,12 +189,14 @@ def test_sound_targets_pass_with_their_domain_declared(case: Case) -> None:
     assert verdicts(findings) == {Verdict.NOT_DETECTED}, [one for one in findings if one.verdict is Verdict.ERROR]
 
 
+@pytest.mark.few(4)
 @EACH
 def test_broken_targets_with_the_same_domain_are_caught(case: Case) -> None:
     make, domain, _, broken = case
     assert any(finding.refutes for finding in audit(make(broken, domain), trials=TRIALS))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "name", ["integers only", "never negative", "rejecting NaN", "rejecting what is out of bounds", "floats only"]
 )
@@ -293,6 +296,7 @@ LOST: dict[tuple[Kind, str], set[str]] = {
 """Attacks whose inputs a domain does not have: integers that are not doubles, records out of bounds, NaN."""
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("kind", [kind for kind in Kind if kind is not Kind.DATASET])
 @pytest.mark.parametrize(
     "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in DOMAINS]
@@ -343,6 +347,7 @@ def test_a_dataset_drowned_in_noise_is_not(name: str) -> None:
     assert verdicts(audit(target, trials=1_000)) == {Verdict.NOT_DETECTED}
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", SHAPES)
 def test_no_attack_leaves_the_shape_of_a_dataset(name: str) -> None:
     domain, _ = SHAPES[name]

@@ -61,6 +61,7 @@ def gaussian_target(sampler: samplers.Sampler, epsilon: float) -> Target:
     return Target.noise(release, epsilon=epsilon, delta=DELTA)
 
 
+@pytest.mark.few(16)
 @pytest.mark.parametrize("sampler", samplers.LAPLACE)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_laplace_noise_of_every_known_sampler_is_refuted(sampler: samplers.Sampler, epsilon: float) -> None:
@@ -72,6 +73,7 @@ def test_gaussian_noise_of_every_known_sampler_is_refuted(sampler: samplers.Samp
     assert Verdict.VIOLATED in verdicts(gaussian_target(sampler, 0.7), LowBitGaussian())
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize(
     ("target", "words", "least"),
     [
@@ -133,6 +135,7 @@ AFTERWARDS: dict[str, Release] = {
 }
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("release", AFTERWARDS.values(), ids=AFTERWARDS)
 def test_noise_is_recognised_whatever_happens_to_it_afterwards(release: Release) -> None:
     target = Target.noise(release, epsilon=0.7)
@@ -157,6 +160,7 @@ def clipped_sum(records: Any) -> float:
     return float(np.clip(np.asarray(records, dtype=float), 0, 5).sum())
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("relation", [None, "add-remove", "substitute"])
 @pytest.mark.parametrize("epsilon", [0.3, 1.0])
 def test_sums_with_floating_point_noise_are_refuted(relation: str | None, epsilon: float) -> None:
@@ -200,6 +204,7 @@ SHAPES: dict[str, Made] = {
 }
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("made", SHAPES.values(), ids=SHAPES)
 @pytest.mark.parametrize(("epsilon", "split"), [(0.3, 1.0), (1.0, 2.0)])
 def test_noisy_numbers_in_outputs_of_datasets_are_refuted(made: Made, epsilon: float, split: float) -> None:
@@ -245,6 +250,7 @@ SOUND: dict[str, Release] = {
 """Mechanisms that keep a claim of ε = 1 with noise for 0.75, to leave room for the answer's rounding to a grid."""
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize("release", SOUND.values(), ids=SOUND)
 @pytest.mark.parametrize("delta", [0.0, DELTA])
 def test_sound_noise_is_not_accused(release: Release, delta: float) -> None:

@@ -153,6 +153,7 @@ def judged(release: Release, epsilon: float, sensitivity: float = 1.0) -> list[F
     return audit(selection_of(release, epsilon, sensitivity), [LostWeights()], seed=7)
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize(
     ("name", "epsilon"), [(name, epsilon) for name, (_, epsilons) in BROKEN.items() for epsilon in epsilons]
 )
@@ -160,6 +161,7 @@ def test_weights_that_are_lost_at_any_depth_are_caught(name: str, epsilon: float
     assert Verdict.VIOLATED in {finding.verdict for finding in judged(BROKEN[name][0], epsilon)}
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 @pytest.mark.parametrize("name", [name for name in SOUND if name != "permute and flip"])
 def test_floored_and_capped_weights_keep_their_claim_and_are_not_accused(name: str, epsilon: float) -> None:
@@ -223,6 +225,7 @@ def test_no_more_outcomes_are_tried_than_are_asked_for() -> None:
     assert max(seen) == 17
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
 def test_a_domain_is_kept_to(epsilon: float) -> None:
     """An audit of the sound target raises a false alarm with probability at most 1e-9, at this fixed seed."""

@@ -147,6 +147,7 @@ def _polar_pairs() -> NDArray[np.float16]:
     return pairs[(square > 0) & (square < 1)]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("model", "enumerated"), [(BOX_MULLER, _box_muller_pairs), (POLAR, _polar_pairs)])
 @pytest.mark.parametrize(("answer", "sigma"), [(0.0, 1.0), (1.0, 1.39)])
 def test_pairs_reached_are_the_ones_that_all_uniforms_of_binary16_give(
@@ -230,6 +231,7 @@ def _audited(target: Target, trials: int = 20_000) -> dict[int, Finding]:
     return {finding.answers: finding for finding in findings}
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize(
     ("make", "answers", "advantage"),
     [

@@ -55,6 +55,7 @@ def image(answer: float, scale: float, model: SamplerModel) -> NDArray[np.float6
     return np.unique(np.array(outputs))
 
 
+@pytest.mark.few(15)
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.description)
 @pytest.mark.parametrize(
     ("here", "there", "scale"),
@@ -123,6 +124,7 @@ def jaxs_laplace(form: Format) -> Release:
     return release
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
 @pytest.mark.parametrize("epsilon", [0.125, 1.0])
 def test_jaxs_sampler_is_caught_in_every_format(form: Format, epsilon: float) -> None:
@@ -135,6 +137,7 @@ def test_jaxs_sampler_is_caught_in_every_format(form: Format, epsilon: float) ->
     assert "JAX" in finding.event
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("form", NARROW, ids=lambda form: form.name)
 def test_an_exact_mechanism_rounded_to_a_narrower_format_is_not_accused(form: Format) -> None:
     """A false alarm has probability at most 1e-9."""
@@ -259,6 +262,7 @@ def test_advantage_at_epsilon_one_hundredth_is_as_expected(release: Release, adv
     assert min(finding.counts.first, finding.counts.second) == 0
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(
     "release",
     [

@@ -84,6 +84,7 @@ def test_a_sign_of_zero_that_shows_is_caught() -> None:
     assert minus_zero.event in ("the answer is -0.0, bit for bit", "the answer is 0.0, bit for bit")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("lower", "upper"), [(0.0, 1.0), (-1.0, 2.0), (3.0, 5.0), (-5.0, -3.0)])
 def test_exact_sums_and_means_are_not_accused(lower: float, upper: float) -> None:
     """Each finding is a false alarm with probability at most 1e-6/9, at this fixed seed."""

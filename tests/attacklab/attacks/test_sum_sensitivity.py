@@ -115,6 +115,7 @@ def test_if_records_are_added_the_one_that_does_not_fit_is_found(target: Target)
     assert finding.pair["relation"] == "add-remove"
 
 
+@pytest.mark.ci
 def test_if_records_are_added_a_failure_on_few_of_them_is_found() -> None:
     def release(records: NDArray[np.float64], trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
         return np.mean(records) + rng.laplace(0.0, 100.0 / (len(records) // 37 and len(records)), trials)

@@ -38,6 +38,7 @@ def judged(target: Target, trials: int = 5_000) -> Finding:
     return finding
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
 def test_a_loop_as_long_as_the_noise_is_caught(epsilon: float) -> None:
     """Output plus draws has the answer's parity, so the advantage is 1 less the mass that the probes did not see.

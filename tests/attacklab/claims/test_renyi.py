@@ -62,6 +62,7 @@ def most_allowed(claim: RenyiClaim, q: float) -> float:
 SLOW = [pytest.param(part, marks=pytest.mark.slow) for part in (0.05, 0.7)]
 
 
+@pytest.mark.few(7)
 @names
 @pytest.mark.parametrize("part", [0.0, 0.3, 1.0, *SLOW])
 def test_the_profile_is_the_best_event_of_the_set_and_never_less(claim: RenyiClaim, part: float) -> None:
@@ -82,6 +83,7 @@ def test_the_profile_is_the_best_event_of_the_set_and_never_less(claim: RenyiCla
     assert found <= best * 1.005 + 1e-6
 
 
+@pytest.mark.few(4)
 @names
 def test_the_profile_falls_with_epsilon_and_stays_convex_in_its_exponential(claim: RenyiClaim) -> None:
     epsilons = [0.0, 0.2, 0.5, 1.0, 2.0, 4.0]
@@ -94,6 +96,7 @@ def test_the_profile_falls_with_epsilon_and_stays_convex_in_its_exponential(clai
         assert deltas[place] <= chord * (1 + 1e-9)
 
 
+@pytest.mark.few(11)
 @pytest.mark.parametrize("rho", [0.01, 0.5, 3.0, 48.0, 700.0])
 @pytest.mark.parametrize("epsilon", [0.0, 0.5, 2.0, 6.0, 15.0, 40.0])
 def test_zcdp_allows_what_gaussian_noise_of_that_rho_really_does(rho: float, epsilon: float) -> None:
@@ -117,6 +120,7 @@ def test_zcdp_allows_no_more_than_the_best_known_conversion(rho: float, epsilon:
     assert ZeroConcentrated(rho).delta_at(epsilon) <= max(float(known.min()) * (1 + 1e-6), math.ulp(0.0))
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize(("r", "s"), [(3.0, 0.5), (1.5, 0.0), (0.2, 4.0), (50.0, 0.999)])
 @pytest.mark.parametrize("alpha", [1.5, 2.0, 7.0])

@@ -268,6 +268,7 @@ CLAIMS = [
 ]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("where", "options", "claim", "words"),
     [
@@ -299,6 +300,7 @@ def test_a_claim_of_another_kind_is_judged_said_and_replayed(
     assert [replace(one, seconds=0) for one in again] == [replace(one, seconds=0) for one in findings]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("name", "options", "claim"),
     [
@@ -521,6 +523,7 @@ MISTAKES = [
 ]
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(("line", "message"), MISTAKES)
 def test_a_mistake_is_told_in_one_line_on_standard_error(line: str, message: str, attacklab: Any, folder: Path) -> None:
     if "--scheduler" in line:
@@ -546,7 +549,12 @@ def test_a_mistake_is_told_in_one_line_on_standard_error(line: str, message: str
         ("raising", "noise", "raising raised RuntimeError: disk on fire"),
         ("leaving", "noise", "leaving raised SystemExit: 0"),
         ("selected", "selection", "indices from 2 to 2 of 2 outcomes"),
-        ("crashing", "noise --isolate --attack precision", "crashing: crash: killed by SIGABRT"),
+        pytest.param(
+            "crashing",
+            "noise --isolate --attack precision",
+            "crashing: crash: killed by SIGABRT",
+            marks=pytest.mark.ci,
+        ),
     ],
 )
 def test_a_target_that_misbehaves_ends_in_error_findings_and_status_two(
@@ -626,6 +634,7 @@ def checkout(folder: Path, own_experiments: Path) -> Path:
     return folder
 
 
+@pytest.mark.ci
 def test_run_writes_data_figures_and_page(checkout: Path) -> None:
     """In a process of its own, as a user starts it."""
     line = [sys.executable, "-c", "from attacklab.cli import main; main()"]

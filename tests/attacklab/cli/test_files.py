@@ -142,6 +142,7 @@ def test_a_terminal_without_greek_letters_shows_the_rest_and_json_has_all(folder
     assert verdicts(done.stdout) == ["violated"]
 
 
+@pytest.mark.ci
 def test_findings_are_in_their_files_if_there_is_no_output_at_all(folder: Path) -> None:
     code = "from attacklab.cli.supervised import main; main()"
     words = shlex.join([sys.executable, "-c", code, *f"{LEAKING} --json out.json".split()])
@@ -218,6 +219,7 @@ def test_what_a_target_prints_is_not_among_the_findings(folder: Path, workers: i
     assert b"printed" not in run(folder, line).stdout
 
 
+@pytest.mark.ci
 def test_what_a_target_prints_at_the_end_is_not_among_the_findings(folder: Path) -> None:
     command = [*MAIN, *f"{LEAKING.replace('targets.py', 'leaving.py')} --json -".split()]
     done = subprocess.run(command, cwd=folder, env={"PYTHONPATH": str(ROOT)}, capture_output=True, check=False)  # noqa: S603 - our own

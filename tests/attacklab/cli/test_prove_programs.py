@@ -57,6 +57,7 @@ def test_a_program_that_ends_too_early_is_told_to_go_on(prove: Callable[..., Ran
     assert "exited with status 0 before answering; let it answer one request after another until" in finding["reason"]
 
 
+@pytest.mark.ci
 def test_a_program_that_says_nothing_is_told_of_when_the_time_is_up(prove: Callable[..., Ran]) -> None:
     ended, finding, _ = prove("hangs", "--kind", "noise", "--epsilon", "1", "--seconds", "3")
     assert (ended, finding["verdict"]) == (2, "inconclusive")

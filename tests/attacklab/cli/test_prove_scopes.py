@@ -73,6 +73,7 @@ def attacklab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     return run
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("line", "scope"),
     [

@@ -63,6 +63,7 @@ def run(line: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
 
 
+@pytest.mark.few(1)
 @POSIX
 @pytest.mark.parametrize(
     ("name", "told"), [("leaves", "was ended from within (status 0)"), ("crashes", "was killed by SIGSEGV")]

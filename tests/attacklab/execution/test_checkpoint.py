@@ -93,6 +93,7 @@ def test_a_run_goes_on_from_every_line_and_from_the_middle_of_every_line(path: P
     assert audited(path)[1:] == (0, [f"{path}: continuing after {len(lines) - 1} results"])
 
 
+@pytest.mark.ci
 def test_the_file_is_the_same_whatever_the_number_of_workers(path: Path) -> None:
     audit(own.sound, ATTACKS, trials=10_000, checkpoint=path)
     here = path.read_bytes()
@@ -176,6 +177,7 @@ def test_a_file_of_another_version_of_the_target_or_of_numpy_is_refused(
         audit(replace(own.sound, version="1"), ATTACKS, trials=10, checkpoint=path)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("isolate", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_run_does_not_go_on_after_a_module_that_its_target_imports_has_changed(tmp_path: Path, isolate: bool) -> None:
     """In processes of their own, since a module is imported once."""
@@ -269,6 +271,7 @@ def test_a_result_under_another_key_is_not_taken(path: Path) -> None:
         again.recalled(["counts", 1])
 
 
+@pytest.mark.ci
 def test_a_failure_is_kept_like_any_other_result(path: Path) -> None:
     def failing(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
         if records[0] == 7 and trials > 100:
@@ -312,6 +315,7 @@ def test_an_interrupted_run_keeps_what_it_has_drawn(path: Path) -> None:
     assert 0 < left < audited(None)[1]
 
 
+@pytest.mark.ci
 def test_memory_does_not_grow_with_the_length_of_the_file(path: Path) -> None:
     def peak(entries: int) -> int:
         path.unlink(missing_ok=True)

@@ -129,6 +129,7 @@ if __name__ == "__main__":
         assert finding["reason"].endswith("has had no workers for 0.5 s; start the audit again")
 
 
+@pytest.mark.ci
 def test_findings_are_those_made_here_and_a_batch_that_kills_dask_workers_fails_its_scenario(tmp_path: Path) -> None:
     text = """
 if __name__ == "__main__":

@@ -63,6 +63,7 @@ def test_a_process_that_dies_fails_its_scenario_and_no_other(release: Callable[.
     ]
 
 
+@pytest.mark.ci
 @LINUX
 def test_a_process_that_dies_of_a_batch_that_is_not_needed_fails_nothing() -> None:
     """Batches of more than 300 trials kill; the evidence decides before the first of them."""
@@ -76,6 +77,7 @@ def test_a_process_that_dies_of_a_batch_that_is_not_needed_fails_nothing() -> No
     assert undecided.reason.endswith("exited with status 4")
 
 
+@pytest.mark.ci
 def test_batches_that_are_not_needed_and_do_not_end_hold_nothing_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches of more than 300 trials hang; the evidence decides before the first of them, in either scenario."""
     monkeypatch.setattr(processes, "STALE_SECONDS", 0.05)
@@ -87,6 +89,7 @@ def test_batches_that_are_not_needed_and_do_not_end_hold_nothing_up(monkeypatch:
     assert timeless(found) == timeless(audit(target, attacks, trials=100_000))
 
 
+@pytest.mark.ci
 def test_a_process_that_dies_once_costs_nothing(tmp_path: Path) -> None:
     flag = tmp_path / "died"
     target = Target.dataset(own.killed_once, epsilon=1.0)

@@ -34,6 +34,7 @@ def pool() -> Iterator[ProcessWorkers]:
 ALL = pytest.param(own.sound, True, marks=pytest.mark.slow)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("target", "spend_all"), [(own.sound, False), (own.beyond, False), ALL])
 def test_the_same_seed_gives_the_same_findings_in_any_number_of_workers(
     target: Target, spend_all: bool, pool: ProcessWorkers

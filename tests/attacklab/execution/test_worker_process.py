@@ -84,6 +84,7 @@ def script(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
         process.communicate()
 
 
+@pytest.mark.ci
 @LINUX
 def test_a_process_that_lets_no_thread_run_does_not_outlive_one_that_is_killed(
     script: Callable[..., subprocess.Popen[str]], tmp_path: Path
@@ -128,6 +129,7 @@ def test_no_process_and_no_descriptor_is_left_when_the_workers_are_closed() -> N
     assert names("/proc/self/fd") == open_before
 
 
+@pytest.mark.ci
 @LINUX
 def test_a_death_shows_even_if_a_fork_keeps_everything_open(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_process, "LOOK_SECONDS", 0.05)
@@ -138,6 +140,7 @@ def test_a_death_shows_even_if_a_fork_keeps_everything_open(monkeypatch: pytest.
     assert deadly.reason == "forking: a worker process exited with status 3"
 
 
+@pytest.mark.ci
 def test_a_process_that_is_not_needed_for_a_while_ends_and_another_one_goes_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -168,6 +171,7 @@ def test_what_goes_wrong_in_a_worker_is_raised_here_and_tells_where_it_was() -> 
         assert raised.__notes__[0].startswith("In a worker process:\n")
 
 
+@pytest.mark.ci
 def test_what_a_target_prints_goes_to_standard_error(script: Callable[..., subprocess.Popen[str]]) -> None:
     text = """
 from attacklab.execution.processes import ProcessWorkers
@@ -202,12 +206,14 @@ def main():
 """
 
 
+@pytest.mark.ci
 def test_a_function_of_the_program_itself_is_found(script: Callable[..., subprocess.Popen[str]]) -> None:
     out, err = script(PROGRAM + "if __name__ == '__main__':\n    main()\n").communicate(timeout=60)
     assert err == ""
     assert out.startswith("not detected ")
 
 
+@pytest.mark.ci
 def test_a_program_that_would_start_processes_without_end_is_told_how_to_start_them(
     script: Callable[..., subprocess.Popen[str]],
 ) -> None:
@@ -217,6 +223,7 @@ def test_a_program_that_would_start_processes_without_end_is_told_how_to_start_t
     assert "put what it runs under: if __name__ == '__main__':" in err
 
 
+@pytest.mark.ci
 @LINUX
 def test_workers_that_were_forked_have_processes_of_their_own() -> None:
     """The processes that this one keeps would give their answers to whichever fork reads first."""

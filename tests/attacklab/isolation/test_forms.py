@@ -68,6 +68,7 @@ def test_an_output_of_any_form_is_the_same_wherever_it_comes_from(ran: Ran, form
         assert hashes(outputs).tolist() == hashes(here).tolist()
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize("form", forms.FORMS)
 def test_a_target_without_noise_is_refuted_wherever_it_runs(ran: Ran, form: str) -> None:
     for way in WAYS:
@@ -78,6 +79,7 @@ def test_a_target_without_noise_is_refuted_wherever_it_runs(ran: Ran, form: str)
         assert {finding.counts.first, finding.counts.second} == {0, finding.counts.trials}
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", ["seeded", pytest.param("seeded_globally", marks=pytest.mark.slow)])
 def test_a_generator_with_a_fixed_seed_is_noise_that_repeats_wherever_it_runs(ran: Ran, way: str, name: str) -> None:

@@ -257,7 +257,7 @@ def test_the_rest_of_an_audit_goes_on_after_a_crash(misbehaving: Made) -> None:
 
 
 @LINUX
-@pytest.mark.parametrize(("name", "waits"), [("hangs", 1), ("computes_forever", 3)])
+@pytest.mark.parametrize(("name", "waits"), [("hangs", 1), pytest.param("computes_forever", 3, marks=pytest.mark.ci)])
 def test_an_audit_waits_for_a_target_that_does_not_answer_once_and_not_once_an_attack(
     misbehaving: Made, name: str, waits: int
 ) -> None:
@@ -268,6 +268,7 @@ def test_an_audit_waits_for_a_target_that_does_not_answer_once_and_not_once_an_a
     assert not any(finding.refutes for finding in findings)
 
 
+@pytest.mark.ci
 @LINUX
 def test_a_hang_and_a_slow_computation_are_told_apart(misbehaving: Made) -> None:
     started = time.monotonic()
@@ -327,6 +328,7 @@ def test_a_flood_without_a_line_is_cut_off(shell: Made, monkeypatch: pytest.Monk
     assert str(failure_of(shell("read -r r; cat /dev/zero"))) == told
 
 
+@pytest.mark.ci
 def test_large_requests_and_answers_do_not_block_each_other(made: Made) -> None:
     program = (
         "import sys, json\nfor line in sys.stdin: print(json.dumps({'outputs': json.loads(line)['input']}), flush=True)"
@@ -400,6 +402,7 @@ def test_an_interrupted_request_leaves_no_process(misbehaving: Made) -> None:
     assert ends(pid, 0.1)
 
 
+@pytest.mark.ci
 def test_a_fork_has_a_child_of_its_own_and_a_lab_that_ends_leaves_none() -> None:
     script = """
 target = made("process_id")
@@ -464,6 +467,7 @@ def write_module(folder: Path) -> str:
     return str(file)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [
@@ -499,6 +503,7 @@ def test_a_bare_release_in_another_process_takes_a_claim_of_any_kind(made: Made,
         made(external, ["true"], claim=curve)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("spec", "parameters", "message"),
     [

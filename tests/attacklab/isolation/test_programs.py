@@ -101,6 +101,7 @@ def test_the_discrete_laplace_in_c_is_proved_and_its_twin_that_keeps_negative_ze
     assert finding.epsilon_lower == pytest.approx(1 + math.log(2))
 
 
+@pytest.mark.ci
 @pytest.mark.skipif(shutil.which("node") is None, reason="there is no node here")
 def test_randomized_response_in_javascript_is_proved_and_its_rounded_twin_refuted(made: Made) -> None:
     program = str(EXAMPLES / "randomized_response.mjs")
@@ -113,6 +114,7 @@ def test_randomized_response_in_javascript_is_proved_and_its_rounded_twin_refute
     assert naive.epsilon_lower == pytest.approx(math.log(205 / 51))
 
 
+@pytest.mark.ci
 def test_response_of_six_in_rust_is_proved_and_its_twin_that_gives_up_is_refused(made: Made, tmp_path: Path) -> None:
     program = compiled("rustc", "-O", "response_of_six.rs", "-o", str(tmp_path / "response"))
     exact = made(program, epsilon=1.0986122886681098)
@@ -139,6 +141,7 @@ def test_inputs_of_every_kind_reach_the_program(drawing: Made) -> None:
         law(drawing("echo"), 1 << 20_000)
 
 
+@pytest.mark.ci
 def test_a_sampler_is_pickled_without_its_process(drawing: Made) -> None:
     target = drawing("sound")
     expected = law(target)
@@ -170,6 +173,7 @@ def test_a_program_that_keeps_the_previous_input_is_refused(drawing: Made) -> No
         decided(drawing("keeps_the_previous_input"))
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("name", "failure", "message"),
     [

@@ -104,6 +104,7 @@ def test_a_mu_that_is_enough_has_a_profile_above_that_of_the_laws(p: Law, q: Law
     assert smallest_delta(p, q, epsilon).lower <= GaussianDP(mu).delta_at(epsilon)
 
 
+@pytest.mark.ci
 @settings(deadline=None, max_examples=30)
 @given(open_laws, open_laws, st.integers(0, 3), st.integers(0, 3))
 def test_what_open_laws_need_is_needed_wherever_their_mass_lies(p: Law, q: Law, here: int, there: int) -> None:
@@ -148,6 +149,7 @@ def test_an_order_of_one_or_less_is_refused() -> None:
         renyi_divergence(HALF, HALF, 1)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("law", "rho"), [(flipped(2.0), 0.72753), (exponential(2.0), 0.44939)])
 def test_what_permute_and_flip_and_the_exponential_mechanism_need_at_epsilon_two(law: Law, rho: float) -> None:
     """The largest D_α/α over a grid of orders in steps of a thousandth, by mpmath; ρ = ε²/8 is 0.5."""
@@ -159,6 +161,7 @@ def test_what_permute_and_flip_and_the_exponential_mechanism_need_at_epsilon_two
     assert decision is (Decision.REFUTED if rho > 0.5 else Decision.PROVED)
 
 
+@pytest.mark.ci
 @settings(deadline=None, max_examples=15)
 @given(closed_laws, closed_laws)
 def test_a_chain_proves_a_little_more_than_the_largest_ratio_and_nothing_less(p: Law, q: Law) -> None:

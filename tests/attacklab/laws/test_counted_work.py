@@ -47,6 +47,7 @@ def every_string(sampler: Callable[..., Hashable], argument: Any, counted: str, 
     return counts
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     ("sampler", "argument"),
     [
@@ -83,6 +84,7 @@ def test_the_output_of_a_joint_law_has_the_law_found_without_work(counted: Any) 
     assert marginal.unresolved <= alone.unresolved + Fraction(1, 2**60)
 
 
+@pytest.mark.ci
 def test_work_seen_in_samples_agrees_with_the_joint_law() -> None:
     """By Hoeffding's bound on the mean of the bits drawn below 64, a false alarm has probability at most 10^−10."""
 

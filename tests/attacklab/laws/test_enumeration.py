@@ -288,6 +288,7 @@ def test_a_law_is_found_in_time(sampler: Callable[..., Hashable], argument: Any,
     assert time.process_time() - start < seconds
 
 
+@pytest.mark.ci
 def test_the_base_e_exponential_mechanism_over_50_outcomes_is_ideal_within_2_to_the_minus_60() -> None:
     law = enumerate_law(partial(exact_exponential, epsilon=Fraction(1)), tuple(range(50)))
     assert deviation(law, normalised({u: exp_bounds(Fraction(u, 2)) for u in range(50)})).upper <= Fraction(1, 2**60)
@@ -406,6 +407,7 @@ def test_a_law_that_is_wanted_closed_and_does_not_close_within_its_runs_is_given
     assert closed_law(lambda bits: bits.take(8) + 0, limits=Limits(runs=256)) is not None
 
 
+@pytest.mark.ci
 def test_a_sampler_that_calls_many_others_stays_within_the_runs() -> None:
     seen: list[Progress] = []
     law = enumerate_law(discrete_laplace, 1 / Fraction(0.1), limits=Limits(runs=3_000), progress=seen.append)

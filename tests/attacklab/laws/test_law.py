@@ -145,6 +145,7 @@ def test_a_law_survives_its_record(law: Law) -> None:
     assert copy.digest() == law.digest()
 
 
+@pytest.mark.ci
 @given(laws, laws)
 def test_only_equal_laws_have_equal_digests(a: Law, b: Law) -> None:
     assert (a == b) == (a.digest() == b.digest())

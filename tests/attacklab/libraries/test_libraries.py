@@ -408,6 +408,7 @@ def test_a_fake_without_real_noise_is_refuted_and_the_finding_tells_its_version(
     assert finding.target_version == "diffprivlib 9.9"
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("format_", DTYPES)
 def test_torchs_selections_take_their_exponents_in_the_format_of_their_name(faked: Loaded, format_: str) -> None:
     target = faked(f"torch:multinomial_{format_}", epsilon=2.0)
@@ -479,6 +480,7 @@ def test_tumults_scales_are_those_of_the_claim(faked: Loaded) -> None:
     assert 1 / (2 * variance) + 2 * math.sqrt(math.log(1e5) / (2 * variance)) == pytest.approx(0.5)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("spec", "claim"),
     [
@@ -513,6 +515,7 @@ def test_smartnoise_is_given_the_answer_as_it_is(faked: Loaded) -> None:
     assert (laplace.noise_scale, gaussian.noise_scale) == (2.0, 1.25)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "spec",
     [
@@ -537,6 +540,7 @@ def test_samplers_give_outputs_in_the_format_of_their_name(faked: Loaded, spec: 
     assert not np.array_equal(outputs, target.outputs(1.0, 20_000, rng(2)))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("spec", "answer"),
     [
@@ -552,6 +556,7 @@ def test_answers_that_a_format_lacks_are_refused(faked: Loaded, spec: str, answe
         faked(spec).outputs(answer, 1, rng())
 
 
+@pytest.mark.ci
 def test_opacus_and_jax_privacy_add_their_noise_to_a_gradient(faked: Loaded) -> None:
     for spec, scale in {
         "opacus:gaussian": 3.7306,

@@ -98,6 +98,7 @@ def leaks_on_the_naive_twin_alone(attack: str, place: str, naive: str, exact: st
     assert (status, "do not show" in said) == (0, True), said
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize(("attack", "place", "naive", "exact", "trials"), QUICK)
 def test_a_script_leaks_on_the_naive_twin_and_not_on_the_exact_one(
     attack: str, place: str, naive: str, exact: str, trials: int

@@ -240,6 +240,7 @@ def test_a_proof_is_carried_from_the_worker_of_xdist_that_made_it(pytester: pyte
     result.stdout.fnmatch_lines(["test_it.py::test_it  proved with slack *"])
 
 
+@pytest.mark.ci
 def test_nothing_heavy_is_imported_before_something_is_proved(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         test_it="import sys\n\ndef test_it(dp_prove):\n    assert 'attacklab.proof' not in sys.modules\n"

@@ -110,6 +110,7 @@ def test_the_replay_line_gives_the_same_findings(pytester: pytest.Pytester) -> N
     assert {finding["attack"] for finding in leaking} == {"precision"}
 
 
+@pytest.mark.ci
 def test_two_workers_find_what_one_process_finds(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_it=BOTH)
     pytester.runpytest_inprocess(FEW, "--dp-json=alone.json").assert_outcomes(failed=1, passed=1)
@@ -121,6 +122,7 @@ def test_two_workers_find_what_one_process_finds(pytester: pytest.Pytester) -> N
     assert json.loads(alone.read_text("utf-8"))["tests"] == json.loads(two.read_text("utf-8"))["tests"]
 
 
+@pytest.mark.ci
 def test_the_order_of_the_tests_changes_no_finding(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_it=BOTH, test_other=BOTH.replace("[leaking, sound]", "[sound, leaking]"))
     pytester.runpytest_inprocess(FEW, "--dp-json=one.json", "test_it.py", "test_other.py")
@@ -259,6 +261,7 @@ def test_the_marker_gives_a_release_function_its_claim(pytester: pytest.Pytester
     assert (finding.claim.epsilon, finding.claim.delta, finding.target) == (0.5, 1e-9, "leaking")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("marker", "claim", "words"),
     [
@@ -307,6 +310,7 @@ def test_a_relation_keeps_the_pairs_to_it(pytester: pytest.Pytester, relation: s
     assert {pair["relation"] for pair in pairs} == {relation}
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("marker", "message"),
     [
@@ -333,6 +337,7 @@ def test_a_wrong_marker_stops_the_collection(
     result.stdout.fnmatch_lines([f"*test_it.py::test_it: {message}*"])
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("marker", "target", "message"),
     [
@@ -453,6 +458,7 @@ def test_help_and_markers_are_listed(pytester: pytest.Pytester) -> None:
     pytester.runpytest_inprocess("--fixtures").stdout.fnmatch_lines(["dp_audit*"])
 
 
+@pytest.mark.ci
 def test_without_a_number_of_trials_the_summary_says_how_many_fitted(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_it=BOTH)
     result = pytester.runpytest_inprocess("-k", "sound", "--dp-seconds=6", "--dp-json=record.json")
@@ -471,6 +477,7 @@ def test_loading_the_plugin_imports_nothing_heavy() -> None:
     assert done.stderr.strip() == "[]"
 
 
+@pytest.mark.ci
 def test_the_sample_project_fails_for_its_broken_mechanism_alone(pytester: pytest.Pytester) -> None:
     pytester.copy_example(str(ROOT / "tests" / "sample_project"))
     result = pytester.runpytest_subprocess(FEW, "-n", "0")
@@ -479,6 +486,7 @@ def test_the_sample_project_fails_for_its_broken_mechanism_alone(pytester: pytes
     assert result.ret == pytest.ExitCode.TESTS_FAILED
 
 
+@pytest.mark.ci
 def test_the_how_to_runs_as_it_stands(pytester: pytest.Pytester) -> None:
     text = (ROOT / "docs" / "how_to" / "pytest.md").read_text("utf-8")
     examples = re.findall(r"<!-- (test_\w+\.py): (.*?) -->\n```python\n(.*?)```", text, flags=re.DOTALL)

@@ -29,6 +29,7 @@ def test_svg_and_png_are_drawn_and_are_what_they_say(tmp_path: Path) -> None:
     assert len(list(written[0].parent.iterdir())) == 2
 
 
+@pytest.mark.ci
 def test_the_same_data_gives_the_same_bytes_and_other_data_others(tmp_path: Path) -> None:
     first = plots.save(FIGURE, tmp_path / "1")
     again = plots.save(Figure.from_json(FIGURE.to_json()), tmp_path / "2")
@@ -60,6 +61,7 @@ def test_many_series_of_one_role_and_zero_on_a_symlog_axis_are_drawn(tmp_path: P
     assert len(plots.save(Figure(name="many", caption="", panels=[panel] * 3), tmp_path)) == 2
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("heights", [[0.1 * k for k in range(11)], [1.0, 0.9], [0.0]])
 @pytest.mark.parametrize("y_scale", ["linear", "symlog"])
 @pytest.mark.parametrize("panels", [3, *(pytest.param(count, marks=pytest.mark.slow) for count in (1, 2))])
@@ -93,6 +95,7 @@ def test_a_legend_has_as_many_columns_as_fit() -> None:
     assert [columns(letters) for letters in (1, 8, 16, 60)] == [4, 3, 2, 1]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("count", [1, 3, 7, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 4, 5, 6, 8, 9))])
 def test_no_place_of_the_grid_stays_empty(count: int) -> None:
     panel = replace(FIGURE.panels[0], y_label="")
@@ -120,6 +123,7 @@ def shades(canvas: plots.Canvas, *roles: Role) -> list[int]:
     return [int((np.abs(pixels - to_rgb(plots.COLOURS[role][0])).max(axis=2) < 0.02).sum()) for role in roles]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("marks_only", [False, True])
 @pytest.mark.parametrize("names", [(), ("a", "b", "c", "d")])
 @pytest.mark.parametrize("roles", [(Role.NAIVE, Role.EXACT), (Role.EXACT, Role.NAIVE)])

@@ -112,6 +112,7 @@ def timeless(text: str) -> list[dict[str, Any]]:
     return [{**finding, "seconds": 0} for finding in json.loads(text)["findings"]]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     "target",
     first_of_each(["some.py:target", "some.py:noisy --kind noise --epsilon 1", "some.py:target --isolate"], bool),
@@ -127,6 +128,7 @@ def test_workers_load_the_target_themselves_and_find_the_same(
     assert timeless(there) == timeless(here)
 
 
+@pytest.mark.ci
 def test_a_long_audit_takes_to_processes_and_says_so_on_standard_error_only(
     attacklab: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -64,6 +64,7 @@ def test_the_one_record_that_matters_is_all_that_is_left() -> None:
     assert (witness.pair.first.tolist(), witness.pair.second.tolist()) == ([], [7.0])
 
 
+@pytest.mark.ci
 def test_the_attack_can_be_chosen_and_the_search_does_better_than_its_start() -> None:
     def attack(pair: NeighbouringPair) -> LowBitLaplace:
         return LowBitLaplace((pair.first, pair.second))

@@ -52,6 +52,7 @@ def _note(file: File) -> File:
     return note
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(
     ("broken", "message"),
     [

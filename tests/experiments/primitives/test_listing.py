@@ -37,6 +37,7 @@ MEASURED["numpy"] = [Demonstration(attack="low_bit_laplace", use="laplace")]
 """Those of the lab's own adapter show that the test of libraries that may be missing works."""
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     "shown",
     [

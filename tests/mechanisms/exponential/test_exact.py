@@ -85,6 +85,7 @@ def test_the_law_is_the_ideal_one_for_any_rational_epsilon_and_sensitivity(
     assert_is_ideal(utilities, epsilon / (2 * sensitivity), epsilon=epsilon, sensitivity=sensitivity)
 
 
+@pytest.mark.ci
 def test_the_law_of_fifty_outcomes_is_the_ideal_one_to_sixty_bits() -> None:
     utilities = np.random.default_rng(7).normal(scale=12, size=50).tolist()
     assert_is_ideal(utilities, Fraction(1, 2), epsilon=1)
@@ -110,6 +111,7 @@ def test_neighbouring_utilities_lose_no_more_than_epsilon() -> None:
         assert other <= limit * (mass + unresolved)
 
 
+@pytest.mark.ci
 def test_an_outcome_cut_off_at_the_deepest_level_has_its_ideal_probability() -> None:
     """e^−50 and e^−250, when three outcomes have 61 levels and so no level beyond e^−42."""
     utilities = [0.0, 100.0, -400.0]

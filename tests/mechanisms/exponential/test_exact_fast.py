@@ -210,6 +210,7 @@ CASES = [
 ]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("utilities", CASES)
 def test_both_paths_give_the_same_on_the_same_words(utilities: NDArray[np.float64]) -> None:
     assert_paths_agree(utilities, 1_000, seed=1)
@@ -221,11 +222,13 @@ def test_both_paths_give_the_same_on_the_same_words_a_million_times(utilities: N
     assert_paths_agree(utilities, 200_000, seed=2)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("utilities", CASES)
 def test_single_draws_give_the_same_as_the_reference(utilities: NDArray[np.float64]) -> None:
     assert_paths_agree(utilities, 300, batch=1, seed=3)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("utilities", CASES)
 @pytest.mark.parametrize("batch", [1, 1000])
 def test_both_paths_give_the_same_on_words_at_the_edges(utilities: NDArray[np.float64], batch: int) -> None:
@@ -234,6 +237,7 @@ def test_both_paths_give_the_same_on_words_at_the_edges(utilities: NDArray[np.fl
         assert_paths_agree(utilities[:100], batch, seed=4, first=edges[begin : begin + batch])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("batch", [1, 600])
 def test_a_filter_that_decides_little_gives_the_same(monkeypatch: pytest.MonkeyPatch, batch: int) -> None:
     monkeypatch.setattr(exact_fast, "FILTER_ERROR", 0.25)
@@ -248,6 +252,7 @@ def test_words_that_end_undecided_go_on_with_further_bits() -> None:
     assert assert_paths_agree(NASTY, 1000, seed=6, first=edges[-1000:]) > 0
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "parameters",
     [

@@ -78,6 +78,7 @@ def worst(laws: dict[Levels, list[int]], steps: int, *, monotone: bool = False) 
     )
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("work", SMALL)
 @pytest.mark.parametrize("outcomes", [1, 2, 3])
 def test_on_every_string_of_bits_it_has_the_law_of_its_formula(work: FixedWork, outcomes: int) -> None:
@@ -251,6 +252,7 @@ def test_every_selection_takes_as_many_instructions(kind: type[FixedWorkSelectio
 FIVE = ((0.0, 0.0, 0.0, 0.0, 0.0), (0.0, -1.0, -1.0, -1.0, -1.0))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("counted", ["bits", "calls"])
 def test_who_sees_the_work_as_well_knows_no_more(counted: Any) -> None:
     run = partial(exact_exponential_fixed_work, work=FixedWork.from_epsilon(1), utility_range=(-2, 0))
@@ -312,6 +314,7 @@ def audited(sampler: Callable[..., int], trials: int) -> Finding:
     return finding
 
 
+@pytest.mark.ci
 def test_bits_of_rejection_refute_the_claim_and_fixed_work_does_not() -> None:
     """A false alarm has probability at most 1e-6, at this fixed seed; the lazy one's advantage is about 0.43."""
     eta = BaseTwoEta.from_epsilon(EPSILON, y=8)

@@ -53,6 +53,7 @@ def test_rejection_has_the_discrete_gaussian_law(variance: Fraction) -> None:
     assert_is(found, lambda k: discrete_probability(k, variance), missing_at_most=1e-4)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("variance", [Fraction(1), Fraction(1, 5), Fraction(9, 2)])
 def test_inversion_has_the_discrete_gaussian_law(variance: Fraction) -> None:
     found = law_of(invert, DiscreteGaussian(variance), 0, 0, smallest=Fraction(1, 2**40))
@@ -72,6 +73,7 @@ def released_law(release: Callable[..., float], answer: float, **parameters: obj
     return law_of(sampler, smallest=Fraction(1, 2**32))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("epsilon", [0, Fraction(1, 2), 2])
 def test_the_rounded_ideal_is_as_private_as_the_normal_curve_says_at_every_shift(epsilon: Fraction) -> None:
     """δ of the laws, found to within the mass that is missing, for answers that are not on the grid."""
@@ -84,6 +86,7 @@ def test_the_rounded_ideal_is_as_private_as_the_normal_curve_says_at_every_shift
     assert 0.9 * ideal < divergence < ideal + missing
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("answers", [(0.0, 1.0), (0.2, 1.2), (0.3, 1.4)])
 def test_the_discrete_gaussian_is_as_private_as_its_own_curve_says(answers: tuple[float, float]) -> None:
     """The answers of the last pair are 1.1 apart and their roundings 1, which the declared sensitivity covers."""

@@ -62,12 +62,14 @@ def assert_paths_agree(fast, reference, trials: int, setting: dict[str, object])
     assert [reference(same, **setting) for _ in range(trials)] == outputs.tolist()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("trials", [2_000, pytest.param(250_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("setting", ROUNDED)
 def test_the_rounded_ideal_is_the_same_on_the_same_words(setting: dict[str, object], trials: int) -> None:
     assert_paths_agree(exact_rounded_gaussian_fast, rounded_reference, trials, setting)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("trials", [1_500, pytest.param(200_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("setting", DISCRETE)
 def test_the_discrete_gaussian_is_the_same_on_the_same_words(setting: dict[str, object], trials: int) -> None:

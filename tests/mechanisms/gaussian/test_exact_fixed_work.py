@@ -51,6 +51,7 @@ def gaussian(noise: int) -> float:
     return math.exp(-(noise**2) / (2 * SIGMA**2)) / math.fsum(weights)
 
 
+@pytest.mark.ci
 def test_the_law_is_that_of_discrete_gaussian_noise_clamped_to_the_range() -> None:
     for answer in range(-2, 4):
         found = law_of(answer)

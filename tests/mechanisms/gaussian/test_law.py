@@ -56,6 +56,7 @@ def test_normal_tails_enclose_the_series(z: Fraction, precision: int) -> None:
     assert relative_width(tail) < 2.0 ** (10 - precision)
 
 
+@pytest.mark.ci
 @settings(derandomize=True, deadline=None, max_examples=200)
 @given(
     sigma=st.fractions(min_value=Fraction(1, 4), max_value=60, max_denominator=50),

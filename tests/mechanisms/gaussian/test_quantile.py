@@ -56,6 +56,7 @@ def assert_between(magnitude: float | mpfr, bound: float, smaller: int) -> None:
         assert normal_tail(mpfr(magnitude) - bound) * mpfr(2) ** 64 >= smaller + 1
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("degree", range(1, GREATEST_DEGREE + 1))
 @settings(derandomize=True, deadline=None, max_examples=60)
 @given(words=st.lists(WORDS, min_size=1, max_size=20))

@@ -26,6 +26,7 @@ def uniform_above(z: mpq) -> int:
         return int(gmpy2.floor(gmpy2.erfc(mpfr(z) / gmpy2.sqrt(mpfr(2))) * mpfr(2) ** 63))
 
 
+@pytest.mark.ci
 @settings(derandomize=True, deadline=None, max_examples=300)
 @given(SCALES, SHIFTS, st.floats(-4.8, 4.8), st.integers(-3, 3))
 def test_what_is_decided_near_a_threshold_is_decided_rightly(

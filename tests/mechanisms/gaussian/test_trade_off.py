@@ -26,6 +26,7 @@ def quantile(tail: mpmath.mpf) -> mpmath.mpf:
     return mpmath.sqrt(2) * mpmath.erfinv(1 - 2 * tail)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("sigma", "move"), [(1.0, 1), (0.5, 2), (0.3, 1), (2.5, 1), (3.0, 7)])
 def test_the_least_mu_of_discrete_noise_is_the_greatest_over_all_thresholds(sigma: float, move: int) -> None:
     with mpmath.workdps(60):

@@ -152,6 +152,7 @@ def test_a_ratio_given_as_a_float_is_the_rational_that_it_is() -> None:
     ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("sampler", [discrete_laplace, discrete_laplace_by_inversion])
 def test_drawing_agrees_with_the_enumerated_law(sampler: Callable[[Fraction, RandomBits], int]) -> None:
     """An enumeration stops at a restart, a draw goes on: 20 000 draws stray by 0.025 with probability 2·e^−25."""

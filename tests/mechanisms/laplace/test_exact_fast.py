@@ -63,18 +63,21 @@ def compare_discrete(trials: int, setting: dict[str, object]) -> None:
 COMPARE = pytest.mark.parametrize("compare", [compare_rounded, compare_discrete])
 
 
+@pytest.mark.few(1)
 @COMPARE
 @pytest.mark.parametrize("trials", MANY)
 def test_both_paths_agree_on_the_same_words(compare: Callable[..., None], trials: int) -> None:
     compare(trials, SETTINGS[0])
 
 
+@pytest.mark.ci
 @COMPARE
 @pytest.mark.parametrize("setting", first_of_each(SETTINGS[1:], bool))
 def test_both_paths_agree_for_other_parameters(compare: Callable[..., None], setting: dict[str, object]) -> None:
     compare(CHUNK + 17, setting)
 
 
+@pytest.mark.few(1)
 @COMPARE
 @pytest.mark.parametrize("bound", [2.0**-4, 0.499])
 def test_both_paths_agree_when_a_wider_bound_leaves_more_to_mpfr(

@@ -36,6 +36,7 @@ def test_the_fast_path_adds_a_row_of_noise_to_the_counts() -> None:
     assert released.dtype == np.float64
 
 
+@pytest.mark.ci
 def test_both_paths_have_one_law() -> None:
     """20,000 draws each of a cell stray from a probability by 0.025 with probability below 2·e^−25 (Hoeffding)."""
     q = math.exp(-1)

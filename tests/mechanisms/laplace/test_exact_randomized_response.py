@@ -58,6 +58,7 @@ def test_an_exact_answer_can_be_a_lie_where_a_naive_one_cannot() -> None:
     assert math.exp(40) / (1 + math.exp(40)) == 1.0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("truth", [False, True])
 def test_both_twins_lie_as_often_as_they_should(truth: bool) -> None:
     """20 000 answers at ε = 1 stray from 0.2689 by 0.025 with probability below 2·e^−25 = 2.8e-11 (Hoeffding)."""

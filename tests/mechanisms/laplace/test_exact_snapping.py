@@ -51,6 +51,7 @@ def privacy_loss(law: dict[float, Fraction], other: dict[float, Fraction]) -> Fr
     return Fraction(*map(int, PRECISE.log(PRECISE.div(worst.numerator, worst.denominator)).as_integer_ratio()))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("scale", "bound", "answer", "neighbour"),
     [
@@ -120,6 +121,7 @@ def test_the_uniform_has_a_geometric_exponent_and_a_uniform_mantissa() -> None:
     assert uniform_float(TapedBits(1 << 52, 2053)) == gmpy2.exp2(-2001)
 
 
+@pytest.mark.ci
 def test_outputs_follow_the_exact_law() -> None:
     """20 000 draws stray from a probability by 0.025 with probability below 2·e^−25 (Hoeffding)."""
     mechanism = Snapping.for_epsilon(1, 1, 16.0)

@@ -40,6 +40,7 @@ def test_what_the_filter_decides_holds_at_both_ends_of_the_uniforms_interval(
             assert math.floor(real_value(offset, slope, end, 63)) == floors[0]
 
 
+@pytest.mark.ci
 @settings(derandomize=True, deadline=None, max_examples=400)
 @given(
     OFFSETS,

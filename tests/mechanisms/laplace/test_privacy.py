@@ -28,6 +28,7 @@ def decide(
     return certify(epsilon, DELTA, p, q).decision, certify(epsilon * Fraction(99, 100), DELTA, p, q).decision
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("mechanism", "pair"),
     [
@@ -48,6 +49,7 @@ def test_an_additive_mechanism_has_its_epsilon_and_no_less(
     assert decide(release, pair, epsilon) == (Decision.PROVED, Decision.REFUTED)
 
 
+@pytest.mark.ci
 def test_noise_for_the_sensitivity_before_rounding_breaks_the_claim() -> None:
     """0.25 and 0.75 are half a step apart and round to a step apart: e^2ε."""
     epsilon, grid = Fraction(1), Grid(0)

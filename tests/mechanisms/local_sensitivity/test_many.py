@@ -61,6 +61,7 @@ RELEASES = {
 }
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("release", RELEASES.values(), ids=RELEASES)
 @pytest.mark.parametrize("trials", [0, 1, CHUNK + 11])
 def test_many_answers_are_those_that_single_draws_of_the_same_noise_give(release: Release, trials: int) -> None:
@@ -73,6 +74,7 @@ def test_many_answers_are_those_that_single_draws_of_the_same_noise_give(release
     assert [release.one(ScriptedNoise(draws)) for draws in noise] == list(many)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("people", [0, 150])
 def test_propose_test_release_draws_the_answer_of_those_alone_that_pass_the_test(people: int) -> None:
     """At 150 people it passes about every other time, at none never (but for one in 10^10)."""
@@ -101,6 +103,7 @@ class Faraway(RandomBits):
         return int(self._zeros < 0)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("coin", "end"), [(0, END), (2**64 - 1, -END)])
 @pytest.mark.parametrize("total", [0, END, 3 * END])
 def test_noise_and_totals_beyond_64_bits_count_as_the_end(coin: int, end: int, total: int) -> None:

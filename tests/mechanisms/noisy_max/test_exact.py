@@ -116,6 +116,7 @@ def test_laplace_noise_on_a_utility_between_two_units_averages_its_roundings() -
     assert_encloses(law, [(first + second) / 2 for first, second in zip(up, down, strict=True)], 2e-4)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("mechanism", [exact_exponential_noisy_max, exact_laplace_noisy_max])
 @pytest.mark.parametrize("monotone", [False, True])
 def test_no_pair_of_neighbours_tells_more_than_epsilon(mechanism: Mechanism, monotone: bool) -> None:
@@ -142,6 +143,7 @@ def test_equal_utilities_are_equally_likely_whatever_their_place(mechanism: Mech
     assert law[0] == law[1] == law[2] > Fraction(3, 10)
 
 
+@pytest.mark.ci
 def test_frequencies_of_permute_and_flip_are_those_of_naive_exponential_noise() -> None:
     """10⁴ draws against 10⁶; a frequency strays by 0.036 in all with probability below 2·e^−23 ≈ 2e-10 (Hoeffding)."""
     utilities = [0.3, 1.7, 2.9, 2.9, -4.0]

@@ -83,11 +83,13 @@ BROKEN: dict[str, tuple[Any, Event]] = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_naive_histogram_by_threshold_breaks_its_claim_on_its_pair(name: str) -> None:
     assert excess(getattr(targets, name)(), name, seed=1) > 0
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", BROKEN)
 def test_the_exact_one_is_not_accused_by_the_same_pair_and_event(name: str) -> None:
     assert excess(targets.exact_partition_selection(), name, seed=2) < 0
@@ -109,6 +111,7 @@ def test_the_claim_is_of_a_pair_that_the_target_declares(name: str) -> None:
 THRESHOLDED = ("naive_partition_selection_own_count", "naive_partition_selection_geometric")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", THRESHOLDED)
 def test_exact_laws_refute_thresholds_that_are_not_for_integers(name: str) -> None:
     finding = prove(getattr(targets, name)(), PRESENCE, limits=Limits(unresolved=Fraction(1, 1 << 30)))

@@ -87,6 +87,7 @@ def test_the_reference_selects_by_the_utilities_with_their_sensitivity() -> None
     assert [exact_quantile(records, bits, **given) for _ in range(50)] == expected
 
 
+@pytest.mark.ci
 def test_both_paths_have_one_law() -> None:
     """3,000 draws each of an outcome stray from a probability by 0.065 with probability below 2·e^−25 (Hoeffding)."""
     records, public = [0.5, 2.0, 2.0], {"epsilon": 2, "quantile": Fraction(3, 4), "candidates": FEW}

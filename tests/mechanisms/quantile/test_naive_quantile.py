@@ -111,6 +111,7 @@ def test_intervals_are_chosen_as_the_formula_says(name: str, rate: float, record
         assert abs(np.mean((left <= outputs) & (outputs < right)) - probability) < 0.025
 
 
+@pytest.mark.ci
 def test_an_exact_law_refutes_the_sensitivity_of_a_median_for_another_quantile() -> None:
     target = targets.naive_quantile_half_sensitivity()
     assert prove(target, FAR, limits=Limits(unresolved=Fraction(1, 1 << 30))).verdict is Verdict.VIOLATED

@@ -113,6 +113,7 @@ def test_without_a_stop_the_loss_grows_with_the_queries() -> None:
     assert losses[1] > 2.5
 
 
+@pytest.mark.ci
 def test_a_value_with_the_noise_that_was_compared_tells_of_the_answers_before_it() -> None:
     """Four answers rise by 1, the next stays: (below)^4 and a value of at most 0 loses 4/2 at c = 1 and ε = 1."""
     trials = 1_500_000

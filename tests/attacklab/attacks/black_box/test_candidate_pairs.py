@@ -66,6 +66,7 @@ def check(target: Target) -> None:
     assert len(set(sides)) == len(sides)
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize("domain", DOMAINS, ids=str)
 @pytest.mark.parametrize("relation", [None, *list(Relation)[:2]])
 @pytest.mark.parametrize("kind", [Kind.SUM, Kind.MEAN])

@@ -37,6 +37,7 @@ def unruly(values: np.ndarray) -> float:
     return 1e300 * float(values.prod()) if len(values) > 1 else float(values[0]) - 1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("statistic", [np.max, unruly])
 def test_the_exact_law_of_sample_and_aggregate_meets_pure_epsilon_on_all_tiny_pairs(
     statistic: Callable[[np.ndarray], float],
@@ -62,6 +63,7 @@ def test_the_exact_law_of_sample_and_aggregate_meets_pure_epsilon_on_all_tiny_pa
     assert reached > 1e-3
 
 
+@pytest.mark.ci
 def test_removing_any_one_row_moves_the_aggregate_by_the_noise_scale_at_most() -> None:
     rows = [(str(i), float(age)) for i, age in enumerate([20, 20, 80, 80] * 300)]
     aggregate = partial(
@@ -117,6 +119,7 @@ def reciprocal_of_the_first(values: np.ndarray) -> float:
     return float(np.sign(1 / values[0])) if values[0] == 0 else 0.5
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("statistic", [np.mean, np.sum, reciprocal_of_the_first])
 def test_one_person_moves_one_chunk_whatever_the_order_of_the_records(
     statistic: Callable[[np.ndarray], float],

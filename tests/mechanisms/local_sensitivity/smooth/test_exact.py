@@ -51,6 +51,7 @@ def test_the_exact_law_of_the_smooth_mean_meets_its_claim_where_the_data_set_the
     assert max(hockey_stick(p, q, epsilon / 2), hockey_stick(q, p, epsilon / 2)) > delta
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("smoothing", [1, 2, 5, 23, 43])
 def test_the_smooth_bound_is_smooth_and_close_to_the_full_maximum_at_every_size(smoothing: int) -> None:
     growth = 1 + Fraction(1, smoothing)

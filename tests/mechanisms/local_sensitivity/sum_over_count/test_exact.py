@@ -19,6 +19,7 @@ TINY = Domain(0, 2, Grid(0))
 NEGLIGIBLE = 1e-20
 
 
+@pytest.mark.ci
 def test_the_exact_law_of_noisy_sum_and_count_meets_pure_epsilon_on_all_tiny_pairs() -> None:
     epsilon = Fraction(4)
     laws = neighbouring_laws(lambda x: SumOverCount(sum(x), len(x), TINY, epsilon).noisy_sum_and_count, range(3))
@@ -27,6 +28,7 @@ def test_the_exact_law_of_noisy_sum_and_count_meets_pure_epsilon_on_all_tiny_pai
     assert worst_divergence(laws, epsilon * Fraction(9, 10)) > 0.01
 
 
+@pytest.mark.ci
 def test_the_exact_law_of_sum_over_count_meets_pure_epsilon_on_all_tiny_pairs() -> None:
     epsilon = Fraction(4)
     laws = neighbouring_laws(lambda x: prepare_sum_over_count(x, domain=TINY, epsilon=epsilon).one, range(3))
