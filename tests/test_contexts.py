@@ -81,7 +81,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
 }
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(11)
 @pytest.mark.parametrize("result", RESULTS.values(), ids=RESULTS)
 def test_a_result_is_the_same_in_any_context_of_the_caller(result: Callable[[], Any]) -> None:
     fresh_caches()
@@ -93,7 +93,7 @@ def test_a_result_is_the_same_in_any_context_of_the_caller(result: Callable[[], 
         assert found == expected
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(11)
 @pytest.mark.parametrize("result", RESULTS.values(), ids=RESULTS)
 def test_a_result_is_the_same_whatever_exponents_the_caller_has_room_for(result: Callable[[], Any]) -> None:
     fresh_caches()

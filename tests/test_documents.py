@@ -94,7 +94,7 @@ def test_the_figures_that_the_readme_quotes_are_those_of_the_record() -> None:
     assert {round(estimate, 1) for estimate in naive} == {float(advantage)}
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(6)
 @pytest.mark.parametrize("document", MECHANISMS, ids=lambda path: path.parent.name)
 def test_each_family_of_mechanisms_shows_its_flaw_in_ten_lines_that_print_what_is_said(
     document: Path, capsys: pytest.CaptureFixture[str]

@@ -96,7 +96,6 @@ def test_each_point_of_a_profile_is_looked_at(checked: Checked) -> None:
         checked(draft, claim={"kind": "profile", "points": points})
 
 
-@pytest.mark.few(6)
 @pytest.mark.parametrize(
     "claim",
     [

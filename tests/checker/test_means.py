@@ -95,7 +95,6 @@ def test_delta_is_the_tail_of_the_noise_beyond_the_threshold(checked: Checked) -
         checked(draft, claim={**draft.claim, "delta": str(reached * (1 - HAIR))})
 
 
-@pytest.mark.few(4)
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("name", [COUNT, PTR, SMOOTH, CHUNKS])
 @pytest.mark.parametrize("change", [{"neighbours": "substitute"}, {"claim": {"kind": "zcdp", "rho": "1"}}])

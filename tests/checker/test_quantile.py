@@ -37,7 +37,6 @@ def test_it_is_so_at_other_parameters(checked: Checked) -> None:
 PARAMETERS: dict[str, Any] = dict(DRAFT.parameters)
 
 
-@pytest.mark.few(4)
 @pytest.mark.parametrize(
     "change",
     [

@@ -139,7 +139,6 @@ BROKEN = {
 }
 
 
-@pytest.mark.few(3)
 @pytest.mark.parametrize("name", first_of_each(BROKEN, lambda name: BROKEN[name][:2]))
 def test_a_broken_reference_is_refused(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     target, function, old, new = BROKEN[name]

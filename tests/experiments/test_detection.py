@@ -63,7 +63,7 @@ def _worst_excess(target: Target, first: int, second: int, trials: int) -> float
     return max(assess(target.claim.at(epsilon), counts, alpha).excess_lower for epsilon in target.claim.points)
 
 
-@pytest.mark.few(9)
+@pytest.mark.few(60)
 @pytest.mark.parametrize("specimen", _named(BROKEN))
 def test_the_witness_of_a_broken_specimen_refutes_its_claim(specimen: Specimen) -> None:
     target, witness = specimen.make(), specimen.witness

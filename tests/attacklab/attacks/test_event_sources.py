@@ -103,7 +103,6 @@ TARGETS: tuple[tuple[Callable[..., Any], Callable[..., Target], Attack], ...] = 
 )
 
 
-@pytest.mark.few(2)
 @pytest.mark.parametrize(("release", "kind", "attack"), TARGETS)
 def test_every_event_of_an_attack_and_its_source_hold_the_same_outputs(
     release: Callable[..., Any], kind: Callable[..., Target], attack: Attack

@@ -61,7 +61,6 @@ def gaussian_target(sampler: samplers.Sampler, epsilon: float) -> Target:
     return Target.noise(release, epsilon=epsilon, delta=DELTA)
 
 
-@pytest.mark.few(16)
 @pytest.mark.parametrize("sampler", samplers.LAPLACE)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_laplace_noise_of_every_known_sampler_is_refuted(sampler: samplers.Sampler, epsilon: float) -> None:
@@ -160,7 +159,6 @@ def clipped_sum(records: Any) -> float:
     return float(np.clip(np.asarray(records, dtype=float), 0, 5).sum())
 
 
-@pytest.mark.few(3)
 @pytest.mark.parametrize("relation", [None, "add-remove", "substitute"])
 @pytest.mark.parametrize("epsilon", [0.3, 1.0])
 def test_sums_with_floating_point_noise_are_refuted(relation: str | None, epsilon: float) -> None:

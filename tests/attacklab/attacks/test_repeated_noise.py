@@ -72,7 +72,7 @@ FLAWS = [constant_seed, few_seeds, from_a_table, no_noise]
 FORMS = [answers, in_rows, in_dicts, in_text]
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(9)
 @pytest.mark.parametrize("draw", FLAWS)
 @pytest.mark.parametrize("form", FORMS)
 def test_noise_that_repeats_is_found_in_outputs_of_any_form(form: Callable[..., Any], draw: Draw) -> None:

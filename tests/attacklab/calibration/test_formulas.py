@@ -37,7 +37,7 @@ def grid(name: str) -> list[dict[str, object]]:
     return [dict(arguments) for arguments in quantity(name).grid[:: SPARED.get(name, 1)]]
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(8)
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in NAMES])
 def test_a_naive_formula_is_found_and_a_sound_one_is_proved_safe(name: str) -> None:
     naive = calibrate(name, NAIVE[name], name="naive", grid=grid(name))
@@ -47,7 +47,7 @@ def test_a_naive_formula_is_found_and_a_sound_one_is_proved_safe(name: str) -> N
     assert {finding.verdict for finding in sound} == {Verdict.PROVED}
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(6)
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in TIGHT])
 def test_the_neighbour_of_the_best_safe_double_is_refuted(name: str) -> None:
     direction = -math.inf if quantity(name).unsafe is Unsafe.TOO_SMALL else math.inf

@@ -523,7 +523,6 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.few(5)
 @pytest.mark.parametrize(("line", "message"), MISTAKES)
 def test_a_mistake_is_told_in_one_line_on_standard_error(line: str, message: str, attacklab: Any, folder: Path) -> None:
     if "--scheduler" in line:

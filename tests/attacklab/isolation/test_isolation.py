@@ -503,7 +503,6 @@ def test_a_bare_release_in_another_process_takes_a_claim_of_any_kind(made: Made,
         made(external, ["true"], claim=curve)
 
 
-@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("spec", "parameters", "message"),
     [

@@ -415,7 +415,6 @@ def arranged() -> tuple[int, ...]:
     return tuple(items)
 
 
-@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("function", "outcomes"),
     [

@@ -52,7 +52,6 @@ def _note(file: File) -> File:
     return note
 
 
-@pytest.mark.few(8)
 @pytest.mark.parametrize(
     ("broken", "message"),
     [

@@ -18,7 +18,7 @@ ALPHA = 1e-9
 TRIALS = 1_000
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", FILES)
 def test_exact_implementations_pass(files: Mapping[str, Any], name: str) -> None:
     file = _every(6, files[name]) if name == "calibration" else files[name]
@@ -30,7 +30,7 @@ def test_exact_implementations_pass(files: Mapping[str, Any], name: str) -> None
     assert skipped <= {"mean_with_local_sensitivity"}
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", FILES)
 def test_naive_implementations_are_caught_under_each_flag(files: Mapping[str, Any], name: str) -> None:
     findings = list(check([files[name]], naive_twins.answer, Budget(TRIALS, ALPHA, 0)))

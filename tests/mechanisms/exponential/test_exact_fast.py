@@ -237,7 +237,6 @@ def test_both_paths_give_the_same_on_words_at_the_edges(utilities: NDArray[np.fl
         assert_paths_agree(utilities[:100], batch, seed=4, first=edges[begin : begin + batch])
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("batch", [1, 600])
 def test_a_filter_that_decides_little_gives_the_same(monkeypatch: pytest.MonkeyPatch, batch: int) -> None:
     monkeypatch.setattr(exact_fast, "FILTER_ERROR", 0.25)

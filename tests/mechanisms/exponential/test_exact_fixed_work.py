@@ -252,7 +252,6 @@ def test_every_selection_takes_as_many_instructions(kind: type[FixedWorkSelectio
 FIVE = ((0.0, 0.0, 0.0, 0.0, 0.0), (0.0, -1.0, -1.0, -1.0, -1.0))
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("counted", ["bits", "calls"])
 def test_who_sees_the_work_as_well_knows_no_more(counted: Any) -> None:
     run = partial(exact_exponential_fixed_work, work=FixedWork.from_epsilon(1), utility_range=(-2, 0))
