@@ -174,7 +174,7 @@ BROKEN = [
     (rounding_filter, "self._scale = float(scale)", "self._scale = float(scale) * (1 - 2.0**-40)", ROUNDED),
     (rounding_filter, "else FineFilter(scale", "else CoarseFilter(scale", FINE),
     (rounding_filter, "(GREATEST_NOISE_STEPS, 5)", "(GREATEST_NOISE_STEPS, 4)", FINE),
-    (rounding_filter, "parts = [divmod(", "parts = [divmod(7 + ", FINE),
+    (rounding_filter, "parts = [divmod(", "parts = [divmod((1 << 58) + ", FINE),
     (rounding_filter, "part * 2.0**-", "part * 1.001 * 2.0**-", FINE),
     (rounding_filter, "+ 2, -1.0)", "+ 2, 0.25)", FINE),
     (rounding_filter, "table().errors(self._degree)", "table().errors(self._degree) / 2", FINE),
