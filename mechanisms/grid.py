@@ -87,6 +87,8 @@ class Grid:
 
         The nearest whole number to y is ⌊(2y + 1)/2⌋ = ⌈⌊2y⌋/2⌉. 2y, the product with 2/2^k, is exact, or below 2^−1022
         and of its sign; where it is infinite it is clamped. Halves are exact, and so is y less a number that near.
+        No whole number is −0: an answer below 0 would show as an output of −0, since −0 is the sum of zeros only if
+        both are −0.
 
         Args:
             answers: shape (n,), any doubles; not written to.
@@ -101,6 +103,7 @@ class Grid:
             wholes = np.floor(shifts)
             wholes *= 0.5
             np.ceil(wholes, out=wholes)
+            wholes += 0.0
             shifts *= 0.5
             shifts -= wholes
         return wholes, shifts
@@ -165,7 +168,7 @@ class Grid:
         """Write the doubles at `whole` + `noise` steps from 0; see `value`.
 
         Args:
-            whole: an integer of the grid, or one for each noise.
+            whole: an integer of the grid, or one for each noise; not −0, and then no output is.
             noise: shape (n,), integers of at most 2^53 in modulus.
             outputs: shape (n,); overwritten. Sums of at most 2^53 are exact, greater ones are rounded to no less
                 than 2^53 and so clamped to the same end; the product with the step is exact.

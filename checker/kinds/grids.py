@@ -78,8 +78,8 @@ def require_values(grid: Any, step: Fraction) -> int:
     """Check what a grid returns: the double at a number of steps, or that of its nearest end, from one or from many.
 
     `write_values` is traced. For whole numbers its sum is exact up to 2^53 steps and is rounded to no less than 2^53
-    beyond, which is then clamped to the same end, and the product with a power of two is exact. So it writes
-    `value(whole + noise)`.
+    beyond, which is then clamped to the same end, and the product with a power of two is exact. A sum is −0 only if
+    both are, and no whole number is (`released_chunks`). So it writes `value(whole + noise)`, to the sign of 0.
 
     Returns:
         How many numbers of steps `value` was tried at.

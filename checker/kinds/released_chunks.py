@@ -216,6 +216,8 @@ def require_repeated(repeated: Callable[..., Any]) -> int:
                     doubles = answers.part(place, place + 3)
                     if doubles != (float(whole), float(shift)) or answers.at(place) != (whole, shift):
                         raise Refused(f"an answer of {whole} + {shift} steps is {answers.at(place)}, or {doubles}")
+                if math.copysign(1.0, doubles[0]) < 0 <= whole:
+                    raise Refused("an answer of 0 steps is −0")
                 if len(answers) != trials or type(doubles[0]) is not float or type(doubles[1]) is not float:
                     raise Refused(f"{trials} trials are {len(answers)}")
                 tried += 1
@@ -257,12 +259,12 @@ def _split(answers: Traced, step: Fraction) -> tuple[Traced, Traced]:
 
     With y = x/step, 2y is exact unless it is below 2^−1022 or overflows, and then it is clamped or rounded as the exact
     number would be. ⌊2y⌋ and halves are exact, and ⌈⌊2y⌋/2⌉ = ⌊y + ½⌋. A whole number within ½ of y is 0, or within a
-    factor of 2 of y, so that the difference is exact.
+    factor of 2 of y, so that the difference is exact. Adding 0 leaves no whole number −0.
     """
     doubled = answers * float(2 / step)
     doubled[apply("isnan", doubled)] = 0.0
     clamped = apply("clip", doubled, -2.0 * LIMIT, 2.0 * LIMIT)
-    wholes = apply("ceil", apply("floor", clamped) * 0.5)
+    wholes = apply("ceil", apply("floor", clamped) * 0.5) + 0.0
     return wholes, clamped * 0.5 - wholes
 
 
@@ -301,3 +303,5 @@ def _require_places(answers: Any, places: list[Fraction], shape: tuple[int, ...]
             raise Refused(f"an answer {place} steps above 0 is brought to {found}")
         if whole != expected or abs(Fraction(shift) - (place - expected)) > Fraction(1, 1 << 54):
             raise Refused(f"an answer {place} steps above 0 is brought to {whole} and {shift}")
+        if math.copysign(1.0, whole) < 0 <= expected:
+            raise Refused(f"an answer {place} steps above 0 is brought to −0, which a sum with −0 shows")

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from checker.core.certificate import Refused
-from checker.kinds.released_chunks import require_release, require_several
+from checker.kinds.released_chunks import require_release, require_repeated, require_several
 from checker.kinds.trace import Traced, look_up, matched
 from experiments.certificates import DRAFTS
-from mechanisms.answers import SeveralAnswers
+from mechanisms.answers import RepeatedAnswer, SeveralAnswers
 from mechanisms.chunks import release_in_chunks
 from mechanisms.grid import Grid
 from tests.checker.conftest import Checked
@@ -108,6 +109,7 @@ PLACES = [
     (ANSWERS, "self._numbers[place]", "self._numbers[0]"),
     (ANSWERS, "for place in range(start, start + len(numbers))", "for place in range(len(numbers), 0, -1)"),
     (ANSWERS, "given.reshape(-1) if", "np.sort(given.reshape(-1)) if"),
+    (GRID, "wholes += 0.0\n", "pass\n"),
     (GRID, "wholes *= 0.5\n            np.ceil(wholes, out", "wholes *= 0.5\n            np.rint(wholes, out"),
     (GRID, "wholes = np.floor(shifts)", "wholes = np.rint(shifts)"),
     (GRID, "shifts -= wholes\n", "shifts -= np.floor(shifts)\n"),
@@ -124,6 +126,25 @@ def test_answers_that_are_brought_elsewhere_are_refused(
     several = importlib.import_module(ANSWERS).SeveralAnswers
     with pytest.raises((Refused, IndexError)):
         require_several(several, importlib.import_module(GRID).Grid(-2), Fraction(1, 4))
+
+
+def test_whole_numbers_of_minus_zero_are_refused() -> None:
+    """A sum with noise of −0 would be −0, and tell that the answer is below 0."""
+
+    class Signed(SeveralAnswers):
+        def part(self, start: int, stop: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+            wholes, shifts = super().part(start, stop)
+            return np.where(wholes == 0, -0.0, wholes), shifts
+
+    class Repeated(RepeatedAnswer):
+        def part(self, start: int, stop: int) -> tuple[float, float]:
+            whole, shift = super().part(start, stop)
+            return whole or -0.0, shift
+
+    with pytest.raises(Refused, match="−0"):
+        require_several(Signed, Grid(-2), Fraction(1, 4))
+    with pytest.raises(Refused, match="−0"):
+        require_repeated(Repeated)
 
 
 @pytest.mark.slow

@@ -54,7 +54,26 @@ def test_each_answer_gets_what_it_would_get_alone_on_the_same_words(
         words = [int(recorded[place]) for recorded in bits.recorded]
         assert len(words) == words_each
         alone = fast(answer, 1, GivenWords(words, Endless()), **public)
-        assert released[place] == alone[0]
+        assert released[place].tobytes() == alone[0].tobytes()
+
+
+@pytest.mark.parametrize("below", [-0.5, -0.3, -5e-324, -0.0])
+@pytest.mark.parametrize(
+    ("each", "public"),
+    [
+        (exact_discrete_laplace_each, {"epsilon": 1}),
+        (exact_rounded_laplace_each, {"epsilon": 1}),
+        (exact_discrete_gaussian_each, {"sigma": 1}),
+        (exact_rounded_gaussian_each, {"sigma": 1}),
+    ],
+)
+def test_no_output_is_minus_zero_which_would_tell_that_an_answer_is_below_0(
+    each: Each, public: dict[str, Any], below: float
+) -> None:
+    released = each(np.full(1_000, below), SeededBits(1), grid=Grid(0), **public)
+    zeros = released[released == 0]
+    assert len(zeros) > 100
+    assert not np.signbit(zeros).any()
 
 
 @EACH
@@ -152,6 +171,7 @@ def test_an_array_is_brought_to_the_grid_as_each_number_is(answer: float, expone
     grid = Grid(exponent)
     (whole,), (shift,) = grid.split(np.array([answer]))
     assert int(whole) == grid.nearest(answer)
+    assert whole or not np.signbit(whole)
     exact = grid.steps_to(answer) - grid.nearest(answer)
     assert abs(Fraction(float(shift)) - exact) <= Fraction(1, 2**1074)
 
