@@ -84,6 +84,7 @@ def test_an_event_is_judged_at_a_point_of_the_profile_by_the_fresh_sample(claim:
     assert decided_by_evidence == (finding.verdict is Verdict.VIOLATED)
 
 
+@pytest.mark.few(1)
 @FEW
 def test_a_seed_gives_the_same_finding_whatever_the_number_of_workers(claim: Claim) -> None:
     here = audited(claim, 0.8, trials=5_000, seed=7)

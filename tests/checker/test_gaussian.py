@@ -35,6 +35,7 @@ FINE = replace(ROUNDED, parameters={**ROUNDED.parameters, "grid": grids.Grid(-40
 LARGE = replace(DISCRETE, parameters={**DISCRETE.parameters, "sigma": Fraction(40)})
 
 
+@pytest.mark.few(0)
 @pytest.mark.parametrize(
     ("name", "statement"),
     [
@@ -66,7 +67,7 @@ def smaller(number: str) -> str:
     return str(Fraction(math.nextafter(float(Fraction(number)), 0)))
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(0)
 @pytest.mark.parametrize("kind", ["discrete", "rounded"])
 def test_a_claim_of_any_kind_that_is_a_hair_too_small_is_refused(kind: str, checked: Checked) -> None:
     drafts = {suffix: DRAFTS[f"exact_{kind}_gaussian{suffix}"]() for suffix in CLAIMED}
@@ -244,6 +245,7 @@ def test_a_broken_mechanism_is_refused(
             checked(broken, claim=claim)
 
 
+@pytest.mark.ci
 def test_a_change_that_changes_nothing_is_accepted(checked: Checked, monkeypatch: pytest.MonkeyPatch) -> None:
     """The harness itself breaks nothing."""
     break_source(monkeypatch, inversion, "outcome += 1\n", "outcome = outcome + 1\n")

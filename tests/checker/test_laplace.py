@@ -68,7 +68,7 @@ def check_fine() -> None:
 WIDE = pytest.param("exact_rounded_laplace_wide", marks=pytest.mark.slow)
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(0)
 @pytest.mark.parametrize("name", ["exact_discrete_laplace", "exact_rounded_laplace", WIDE])
 def test_a_laplace_mechanism_is_private_for_every_pair(checked: Checked, name: str) -> None:
     assert checked(DRAFTS[name]()).statement == "1-DP for every pair of answers at most 1 apart"
@@ -125,6 +125,7 @@ def test_fast_noise_of_other_scales_is_what_the_inversion_gives(scale: Fraction)
     require_fast_noise(importlib.import_module(FAST).discrete_laplace_many, scale)
 
 
+@pytest.mark.ci
 def test_noise_whose_scale_is_off_by_one_part_in_2_to_the_52_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     module = mutated(monkeypatch, FAST, "_Inversion(scale)", "_Inversion(scale * (1 + Fraction(1, 2**52)))")
     with pytest.raises(Refused):
@@ -266,7 +267,7 @@ CASES = [
 ]
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(0)
 @pytest.mark.parametrize("check", [check_rounded, check_discrete, check_fine])
 def test_the_copies_that_are_mutated_are_accepted_as_they_are(
     monkeypatch: pytest.MonkeyPatch, check: Callable[[], None]
@@ -275,6 +276,7 @@ def test_the_copies_that_are_mutated_are_accepted_as_they_are(
     check()
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("check", "module", "old", "new"), CASES)
 def test_a_mutated_mechanism_is_refused(
     monkeypatch: pytest.MonkeyPatch, check: Callable[[], None], module: str, old: str, new: str
@@ -329,7 +331,7 @@ def unclamped_below(_: Method) -> Method:
     return lambda self, steps: min(steps, self.limit)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(0)
 @pytest.mark.parametrize(
     ("name", "altered"),
     [("steps_to", halved), ("steps_to", mirrored), ("value", moved), ("clamp", unclamped_below)],

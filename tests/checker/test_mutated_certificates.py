@@ -226,7 +226,7 @@ def require_refused_or_true(name: str, seed: int, path: Path) -> str:
     return reason
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", FAST)
 def test_what_is_changed_is_refused_or_still_true(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(finite, "Laws", Remembered)

@@ -143,6 +143,7 @@ CASES: tuple[tuple[str, ModuleType, str, str, str], ...] = (
 DEAR = re.compile("gaussian|exact_rounded_laplace|exact_histogram")
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("name", "module", "function", "old", "new"),
     [

@@ -85,6 +85,7 @@ def test_a_student_edits_one_cell_for_which_the_lecturer_has_a_solution(lesson: 
     assert by_number(lesson) in solutions()
 
 
+@pytest.mark.few(1)
 @quick_or_slow
 def test_the_cells_run_in_time_and_leave_the_challenge_unsolved(lesson: Path) -> None:
     found = outcome(lesson)
@@ -93,6 +94,7 @@ def test_the_cells_run_in_time_and_leave_the_challenge_unsolved(lesson: Path) ->
     assert found["seconds"] < MOST_SECONDS
 
 
+@pytest.mark.few(1)
 @quick_or_slow
 def test_the_lecturers_solution_solves_the_challenge(lesson: Path) -> None:
     assert outcome(lesson, solutions()[by_number(lesson)])["solved"]

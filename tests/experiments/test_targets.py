@@ -92,6 +92,7 @@ def proved(name: str) -> Finding:
         return prove(getattr(targets, name)(2.0 if "exponential" in name else LITTLE_NOISE), pair, limits=LIMITS)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "name",
     [pytest.param(name, marks=[pytest.mark.ci] * (name == "exact_discrete_gaussian_gdp")) for name in OTHER_CLAIMS],

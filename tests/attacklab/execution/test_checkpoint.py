@@ -417,6 +417,7 @@ def test_a_run_that_was_killed_twenty_times_equals_one_that_was_not(command_line
     require_a_killed_run_to_equal_one_that_was_not(command_line, 20, workers)
 
 
+@pytest.mark.ci
 def test_ctrl_c_leaves_a_run_that_the_printed_line_continues(command_line: CommandLine) -> None:
     line = f"{COMMAND} --workers 2 --resume run.jsonl --json run.json"
     process = command_line.start(line)

@@ -41,6 +41,7 @@ def test_a_target_is_loaded_by_the_worker_and_must_be_the_same_version(tmp_path:
             audit(target, [Bets()], trials=2_000, seed=2, where=workers.runner)
 
 
+@pytest.mark.few(0)
 @LINUX
 @pytest.mark.parametrize(
     ("release", "reason"),

@@ -110,6 +110,7 @@ if __name__ == "__main__":
     assert wait_until(lambda: not any(map(alive, left)))
 
 
+@pytest.mark.ci
 @LINUX
 def test_no_process_and_no_descriptor_is_left_when_the_workers_are_closed() -> None:
     def audited(target: Target) -> list[int]:

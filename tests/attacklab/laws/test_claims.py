@@ -115,6 +115,7 @@ def test_what_open_laws_need_is_needed_wherever_their_mass_lies(p: Law, q: Law, 
         assert renyi_divergence(p, q, order).lower <= renyi_divergence(first, second, order).upper
 
 
+@pytest.mark.ci
 @settings(deadline=None, max_examples=30)
 @given(open_laws, open_laws, st.integers(0, 3), st.integers(0, 3), st.sampled_from([0.0, 0.5, 2.0]))
 def test_what_is_kept_with_slack_is_kept_wherever_the_open_mass_lies(

@@ -18,7 +18,7 @@ ALPHA = 1e-9
 TRIALS = 1_000
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", FILES)
 def test_exact_implementations_pass(files: Mapping[str, Any], name: str) -> None:
     file = _every(6, files[name]) if name == "calibration" else files[name]

@@ -65,7 +65,7 @@ def worker() -> Iterator[Worker]:
     made.process.communicate()
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in FEW else pytest.mark.slow) for name in CASES])
 def test_a_run_ends_in_the_right_status_and_leaves_nothing_behind(worker: Worker, name: str) -> None:
     case = CASES[name]
