@@ -67,6 +67,8 @@ nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_merge_streams = True
 nb_ipywidgets_js = {}
+nb_code_prompt_show = "Show the code"
+nb_code_prompt_hide = "Hide the code"
 
 html_theme = "furo"
 html_static_path = ["_static", "../site/.node/static"]

@@ -9,6 +9,7 @@ from typing import Any
 
 from jinja2.ext import Extension
 from sphinx.application import Sphinx
+from sphinx.config import Config
 from sphinx.search.zh import SearchChinese
 
 LANGUAGES = {"en": ("English", "en", "Language"), "zh_CN": ("中文", "zh-CN", "语言")}
@@ -41,6 +42,10 @@ THEME = {
 }
 """What the theme's templates say in English only, as it stands in them, and in other languages."""
 NAVIGATION = {"zh_CN": ("Toggle navigation of ", "展开或收起：")}
+FOLDED = {"zh_CN": {"nb_code_prompt_show": "显示代码", "nb_code_prompt_hide": "收起代码"}}
+"""What a folded cell of code is called, by the name of the setting."""
+SILENT = ('<summary aria-label="Toggle hidden content">', "<summary>")
+"""A folded cell's label hides from a screen reader what the summary says; it is left out."""
 
 
 class SearchPairs(SearchChinese):
@@ -72,6 +77,11 @@ class _Chinese(Extension):
         return source
 
 
+def _name_folded_cells(_app: Sphinx, config: Config) -> None:
+    for name, text in FOLDED.get(config.language, {}).items():
+        config[name] = text
+
+
 def _speak(app: Sphinx) -> None:
     if app.config.language in THEME and app.builder.format == "html":
         app.builder.templates.environment.add_extension(_Chinese)
@@ -85,11 +95,13 @@ def _context(app: Sphinx, _page: str, _template: str, context: dict[str, Any], _
         context["furo_navigation_tree"] = context["furo_navigation_tree"].replace(*NAVIGATION[app.config.language])
     if "body" in context:  # Sphinx calls the caption of a list of pages a heading, and does not say of which level
         context["body"] = context["body"].replace('role="heading">', 'role="heading" aria-level="2">')
+        context["body"] = context["body"].replace(*SILENT)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Let Sphinx call what stands above."""
     app.add_search_language(SearchPairs)
+    app.connect("config-inited", _name_folded_cells)
     app.connect("builder-inited", _speak)
     app.connect("html-page-context", _context, priority=900)  # after the theme
     return {"parallel_read_safe": True, "parallel_write_safe": True}

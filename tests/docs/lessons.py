@@ -34,12 +34,22 @@ class Cell:
     @property
     def is_challenge(self) -> bool:
         """Whether the student edits it."""
-        return "[challenge]" in self.options
+        return "challenge" in self.tags
+
+    @property
+    def tags(self) -> set[str]:
+        """What is said of how it is shown."""
+        return {tag.strip() for tags in re.findall(r"tags: \[(.*)\]", self.options) for tag in tags.split(",")}
 
 
 def cells(lesson: Path) -> list[Cell]:
     """The cells of a lesson, in their order."""
-    return [Cell(found["options"], found["source"]) for found in _CELL.finditer(lesson.read_text(encoding="utf-8"))]
+    return cells_of(lesson.read_text(encoding="utf-8"))
+
+
+def cells_of(text: str) -> list[Cell]:
+    """The cells of a page or of a part of one, in their order."""
+    return [Cell(found["options"], found["source"]) for found in _CELL.finditer(text)]
 
 
 def headings(lesson: Path) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.docs.lessons import FOLDER, LESSONS, cells, headings, solutions
+from tests.docs.lessons import FOLDER, LESSONS, cells, cells_of, headings, solutions
 
 MOST_SECONDS = 15.0
 """The processor time that one lesson may take."""
@@ -60,6 +60,15 @@ def test_there_are_eleven_lessons_and_each_is_in_the_table_of_contents() -> None
 @every_lesson
 def test_a_lesson_has_the_six_headings_in_their_order(lesson: Path) -> None:
     assert headings(lesson) == ["Predict", "Break it", "Why", "Repair", "Prove", "Challenge"]
+
+
+@every_lesson
+def test_a_lesson_breaks_the_mechanism_in_about_ten_lines_and_folds_the_rest(lesson: Path) -> None:
+    text = lesson.read_text(encoding="utf-8")
+    section = text[text.index("\n## Break it\n") : text.index("\n## Why\n")]
+    seen = [cell for cell in cells_of(section) if not {"hide-input", "remove-cell"} & cell.tags]
+
+    assert 5 <= sum(bool(line.strip()) for cell in seen for line in cell.source.splitlines()) <= 15
 
 
 @every_lesson
