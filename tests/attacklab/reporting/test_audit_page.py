@@ -123,7 +123,7 @@ def test_a_refutation_says_how_likely_it_is_wrong() -> None:
 
 
 def test_shares_of_alpha_add_up_to_the_alpha_of_the_audit() -> None:
-    """Eleven shares of three parts each add up to more than 1e-6 in doubles, however they are added."""
+    """33 equal shares of 1e-6, each rounded to a double, add up to more than 1e-6."""
     shares = [replace(VIOLATED, alpha=1e-6 / 33) for _ in range(33)]
     assert math.fsum(one.alpha or 0 for one in shares) > 1e-6
     assert "with a probability of at most one in 1,000,000 (1e-06)." in page(*shares).said
