@@ -46,12 +46,12 @@ Rust there; its Python, which adds up every prefix anew, took {python:g} s at {p
 this takes {ours:.3f} s. Every outcome lengthens the weights by a bit, but they are computed from the heaviest on and
 only as far as the draw goes; naive weights in doubles, of which all but {doubles:,} are 0, take {naive:.4f} s. The
 precision is public: the worst case is a formula of {formula:.0e} s, and doubling until no sum is inexact takes
-{search:.1f} s at n = {large_n:,} and finds {found:,} bits where {needed:,} are enough. The paper's search looks at the
-weights of the database, and pays where these are few. From {selected:,} outcomes with a range of {range:,} a selection
-takes {range_growth:.2f} times as long as with a range of {narrow:,}; in the paper the time grows in proportion to the
-range. Laplace noise as a selection among {grid:,} points of a grid loses twice. Its law has a mean error of
-{selection_error:.2f}·Δ where discrete Laplace noise has {laplace_error:.2f}·Δ, because a selection spends half of ε on
-a normalisation that hardly changes here, and a draw takes {selection_time:.1e} s instead of {laplace_time:.1e} s."""
+{search:.1f} s at n = {large_n:,} and finds {found:,} bits where {needed:,} are enough. From {selected:,} outcomes with
+a range of {range:,} a selection takes {range_growth:.2f} times as long as with a range of {narrow:,}; in the paper the
+time grows in proportion to the range. Laplace noise as a selection among {grid:,} points of a grid loses twice. Its law
+has a mean error of {selection_error:.2f}·Δ where discrete Laplace noise has {laplace_error:.2f}·Δ, because a selection
+spends half of ε on a normalisation that hardly changes here, and a draw takes {selection_time:.1e} s instead of
+{laplace_time:.1e} s."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -176,6 +176,21 @@ def timing_figures(data: dict[str, Any]) -> list[Figure]:
             series=[
                 series("grids", "seconds", "selection, base 2", Role.OTHER),
                 series("grids", "baseline_seconds", "discrete Laplace, exact", Role.EXACT),
+            ],
+        ),
+        Panel(
+            title="The accuracy of that noise",
+            x_label="points of the grid",
+            y_label="mean error / Δ",
+            x_scale="log",
+            series=[
+                Series(label="selection, base 2", role=Role.OTHER, x=measured["grids"], y=measured["selection_error"]),
+                Series(
+                    label="discrete Laplace, exact",
+                    role=Role.EXACT,
+                    x=measured["grids"],
+                    y=[measured["laplace_error"]] * len(measured["grids"]),
+                ),
             ],
         ),
     ]

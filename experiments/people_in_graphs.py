@@ -40,11 +40,12 @@ keeps ε = {epsilon:g} for each friendship. For a person it is another promise: 
 friendships of somebody need dε, {least:.3f} for those with one friend and {most:.3f} for the one with {most_friends}:
 group privacy, reached exactly. Noise for whatever friends a person may have, of scale {widest}/ε, is off by
 {node_error:.0%} of the answer on average, where noise for edges is off by {edge_error:.1%}. Bounding friends first
-helps only if the bound binds. Leaving out everybody with more than D friends looks as if one person could move the
-rest by D; befriending the people who have exactly D takes them out with all of their friendships, and the count moves
-by up to {naive:.0f} at D = {naive_at}. The largest fractional subgraph with at most D friendships a person moved by at
-most D under the same {tried} rewirings ({flow_share:.0%} of D at most). At its best, D = {best_at}, it is off by
-{flow_error:.0%}: what a person's privacy costs in a club of {people}."""
+helps only if one person cannot move what is left by more than the bound. Leaving out everybody with more than D
+friends looks as if one person could move the rest by D; befriending the people who have exactly D takes them out with
+all of their friendships, and the count moves by up to {naive:.0f} at D = {naive_at}. The largest fractional subgraph
+with at most D friendships a person moved by at most D under the same {tried} rewirings ({flow_share:.0%} of D at most).
+At its best, D = {best_at}, it is off by at most {flow_error:.0%}; but who picks D by looking at the graph has to pay
+for that look, too."""
 
 
 def collect(settings: Settings) -> Collected:

@@ -48,13 +48,14 @@ With bids of 1.00, 1.00, 1.00 and 3.01 the price 1.00 earns {best:.2f}, a cent m
 {high:.2f}, and a cent more nothing. So noise on the best price is dear even where it hides little. With a scale of
 {little:.2f} it earns {little_share:.0%} of the best revenue on average. Where there are many bidders, none of the
 neighbours tried moves the best price, so the laws are the same there; with four bidders one of them does, and the laws
-need ε ≥ {little_epsilon:.3g}. A promise holds for every database, or it is none. In the worst case a bidder moves the
+need ε ≥ {little_epsilon:.3g}. A claim must hold for every database. In the worst case a bidder moves the
 best price by {move:.2f}; noise of that scale over ε = {epsilon:g} keeps the claim (these laws need ε ≥
 {laplace_epsilon:.3f}) and earns {laplace_share:.0%}, from a large crowd as from a small one. The exponential mechanism
 over prices earns {exponential_share:.1%} from {bidders} bidders, and {monotone_share:.1%} if it uses that one more
 bid lowers no revenue, both under the same claim: their laws need ε ≥ {exponential_epsilon:.3f} and
-{monotone_epsilon:.3f}. From four bidders no price that keeps the claim earns much more than a blind guess
-({guess:.0%}): one of them may be the whole difference, and that is what is hidden."""
+{monotone_epsilon:.3f}. From four bidders these two earn {few_exponential:.0%} and {few_monotone:.0%}, where a blind
+guess earns {guess:.0%}: one bidder may be the whole difference, and that is what is hidden. (A fixed public price may
+do better, by luck.)"""
 
 
 def revenue(bids: Bids, price: int) -> int:
@@ -235,5 +236,7 @@ def explain(data: dict[str, Any]) -> str:
         monotone_share=earns["monotone"],
         exponential_epsilon=epsilon["exponential"],
         monotone_epsilon=epsilon["monotone"],
+        few_exponential=measured["share"]["exponential"][0],
+        few_monotone=measured["share"]["monotone"][0],
         guess=measured["guess"],
     )

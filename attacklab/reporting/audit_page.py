@@ -18,6 +18,7 @@ from markupsafe import escape
 from attacklab.findings import WORST_FIRST, Estimate, Finding, Verdict, environment, lower_text, upper_text
 from attacklab.plain_text import plain
 from attacklab.reporting.wording import claim_text, flaw_of, judged_text, pair_text
+from attacklab.statistics.power import POWER
 
 TEMPLATE = "audit_page.html.j2"
 
@@ -78,6 +79,8 @@ def headline(findings: Sequence[Finding]) -> str:
         return f"The claim of {target}, {claim}, is refuted."
     if Verdict.ERROR in verdicts:
         return f"There is no verdict on {target}: the audit ended in an error."
+    if not verdicts:
+        return f"There is no verdict on {target}: none of the attacks applies to it."
     if verdicts <= set(UNDECIDED):
         return f"There is no verdict on {target}: nothing that was tested could have decided."
     if verdicts <= {Verdict.PROVED, Verdict.PROVED_WITH_SLACK}:
@@ -93,31 +96,41 @@ def meaning(findings: Sequence[Finding]) -> str:
             return "The refutation rests on exact laws of outputs, not on samples; chance has no part in it."
         return (
             "The refutation rests on outputs that were drawn after the event had been chosen. Were the claim true, an "
-            f"audit like this would refute it with a probability of at most {upper_text(_alpha(findings), 2)}."
+            f"audit like this would refute it with a probability of {_odds(_alpha(findings))}."
         )
-    shown = [one.smallest_detectable for one in findings if one.smallest_detectable is not None]
-    if not shown:
-        return "The findings below say what happened."
-    return (
-        "Each attack looked for a flaw of its own. What it would have detected with a probability of 95 % is an "
-        f"advantage of {upper_text(min(shown))} to {upper_text(max(shown))}, by its event; smaller leaks, and flaws "
-        "that none of the attacks looks for, may be there."
-    )
+    detectable = [one.smallest_detectable for one in findings if one.smallest_detectable is not None]
+    if detectable:
+        least, most = upper_text(min(detectable)), upper_text(max(detectable))
+        return (
+            "Each attack that reached a verdict looked for a flaw of its own. What it would have detected with a "
+            f"probability of {POWER:.0%} is an advantage of {least if least == most else f'{least} to {most}'}, by its "
+            "event; smaller leaks, and flaws that none of the attacks looks for, may be there."
+        )
+    undecided = [one for one in findings if one.verdict in UNDECIDED]
+    if undecided and not any(one.verdict is Verdict.ERROR for one in findings):
+        return (
+            f"None of the attacks could decide. {undecided[0].attack} says: {undecided[0].reason}. What the others say "
+            "stands under what was not tested."
+        )
+    return "The findings below say what happened."
 
 
 def not_tested(findings: Sequence[Finding]) -> list[str]:
     """What this audit says nothing about."""
     others = sorted({one.attack for one in findings if one.verdict is Verdict.NOT_APPLICABLE})
-    undecided = sorted({one.attack for one in findings if one.verdict in UNDECIDED})
+    undecided: dict[str, list[str]] = {}
+    for one in findings:
+        if one.verdict in UNDECIDED:
+            undecided.setdefault(one.reason, []).append(one.attack)
     failed = sorted({one.attack for one in findings if one.verdict is Verdict.ERROR})
     return [
         *_named("What these attacks look for, because they do not apply to this target", others),
-        *_named("What these attacks could not decide with so many trials", undecided),
+        *(f"Not decided by {', '.join(dict.fromkeys(attacks))}: {reason}." for reason, attacks in undecided.items()),
         *_named("What these attacks look for, because they ended in an error", failed),
-        "Pairs of inputs other than those that the findings name, and events other than those that were chosen.",
+        "Pairs of inputs other than those that were tried, and events other than those that were chosen.",
         "Whether sensitivity, domain and neighbouring relation are declared as they are used in production.",
         "Time, memory, logs, and what several releases tell together, except where a finding speaks of them.",
-        "Versions, machines and settings other than those named below.",
+        "Versions, machines and settings other than those named above.",
     ]
 
 
@@ -141,7 +154,13 @@ def _size(difference: Estimate) -> Estimate:
 
 
 def _alpha(findings: Sequence[Finding]) -> float:
-    return sum(one.alpha for one in findings if one.alpha is not None)
+    """The α of the whole audit, without what its shares' own rounding to doubles adds."""
+    return float(f"{math.fsum(one.alpha for one in findings if one.alpha is not None):.12g}")
+
+
+def _odds(probability: float) -> str:
+    """An upper bound on a probability as one in so many, and as a number."""
+    return f"at most one in {float(lower_text(1 / probability, 2)):,.0f} ({upper_text(probability, 2)})"
 
 
 def _repair(finding: Finding) -> str:
@@ -174,6 +193,7 @@ def _templates() -> jinja2.Environment:
         "size": _size,
         "judged": judged_text,
         "lower": lower_text,
+        "odds": _odds,
         "upper": upper_text,
         "repair": _repair,
         "read": _read,

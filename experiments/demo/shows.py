@@ -55,19 +55,28 @@ class Bet:
 
     Attributes:
         scenario: has the pair.
-        event: where it holds, the answer is said to come from the first input, or, if not `on_first`, from the second.
-        on_first: see `event`.
+        event: where it holds, the answer is said to come from the pair's first input, and else from the second.
         ceiling: the largest advantage that the claim allows.
     """
 
     scenario: Scenario
     event: Event
-    on_first: bool
     ceiling: float
+
+    @property
+    def databases(self) -> tuple[Any, Any]:
+        """Databases 1 and 2: the shorter, then the smaller input first, whichever of them the attack names first."""
+        one, two = sorted(_inputs(self.scenario), key=_order)
+        return one, two
+
+    def number(self, is_first: bool) -> int:
+        """Which database the pair's first input is, or, if not `is_first`, its second one."""
+        first, second = _inputs(self.scenario)
+        return 1 if (_order(first) < _order(second)) == is_first else 2
 
     def says_first(self, answers: Outputs) -> NDArray[np.bool_]:
         """Which answers are said to come from the first input."""
-        named: NDArray[np.bool_] = self.event.contains(answers) == self.on_first
+        named: NDArray[np.bool_] = self.event.contains(answers)
         return named
 
 
@@ -77,8 +86,8 @@ class Answers:
 
     Attributes:
         values: one row an answer, or as many as the adversary sees together.
-        from_first: which input they came from.
-        said_first: what was said.
+        from_first: whether they came from the pair's first input.
+        said_first: whether that was said.
     """
 
     values: Outputs
@@ -103,7 +112,7 @@ def best_bet(attack: Attack, target: Target, rng: np.random.Generator) -> Bet:
             ceiling = target.claim.composed(scenario.answers).ceiling
             for event in scenario.events:
                 gain = float(event.contains(first).mean() - event.contains(second).mean())
-                yield abs(gain) - ceiling, Bet(scenario, event, gain > 0, ceiling)
+                yield gain - ceiling, Bet(scenario, event, ceiling)
 
     _, bet = max(seen(), key=lambda one: one[0])
     return bet
@@ -125,3 +134,8 @@ def answered(bet: Bet, target: Target, trials: int, rng: np.random.Generator) ->
 
 def _inputs(scenario: Scenario) -> tuple[Any, Any]:
     return scenario.pair.first, scenario.pair.second
+
+
+def _order(given: Any) -> tuple[int, list[Any]]:
+    values = np.asarray(given)
+    return values.size, values.ravel().tolist()

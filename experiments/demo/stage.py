@@ -109,17 +109,17 @@ class _Telling:
     def _half(self, show: Show, target: Target, rng: np.random.Generator) -> bool:
         bet = best_bet(show.attack, target, rng)
         answers = answered(bet, target, TRIALS, rng)
-        pair = bet.scenario.pair
+        first, second = bet.databases
         self._tell("claim", epsilon=show.epsilon, answers=bet.scenario.answers, ceiling=bet.ceiling)
-        self._tell("pair", first=described(pair.first), second=described(pair.second))
+        self._tell("pair", first=described(first), second=described(second))
         event = event_in(self._language, bet.event.description)
-        self._tell("bet", number=1 if bet.on_first else 2, event=event)
+        self._tell("bet", number=bet.number(True), event=event)
         shown = 0
         for step in STEPS:
             if not self._goes_on():
                 return False
             for place in range(shown, shown + step):
-                self._row(answers, place)
+                self._row(bet, answers, place)
             shown += step
             self._score(answers, shown, bet)
         if not self._goes_on():
@@ -140,12 +140,12 @@ class _Telling:
         self._tell("key")
         return self._wait()
 
-    def _row(self, answers: Answers, place: int) -> None:
+    def _row(self, bet: Bet, answers: Answers, place: int) -> None:
         self._tell(
             "row",
             value=_value(answers.values[place]),
-            said=1 if answers.said_first[place] else 2,
-            was=1 if answers.from_first[place] else 2,
+            said=bet.number(bool(answers.said_first[place])),
+            was=bet.number(bool(answers.from_first[place])),
             mark=self._texts["right" if answers.right[place] else "wrong"],
         )
 

@@ -13,7 +13,7 @@ from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.laplace.exact_geometric import exact_rounded_geometric
 
 ETA = BaseTwoEta(1, 1)
-"""The probabilities halve with every unit of noise."""
+"""The probabilities halve with every further unit of noise."""
 
 LARGEST = 12
 ANSWER = 8

@@ -28,6 +28,7 @@ from tests.docs.figures import FOLDER, NAMES, ROOT, block, cells, data, document
 browser_needed = pytest.mark.browser
 LANGUAGES = ("en", "zh-CN")
 PHONE = {"width": 390, "height": 844}
+NARROW = {"width": 320, "height": 568}
 PLACEHOLDER = re.compile(r"\{\w+\}")
 MOST_ROUNDING = 2e-6
 """Numbers other than doubles in hexadecimal are written with six decimals."""
@@ -66,6 +67,21 @@ def test_every_figure_has_its_script_its_data_its_texts_and_a_lesson() -> None:
     assert sorted(shown) == sorted(NAMES) == sorted(FIGURES)
     assert {path.stem for path in FOLDER.glob("*.json")} == {*NAMES, "texts"}
     assert {path.stem for path in FOLDER.glob("*.js")} == {*NAMES, "figure"}
+
+
+def test_what_is_said_of_the_two_laws_is_true_of_them() -> None:
+    """The step next to the true answer does not halve, and the ends have the tails."""
+    found = data("two_laws")
+    law, answer, last = found["first"], found["answer"], len(found["first"]) - 1
+    assert last == 12
+    about = texts()["en"]["two_laws"]["about"]
+    assert "Away from the true answer, each further step of noise halves the probability;" in about
+    for beyond in (*range(1, answer - 1), *range(answer + 1, last - 1)):
+        nearer, further = (beyond, beyond + 1) if beyond > answer else (beyond + 1, beyond)
+        assert law[nearer] == 2 * law[further]
+    assert law[answer] != 2 * law[answer - 1]
+    assert "outputs below 0 or above 12 count as 0 and 12" in about
+    assert (law[0], law[last]) == (law[1], law[last - 1])  # 1 + ½ + ¼ + … steps further out
 
 
 def test_both_languages_have_the_same_texts_with_the_same_placeholders() -> None:
@@ -211,6 +227,32 @@ def test_a_figure_fits_a_phone_and_speaks_the_pages_language(
     assert "NaN" not in page.content().split("<noscript>")[-1]
     chinese = re.search(r"[\u4e00-\u9fff]", page.locator("figure").inner_text())
     assert bool(chinese) == (language == "zh-CN")
+
+
+@browser_needed
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", NAMES)
+def test_on_the_narrowest_phone_nothing_is_cut(name: str, language: str, figure: Callable[..., Visit]) -> None:
+    """What is wider than the figure lies in a part of it that scrolls; the site leaves 288 of 320 pixels."""
+    page = figure(name, language, viewport=NARROW).page
+    page.add_style_tag(content="body { margin: 0 1rem; }")
+    choices = page.locator(".touchable select")
+    cut = """() => {
+      const edge = document.querySelector('figure').getBoundingClientRect().right;
+      const inside = (one) => one.getBoundingClientRect().right <= edge;
+      const scroller = (one) => one.closest('.wide, .result');
+      const reached = (one) => scroller(one) && inside(scroller(one))
+        && ['auto', 'scroll'].includes(getComputedStyle(scroller(one)).overflowX);
+      return [...document.querySelectorAll('.touchable :is(td, th, button, input, select, svg)')]
+        .filter((one) => !inside(one) && !reached(one)).map((one) => one.textContent || one.tagName);
+    }"""
+    for number in range(choices.count()):
+        for option in range(choices.nth(number).locator("option").count()):
+            choices.nth(number).select_option(index=option)
+            assert page.evaluate(cut) == []
+            assert page.evaluate("document.documentElement.scrollWidth") == NARROW["width"]
+    assert page.evaluate(cut) == []
+    assert page.evaluate("document.documentElement.scrollWidth") == NARROW["width"]
 
 
 @browser_needed

@@ -50,6 +50,44 @@ def test_the_score_is_counted(name: str) -> None:
     assert len(answers.values) == TRIALS
 
 
+@pytest.mark.parametrize("name", SHOWS)
+def test_both_halves_number_the_databases_alike(name: str) -> None:
+    pairs = [re.findall(r"Database 1 is (.*); database 2 is (.*)\.", line) for line in told(name)]
+    naive, exact = [found for (found,) in filter(None, pairs)]
+    assert exact != naive[::-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "speaks_for", "own"),
+    [("low_bits", r"reachable from (\S+) and not", "{:g}"), ("local_sensitivity", r"n seems to be (\d+)", "[0]")],
+)
+def test_the_database_that_is_said_is_the_one_that_the_event_speaks_for(name: str, speaks_for: str, own: str) -> None:
+    bets = 0
+    databases: tuple[str, ...] = ()
+    for line in told(name):
+        databases = next(iter(re.findall(r"Database 1 is (.*); database 2 is (.*)\.", line)), databases)
+        for number in re.findall(r"The attack says 'database (\d)'", line):
+            (value,) = re.findall(speaks_for, line)
+            assert databases[int(number) - 1] == own.format(float(value))
+            bets += 1
+    assert bets == 2
+
+
+def test_a_row_says_the_number_of_the_database_that_its_answer_came_from() -> None:
+    """An answer of a naive sum above 2048 can come from the larger database only."""
+    show, rng = SHOWS["sums"], np.random.default_rng(1)
+    target = show.naive(show.epsilon)
+    bet = best_bet(show.attack, target, rng)
+    smaller, larger = bet.databases
+    assert np.sum(smaller) < np.sum(larger)
+    answers = answered(bet, target, 100, rng)
+    mean = {
+        number: np.mean(answers.values[[bet.number(bool(first)) == number for first in answers.from_first]])
+        for number in (1, 2)
+    }
+    assert mean[1] < mean[2]
+
+
 def test_each_row_has_every_bit_of_the_answer_and_the_rows_give_the_score() -> None:
     lines = told("low_bits")
     rows = [line for line in lines if "→" in line][:20]

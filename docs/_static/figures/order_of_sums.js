@@ -89,7 +89,7 @@ touchable.define("order_of_sums", ({ root, data, say, show }) => {
       button(say("ascending"), sorted((a, b) => a - b)), button(say("descending"), sorted((a, b) => b - a)),
       button(say("reverse"), () => arrange([...state.numbers].reverse())),
     ),
-    html("div", { class: "beside" }, lines, sums), spoken,
+    html("div", { class: "beside" }, ...[lines, sums].map((one) => html("div", { class: "wide" }, one))), spoken,
   );
   arrange(state.list.numbers.map(fromHex));
 });

@@ -102,6 +102,10 @@ def page(*findings: Finding) -> Page:
             "There is no verdict on a_target: nothing that was tested could have decided.",
         ),
         (
+            [replace(NOT_DETECTED, verdict=Verdict.NOT_APPLICABLE)],
+            "There is no verdict on a_target: none of the attacks applies to it.",
+        ),
+        (
             [replace(NOT_DETECTED, verdict=Verdict.PROVED)],
             "The claim of a_target, ε = 0.5, is proved within the scope that each finding names.",
         ),
@@ -113,8 +117,16 @@ def test_the_verdict_is_one_sentence(findings: list[Finding], said: str) -> None
 
 
 def test_a_refutation_says_how_likely_it_is_wrong() -> None:
-    assert "with a probability of at most 3e-07." in page(VIOLATED, NOT_DETECTED).said
+    assert "with a probability of at most one in 3,300,000 (3e-07)." in page(VIOLATED, NOT_DETECTED).said
+    assert "at most one in 5,000,000 (2e-07)" in page(VIOLATED).said
     assert "chance has no part in it" in page(replace(VIOLATED, laws=("a", "b"))).said
+
+
+def test_shares_of_alpha_add_up_to_the_alpha_of_the_audit() -> None:
+    """33 equal shares of 1e-6, each rounded to a double, add up to more than 1e-6."""
+    shares = [replace(VIOLATED, alpha=1e-6 / 33) for _ in range(33)]
+    assert math.fsum(one.alpha or 0 for one in shares) > 1e-6
+    assert "with a probability of at most one in 1,000,000 (1e-06)." in page(*shares).said
 
 
 def test_a_finding_has_its_pair_event_counts_bounds_figure_repair_and_replay_line() -> None:
@@ -141,10 +153,57 @@ def test_the_figure_stays_on_its_axis_where_the_second_rate_is_larger() -> None:
     assert max(places) == 630
 
 
+def test_it_says_how_a_small_advantage_can_refute_a_claim() -> None:
+    """On this page the finding lies left of the line, and its sign is a minus."""
+    rare = replace(VIOLATED, advantage=Estimate(-0.14, -0.26, -0.06), ceiling=0.46)
+    said = page(rare).said
+    assert "a rare event can refute a claim although its advantage is small" in said
+    assert "A finding may lie left of it" in said
+    assert "likelier on the second input" in said
+
+
+def test_rows_of_one_attack_are_told_apart_by_event_and_inputs() -> None:
+    other = replace(NOT_DETECTED, attack=VIOLATED.attack, event="an event", pair=VIOLATED.pair)
+    unchosen = replace(other, event="", verdict=Verdict.UNTESTABLE)
+    third = replace(other, pair=None, event="another event")
+    said = re.sub(r"\s+", " ", audit_page([VIOLATED, other, unchosen, third], WHEN).replace("<td", " <td"))
+    rows = re.findall(r'<td class="event">(.*?)</td>', said)
+    assert sorted(rows) == ["an event; inputs 0.0 and 1.0"] * 2 + ["another event", "inputs 0.0 and 1.0"]
+
+
+@pytest.mark.parametrize("verdict", [Verdict.INCONCLUSIVE, Verdict.UNTESTABLE])
+def test_where_nothing_could_decide_it_says_why(verdict: Verdict) -> None:
+    few = replace(NOT_DETECTED, verdict=verdict, reason="it takes 58 trials", smallest_detectable=None)
+    other = replace(few, attack="precision", reason="it takes 60 trials")
+    said = page(few, other, replace(few, attack="integer_cast")).said
+    assert "None of the attacks could decide. black_box says: it takes 58 trials." in said
+    assert "Not decided by black_box, integer_cast: it takes 58 trials." in said
+    assert "Not decided by precision: it takes 60 trials." in said
+    assert "findings below" not in said
+
+
+def test_what_was_not_decided_is_told_beside_what_was() -> None:
+    few = replace(NOT_DETECTED, attack="precision", verdict=Verdict.INCONCLUSIVE, reason="it takes 60 trials")
+    assert "Not decided by precision: it takes 60 trials." in page(NOT_DETECTED, few).said
+
+
+def test_only_attacks_with_a_verdict_are_said_to_have_looked() -> None:
+    failed = replace(NOT_DETECTED, attack="precision", verdict=Verdict.ERROR, smallest_detectable=None)
+    said = page(NOT_DETECTED, failed).said
+    assert "Each attack that reached a verdict looked for a flaw of its own." in said
+    assert "is an advantage of 0.251, by its event" in said
+    assert (
+        "is an advantage of 0.251 to 0.4, by its event"
+        in page(NOT_DETECTED, replace(NOT_DETECTED, smallest_detectable=0.4)).said
+    )
+    assert "The findings below say what happened." in page(failed).said
+
+
 def test_it_says_what_was_not_tested() -> None:
     said = page(VIOLATED, replace(NOT_DETECTED, attack="zero_rounding", verdict=Verdict.NOT_APPLICABLE)).said
     assert "do not apply to this target: zero_rounding." in said
     assert "a Laplace sampler" not in page(NOT_DETECTED).said
+    assert "settings other than those named above" in said
 
 
 @pytest.mark.parametrize("field", ["target", "target_version", "reason", "event", "flaw", "replay", "attack"])
@@ -161,6 +220,7 @@ def test_a_proof_of_concept_stands_in_it_as_it_is() -> None:
     shown = Page(text)
     assert script in shown.said
     assert shown.tags.count("details") == 1
+    assert "(on screen only)" in shown.said
     assert "b" not in shown.tags
     assert "details" not in Page(audit_page([VIOLATED], WHEN, script_of=lambda _: script)).tags
 
