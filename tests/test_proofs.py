@@ -183,7 +183,7 @@ NOISE = {
 }
 
 
-@pytest.mark.ci
+@pytest.mark.few(0)
 @pytest.mark.parametrize(
     "mechanism", ["discrete Laplace", pytest.param("rounded ideal Laplace", marks=pytest.mark.slow)]
 )
@@ -260,7 +260,7 @@ MEANS = {
 }
 
 
-@pytest.mark.ci
+@pytest.mark.few(0)
 @pytest.mark.parametrize("mechanism", first_of_each(MEANS, bool))
 @pytest.mark.parametrize(
     ("records", "neighbour", "epsilon"),

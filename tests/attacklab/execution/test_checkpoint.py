@@ -177,7 +177,7 @@ def test_a_file_of_another_version_of_the_target_or_of_numpy_is_refused(
         audit(replace(own.sound, version="1"), ATTACKS, trials=10, checkpoint=path)
 
 
-@pytest.mark.ci
+@pytest.mark.few(0)
 @pytest.mark.parametrize("isolate", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_run_does_not_go_on_after_a_module_that_its_target_imports_has_changed(tmp_path: Path, isolate: bool) -> None:
     """In processes of their own, since a module is imported once."""

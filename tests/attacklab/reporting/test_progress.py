@@ -112,7 +112,7 @@ def timeless(text: str) -> list[dict[str, Any]]:
     return [{**finding, "seconds": 0} for finding in json.loads(text)["findings"]]
 
 
-@pytest.mark.ci
+@pytest.mark.few(0)
 @pytest.mark.parametrize(
     "target",
     first_of_each(["some.py:target", "some.py:noisy --kind noise --epsilon 1", "some.py:target --isolate"], bool),

@@ -70,7 +70,7 @@ def test_both_paths_agree_on_the_same_words(compare: Callable[..., None], trials
     compare(trials, SETTINGS[0])
 
 
-@pytest.mark.ci
+@pytest.mark.few(0)
 @COMPARE
 @pytest.mark.parametrize("setting", first_of_each(SETTINGS[1:], bool))
 def test_both_paths_agree_for_other_parameters(compare: Callable[..., None], setting: dict[str, object]) -> None:

@@ -21,7 +21,7 @@ from tests.mechanisms.local_sensitivity.noise import (
 CENSUS_DELTA = Fraction(1, 32_561**2)
 
 
-@pytest.mark.ci
+@pytest.mark.few(0)
 @pytest.mark.parametrize("bound", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_the_exact_law_of_propose_test_release_meets_its_claim_on_all_tiny_pairs(bound: int) -> None:
     epsilon, delta = Fraction(2), Fraction(1, 20)
