@@ -37,7 +37,7 @@ elsewhere._START = elsewhere._START.replace("from ", f"{PRELOADED}from ", 1)
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run n cases of a test that is `few(n)`, spread evenly, by default; mark the others `ci`, and what is `ci` slow."""
+    """Run n cases of a test that is `few(n)`, spread evenly, by default; the others are `ci`, and that is slow."""
     families: defaultdict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
         if item.get_closest_marker("ci"):
