@@ -201,5 +201,6 @@ def _require_equal(name: str, found: list[Any], expected: list[Any]) -> None:
     if len(found) != len(expected):
         raise Refused(f"numpy's {name} returns {len(found)} numbers for {len(expected)}")
     for one, other in islice(zip(found, expected, strict=True), len(found)):
-        if one != other and not (one != one and other != other):
+        same = one == other or (one != one and other != other)
+        if not same or (name == "add" and one == 0 and math.copysign(1.0, one) != math.copysign(1.0, other)):
             raise Refused(f"numpy's {name} returns {one!r} where {other!r} is the result")

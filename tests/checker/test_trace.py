@@ -133,6 +133,19 @@ def test_an_operation_that_contracts_or_errs_is_refused(monkeypatch: pytest.Monk
     elementwise.require_numpy.cache_clear()
 
 
+def test_a_sum_of_zeros_of_another_sign_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    elementwise.require_numpy.cache_clear()
+    add = np.add
+
+    def unsigned(*given: Any, **named: Any) -> Any:
+        found = add(*given, **named)
+        return np.where(found == 0, 0.0, found) if found.dtype.kind == "f" else found
+
+    monkeypatch.setattr(np, "add", unsigned)
+    with pytest.raises(Refused, match=r"add returns 0\.0 where -0\.0"):
+        elementwise.require_numpy()
+
+
 def test_a_lent_name_is_given_back() -> None:
     stand_in = Recorder(7)
     with lent(certified.round_up, Fraction=stand_in, len=stand_in):
