@@ -670,11 +670,16 @@ def test_diffprivlibs_laplace_is_refuted_by_the_precision_attack(real: Loaded) -
 @pytest.mark.slow
 @pytest.mark.parametrize("spec", RIGHTLY_ROUNDED)
 def test_what_rounds_its_outputs_is_not_refuted_by_the_precision_attack(real: Loaded, spec: str) -> None:
-    """An alarm on a mechanism that keeps its claim has a probability of at most 1e-9."""
+    """An alarm on a mechanism that keeps its claim has a probability of at most 1e-9.
+
+    What is detectable follows from the event's rate, and no seed makes these libraries' noise. The commonest event is
+    "from 0 and not from 1": its probability is 0.183 if the answer is 1, which leaves advantages from 0.44 on. For 0.5
+    it would have to be seen 2,150 times in 10,000, which has a probability below 1e-14.
+    """
     for finding in audit(real(spec), [Precision()], trials=10_000, alpha=1e-9):
         assert finding.verdict is Verdict.NOT_DETECTED
         assert finding.smallest_detectable is not None
-        assert finding.smallest_detectable < 0.4
+        assert finding.smallest_detectable < 0.5
 
 
 @pytest.mark.slow
