@@ -92,6 +92,13 @@ LEMMAS: dict[str, str] = {
         "for σ > 32 and k + ½ ≤ 5σ, P[X ≥ k + 1] of discrete Gaussian noise lies between the normal tails at "
         "(k + ½ ± 3/5σ³)·(1 + 1/24σ²)/σ (mechanisms/gaussian/README.md; tried at a hundred thresholds)"
     ),
+    "mixture": (
+        "k ≥ 0 steps, and likewise −1 − k, of normal noise rounded with a shift of [−½, ½] have at least the "
+        "probability φ((k + 2)/σ)/σ; the greater one of two uniform numbers below W is p with probability (2p + 1)/W²; "
+        "what is drawn from some words by their count, and from all others by what remains of a law, has that law; "
+        "that `Remainder.tail` encloses it for every threshold, shift and precision is by reading "
+        "(mechanisms/gaussian/README.md, 'A mixture')"
+    ),
     "mpfr": (
         "MPFR's logarithm and exponential lie on the side of the truth that was asked for (by trust in MPFR; tried at "
         "their edges and at many other places)"

@@ -27,7 +27,8 @@ from mechanisms.exponential.exact_rows import exact_exponential_rows
 from mechanisms.exponential.naive import naive_exponential_rows, naive_exponential_stabilised
 from mechanisms.gaussian.exact_fast import exact_discrete_gaussian_each, exact_discrete_gaussian_fast
 from mechanisms.gaussian.exact_rounded import exact_rounded_gaussian_each, exact_rounded_gaussian_fast
-from mechanisms.gaussian.rounding_filter import normal_filter
+from mechanisms.gaussian.mixture import Mixture
+from mechanisms.gaussian.rounding_filter import RoundingFilter
 from mechanisms.grid import Grid
 from mechanisms.laplace.exact_fast import exact_discrete_laplace_each, exact_discrete_laplace_fast
 from mechanisms.laplace.exact_rounded import exact_rounded_laplace_each, exact_rounded_laplace_fast
@@ -339,8 +340,8 @@ def _noise_parts(bits: SeededBits, runs: int) -> dict[str, dict[str, float]]:
     """Nanoseconds a draw of the parts of additive noise, each run by itself on a chunk: the median of some runs."""
     words, outputs = bits.words(CHUNK), np.empty(CHUNK)
     leading, answers = (words >> np.uint64(1)).view(np.int64), np.linspace(0.0, 1e3, CHUNK)
-    floors, rounding, noise = floor_filter(Fraction(4)), normal_filter(Fraction(4)), np.ones(CHUNK)
-    fine_floors, fine_rounding = floor_filter(Fraction(2**45)), normal_filter(Fraction(2**45))
+    floors, rounding, noise = floor_filter(Fraction(4)), RoundingFilter(Fraction(4)), np.ones(CHUNK)
+    fine_floors, mixture = floor_filter(Fraction(2**45)), Mixture(Fraction(2**45))
     coins = np.uint64(1 << 63)
 
     def coin() -> Any:
@@ -354,7 +355,7 @@ def _noise_parts(bits: SeededBits, runs: int) -> dict[str, dict[str, float]]:
         "Laplace": lambda: floors(leading, words, 0.5),
         "Gaussian": lambda: rounding(words, 0.0),
         "fine Laplace": lambda: fine_floors(leading, words, 0.5),
-        "fine Gaussian": lambda: fine_rounding(words, 0.0),
+        "fine Gaussian": lambda: mixture.decide(words),
         "bringing to the grid": lambda: GRID.split(answers),
         "adding and clamping": lambda: GRID.write_values(7.0, noise, outputs),
     }

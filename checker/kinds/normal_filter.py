@@ -1,11 +1,10 @@
-"""The binary64 filters that round normal noise: what they decide, they decide rightly, for every word of 64 bits.
+"""The binary64 filter that rounds normal noise: what it decides, it decides rightly, for every word of 64 bits.
 
 A word w is the first 64 bits of a uniform U, and Z has P[Z > Z(U)] = U. With m = min(w, 2^64 − 1 − w) the smaller tail
 p lies in [m, m + 1]·2^−64. A filter finds a cell by the leading bits of f = fl(m), whose middle c has the same leading
-bits and then half of what can follow; it looks up a polynomial and evaluates it at t, gives it the word's sign, shifts
-and rounds it. A coarse filter takes t = f − c and scales the whole of it; a fine one takes t = m − c, scales what
-depends on t, and adds to that a fraction and, after rounding, a whole number. The expressions are matched, constants
-and tables are read from them, and the cells are looked at one by one:
+bits and then half of what can follow; it looks up a polynomial and evaluates it at t = f − c, gives it the word's sign,
+scales, shifts and rounds it. The expressions are matched, constants and tables are read from them, and the cells are
+looked at one by one:
 
 - f takes every double whose leading bits lead to the cell, and t is exact;
 - v is what the cell has for t = 0 and C = 2^64·P[Z > v], enclosed. As a function of h = 1 − 2^64·p/C, the quantile z
@@ -13,8 +12,7 @@ and tables are read from them, and the cells are looked at one by one:
   with z'(0), and those at the least tail of the cell, where z is at most `farthest`, bound the remainder (Lagrange);
 - coefficients differ from the true ones, and the difference is computed exactly;
 - Horner's rule rounds each product and each sum by one part in 2^53;
-- 2^64·p differs from C + t by at most ½ for the bits that are not known, by C − c − ½, and by the rounding of m where
-  t is made of f.
+- 2^64·p differs from C + t by at most ½ for the bits that are not known, by C − c − ½, and by the rounding of m.
 """
 
 from __future__ import annotations
@@ -36,9 +34,7 @@ WORD = 1 << 64
 SUBNORMAL = Fraction(1, 1 << 1074)
 """More than the least number rounds by."""
 
-_COARSE_UP_TO = 1 << 24
-_DEGREES = ((1 << 4, 1), (1 << 14, 2), (_COARSE_UP_TO, 3), (1 << 37, 4))
-_GREATEST_DEGREE = 5
+_DEGREES = ((1 << 4, 1), (1 << 14, 2), (1 << 24, 3))
 _BITS = 96
 _ONE = 1 << _BITS
 _ROUGH = 40
@@ -103,65 +99,42 @@ def require_normal_filter(
     Raises:
         Refused: it is another expression, or a word may be decided wrongly.
     """
-    is_coarse = wanted.scale <= _COARSE_UP_TO
-    pattern = (_coarse if is_coarse else _fine)(words, shifts, wanted.scale)
-    constants = matched((noise, undecided), pattern, "the noise")
+    constants = matched((noise, undecided), _expected(words, shifts, wanted.scale), "the noise")
     if Fraction(constants["scale"]) <= 0:
         raise Refused("the filter's scale is not above 0")
-    found = (_require_coarse if is_coarse else _require_fine)(constants, wanted)
-    if Fraction(constants["scale"]) * found[1] + 1 >= 1 << 52:
-        raise Refused("the noise may have more steps than binary64 has integers")
-    return found
+    return _require_distances(constants, wanted)
 
 
 def _degree(scale: Fraction) -> int:
-    return next((degree for greatest, degree in _DEGREES if scale <= greatest), _GREATEST_DEGREE)
-
-
-def _located(words: Traced) -> tuple[Traced, Traced, Traced, Traced, Traced]:
-    """Return the expressions of the sign and of m, and those of `located`."""
-    signed = words.view("int64")
-    smaller = signed ^ (signed >> 63)
-    return signed & -(1 << 63), smaller, *located(smaller)
+    known = [degree for greatest, degree in _DEGREES if scale <= greatest]
+    if not known:
+        raise Refused(f"normal noise of {float(scale)} steps is rounded by binary64, which does not show so many")
+    return known[0]
 
 
 def _tabled(name: str, index: Traced) -> Traced:
     return look_up(Traced.unknown(f"?{name}", "float64").step, index)
 
 
-def _horner(index: Traced, argument: Traced, lowest: int, degree: int) -> Traced:
+def _horner(index: Traced, argument: Traced, degree: int) -> Traced:
     value = _tabled(str(degree), index)
-    for order in range(degree - 1, lowest - 1, -1):
+    for order in range(degree - 1, -1, -1):
         value = value * argument + _tabled(str(order), index)
     return value
 
 
-def _signed(value: Traced, sign: Traced) -> Traced:
-    bits: Traced = value.view("int64") ^ sign
-    return bits.view("float64")
-
-
-def _coarse(words: Traced, shifts: Traced | float, scale: Fraction) -> tuple[Traced, Traced]:
+def _expected(words: Traced, shifts: Traced | float, scale: Fraction) -> tuple[Traced, Traced]:
     """Return the expressions of the noise and of what is undecided, but for constants and tables."""
-    sign, _, rounded, index, middle = _located(words)
-    value = _signed(_horner(index, rounded - middle, 0, _degree(scale)), sign)
-    value = value * Traced.unknown("?scale", "float64") + shifts
+    signed = words.view("int64")
+    rounded, index, middle = located(signed ^ (signed >> 63))
+    value = _horner(index, rounded - middle, _degree(scale))
+    bits = value.view("int64") ^ (signed & -(1 << 63))
+    value = bits.view("float64") * Traced.unknown("?scale", "float64") + shifts
     nearest = apply("rint", value)
     return nearest, flatnonzero(~(abs(value - nearest) <= Traced.unknown("?greatest", "float64")))
 
 
-def _fine(words: Traced, shifts: Traced | float, scale: Fraction) -> tuple[Traced, Traced]:
-    """Return the same for a fine grid."""
-    sign, smaller, _, index, middle = _located(words)
-    argument = (smaller - middle.astype("int64")).astype("float64")
-    rest = _horner(index, argument, 1, _degree(scale)) * argument * Traced.unknown("?scale", "float64")
-    value = _signed(rest + _tabled("fractions", index), sign) + shifts
-    nearest = apply("rint", value)
-    decided = abs(value - nearest) <= _tabled("greatest", index)
-    return nearest + _signed(_tabled("wholes", index), sign), flatnonzero(~decided)
-
-
-def _require_coarse(constants: Mapping[str, Any], wanted: Thresholds) -> tuple[int, Fraction]:
+def _require_distances(constants: Mapping[str, Any], wanted: Thresholds) -> tuple[int, Fraction]:
     """Check that if y is near enough to n, |shift + scale·Z − n| < ½ − slack, for the worst of all cells.
 
     y differs from shift + scale·Z by the error of z, and by the roundings of the scale, the shift, the product and the
@@ -184,7 +157,7 @@ def _require_coarse(constants: Mapping[str, Any], wanted: Thresholds) -> tuple[i
 
 @lru_cache(maxsize=4)
 def _errors(places: tuple[int, ...], columns: tuple[tuple[float, ...], ...]) -> tuple[Fraction, Fraction, int]:
-    """Look at every cell of a coarse filter; whatever is computed of NaN is NaN, and no comparison with it is true.
+    """Look at every cell; whatever is computed of NaN is NaN, and no comparison with it is true.
 
     Returns:
         The greatest error, the greatest |z|, and how many cells have values.
@@ -194,53 +167,14 @@ def _errors(places: tuple[int, ...], columns: tuple[tuple[float, ...], ...]) -> 
     rows = list(zip(*columns, strict=True))
     for cell in cells(places, [any(map(math.isnan, row)) for row in rows]):
         value, *series = rows[cell.place]
-        found = _polynomial(cell, Fraction(value), series, cell.high * UNIT, before)
+        found = _polynomial(cell, Fraction(value), series, before)
         before = found.middle
         cell_error = found.error + UNIT * (abs(Fraction(value)) + found.largest)
         error, reach, count = max(error, cell_error), max(reach, found.farthest + cell_error), count + 1
     return error, reach, count
 
 
-def _require_fine(constants: Mapping[str, Any], wanted: Thresholds) -> tuple[int, Fraction]:
-    """Check the same for a fine filter, in each cell by itself."""
-    names = ("wholes", "fractions", "greatest", *map(str, range(1, _degree(wanted.scale) + 1)))
-    columns = tuple(tuple(constants[name]) for name in names)
-    return _require_fine_cells(constants_of(constants), columns, Fraction(constants["scale"]), wanted)
-
-
-@lru_cache(maxsize=4)
-def _require_fine_cells(
-    places: tuple[int, ...], columns: tuple[tuple[float, ...], ...], scale: Fraction, wanted: Thresholds
-) -> tuple[int, Fraction]:
-    """Look at every cell of a fine filter.
-
-    v is the cell's whole number and fraction over the scale. What is scaled, and the sums with the fraction and the
-    shift, are rounded; the sum of integers is not.
-    """
-    reach, count, before = Fraction(0), 0, None
-    rows = list(zip(*columns, strict=True))
-    for cell in cells(places, [not row[2] >= 0 for row in rows]):
-        whole, fraction, greatest, *series = rows[cell.place]
-        if whole != math.floor(whole) or not 0 <= fraction <= 1:
-            raise Refused(f"cell {cell.place} has the whole number {whole} and the fraction {fraction}")
-        value = (Fraction(whole) + Fraction(fraction)) / wanted.scale
-        found = _polynomial(cell, value, series, Fraction(0), before)
-        before = found.middle
-        product = scale * found.largest
-        rounding = UNIT * product + SUBNORMAL
-        for added in (1, Fraction(1, 2) + wanted.shift_error):
-            product += added
-            rounding += UNIT * (product + rounding) + SUBNORMAL
-        off = wanted.scale * found.error + abs(scale - wanted.scale) * found.largest + wanted.shift_error + rounding
-        if not Fraction(greatest) + off + wanted.slack < Fraction(1, 2):
-            raise Refused(f"cell {cell.place} decides values that may be off by {float(off)}")
-        reach, count = max(reach, found.farthest + found.error), count + 1
-    return count, reach
-
-
-def _polynomial(
-    cell: Cell, value: Fraction, series: Sequence[float], argument_error: Fraction, before: _Point | None
-) -> _Sum:
+def _polynomial(cell: Cell, value: Fraction, series: Sequence[float], before: _Point | None) -> _Sum:
     """Bound the error of the polynomial without its constant, for all words of a cell.
 
     The coefficient of order k is taken times c^k, and t is taken in parts of c, so that all numbers are near 1; they
@@ -250,7 +184,6 @@ def _polynomial(
         cell: the cell.
         value: v.
         series: a_1, …, a_n.
-        argument_error: how far t may be from m − c.
         before: the middle of the cell before this one, if that was looked at.
     """
     centre, degree = cell.middle, len(series)
@@ -261,7 +194,7 @@ def _polynomial(
     middle = _point(Fraction(v, _ONE), _BITS)
     tail = middle.tail
     off_centre = max(WORD * tail[1] - centre - Fraction(1, 2), centre + Fraction(1, 2) - WORD * tail[0])
-    unknown = Fraction(1, 2) + off_centre + argument_error  # of 2^64·p against C + t
+    unknown = Fraction(1, 2) + off_centre + cell.high * UNIT  # of 2^64·p against C + t
     least_tail = (cell.least - unknown - off_centre) / WORD
     if least_tail <= 0:
         raise Refused(f"the cell from {float(cell.low)} on reaches tails of 0")

@@ -138,13 +138,28 @@ def released_once(
     return Released(sampler, law, None)
 
 
-def released_many(
+@dataclass(frozen=True)
+class Recorded:
+    """A release of many answers, and what its noise may depend on.
+
+    Args:
+        release: what was recorded.
+        shift: the shift of the answer that an open word is drawn for.
+        shifts: what the filter gets for all of them.
+    """
+
+    release: Release
+    shift: Any
+    shifts: Any
+
+
+def recorded_many(
     fast: Callable[..., Any], grid: Any, parameters: dict[str, Any], shift: Shift = SHIFTS[0]
-) -> Released:
+) -> Recorded:
     """Check that each output of `fast(answer, trials, bits, **parameters)` is that of a word of its own.
 
     It is grid.value(whole + noise) with the noise that a filter finds for the word, or, where the filter leaves the
-    word open, grid.value(whole + a draw by inversion whose uniform begins with the 64 bits of the word).
+    word open, with a noise that is drawn from it and further bits.
 
     Raises:
         Refused: it does something else.
@@ -156,12 +171,12 @@ def released_many(
         raise Refused(f"noise is not added to the answer, but to {release.repeated}")
     if (release.words_each, release.bits, release.grid) != (1, watched, watched) or release.found is not release.drawn:
         raise Refused("the outputs are not those of one word each")
-    return _found(release, given, grid, float(given))
+    return Recorded(release, given, float(given))
 
 
-def released_each(
+def recorded_each(
     each: Callable[..., Any], grid: Any, parameters: dict[str, Any], shift: Shift = SHIFTS[0]
-) -> Released:
+) -> Recorded:
     """Check the same of `each(answers, bits, **parameters)`, for each of several answers.
 
     The filter gets their shifts as an array that is not known.
@@ -172,11 +187,16 @@ def released_each(
         raise Refused("noise is added to something other than the answers")
     if (release.words_each, release.bits, release.grid) != (1, watched, watched) or release.found is not release.drawn:
         raise Refused("the outputs are not those of one word each")
-    return _found(release, shift, grid, Traced.unknown("shifts", "float64"))
+    return Recorded(release, shift, Traced.unknown("shifts", "float64"))
 
 
-def _found(release: Release, shift: Any, grid: Any, shifts: Any) -> Released:
-    """Trace the filter of a release, and see what undecided words are drawn from."""
+def inverted(recorded: Recorded, grid: Any) -> Released:
+    """Trace the filter of a release, and see which law undecided words are drawn from, with all of their bits.
+
+    Raises:
+        Refused: an undecided word is drawn for otherwise than by an inversion that begins with its 64 bits.
+    """
+    release, shift, shifts = recorded.release, recorded.shift, recorded.shifts
     noise, undecided = release.decide(shifts, WORDS)
     require_unwritten(WORDS, "the array of words")
     if isinstance(shifts, Traced):

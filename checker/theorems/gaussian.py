@@ -21,12 +21,21 @@ from checker.kinds.gaussian_privacy import require_discrete, require_normal
 from checker.kinds.grids import HALF, TINY, require_rounding, require_steps, require_values, steps_apart
 from checker.kinds.inversion import require_endless_draws, require_inversion, require_tails
 from checker.kinds.look_ups import require_look_ups
+from checker.kinds.mixture import Given, law_within, mixture_of, remaining_law, require_minorant
 from checker.kinds.normal_filter import Thresholds, require_normal_filter
 from checker.kinds.opaque import Opaque, OpaqueGrid
 from checker.kinds.plain_answers import require_plain_releases, require_plain_trials
-from checker.kinds.releases import SHIFTS, Released, concrete_law, fields_of, released_many, released_once
+from checker.kinds.releases import (
+    SHIFTS,
+    Recorded,
+    Released,
+    concrete_law,
+    fields_of,
+    inverted,
+    recorded_many,
+    released_once,
+)
 from checker.kinds.tabled_filter import require_tabled_filter
-from checker.kinds.trace import Traced
 from checker.models import discrete_noise
 
 SUMMED_UP_TO = 1 << 10
@@ -35,11 +44,17 @@ SUMMED_UP_TO = 1 << 10
 TABLED_UP_TO = 32
 """The greatest σ in steps for which the fast path has a table."""
 
+ROUNDED_UP_TO = 1 << 24
+"""The greatest σ in steps for which the fast path rounds quantiles; above, it draws from a mixture."""
+
 _REACH = Fraction(5)
 """The greatest |z| for which thresholds of the discrete law are known to lie near n + ½."""
 
 _SHIFT_ERROR = Fraction(1, 1 << 55)
 """The most that a number of [−½, ½] is rounded by."""
+
+_SPARE_BITS = 64
+"""More than what remains of a law is smaller by than the law, in bits."""
 
 _SHIFTS = (-HALF, TINY - HALF, Fraction(-1, 3), -TINY, Fraction(0), Fraction(3, 10), HALF - TINY)
 
@@ -90,7 +105,7 @@ def discrete_gaussian_on_grid(certificate: Certificate) -> Conclusion:
     variance = given.sigma**2
     distance = steps_apart(given.sensitivity, given.step)
     lemmas, checked = require_discrete(given.claim, variance, given.sigma, distance)
-    fast = released_many(certificate.function("fast"), given.grid, given.parameters)
+    fast = inverted(recorded_many(certificate.function("fast"), given.grid, given.parameters), given.grid)
     if [*fields_of(fast.law).values()] != [variance]:
         raise Refused(f"the fast path draws from {fast.law!r}, not at variance {variance}")
     more, drawn, tails = require_discrete_draws(fast, given)
@@ -132,38 +147,39 @@ def rounded_gaussian_on_grid(certificate: Certificate) -> Conclusion:
 
     With a the answer in steps, clamped, and A the nearest integer, the reference returns grid.value(A + N), where N is
     drawn by inversion of the law of round(a − A + σZ): the output is grid.value(round(a + σZ)) for a real Z that does
-    not know the answer. The fast path draws the same N from the same uniform.
+    not know the answer. The fast path draws the same N from the same uniform, or from a mixture that has its law.
 
     Functions and parameters: as `discrete_gaussian_on_grid`.
     """
     given = setting(certificate)
     lemmas, checked = require_normal(given.claim, given.sensitivity / (given.sigma * given.step))
     reference = certificate.function("reference")
-    fast = certificate.function("fast")
     samplers, kinds = [], set()
     for shift in SHIFTS:
         once = released_once(reference, given.grid, given.parameters, shift)
-        many = released_many(fast, given.grid, given.parameters, shift)
-        checked["outputs"] = many.compared
-        for one in (once, many):
-            found, scale = fields_of(one.law).values()
-            if found is not shift or scale != given.sigma:
-                raise Refused(f"the draw is from {one.law!r}, not of the answer's shift and σ = {given.sigma} steps")
-            samplers.append(one.sampler)
-            kinds.add(type(one.law))
-        checked |= _require_rounding(many, given, shift.tag)
+        _require_normal_law(once.law, shift, given)
+        samplers.append(once.sampler)
+        kinds.add(type(once.law))
     if len(kinds) != 1:
-        raise Refused(f"the two paths draw from laws of different classes: {kinds}")
-    checked |= _require_grid(given) | {"steps": require_steps(given.grid, given.step)}
-    checked |= {"tails": _require_normal_tails(reference, kinds.pop(), given)}
-    checked |= {"releases of plain answers": _require_plain_rounded(certificate, given, samplers[0])}
+        raise Refused(f"the reference draws from laws of different classes: {kinds}")
+    many = [recorded_many(certificate.function("fast"), given.grid, given.parameters, shift) for shift in SHIFTS]
+    more, drawn, allows = require_rounded_draws(many, given)
+    checked |= drawn | _require_grid(given) | {"steps": require_steps(given.grid, given.step)}
+    checked |= {"tails of the reference": _require_normal_tails(reference, kinds.pop(), given)}
+    checked |= {"releases of plain answers": _require_plain_rounded(certificate, given, samplers[0], allows)}
     checked |= _require_paths(*samplers)
-    checked |= {"bits of thresholds": _require_endless_normal(samplers, reference, given)}
+    checked |= {"bits of thresholds of the reference": _require_endless_normal(samplers, reference, given)}
     return Conclusion(
         f"{given.claim} for every pair of answers at most {given.sensitivity} apart, on both paths",
-        (*lemmas, "clamping", *GAUSSIAN_LEMMAS),
+        (*lemmas, *more, "clamping", *GAUSSIAN_LEMMAS),
         checked,
     )
+
+
+def _require_normal_law(law: Any, shift: Any, given: Setting) -> None:
+    found, scale = fields_of(law).values()
+    if found is not shift or scale != given.sigma:
+        raise Refused(f"the draw is from {law!r}, not of the answer's shift and σ = {given.sigma} steps")
 
 
 GAUSSIAN_LEMMAS = ("inversion", "tails-enclosed", "rounding-half-up", "ieee-arrays", "loops", "mpfr")
@@ -184,39 +200,89 @@ def require_discrete_draws(released: Released, given: Setting) -> tuple[tuple[st
     return lemmas, checked, Tails(variance)
 
 
-def require_rounded_draws(released: Released, given: Setting, shift: Any, name: str) -> dict[str, int]:
-    """Check how a fast path rounds normal noise with an array of shifts, decided or not.
+Allows = Callable[[Fraction, Sequence[int], int], bool]
+"""`allows(shift, words, noise)`: whether a draw that begins with these words can have that noise."""
+
+
+def require_rounded_draws(
+    recorded: Sequence[Recorded], given: Setting
+) -> tuple[tuple[str, ...], dict[str, int], Allows]:
+    """Check how a fast path draws normal noise, rounded with the answers' shifts.
 
     Args:
-        released: what it was found to do.
+        recorded: what it was found to do, for several shifts.
         given: the parameters.
-        shift: of the answer that an undecided word is drawn for.
-        name: what the trace calls the array of shifts.
 
     Returns:
-        How much was checked.
+        Lemmas, how much was checked, and which noise words may have.
     """
-    found, scale = fields_of(released.law).values()
-    if found is not shift or scale != given.sigma:
-        raise Refused(f"the draw is from {released.law!r}, not of the answer's shift and σ = {given.sigma} steps")
-    checked = _require_rounding(released, given, Traced.unknown(name, "float64"))
-    checked |= _require_paths(released.sampler)
+    if given.sigma > ROUNDED_UP_TO:
+        return _require_mixed_draws(recorded, given)
+    checked = dict[str, int]()
+    for one in recorded:
+        released = inverted(one, given.grid)
+        _require_normal_law(released.law, one.shift, given)
+        wanted = Thresholds(given.sigma, Fraction(0), _SHIFT_ERROR)
+        cells, _ = require_normal_filter(*_filtered(released), one.shifts, wanted)
+    checked |= {"cells": cells, "outputs": released.compared} | _require_paths(released.sampler)
+
+    def law(plain: Fraction) -> Any:
+        return type(released.law)(plain, given.sigma)
+
+    def allows(shift: Fraction, words: Sequence[int], noise: int) -> bool:
+        return between(words[0], lambda outcome: given.tail(outcome, shift, 100), noise)
+
+    return (), checked | _require_tails(released.sampler, law, given.tail, given), allows
+
+
+def _require_mixed_draws(
+    recorded: Sequence[Recorded], given: Setting
+) -> tuple[tuple[str, ...], dict[str, int], Allows]:
+    """Check the same of a mixture.
+
+    Nothing but what remains of the law depends on an answer's shift, which nobody looks at, so that it is the same
+    mixture for all shifts.
+    """
+    one = recorded[0]
+    mixture, runs = mixture_of(one)
+    _require_normal_law(law_within(mixture), one.shift, given)
+    cells = require_minorant(mixture, given.sigma)
+    words = Given(mixture)
+    if words.remaining <= 0:
+        raise Refused("the mixture leaves nothing of the law")
+
+    def law(plain: Fraction) -> Any:
+        return remaining_law(mixture, type(law_within(mixture))(plain, given.sigma))
+
+    def tail(outcome: int, shift: Fraction, bits: int) -> Enclosure:
+        low, high = given.tail(outcome, shift, bits + _SPARE_BITS)
+        taken = words(outcome)
+        return (low - taken) / words.remaining, (high - taken) / words.remaining
+
+    def allows(_: Fraction, words: Sequence[int], noise: int) -> bool:
+        return mixture.allows(words[0], noise)
+
+    checked = {"runs of open words": runs, "cells": cells, "outputs": one.release.require(given.grid)}
+    checked |= _require_paths(mixture.sampler)
+    return ("mixture",), checked | _require_tails(mixture.sampler, law, tail, given), allows
+
+
+def _require_tails(
+    sampler: Callable[..., Any],
+    law: Callable[[Fraction], Any],
+    tail: Callable[[int, Fraction, int], Enclosure],
+    given: Setting,
+) -> dict[str, int]:
+    """Check the enclosures of the tails that a sampler draws from, for several shifts, and follow some by many bits."""
     tried = 0
     for plain in _SHIFTS:
-        law = type(released.law)(plain, given.sigma)
         outcomes = [*range(-2, 3), round(given.sigma), -round(given.sigma)]
-        tried += require_tails(law, lambda outcome, bits, plain=plain: given.tail(outcome, plain, bits), outcomes)  # type: ignore[misc]
-    law, plain = type(released.law)(Fraction(1, 3), given.sigma), Fraction(1, 3)
+        tried += require_tails(law(plain), lambda outcome, bits, plain=plain: tail(outcome, plain, bits), outcomes)  # type: ignore[misc]
+    plain = Fraction(1, 3)
     followed = require_endless_draws(
-        released.sampler, law, lambda outcome, bits: given.tail(outcome, plain, bits), (1, -round(given.sigma))
+        sampler, law(plain), lambda outcome, bits: tail(outcome, plain, bits), (1, -round(given.sigma))
     )
-    return checked | {"tails": tried, "bits of thresholds": followed}
-
-
-def _require_rounding(released: Released, given: Setting, shift: Any) -> dict[str, int]:
-    wanted = Thresholds(given.sigma, Fraction(0), _SHIFT_ERROR)
-    cells, _ = require_normal_filter(*_filtered(released), shift, wanted)
-    return {"cells": cells}
+    return {"tails": tried, "bits of thresholds": followed}
 
 
 def _filtered(released: Released) -> tuple[Any, Any, Any]:
@@ -305,21 +371,20 @@ def between(word: int, tail: Callable[[int], Enclosure], outcome: int) -> bool:
     return tail(outcome + 1)[1] * 2**64 <= word and word + 1 <= tail(outcome)[0] * 2**64
 
 
-def _require_plain_rounded(certificate: Certificate, given: Setting, sampler: Callable[..., Any]) -> int:
+def _require_plain_rounded(
+    certificate: Certificate, given: Setting, sampler: Callable[..., Any], allows: Allows
+) -> int:
     """Check the releases of plain answers, from laws of their own."""
 
     def drawn_with(shift: Fraction, found: tuple[Any, ...]) -> bool:
         law, *start = found
         return start == [0, 0] and same([*fields_of(law).values()], [shift, given.sigma])
 
-    def draws(shift: Fraction, words: Sequence[int], noise: int) -> bool:
-        return between(words[0], lambda outcome: normal.tail((outcome - HALF - shift) / given.sigma, 100), noise)
-
     reference, fast = (partial(certificate.function(role), **given.parameters) for role in ("reference", "fast"))
     plain_sampler, released = require_plain_releases(reference, given.step, drawn_with)
     if plain_sampler is not sampler:
         raise Refused("plain answers are released with noise of another sampler")
-    return released + require_plain_trials(fast, given.step, 1, draws)
+    return released + require_plain_trials(fast, given.step, 1, allows)
 
 
 def _require_endless_normal(samplers: list[Callable[..., Any]], reference: Callable[..., Any], given: Setting) -> int:

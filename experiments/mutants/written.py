@@ -314,7 +314,7 @@ WRITTEN: tuple[Written, ...] = (
     ),
     Written(
         "gaussian/rounding_filter",
-        "CoarseFilter.__init__",
+        "RoundingFilter.__init__",
         "Fraction(1, 2) - error - slack",
         "Fraction(1, 2) - slack",
         "what is nearer to a half than the error is decided",

@@ -1,12 +1,14 @@
 """Discrete Gaussian noise by inversion, exactly: one uniform a draw, many draws at once.
 
 The law is that of Canonne, Kamath and Steinke's Algorithm 3 (`mechanisms.gaussian.exact`), which no float touches. Here
-the noise is the k with P[X ≥ k + 1] < U < P[X ≥ k] (`mechanisms.gaussian.inversion`), found for whole arrays of words:
+the noise is the k with P[X ≥ k + 1] < U < P[X ≥ k] (`mechanisms.gaussian.inversion`), found for whole arrays of words,
+or has the same law:
 
 - up to σ = 32 by comparing integers with a table of ⌊2^64·P[X ≥ k]⌋: nothing is rounded, and a word is undecided only
   if it equals an entry;
-- above by rounding scale·Z, scale = σ/(1 + 1/24σ²): the thresholds lie within 0.6/σ³ of n + ½ there (README.md has the
-  proof, by the Euler–Maclaurin formula), less than 2^−15, and binary64 decides all other draws.
+- up to σ = 2^24 by rounding scale·Z, scale = σ/(1 + 1/24σ²): the thresholds lie within 0.6/σ³ of n + ½ there
+  (README.md has the proof, by the Euler–Maclaurin formula), less than 2^−15, and binary64 decides all other draws;
+- above by giving words to steps (`mechanisms.gaussian.mixture`), which is another function of the bits.
 """
 
 from __future__ import annotations
@@ -26,8 +28,9 @@ from mechanisms.chunks import release_in_chunks
 from mechanisms.gaussian.exact import sigma_in_steps
 from mechanisms.gaussian.inversion import resolved
 from mechanisms.gaussian.law import SUMMED_UP_TO, Enclosure, discrete_tail, discrete_tails
+from mechanisms.gaussian.mixture import kept_mixture
 from mechanisms.gaussian.quantile import rough_quantile
-from mechanisms.gaussian.rounding_filter import normal_filter
+from mechanisms.gaussian.rounding_filter import GREATEST_SCALE, RoundingFilter
 from mechanisms.grid import Grid
 from mechanisms.parameters import positive_rational, trial_count
 from mechanisms.private_numbers import PrivateNumber, PrivateNumbers
@@ -72,8 +75,8 @@ def exact_discrete_gaussian_fast(
 ) -> NDArray[np.float64]:
     """Round an answer to the grid and add discrete Gaussian noise, many times.
 
-    The law is that of `exact_discrete_gaussian`, as are arguments and errors; the noise is the same function of the
-    bits of each word as what `invert` draws of the law `DiscreteGaussian`.
+    The law is that of `exact_discrete_gaussian`, as are arguments and errors. Where σ is at most 2^24 steps, the noise
+    is the same function of the bits of each word as what `invert` draws of the law `DiscreteGaussian`.
 
     Returns:
         One point of the grid a trial, shape (trials,).
@@ -110,7 +113,18 @@ def exact_discrete_gaussian_each(
 
 def _release(answers: Answers, sigma: Fraction, bits: RandomBits, grid: Grid) -> NDArray[np.float64]:
     """Add discrete Gaussian noise, σ in steps of the grid, to the whole number of each answer."""
-    law, decide = DiscreteGaussian(sigma**2), _kept_filter(sigma)
+    law = DiscreteGaussian(sigma**2)
+    if sigma > GREATEST_SCALE:
+        mixture = kept_mixture(sigma)
+        return release_in_chunks(
+            answers,
+            1,
+            bits,
+            grid=grid,
+            decide=lambda _, words: mixture.decide(words),
+            resolve=lambda _, word, bits: mixture.resolve(law, word, bits),
+        )
+    decide = _kept_filter(sigma)
     return release_in_chunks(
         answers,
         1,
@@ -131,7 +145,7 @@ def _filter(sigma: Fraction) -> Filter:
     variance = sigma**2
     if variance <= SUMMED_UP_TO:
         return TabledFilter(mpq(variance))
-    rounding = normal_filter(sigma / (1 + 1 / (24 * variance)), Fraction(3, 5) / sigma**3)
+    rounding = RoundingFilter(sigma / (1 + 1 / (24 * variance)), Fraction(3, 5) / sigma**3)
     return lambda words: rounding(words, 0.0)
 
 

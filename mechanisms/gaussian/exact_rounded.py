@@ -4,8 +4,10 @@ Rounding and clamping are postprocessing of the ideal mechanism, so its privacy 
 `privacy.gaussian_delta`. The rounded value is found without the real number: the output is k steps if and only if the
 uniform behind Z lies between two values of the normal tail, and bits of the uniform are drawn until it is known to.
 
-The reference path compares by MPFR; the fast path decides almost every draw in binary64 with a proven error bound and
-hands over the rest, so that both give the same output on the same uniform.
+The reference path compares by MPFR. Where the noise has up to 2^24 steps, the fast path decides almost every draw in
+binary64 with a proven error bound and hands over the rest, so that both give the same output on the same uniform. Noise
+of more steps is drawn from words by counting (`mechanisms.gaussian.mixture`): its law is the same, the bits mean
+something else.
 """
 
 from __future__ import annotations
@@ -22,8 +24,9 @@ from mechanisms.answers import Answers, RepeatedAnswer, SeveralAnswers
 from mechanisms.chunks import release_in_chunks
 from mechanisms.gaussian.inversion import invert, resolved
 from mechanisms.gaussian.law import Enclosure, normal_tail
+from mechanisms.gaussian.mixture import kept_mixture
 from mechanisms.gaussian.quantile import rough_quantile
-from mechanisms.gaussian.rounding_filter import normal_filter
+from mechanisms.gaussian.rounding_filter import GREATEST_SCALE, RoundingFilter
 from mechanisms.grid import Grid
 from mechanisms.parameters import positive_rational, trial_count
 from mechanisms.private_numbers import PrivateNumber, PrivateNumbers
@@ -76,8 +79,9 @@ def exact_rounded_gaussian(answer: PrivateNumber, bits: RandomBits, *, sigma: fl
 def exact_rounded_gaussian_fast(
     answer: PrivateNumber, trials: int, bits: RandomBits, *, sigma: float | Fraction, grid: Grid
 ) -> NDArray[np.float64]:
-    """Release many answers at once; each word of `bits` gives what the reference gives on the bits of that word.
+    """Release many answers at once, each with the law of the reference.
 
+    Where σ is at most 2^24 steps, each word of `bits` gives what the reference gives on the bits of that word.
     Arguments and errors are those of `exact_rounded_gaussian`; `trials` must be at least 0.
 
     Returns:
@@ -113,11 +117,21 @@ def exact_rounded_gaussian_each(
     return _release(several, scale, bits, grid).reshape(several.shape)
 
 
-_kept_filter = lru_cache(maxsize=16)(normal_filter)  # for the next release with noise of that public σ
+_kept_filter = lru_cache(maxsize=16)(RoundingFilter)  # for the next release with noise of that public σ
 
 
 def _release(answers: Answers, scale: Fraction, bits: RandomBits, grid: Grid) -> NDArray[np.float64]:
     """Add to each answer normal noise, σ in steps of the grid, and round the sum."""
+    if scale > GREATEST_SCALE:
+        mixture = kept_mixture(scale)
+        return release_in_chunks(
+            answers,
+            1,
+            bits,
+            grid=grid,
+            decide=lambda _, words: mixture.decide(words),
+            resolve=lambda shift, word, bits: mixture.resolve(RoundedNormal(shift, scale), word, bits),
+        )
     rounding = _kept_filter(scale)
     return release_in_chunks(
         answers,

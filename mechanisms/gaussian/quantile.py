@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from functools import cache
 from math import factorial
 from statistics import NormalDist
-from typing import NamedTuple
 
 import gmpy2
 import numpy as np
@@ -31,10 +30,7 @@ from mechanisms.certified import UNIT
 REACH = 5.0
 """No word that has a cell stands for |Z| as large as this: P[Z > 5] < 2^−21."""
 
-VALUE_BITS = 120
-"""Quantiles at the middles of cells are multiples of 2^−120, and within 2^−110 of the true ones."""
-
-GREATEST_DEGREE = 5
+GREATEST_DEGREE = 3
 
 _CELLS = Cells(63, binades=20, bits=9)
 _PRECISION = 160
@@ -46,37 +42,17 @@ _INFLATION = 1 + 2.0**-40
 """More than all roundings of a bound, and the part of a cell by which rounding an integer can miss it, add to it."""
 
 
-class Places(NamedTuple):
-    """Where words lie in the table; each of shape (n,).
-
-    Attributes:
-        signs: the words' top bits.
-        smaller: m.
-        rounded: m rounded to binary64.
-        cells: the cells, from 1 on; what has none is below or above all that have one.
-        middles: C.
-    """
-
-    signs: NDArray[np.int64]
-    smaller: NDArray[np.int64]
-    rounded: NDArray[np.float64]
-    cells: NDArray[np.int64]
-    middles: NDArray[np.float64]
-
-
 @dataclass(frozen=True)
 class Table:
     """What is known of each cell, those farthest from 0 first; the first and the last entry are for words without one.
 
     Attributes:
-        values: z at (C + ½)·2^−64 for each cell, times 2^`VALUE_BITS`.
         coefficients: of the powers of m − C, shape (`GREATEST_DEGREE` + 1, cells + 2); NaN where there is no cell.
         greatest_slopes: at least what |z| changes by as m changes by 1 anywhere in the cell; shape (cells,).
         radii: the greatest |m − C|, shape (cells,).
         following: at least the next coefficient of each degree anywhere in the cell, by that degree; shape (cells,).
     """
 
-    values: list[int]
     coefficients: NDArray[np.float64]
     greatest_slopes: NDArray[np.float64]
     radii: NDArray[np.float64]
@@ -102,26 +78,6 @@ class Table:
         return float((self.errors(degree) + _INFLATION * float(UNIT) * rounding).max())
 
 
-def placed(words: NDArray[np.uint64]) -> Places:
-    """Find the cells of words, shape (n,); about `certified.CHUNK` of them are fastest."""
-    signed = words.view(np.int64)
-    smaller = signed ^ (signed >> 63)
-    return Places(signed & _SIGN_BIT, smaller, *_CELLS.locate(smaller))
-
-
-def polynomial(
-    cells: NDArray[np.int64], offset: NDArray[np.float64], *, lowest: int, degree: int
-) -> NDArray[np.float64]:
-    """Evaluate Σ a_k·offset^(k − lowest) from k = `lowest` to `degree` by Horner's rule, each cell with its own a_k."""
-    coefficients = table().coefficients
-    entry = np.empty_like(offset)
-    value = np.take(coefficients[degree], cells, out=np.empty_like(offset), mode="clip")
-    for power in range(degree - 1, lowest - 1, -1):
-        value *= offset
-        value += np.take(coefficients[power], cells, out=entry, mode="clip")
-    return value
-
-
 def normal_quantile(words: NDArray[np.uint64], degree: int) -> NDArray[np.float64]:
     """Approximate Z for uniforms of which 64 bits are known.
 
@@ -133,11 +89,15 @@ def normal_quantile(words: NDArray[np.uint64], degree: int) -> NDArray[np.float6
         The values, shape (n,), NaN where a tail is below 2^−21 or within 2^−54 of ½; any other is within
         `Table.greatest_error` of Z, whatever the remaining bits of the uniform are.
     """
-    places = placed(words)
-    offset = places.rounded
-    offset -= places.middles
-    value = polynomial(places.cells, offset, lowest=0, degree=degree)
-    value.view(np.int64)[:] ^= places.signs
+    coefficients = table().coefficients
+    signed = words.view(np.int64)
+    offset, cells, entry = _CELLS.locate(signed ^ (signed >> 63))
+    offset -= entry
+    value = np.take(coefficients[degree], cells, out=np.empty_like(offset), mode="clip")
+    for power in range(degree - 1, -1, -1):
+        value *= offset
+        value += np.take(coefficients[power], cells, out=entry, mode="clip")
+    value.view(np.int64)[:] ^= signed & _SIGN_BIT
     return value
 
 
@@ -153,7 +113,6 @@ def table() -> Table:
     beyond = 2.0**43 * (1 - 2.0**-11)  # a middle below all cells
     with gmpy2.context(precision=_PRECISION):
         found = [_value_at(middle) for middle in (beyond, *middles.tolist())]
-        values = [int(gmpy2.mpz(gmpy2.mul_2exp(value, VALUE_BITS))) for value, _ in found[1:]]
         z, slope = np.array([(float(value), float(slope)) for value, slope in found]).T
     terms = [_scaled_derivative(order, z) * slope**order for order in range(1, GREATEST_DEGREE + 2)]
     coefficients = np.full((GREATEST_DEGREE + 1, len(_CELLS) + 2), np.nan)
@@ -161,7 +120,6 @@ def table() -> Table:
     for order in range(1, GREATEST_DEGREE + 1):
         coefficients[order, 1:-1] = (-1) ** order * terms[order - 1][1:]
     return Table(
-        values=values,
         coefficients=coefficients,
         greatest_slopes=slope[:-1],
         radii=_CELLS.each(np.array([2.0**half for half in range(33, 53)])),

@@ -23,12 +23,12 @@ from checker.kinds.normal_filter import Thresholds, require_normal_filter
 from checker.kinds.trace import Traced, entries
 from experiments.certificates import DRAFTS
 from mechanisms import grid as grids
-from mechanisms.gaussian import exact, exact_fast, exact_rounded, inversion, law, quantile, rounding_filter
-from mechanisms.gaussian.rounding_filter import FineFilter, normal_filter
+from mechanisms.gaussian import exact, exact_fast, exact_rounded, inversion, law, mixture, quantile, rounding_filter
+from mechanisms.gaussian.rounding_filter import RoundingFilter
 from tests.checker.conftest import Checked
 from tests.representatives import first_of_each
 
-MODULES = (grids, quantile, law, inversion, rounding_filter, exact, exact_fast, exact_rounded)
+MODULES = (grids, quantile, law, inversion, rounding_filter, mixture, exact, exact_fast, exact_rounded)
 CLAIMED = ("", "_zcdp", "_rdp", "_gdp", "_profile")
 DISCRETE, ROUNDED = DRAFTS["exact_discrete_gaussian_zcdp"](), DRAFTS["exact_rounded_gaussian_zcdp"]()
 FINE = replace(ROUNDED, parameters={**ROUNDED.parameters, "grid": grids.Grid(-40)})
@@ -150,7 +150,7 @@ def break_source(patch: pytest.MonkeyPatch, module: ModuleType, old: str, new: s
         for user in MODULES:
             if vars(user).get(name) is value and getattr(value, "__module__", None) == module.__name__:
                 patch.setattr(user, name, vars(broken)[name])
-    patch.setattr(exact_rounded, "_kept_filter", exact_rounded.normal_filter)  # what was kept before is not broken
+    patch.setattr(exact_rounded, "_kept_filter", exact_rounded.RoundingFilter)  # what was kept before is not broken
 
 
 BROKEN = [
@@ -173,23 +173,32 @@ BROKEN = [
     (rounding_filter, "decided = np.abs(value, out=value) <=", "decided = np.abs(value, out=value) <", ROUNDED),
     (rounding_filter, "np.rint(value)", "np.floor(value)", ROUNDED),
     (rounding_filter, "self._scale = float(scale)", "self._scale = float(scale) * (1 - 2.0**-40)", ROUNDED),
-    (rounding_filter, "else FineFilter(scale", "else CoarseFilter(scale", FINE),
-    (rounding_filter, "(GREATEST_NOISE_STEPS, 5)", "(GREATEST_NOISE_STEPS, 4)", FINE),
-    (rounding_filter, "parts = [divmod(", "parts = [divmod((1 << 58) + ", FINE),
-    (rounding_filter, "part * 2.0**-", "part * 1.001 * 2.0**-", FINE),
-    (rounding_filter, "+ 2, -1.0)", "+ 2, 0.25)", FINE),
-    (rounding_filter, "table().errors(self._degree)", "table().errors(self._degree) / 2", FINE),
-    (rounding_filter, "places.smaller, entry.astype", "places.smaller + 1, entry.astype", FINE),
-    (rounding_filter, "entry.astype(np.int64), out=places.smaller)", "entry, out=places.middles)", FINE),
-    (rounding_filter, "whole.view(np.int64)[:] ^= places.signs", "", FINE),
-    (rounding_filter, "nearest += whole", "nearest -= whole", FINE),
-    (rounding_filter, "lowest=1, degree", "lowest=0, degree", FINE),
-    (quantile, "^= places.signs", "^= ~places.signs", ROUNDED),
+    (mixture, "np.subtract(signed, below, out=below)", "np.subtract(below, signed, out=below)", FINE),
+    (mixture, "below >>= 63", "below >>= 62", FINE),
+    (mixture, "words >= self._limit", "words > self._limit", FINE),
+    (mixture, "signed & self._width - 1)", "signed & self._width - 2)", FINE),
+    (mixture, "= slot * capacity + count <<", "= slot * capacity + count + 1 <<", FINE),
+    (mixture, "starts[2 * slot : 2 * slot + 2] = upper, lower", "starts[2 * slot : 2 * slot + 2] = lower, upper", FINE),
+    (mixture, "each = far + (", "each = far + one + (", FINE),
+    (mixture, "rise = max(min(near - far - 1, tangent), 0)", "rise = max(near - far - 1, 0)", FINE),
+    (mixture, "rise = max(min(near - far - 1, tangent), 0)", "rise = tangent", FINE),
+    (mixture, "(cell * width + 1) ** 2", "(cell * width) ** 2", FINE),
+    (mixture, "place = max(place", "place = min(place", FINE),
+    (mixture, "if kind >= 2", "if kind == 2", FINE),
+    (mixture, "return -1 - size if kind % 2", "return -size if kind % 2", FINE),
+    (mixture, "(cell + 1) * self._width - 1 - place", "cell * self._width + place", FINE),
+    (mixture, "bisect_right(self._ends, word)", "bisect_right(self._ends, word - 1)", FINE),
+    (mixture, "bits.take(_WORD), bits)", "word, bits)", FINE),
+    (mixture, "resolved(Remainder(law, self)", "resolved(law", FINE),
+    (mixture, "part.ramp * along**2", "part.ramp * along", FINE),
+    (mixture, "self.given(-outcome)", "self.given(1 - outcome)", FINE),
+    (mixture, "with down:\n            rounded =", "with up:\n            rounded =", FINE),
+    (mixture, "return 1 - 2 * mpq", "return 1 - mpq", FINE),
+    (exact_rounded, "mixture.resolve(RoundedNormal(shift", "mixture.resolve(RoundedNormal(-shift", FINE),
+    (quantile, "^= signed & _SIGN_BIT", "^= ~signed & _SIGN_BIT", ROUNDED),
     (quantile, "near + step + near * step * step / 2", "near * (1 + 2.0**-42)", ROUNDED),
     (quantile, "(-1) ** order * terms", "(-1) ** (order + (order == 3)) * terms", ROUNDED),
     (quantile, "self.greatest_slopes / 2 + left_out", "left_out / 9", ROUNDED),
-    (quantile, "self.greatest_slopes / 2 + left_out", "left_out", FINE),
-    (quantile, "(mpfr(middle) + 0.5)", "(mpfr(middle) - 0.5)", FINE),
     (
         quantile,
         "GREATEST_DEGREE + 1, len(_CELLS) + 2), np.nan)",
@@ -254,21 +263,20 @@ def test_a_change_that_changes_nothing_is_accepted(checked: Checked, monkeypatch
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scale", [Fraction(7), pytest.param(Fraction(2**40), marks=pytest.mark.slow)])
-def test_every_cell_of_a_filter_is_found_to_keep_the_bound_that_it_has(scale: Fraction) -> None:
-    words = Traced.unknown("words", "uint64")
+def test_every_cell_of_a_filter_is_found_to_keep_the_bound_that_it_has() -> None:
+    words, scale = Traced.unknown("words", "uint64"), Fraction(7)
     wanted = Thresholds(scale, slack=Fraction(0), shift_error=Fraction(1, 1 << 55))
-    found, reach = require_normal_filter(words, *normal_filter(scale)(words, 1 / 3), 1 / 3, wanted)
+    found, reach = require_normal_filter(words, *RoundingFilter(scale)(words, 1 / 3), 1 / 3, wanted)
     assert found == 20 * 512
     assert 4.89 < reach < 4.91
 
 
 @pytest.mark.slow
-def test_a_fine_filter_with_more_slack_than_it_was_made_for_is_refused() -> None:
-    words, scale = Traced.unknown("words", "uint64"), Fraction(2**40)
+def test_a_filter_with_more_slack_than_it_was_made_for_is_refused() -> None:
+    words, scale = Traced.unknown("words", "uint64"), Fraction(2**20)
     wanted = Thresholds(scale, slack=Fraction(1, 1 << 16), shift_error=Fraction(0))
     with pytest.raises(Refused, match="may be off by"):
-        require_normal_filter(words, *FineFilter(scale)(words, 0.0), 0.0, wanted)
+        require_normal_filter(words, *RoundingFilter(scale)(words, 0.0), 0.0, wanted)
 
 
 @pytest.mark.parametrize("bits", [40, 112, 300])

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attacklab.random_bits import SeededBits
-from mechanisms.gaussian.rounding_filter import CoarseFilter, FineFilter, normal_filter
+from mechanisms.gaussian.rounding_filter import RoundingFilter
 
 PARTS = st.sampled_from([Fraction(1), Fraction(999, 1000)])
-SCALES = st.builds(lambda power, part: Fraction(2) ** power * part, st.integers(-3, 45), PARTS)
+SCALES = st.builds(lambda power, part: Fraction(2) ** power * part, st.integers(-3, 24), PARTS)
 SHIFTS = st.fractions(Fraction(-1, 2), Fraction(1, 2), max_denominator=1000)
 
 
@@ -35,48 +35,34 @@ def test_what_is_decided_near_a_threshold_is_decided_rightly(
     """The word in which U has shift + scale·Z = n + ½, for some n, and the words next to it."""
     threshold = math.floor(shift + scale * Fraction(near)) + Fraction(1, 2)
     word = uniform_above(mpq(threshold - shift) / mpq(scale)) + beside
-    nearest, undecided = normal_filter(scale)(np.array([word], dtype=np.uint64), float(shift))
+    nearest, undecided = RoundingFilter(scale)(np.array([word], dtype=np.uint64), float(shift))
     if not len(undecided):
         exact = int(nearest[0])
         assert uniform_above(mpq(exact + Fraction(1, 2) - shift) / mpq(scale)) < word
         assert word + 1 <= uniform_above(mpq(exact - Fraction(1, 2) - shift) / mpq(scale))
 
 
-@pytest.mark.parametrize(
-    ("power", "most"), [(0, 10), (20, 10), (24, 10), (25, 10), (34, 10), (35, 10), (40, 20), (45, 150)]
-)
-def test_all_but_a_few_words_are_decided(power: int, most: int) -> None:
-    """10^5 words, of which at most 1e-5 are open up to 2^36 steps and 1e-3 at 2^45."""
+@pytest.mark.parametrize("power", [0, 4, 14, 20, 24])
+def test_all_but_a_few_words_are_decided(power: int) -> None:
     words = SeededBits(np.random.default_rng(7)).words(100_000)
-    assert len(normal_filter(Fraction(2) ** power)(words, 0.3)[1]) <= most
+    assert len(RoundingFilter(Fraction(2) ** power)(words, 0.3)[1]) <= 10
 
 
-@pytest.mark.parametrize("scale", [Fraction(2**20), Fraction(2**24), Fraction(2**26), Fraction(2**30)])
-def test_both_filters_decide_the_same(scale: Fraction) -> None:
-    words = SeededBits(np.random.default_rng(8)).words(20_000)
-    shifts = np.linspace(-0.5, 0.5, len(words))
-    (coarse, open_to_one), (fine, open_to_other) = (kind(scale)(words, shifts) for kind in (CoarseFilter, FineFilter))
-    decided = np.setdiff1d(np.arange(len(words)), np.concatenate([open_to_one, open_to_other]))
-    assert len(decided) > 19_000
-    assert np.array_equal(coarse[decided], fine[decided])
-
-
-@pytest.mark.parametrize("scale", [Fraction(3), Fraction(2**40)])
+@pytest.mark.parametrize("scale", [Fraction(3), Fraction(2**20)])
 def test_words_beyond_the_table_are_left_open(scale: Fraction) -> None:
     words = np.array([0, 1, 2**42, 2**63 - 1, 2**63, 2**64 - 1], dtype=np.uint64)
-    assert normal_filter(scale)(words, 0.0)[1].tolist() == list(range(6))
+    assert RoundingFilter(scale)(words, 0.0)[1].tolist() == list(range(6))
 
 
-@pytest.mark.parametrize("scale", [Fraction(3), Fraction(2**40)])
+@pytest.mark.parametrize("scale", [Fraction(3), Fraction(2**20)])
 def test_words_and_shifts_are_not_written_to(scale: Fraction) -> None:
     words, shifts = np.array([2**62, 5, 2**64 - 2**60], dtype=np.uint64), np.array([0.25, 0.5, -0.125])
-    normal_filter(scale)(words, shifts)
+    RoundingFilter(scale)(words, shifts)
     assert (words.tolist(), shifts.tolist()) == ([2**62, 5, 2**64 - 2**60], [0.25, 0.5, -0.125])
 
 
-@pytest.mark.parametrize("scale", [Fraction(2**20), Fraction(2**30)])
-def test_slack_leaves_words_near_thresholds_open(scale: Fraction) -> None:
+def test_slack_leaves_words_near_thresholds_open() -> None:
     """Values lie anywhere between two thresholds, so that an eighth of them is within 2^−4 of one."""
     words = SeededBits(np.random.default_rng(9)).words(10_000)
-    share = len(normal_filter(scale, Fraction(1, 16))(words, 0.0)[1]) / len(words)
+    share = len(RoundingFilter(Fraction(2**20), Fraction(1, 16))(words, 0.0)[1]) / len(words)
     assert 0.11 < share < 0.14
