@@ -62,6 +62,15 @@ def test_noise_too_wide_for_a_table_is_rounded_to_its_thresholds(checked: Checke
     assert checked(LARGE, claim={"kind": "zcdp", "rho": "1/3200"}).checked["cells"] == 20 * 512
 
 
+@pytest.mark.slow
+def test_noise_of_many_steps_is_proved_on_both_paths(checked: Checked) -> None:
+    found = checked(FINE)
+    assert "mixture" in found.lemmas
+    assert found.checked["cells"] > 20_000
+    with pytest.raises(Refused, match="the least ρ is"):
+        checked(FINE, claim={"kind": "zcdp", "rho": smaller(FINE.claim["rho"])})
+
+
 def smaller(number: str) -> str:
     """The double below one that is written exactly."""
     return str(Fraction(math.nextafter(float(Fraction(number)), 0)))
