@@ -320,6 +320,20 @@ WRITTEN: tuple[Written, ...] = (
         "what is nearer to a half than the error is decided",
     ),
     Written(
+        "gaussian/mixture",
+        "Mixture.resolve",
+        "place = max(place",
+        "place = min(place",
+        "a ramp falls towards 0, where the law rises",
+    ),
+    Written(
+        "gaussian/mixture",
+        "_heights",
+        "(cell * width + 1) ** 2",
+        "(cell * width - width + 1) ** 2",
+        "each cell's line is that of the cell nearer to 0, so that steps are given more than they have",
+    ),
+    Written(
         "gaussian/inversion",
         "invert",
         "if tail(outcome + 1, precision).upper <= low and",
