@@ -133,16 +133,17 @@ def test_an_operation_that_contracts_or_errs_is_refused(monkeypatch: pytest.Monk
     elementwise.require_numpy.cache_clear()
 
 
-def test_a_sum_of_zeros_of_another_sign_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["add", "multiply", "rint", "ceil", "clip", "absolute"])
+def test_a_zero_of_another_sign_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     elementwise.require_numpy.cache_clear()
-    add = np.add
+    true = getattr(np, name)
 
-    def unsigned(*given: Any, **named: Any) -> Any:
-        found = add(*given, **named)
-        return np.where(found == 0, 0.0, found) if found.dtype.kind == "f" else found
+    def turned(*given: Any, **named: Any) -> Any:
+        found = true(*given, **named)
+        return np.where(found == 0, -found, found) if found.dtype.kind == "f" else found
 
-    monkeypatch.setattr(np, "add", unsigned)
-    with pytest.raises(Refused, match=r"add returns 0\.0 where -0\.0"):
+    monkeypatch.setattr(np, name, turned)
+    with pytest.raises(Refused, match=rf"numpy's {name} returns -?0\.0 where -?0\.0"):
         elementwise.require_numpy()
 
 
