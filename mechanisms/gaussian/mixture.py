@@ -46,7 +46,6 @@ _CELLS_EACH_SIGMA_BITS = 10
 _PRECISION = 192
 _FRACTION_BITS = 64
 _GUARD_BITS = 64
-_FARTHEST = 1 << 53
 
 
 class Part(NamedTuple):
@@ -131,6 +130,11 @@ class Mixture:
         return words / (1 << _WORD)
 
     @property
+    def reach(self) -> int:
+        """Steps that are more than 32σ and at most 64σ."""
+        return 4 * _CELLS * self._width
+
+    @property
     def remaining(self) -> mpq:
         """The probability that a draw needs an inversion."""
         return 1 - 2 * mpq(self._words_above[0], 1 << _WORD)
@@ -189,8 +193,9 @@ class Remainder:
             return Enclosure(rounded, mpfr(upper))
 
     def guess(self, uniform: float | mpq) -> int:
-        """Find the outcome of a uniform by halving."""
-        low, high = -_FARTHEST, _FARTHEST
+        """Find the outcome of a uniform by halving; more than 32σ from 0, where none is in practice, the nearest one."""
+        high = self.taken.reach
+        low = -high
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if self.tail(middle, 2 * _WORD).lower > uniform else (low, middle)
