@@ -193,7 +193,7 @@ class Remainder:
             return Enclosure(rounded, mpfr(upper))
 
     def guess(self, uniform: float | mpq) -> int:
-        """Find the outcome of a uniform by halving; more than 32σ from 0, where none is in practice, the nearest one."""
+        """Find the outcome of a uniform by halving, or, more than 32σ from 0, the end of where is looked."""
         high = self.taken.reach
         low = -high
         while high - low > 1:
