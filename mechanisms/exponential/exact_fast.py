@@ -1,8 +1,9 @@
 """The base-e exponential mechanism at the price of a naive one: the fast path of `mechanisms.exponential.exact`.
 
 Set-up finds every outcome's level and counts them; it needs no exponential and adds no floats. A draw is one 64-bit
-word a round: its first bits are the proposal's codeword, the rest begins the uniform number u that decides on
-acceptance. Whether u < p = 2^k·e^−x is decided by an approximation q of p with |q − p| ≤ `FILTER_ERROR`; within that
+word a round. Of many draws, `m` words in a row count as one number ⌊word / m⌋, so that the codewords fill the words all
+but a share 1/(m + 1) whatever their total. A number's first bits are the proposal's codeword, the rest begins the uniform
+number u that decides on acceptance. Whether u < p = 2^k·e^−x is decided by an approximation q of p with |q − p| ≤ `FILTER_ERROR`; within that
 distance the reference path takes over, starting from the very bits of the word. Both paths are the same function of the
 bits.
 
@@ -51,6 +52,7 @@ _CHUNK = 1 << 15  # words, or outcomes, whose temporaries stay in a core's cache
 _SPARE = 64  # words beyond the expected number, lest the last few draws take many batches
 _MEAN_ACCEPTANCE = 0.7  # of a proposal, about: the mean of 2^−f is 0.72
 _PREFIX = 12  # bits of a word that mostly tell its level
+_SPREAD = 3  # bits of a word that are given up, at most, to fill the words with codewords
 _FEW_TRIALS = 8  # below which, and below one trial for so many outcomes, tables would not pay
 _OUTCOMES_A_TRIAL = 256
 _BLOCK = 128
@@ -287,11 +289,14 @@ class _Tables:
         self._ends = (counts << (depth - used)).cumsum().astype(np.uint64)
         codewords = int(self._ends[-1])
         shortest = max((codewords - 1).bit_length() - depth, 0)
-        self._unread = np.uint64(_WORD - shortest - depth)
-        self.acceptance = codewords / 2 ** (depth + shortest) * _MEAN_ACCEPTANCE
-        # A position is (word >> size) − shift, modulo 2^64. Words without a codeword are the last "level".
+        # Codewords need no more bits than 63. 2^unread numbers begin with each, m words make a number, and all that fit.
+        unread = max(_WORD - shortest - depth - _SPREAD, 0)
+        alike = (1 << _WORD) // (codewords << unread)
+        self._unread, self._alike = np.uint64(unread), np.uint64(alike)
+        self.acceptance = (codewords << unread) * alike / 2**_WORD * _MEAN_ACCEPTANCE
+        # A position is (number >> size) − shift, modulo 2^64. Numbers without a codeword are the last "level".
         first_codewords = np.array([0, *self._ends[:-1].tolist()]) >> (depth - used)
-        self._sizes = np.append(_WORD - shortest - used, _WORD).astype(np.uint64)
+        self._sizes = np.append(unread + depth - used, _WORD).astype(np.uint64)
         self._shifts = np.append(first_codewords - before, -outcomes).astype(np.uint64)
         self._deep = np.append((self._sizes[:-1] < _BEGINNING) | (used == depth), False)
 
@@ -306,17 +311,17 @@ class _Tables:
             before += here
 
         prefixes = np.arange(1 << _PREFIX, dtype=np.uint64) << np.uint64(_WORD - _PREFIX)
-        level = self._level(prefixes)
+        level = self._level(prefixes // self._alike)
         last_words = prefixes | np.uint64((1 << (_WORD - _PREFIX)) - 1)
-        told = level == self._level(last_words)
+        told = level == self._level(last_words // self._alike)
         told &= ~self._deep[level]
         self._size_of_prefix = np.where(told, self._sizes[level], np.uint64(0))
         self._shift_of_prefix = self._shifts[level]
         # In the narrowest format: then the table, and what is looked up in it, take less of a core's cache.
         self._cells = self._decided(prefixes, last_words).astype(np.min_scalar_type(-max(outcomes, -_MIXED)))
 
-    def _level(self, words: NDArray[np.uint64]) -> NDArray[np.intp]:
-        return np.searchsorted(self._ends, words >> self._unread, side="right")
+    def _level(self, numbers: NDArray[np.uint64]) -> NDArray[np.intp]:
+        return np.searchsorted(self._ends, numbers >> self._unread, side="right")
 
     def _decided(self, first_words: NDArray[np.uint64], last_words: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Return what all words from a first to a last one select, `_NOTHING` or `_MIXED` where they differ."""
@@ -335,11 +340,12 @@ class _Tables:
         """Return the outcomes that words propose, whether they accept them, and whether that is undecided."""
         prefixes = (words >> np.uint64(_WORD - _PREFIX)).view(np.int64)
         sizes, shifts = self._size_of_prefix[prefixes], self._shift_of_prefix[prefixes]
+        numbers = words // self._alike
         untold = np.flatnonzero(sizes == 0)
-        level = self._level(words[untold])
+        level = self._level(numbers[untold])
         sizes[untold], shifts[untold] = self._sizes[level], self._shifts[level]
-        entries = self._entries[((words >> sizes) - shifts).view(np.int64)]
-        offsets = words << (np.uint64(_WORD) - sizes) >> np.uint64(_WORD - _BEGINNING)
+        entries = self._entries[((numbers >> sizes) - shifts).view(np.int64)]
+        offsets = numbers << (np.uint64(_WORD) - sizes) >> np.uint64(_WORD - _BEGINNING)
         offsets -= entries >> np.uint64(_BEGINNING)  # how far they lie behind what is accepted; before that, about 2^64
         undecided = offsets < _UNDECIDED
         undecided[untold] |= self._deep[level]
@@ -347,9 +353,10 @@ class _Tables:
         return outcomes, offsets >> np.uint64(_WORD - 1) != 0, undecided
 
     def rest(self, word: np.uint64) -> tuple[int, int]:
-        """Return the bits of a word behind its codeword, and how many they are."""
-        size = int(self._sizes[self._level(np.array([word]))[0]])
-        return int(word) & ((1 << size) - 1), size
+        """Return the bits of a word's number behind its codeword, and how many they are."""
+        number = word // self._alike
+        size = int(self._sizes[self._level(np.array([number]))[0]])
+        return int(number) & ((1 << size) - 1), size
 
 
 class BeginningWith(RandomBits):
