@@ -1,11 +1,12 @@
 """The base-e exponential mechanism at the price of a naive one: the fast path of `mechanisms.exponential.exact`.
 
 Set-up finds every outcome's level and counts them; it needs no exponential and adds no floats. A draw is one 64-bit
-word a round. Of many draws, `m` words in a row count as one number ⌊word / m⌋, so that the codewords fill the words all
-but a share 1/(m + 1) whatever their total. A number's first bits are the proposal's codeword, the rest begins the uniform
-number u that decides on acceptance. Whether u < p = 2^k·e^−x is decided by an approximation q of p with |q − p| ≤ `FILTER_ERROR`; within that
-distance the reference path takes over, starting from the very bits of the word. Both paths are the same function of the
-bits.
+word a round. For many draws it stands for the number ⌊word/m⌋: m consecutive words stand for each, where m is the most
+with which every codeword begins all the numbers that it should, so that a share of at most 1/(m + 1) of the words
+is wasted, whatever the total of the weights. The number's first bits are the proposal's codeword, the rest begins the
+uniform number u that decides on acceptance. Whether u < p = 2^k·e^−x is decided by an approximation q of p with
+|q − p| ≤ `FILTER_ERROR`; within that distance the reference path takes over, starting from the very bits of the number.
+Both paths are the same function of these bits.
 
 The approximation. Let f = y − k in [0, 1), exact since y and ⌊y⌋ are multiples of y's last place. Then p =
 2^−(x·log2 e − k). Rounded to nearest, y ≥ (1 − 2^−50 − 2^−100)·x·log2 e, or both are below 2^−1021: c is at most a
@@ -52,7 +53,7 @@ _CHUNK = 1 << 15  # words, or outcomes, whose temporaries stay in a core's cache
 _SPARE = 64  # words beyond the expected number, lest the last few draws take many batches
 _MEAN_ACCEPTANCE = 0.7  # of a proposal, about: the mean of 2^−f is 0.72
 _PREFIX = 12  # bits of a word that mostly tell its level
-_SPREAD = 3  # bits of a word that are given up, at most, to fill the words with codewords
+_SPREAD = 3  # bits by which numbers are shorter than words, if codewords leave so many: m is at least 2^3 then
 _FEW_TRIALS = 8  # below which, and below one trial for so many outcomes, tables would not pay
 _OUTCOMES_A_TRIAL = 256
 _BLOCK = 128
@@ -268,7 +269,7 @@ class _Tables:
     """Decides most words by look-up, of an entry for each outcome in the order of their codewords.
 
     An entry is the outcome, with `accepted_below` for it in the upper half. The entry behind the last one stands for
-    words that begin with no codeword; its upper half is 0, and the upper half of such a word is not.
+    numbers that begin with no codeword; its upper half is 0, and such a number begins with a 1.
 
     Args:
         levelled: the utilities.
@@ -289,14 +290,13 @@ class _Tables:
         self._ends = (counts << (depth - used)).cumsum().astype(np.uint64)
         codewords = int(self._ends[-1])
         shortest = max((codewords - 1).bit_length() - depth, 0)
-        # Codewords need no more bits than 63. 2^unread numbers begin with each, m words make a number, and all that fit.
         unread = max(_WORD - shortest - depth - _SPREAD, 0)
-        alike = (1 << _WORD) // (codewords << unread)
+        alike = (1 << _WORD) // (codewords << unread)  # m of the module's docstring
         self._unread, self._alike = np.uint64(unread), np.uint64(alike)
         self.acceptance = (codewords << unread) * alike / 2**_WORD * _MEAN_ACCEPTANCE
         # A position is (number >> size) − shift, modulo 2^64. Numbers without a codeword are the last "level".
         first_codewords = np.array([0, *self._ends[:-1].tolist()]) >> (depth - used)
-        self._sizes = np.append(unread + depth - used, _WORD).astype(np.uint64)
+        self._sizes = np.append(unread + depth - used, unread + depth + shortest).astype(np.uint64)
         self._shifts = np.append(first_codewords - before, -outcomes).astype(np.uint64)
         self._deep = np.append((self._sizes[:-1] < _BEGINNING) | (used == depth), False)
 
