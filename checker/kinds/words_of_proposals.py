@@ -116,7 +116,7 @@ class Words:
         return [outcome for _, outcome in sorted(found)]
 
     def edges(self, error: Fraction) -> list[int]:
-        """Return the first and the last word of numbers at the ends of every outcome's, and wherever a decision may change.
+        """Return the first and last words of numbers at the ends of every outcome's and wherever a decision may change.
 
         Left out are words whose decision would take hundreds of further bits.
         """
