@@ -312,12 +312,12 @@ class _Tables:
 
         prefixes = np.arange(1 << _PREFIX, dtype=np.uint64) << np.uint64(_WORD - _PREFIX)
         level = self._level(prefixes // self._alike)
-        last_words = prefixes | np.uint64((1 << (_WORD - _PREFIX)) - 1)
-        told = level == self._level(last_words // self._alike)
+        told = np.diff(level, append=depth + 2) == 0
         told &= ~self._deep[level]
         self._size_of_prefix = np.where(told, self._sizes[level], np.uint64(0))
         self._shift_of_prefix = self._shifts[level]
         # In the narrowest format: then the table, and what is looked up in it, take less of a core's cache.
+        last_words = prefixes | np.uint64((1 << (_WORD - _PREFIX)) - 1)
         self._cells = self._decided(prefixes, last_words).astype(np.min_scalar_type(-max(outcomes, -_MIXED)))
 
     def _level(self, numbers: NDArray[np.uint64]) -> NDArray[np.intp]:

@@ -197,6 +197,23 @@ def numbers_of(utilities: ArrayLike, **parameters: Any) -> tuple[int, int]:
     return math.floor(2**64 / numbers), length
 
 
+def words_owned(utilities: ArrayLike) -> list[int]:
+    """How many words of many draws propose each outcome, and last how many propose none, found by bisection."""
+    held = levelled(utilities)
+    tables = exact_fast._Tables(held)
+    levels = held.levels()
+    order = np.append(np.argsort(levels, kind="stable"), len(levels))
+    rank = np.argsort(order).astype(np.uint64)
+    below, last = np.zeros(len(levels), dtype=np.uint64), np.full(len(levels), 2**64 - 1, dtype=np.uint64)
+    while (below < last).any():  # the last word that proposes an outcome no later in order than a given one
+        middle = last - (last - below) // np.uint64(2)
+        proposed, _, _ = tables.proposals(middle)
+        early = rank[proposed] <= np.arange(len(levels))
+        below, last = np.where(early, middle, below), np.where(early, last, middle - np.uint64(1))
+    ends = [0, *(int(word) + 1 for word in below), 2**64]
+    return [ends[place + 1] - ends[place] for place in rank.tolist()]
+
+
 def words_at_the_edges(utilities: NDArray[np.float64]) -> NDArray[np.uint64]:
     """Words next to where a codeword begins or ends, to where acceptance ends, and to where the filter gives up."""
     held = levelled(utilities)
@@ -252,6 +269,17 @@ def test_both_paths_give_the_same_on_words_at_the_edges(utilities: NDArray[np.fl
     edges = words_at_the_edges(utilities[:100])
     for begin in range(0, edges.size, batch) if batch > 1 else range(0, edges.size, 7):
         assert_paths_agree(utilities[:100], batch, seed=4, first=edges[begin : begin + batch])
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize("utilities", [*CASES, [0.0, -9.0], [0.0] * 65, [0.0, *[-40.0] * 3_000], [3.0]])
+def test_many_draws_share_out_nearly_all_words_in_proportion_to_the_levels_weights(utilities: ArrayLike) -> None:
+    held = levelled(utilities)
+    *owned, nobodys = words_owned(utilities)
+    levels = held.levels().tolist()
+    assert len({words << level for words, level in zip(owned, levels, strict=True)}) == 1
+    spared = min(3, 64 - held.depth - shortest_codeword(levels))
+    assert Fraction(nobodys, 2**64) < Fraction(1, 2**spared + 1)
 
 
 @pytest.mark.parametrize("batch", [1, 600])
