@@ -265,8 +265,8 @@ LEMMAS: dict[str, str] = {
     "words": (
         "what a word decides follows from whose it is, its place among that outcome's words and one comparison with a "
         "threshold (by reading); at both ends of every outcome's words, of each 2^−12 of all words, and at all places "
-        "where a decision changes, it was compared; words in order of level and words in the order of the outcomes "
-        "give one law (mechanisms/exponential/README.md)"
+        "where a decision changes, it was compared; words in order of level, as many in a row taken for one as "
+        "there is room for, and words in the order of the outcomes give one law (mechanisms/exponential/README.md)"
     ),
     "rows": (
         "what rows of an array select that were compared, among them more than a block of rows that differ, rows of "

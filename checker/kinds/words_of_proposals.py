@@ -18,6 +18,9 @@ WORD = 64
 PREFIX = 12
 """Words are tried at both ends of each share of 2^−PREFIX of all of them."""
 
+SPREAD = 3
+"""Of many draws, so many bits of a word are given up to fill the words with codewords, or fewer if codes need them."""
+
 WIDTH = 160
 MANY = 200
 """If there are more outcomes than that, words of their own are tried for some of them only."""
@@ -28,11 +31,11 @@ FEW = 7
 
 @dataclass(frozen=True)
 class Round:
-    """One outcome's words, and the bounds of the probability with which it is kept.
+    """One outcome's numbers, and the bounds of the probability with which it is kept.
 
     Args:
         outcome: its index.
-        begin: the first of its words.
+        begin: the first of its numbers.
         size: the binary logarithm of how many there are.
         low: a lower bound of the probability.
         high: an upper bound of it.
@@ -44,9 +47,9 @@ class Round:
     low: Fraction
     high: Fraction
 
-    def kept(self, word: int, further: int) -> bool:
-        """Whether a word keeps the outcome, if the bits after it are all 0 or all 1."""
-        offset = word - self.begin
+    def kept(self, number: int, further: int) -> bool:
+        """Whether one of its numbers keeps the outcome, if the bits after it are all 0 or all 1."""
+        offset = number - self.begin
         if Fraction(offset + 1, 1 << self.size) <= self.low:
             return True
         if Fraction(offset, 1 << self.size) >= self.high:
@@ -60,13 +63,14 @@ class Round:
 class Words:
     """What each word does, for one vector of utilities.
 
-    Words are given out to outcomes in order of level, as codewords are, or in the order of the outcomes. Either way a
-    word is an outcome's with probability 2^−(b + level), and its place among them is uniform.
+    Numbers are given out to outcomes in order of level, as codewords are, or in the order of the outcomes. Words say a
+    number: of many draws ⌊word / m⌋, so that m words say each, and of few draws their own. Either way an outcome
+    has words in proportion to 2^−level, and the place of a word's number among the outcome's numbers is uniform.
 
     Args:
         levels: the level of each outcome.
         gaps: the gap of each outcome.
-        by_level: whether words are given out in order of level.
+        by_level: whether numbers are given out in order of level, for many draws.
     """
 
     levels: Sequence[int]
@@ -74,15 +78,27 @@ class Words:
     by_level: bool = True
 
     @cached_property
+    def alike(self) -> int:
+        """How many words say each number: as many as let all outcomes' numbers be said."""
+        if not self.by_level:
+            return 1
+        return (1 << WORD) // sum(1 << (self._length - level) for level in self.levels)
+
+    @cached_property
+    def _length(self) -> int:
+        """The binary logarithm of how many numbers an outcome of level 0 has."""
+        _, shortest = code([self.levels.count(level) for level in range(max(self.levels) + 1)])
+        depth = WORD - 1 - len(self.levels).bit_length()
+        return max(depth, WORD - shortest - SPREAD) if self.by_level else WORD - shortest
+
+    @cached_property
     def rounds(self) -> list[Round]:
-        """The outcomes in the order of their words."""
-        counts = [self.levels.count(level) for level in range(max(self.levels) + 1)]
-        _, shortest = code(counts)
+        """The outcomes in the order of their numbers."""
         found, begin = [], 0
         for outcome in sorted(range(len(self.levels)), key=lambda one: (self.by_level and self.levels[one], one)):
             level = self.levels[outcome]
             low, high = _scaled(self.gaps[outcome], level)
-            size = WORD - shortest - level
+            size = self._length - level
             found.append(Round(outcome, begin, size, low, high))
             begin += 1 << size
         return found
@@ -91,20 +107,21 @@ class Words:
         """Return the outcomes that the words select, one after the other."""
         found, at = [], 0
         rounds = self.rounds
-        for word in sorted(range(len(words)), key=words.__getitem__):
-            while at < len(rounds) and words[word] >= rounds[at].begin + (1 << rounds[at].size):
+        for place in sorted(range(len(words)), key=words.__getitem__):
+            number = words[place] // self.alike
+            while at < len(rounds) and number >= rounds[at].begin + (1 << rounds[at].size):
                 at += 1
-            if at < len(rounds) and rounds[at].kept(words[word], further):
-                found.append((word, rounds[at].outcome))
+            if at < len(rounds) and rounds[at].kept(number, further):
+                found.append((place, rounds[at].outcome))
         return [outcome for _, outcome in sorted(found)]
 
     def edges(self, error: Fraction) -> list[int]:
-        """Return words at the ends of every outcome's words and wherever a decision may change.
+        """Return the first and last words of numbers at the ends of every outcome's and wherever a decision may change.
 
         Left out are words whose decision would take hundreds of further bits.
         """
         endless = {one.begin for one in self.rounds if one.high < Fraction(1, 1 << (one.size + 200))}
-        return [word for word in self._edges(error) if word not in endless]
+        return [word for word in self._edges(error) if word // self.alike not in endless]
 
     def _edges(self, error: Fraction) -> Iterator[int]:
         for one in self.rounds[:: 1 + len(self.rounds) // MANY]:
@@ -114,8 +131,8 @@ class Words:
             places += [int(share * count) for share in (*around, 1 - error)]
             for place in places:
                 for near in (-2, -1, 0, 1):
-                    if 0 <= one.begin + place + near < 1 << WORD:
-                        yield one.begin + place + near
+                    first = (one.begin + place + near) * self.alike
+                    yield from (word for word in {first, first + self.alike - 1} if 0 <= word < 1 << WORD)
         step = 1 << (WORD - PREFIX)
         for prefix in range(1 << PREFIX):
             yield from (prefix * step, prefix * step + step - 1)

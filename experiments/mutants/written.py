@@ -463,6 +463,13 @@ WRITTEN: tuple[Written, ...] = (
         "outcomes that have few words, or are cut off at the deepest level, are decided by too few bits",
     ),
     Written(
+        "exponential/exact_fast",
+        "_Tables.__init__",
+        "alike = (1 << _WORD) // (codewords << unread)",
+        "alike = (1 << _WORD) // (codewords << unread) + 1",
+        "of many draws, the outcomes behind all others own fewer words than their weights say",
+    ),
+    Written(
         "exponential/exact_rows",
         "_Rows._selected",
         "undecided |= levels == self._depth",

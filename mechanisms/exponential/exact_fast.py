@@ -1,10 +1,12 @@
 """The base-e exponential mechanism at the price of a naive one: the fast path of `mechanisms.exponential.exact`.
 
 Set-up finds every outcome's level and counts them; it needs no exponential and adds no floats. A draw is one 64-bit
-word a round: its first bits are the proposal's codeword, the rest begins the uniform number u that decides on
-acceptance. Whether u < p = 2^k·e^−x is decided by an approximation q of p with |q − p| ≤ `FILTER_ERROR`; within that
-distance the reference path takes over, starting from the very bits of the word. Both paths are the same function of the
-bits.
+word a round. For many draws it stands for the number ⌊word/m⌋: m consecutive words stand for each, where m is the most
+with which every codeword begins all the numbers that it should, so that a share of at most 1/(m + 1) of the words
+is wasted, whatever the total of the weights. The number's first bits are the proposal's codeword, the rest begins the
+uniform number u that decides on acceptance. Whether u < p = 2^k·e^−x is decided by an approximation q of p with
+|q − p| ≤ `FILTER_ERROR`; within that distance the reference path takes over, starting from the very bits of the number.
+Both paths are the same function of these bits.
 
 The approximation. Let f = y − k in [0, 1), exact since y and ⌊y⌋ are multiples of y's last place. Then p =
 2^−(x·log2 e − k). Rounded to nearest, y ≥ (1 − 2^−50 − 2^−100)·x·log2 e, or both are below 2^−1021: c is at most a
@@ -51,6 +53,7 @@ _CHUNK = 1 << 15  # words, or outcomes, whose temporaries stay in a core's cache
 _SPARE = 64  # words beyond the expected number, lest the last few draws take many batches
 _MEAN_ACCEPTANCE = 0.7  # of a proposal, about: the mean of 2^−f is 0.72
 _PREFIX = 12  # bits of a word that mostly tell its level
+_SPREAD = 3  # bits by which numbers are shorter than words, if codewords leave so many: m is at least 2^3 then
 _FEW_TRIALS = 8  # below which, and below one trial for so many outcomes, tables would not pay
 _OUTCOMES_A_TRIAL = 256
 _BLOCK = 128
@@ -266,7 +269,7 @@ class _Tables:
     """Decides most words by look-up, of an entry for each outcome in the order of their codewords.
 
     An entry is the outcome, with `accepted_below` for it in the upper half. The entry behind the last one stands for
-    words that begin with no codeword; its upper half is 0, and the upper half of such a word is not.
+    numbers that begin with no codeword; its upper half is 0, and such a number begins with a 1.
 
     Args:
         levelled: the utilities.
@@ -287,11 +290,13 @@ class _Tables:
         self._ends = (counts << (depth - used)).cumsum().astype(np.uint64)
         codewords = int(self._ends[-1])
         shortest = max((codewords - 1).bit_length() - depth, 0)
-        self._unread = np.uint64(_WORD - shortest - depth)
-        self.acceptance = codewords / 2 ** (depth + shortest) * _MEAN_ACCEPTANCE
-        # A position is (word >> size) − shift, modulo 2^64. Words without a codeword are the last "level".
+        unread = max(_WORD - shortest - depth - _SPREAD, 0)
+        alike = (1 << _WORD) // (codewords << unread)  # m of the module's docstring
+        self._unread, self._alike = np.uint64(unread), np.uint64(alike)
+        self.acceptance = (codewords << unread) * alike / 2**_WORD * _MEAN_ACCEPTANCE
+        # A position is (number >> size) − shift, modulo 2^64. Numbers without a codeword are the last "level".
         first_codewords = np.array([0, *self._ends[:-1].tolist()]) >> (depth - used)
-        self._sizes = np.append(_WORD - shortest - used, _WORD).astype(np.uint64)
+        self._sizes = np.append(unread + depth - used, unread + depth + shortest).astype(np.uint64)
         self._shifts = np.append(first_codewords - before, -outcomes).astype(np.uint64)
         self._deep = np.append((self._sizes[:-1] < _BEGINNING) | (used == depth), False)
 
@@ -306,17 +311,17 @@ class _Tables:
             before += here
 
         prefixes = np.arange(1 << _PREFIX, dtype=np.uint64) << np.uint64(_WORD - _PREFIX)
-        level = self._level(prefixes)
-        last_words = prefixes | np.uint64((1 << (_WORD - _PREFIX)) - 1)
-        told = level == self._level(last_words)
+        level = self._level(prefixes // self._alike)
+        told = np.diff(level, append=depth + 2) == 0
         told &= ~self._deep[level]
         self._size_of_prefix = np.where(told, self._sizes[level], np.uint64(0))
         self._shift_of_prefix = self._shifts[level]
         # In the narrowest format: then the table, and what is looked up in it, take less of a core's cache.
+        last_words = prefixes | np.uint64((1 << (_WORD - _PREFIX)) - 1)
         self._cells = self._decided(prefixes, last_words).astype(np.min_scalar_type(-max(outcomes, -_MIXED)))
 
-    def _level(self, words: NDArray[np.uint64]) -> NDArray[np.intp]:
-        return np.searchsorted(self._ends, words >> self._unread, side="right")
+    def _level(self, numbers: NDArray[np.uint64]) -> NDArray[np.intp]:
+        return np.searchsorted(self._ends, numbers >> self._unread, side="right")
 
     def _decided(self, first_words: NDArray[np.uint64], last_words: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Return what all words from a first to a last one select, `_NOTHING` or `_MIXED` where they differ."""
@@ -335,11 +340,12 @@ class _Tables:
         """Return the outcomes that words propose, whether they accept them, and whether that is undecided."""
         prefixes = (words >> np.uint64(_WORD - _PREFIX)).view(np.int64)
         sizes, shifts = self._size_of_prefix[prefixes], self._shift_of_prefix[prefixes]
+        numbers = words // self._alike
         untold = np.flatnonzero(sizes == 0)
-        level = self._level(words[untold])
+        level = self._level(numbers[untold])
         sizes[untold], shifts[untold] = self._sizes[level], self._shifts[level]
-        entries = self._entries[((words >> sizes) - shifts).view(np.int64)]
-        offsets = words << (np.uint64(_WORD) - sizes) >> np.uint64(_WORD - _BEGINNING)
+        entries = self._entries[((numbers >> sizes) - shifts).view(np.int64)]
+        offsets = numbers << (np.uint64(_WORD) - sizes) >> np.uint64(_WORD - _BEGINNING)
         offsets -= entries >> np.uint64(_BEGINNING)  # how far they lie behind what is accepted; before that, about 2^64
         undecided = offsets < _UNDECIDED
         undecided[untold] |= self._deep[level]
@@ -347,9 +353,10 @@ class _Tables:
         return outcomes, offsets >> np.uint64(_WORD - 1) != 0, undecided
 
     def rest(self, word: np.uint64) -> tuple[int, int]:
-        """Return the bits of a word behind its codeword, and how many they are."""
-        size = int(self._sizes[self._level(np.array([word]))[0]])
-        return int(word) & ((1 << size) - 1), size
+        """Return the bits of a word's number behind its codeword, and how many they are."""
+        number = word // self._alike
+        size = int(self._sizes[self._level(np.array([number]))[0]])
+        return int(number) & ((1 << size) - 1), size
 
 
 class BeginningWith(RandomBits):

@@ -78,9 +78,10 @@ class Recorded(RandomBits):
 
 
 class WordByWord(RandomBits):
-    """The recorded words for the reference path: a new one for every round, and further bits when one runs out."""
+    """The recorded words' numbers for the reference path: a new one for every round, further bits when one runs out."""
 
-    def __init__(self, recorded: Recorded, seed: int) -> None:
+    def __init__(self, recorded: Recorded, seed: int, alike: int, length: int) -> None:
+        self._alike, self._length = alike, length
         self._words: Iterator[int] = iter(np.concatenate(recorded.kept).tolist())
         self._further = SeededBits(np.random.default_rng([seed, 1]))
         self._word: TapedBits | None = None
@@ -95,7 +96,7 @@ class WordByWord(RandomBits):
 
     def take(self, count: int) -> int:
         if self._word is None:
-            self._word = TapedBits(next(self._words), 64)
+            self._word = TapedBits(next(self._words) // self._alike, self._length)
         drawn = 0
         for _ in range(count):
             drawn = 2 * drawn + (self._word if self._word.left else self._further).take(1)
@@ -160,7 +161,7 @@ def assert_paths_agree(
             in_order = WordsInOrder(recorded, seed + begin)
             assert fast.tolist() == [in_order.selected(utilities, **parameters) for _ in fast]
         else:
-            bits = WordByWord(recorded, seed + begin)
+            bits = WordByWord(recorded, seed + begin, *numbers_of(utilities, **parameters))
             for selected in fast.tolist():
                 assert exact_exponential(utilities, bits, **parameters) == selected
                 bits.next_word()
@@ -180,17 +181,50 @@ def levelled(utilities: ArrayLike, epsilon: Fraction | float = 1, **others: Any)
     return LevelledUtilities.of(utilities, epsilon=epsilon, **parameters)
 
 
+def shortest_codeword(levels: list[int]) -> int:
+    """How many bits the shortest codewords have."""
+    kraft = sum(Fraction(1, 2**level) for level in levels)
+    return next(bits for bits in range(64) if kraft <= 2**bits)
+
+
+def numbers_of(utilities: ArrayLike, **parameters: Any) -> tuple[int, int]:
+    """How many words in a row are one number for many draws, and how many bits numbers have."""
+    held = levelled(utilities, **parameters)
+    levels = held.levels().tolist()
+    shortest = shortest_codeword(levels)
+    length = max(61, shortest + held.depth)
+    numbers = sum(Fraction(2 ** (length - shortest), 2**level) for level in levels)
+    return math.floor(2**64 / numbers), length
+
+
+def words_owned(utilities: ArrayLike) -> list[int]:
+    """How many words of many draws propose each outcome, and last how many propose none, found by bisection."""
+    held = levelled(utilities)
+    tables = exact_fast._Tables(held)
+    levels = held.levels()
+    order = np.append(np.argsort(levels, kind="stable"), len(levels))
+    rank = np.argsort(order).astype(np.uint64)
+    below, last = np.zeros(len(levels), dtype=np.uint64), np.full(len(levels), 2**64 - 1, dtype=np.uint64)
+    while (below < last).any():  # the last word that proposes an outcome no later in order than a given one
+        middle = last - (last - below) // np.uint64(2)
+        proposed, _, _ = tables.proposals(middle)
+        early = rank[proposed] <= np.arange(len(levels))
+        below, last = np.where(early, middle, below), np.where(early, last, middle - np.uint64(1))
+    ends = [0, *(int(word) + 1 for word in below), 2**64]
+    return [ends[place + 1] - ends[place] for place in rank.tolist()]
+
+
 def words_at_the_edges(utilities: NDArray[np.float64]) -> NDArray[np.uint64]:
     """Words next to where a codeword begins or ends, to where acceptance ends, and to where the filter gives up."""
     held = levelled(utilities)
     levels = held.levels().tolist()
-    kraft = sum(Fraction(1, 2**level) for level in levels)
-    shortest = next(b for b in range(64) if kraft <= 2**b)
+    alike, length = numbers_of(utilities)
+    by_level = sorted(range(utilities.size), key=levels.__getitem__)
     edges = [0, 2**64 - 1]
-    for order in (sorted(range(utilities.size), key=levels.__getitem__), range(utilities.size)):
+    for order, words, share in ((by_level, alike, length), (range(utilities.size), 1, 64)):
         begin = 0
         for outcome in order:
-            size = 2 ** (64 - shortest - levels[outcome])
+            size = words * 2 ** (share - shortest_codeword(levels) - levels[outcome])
             threshold = begin + size * acceptance(held, outcome)
             window = Fraction(FILTER_ERROR) * size
             for edge in (begin, begin + size, threshold, threshold - window, threshold + window):
@@ -235,6 +269,17 @@ def test_both_paths_give_the_same_on_words_at_the_edges(utilities: NDArray[np.fl
     edges = words_at_the_edges(utilities[:100])
     for begin in range(0, edges.size, batch) if batch > 1 else range(0, edges.size, 7):
         assert_paths_agree(utilities[:100], batch, seed=4, first=edges[begin : begin + batch])
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize("utilities", [*CASES, [0.0, -9.0], [0.0] * 65, [0.0, *[-40.0] * 3_000], [3.0]])
+def test_many_draws_share_out_nearly_all_words_in_proportion_to_the_levels_weights(utilities: ArrayLike) -> None:
+    held = levelled(utilities)
+    *owned, nobodys = words_owned(utilities)
+    levels = held.levels().tolist()
+    assert len({words << level for words, level in zip(owned, levels, strict=True)}) == 1
+    spared = min(3, 64 - held.depth - shortest_codeword(levels))
+    assert Fraction(nobodys, 2**64) < Fraction(1, 2**spared + 1)
 
 
 @pytest.mark.parametrize("batch", [1, 600])
