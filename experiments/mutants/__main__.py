@@ -1,12 +1,15 @@
-"""Run every mutant: `python -m experiments.mutants`, some hours, which continue where they were interrupted."""
+"""Check and test every mutant, some hours; what is interrupted continues where it ended."""
 
 from __future__ import annotations
+
+import argparse
 
 from experiments.mutants.listing import mutants
 from experiments.mutants.running import JOURNAL, Journal, check_mutants, run_whole, test_mutants
 from experiments.mutants.trees import folder_for_certificates
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(prog="python -m experiments.mutants", description=__doc__).parse_args()
     listed, journal = mutants(), Journal(JOURNAL)
     with folder_for_certificates() as folder:
         check_mutants(listed, run_whole(folder), folder, journal)
