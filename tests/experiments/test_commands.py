@@ -16,6 +16,6 @@ MODULES = sorted(path.parent.name for path in (ROOT / "experiments").glob("*/__m
 @pytest.mark.parametrize("module", MODULES)
 def test_an_unknown_option_is_refused_before_anything_is_done(module: str) -> None:
     command = [sys.executable, "-m", f"experiments.{module}", "--nothing-known"]
-    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)  # noqa: S603
     assert found.returncode == 2
     assert f"usage: python -m experiments.{module}" in found.stderr
