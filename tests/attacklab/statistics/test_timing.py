@@ -23,7 +23,6 @@ def test_cropping_finds_a_difference_that_the_tails_hide() -> None:
     assert timing_test(second, first).t == pytest.approx(-found.t)
 
 
-@pytest.mark.ci
 def test_equal_laws_give_small_p_values_no_more_often_than_they_should() -> None:
     """A valid test gives 12 or more of 50 p-values below 0.02 with probability below 1e-9 (mean 1)."""
     rng = np.random.default_rng(2)
