@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import sys
 import textwrap
@@ -15,18 +14,17 @@ import pytest
 
 from attacklab.errors import TargetError
 from attacklab.libraries.environments import Environment, environments
-from attacklab.vectors import read_file
 from attacklab.vectors.checking import Budget
 from experiments.common import library_vectors
 from experiments.common.library_vectors import ASKED, KNOWN, ROOT, Asked, ask_library, library_rows, only
+from tests.experiments.vector_files import vector_file
 
 BUDGET = Budget(trials=40, alpha=1e-9, seed=0)
 BY_LIBRARY = {one.library: one for one in ASKED}
 
 
-@functools.cache
 def files() -> dict[str, Any]:
-    return {name: read_file(ROOT / "vectors" / f"{name}.json") for name in ("law", "trace", "sum")}
+    return {name: vector_file(name) for name in ("law", "trace", "sum")}
 
 
 DIFFPRIVLIB = {
