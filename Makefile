@@ -28,7 +28,7 @@ test-all: $(READY)  ## run every test, the slow ones included, in an hour or mor
 
 docs: $(DOCS_READY) site/.node/.ready  ## build the site, in English and Chinese, into site/; its first page is site/index.html
 	rm -rf site/en site/zh_CN site/.executed
-	$(MAKE) --jobs 2 --output-sync --no-print-directory site/en site/zh_CN
+	$(MAKE) --jobs 2 --no-print-directory site/en site/zh_CN
 	cp docs/languages.html site/index.html
 
 # Each language keeps a processor busy: most of the time goes into lessons that run one after another.
