@@ -3,7 +3,7 @@ VENV := .venv
 READY := $(VENV)/.ready
 BIN := $(VENV)/bin
 DOCS_READY := $(VENV)/.docs-ready
-SPHINX := $(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --jobs auto --conf-dir docs
+SPHINX := $(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --conf-dir docs
 MATHJAX := 3.2.2
 AXE := 4.14.1
 
@@ -28,9 +28,12 @@ test-all: $(READY)  ## run every test, the slow ones included, in an hour or mor
 
 docs: $(DOCS_READY) site/.node/.ready  ## build the site, in English and Chinese, into site/; its first page is site/index.html
 	rm -rf site/en site/zh_CN site/.executed
-	$(SPHINX) -D language=en . site/en
-	$(SPHINX) -D language=zh_CN . site/zh_CN
+	$(MAKE) --jobs 2 --no-print-directory site/en site/zh_CN
 	cp docs/languages.html site/index.html
+
+# Each language keeps a processor busy: most of the time goes into lessons that run one after another.
+site/en site/zh_CN: $(DOCS_READY)
+	$(SPHINX) -D language=$(@F) -D nb_execution_cache_path=site/.executed/$(@F) . $@
 
 test-docs: $(DOCS_READY)  ## open every page of the site in a browser; `make docs` comes first
 	$(BIN)/pytest -m browser --dist worksteal tests/docs

@@ -284,10 +284,10 @@ def test_repaired_means_keep_their_claims(
 
 
 def test_a_mechanism_with_too_little_noise_is_refuted_by_its_laws() -> None:
-    target = Target.noise(lambda *_: [], epsilon=1.0).exact(partial(exact_discrete_laplace, epsilon=1.25, grid=Grid(0)))
+    target = Target.noise(lambda *_: [], epsilon=1.0).exact(partial(exact_discrete_laplace, epsilon=2.0, grid=Grid(0)))
     finding = prove(target, NeighbouringPair.answers(0.0, 1.0, sensitivity=1.0))
     assert finding.verdict is Verdict.VIOLATED
-    assert finding.epsilon_lower == pytest.approx(1.25)
+    assert finding.epsilon_lower == pytest.approx(2.0)
     assert finding.laws is not None
 
 

@@ -127,6 +127,7 @@ def law_of_sparse_vector(record: int) -> np.ndarray:
     return np.array([*places, float(left.sum())])
 
 
+@pytest.mark.ci
 def test_a_sparse_vector_is_shown_to_lose_most_of_what_its_law_loses() -> None:
     """By its law, enumerated. At α = 1e-9 the bound takes off about 0.1 of an event of probability 0.05."""
     laws = [law_of_sparse_vector(record) for record in (0, 1)]

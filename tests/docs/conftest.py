@@ -25,9 +25,15 @@ SITE = ROOT / "site"
 AXE = SITE / ".node" / "node_modules" / "axe-core" / "axe.min.js"
 QUIET = ("no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking")
 UNUSED = ("disable-component-update", "disable-sync", "disable-extensions", "mute-audio")
+HOST = "127.0.0.1"
+ALONE = f"host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE {HOST}"
+"""Lets the browser find no other host than this."""
+SCREEN = {"width": 1280, "height": 720}
 
 
 class _Silent(http.server.SimpleHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"  # a browser keeps its connections
+
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the overridden name
         pass
 
@@ -39,7 +45,7 @@ class Visit:
     Attributes:
         page: Playwright's page.
         errors: what the page wrote to its console as an error, and exceptions that it did not catch.
-        outside: addresses of other hosts that it asked for; none of these requests was let through.
+        outside: addresses of other hosts that it asked for; the browser finds none of them.
     """
 
     page: Page
@@ -52,10 +58,10 @@ def address() -> Iterator[str]:
     """Where a local server shows the built site."""
     assert (SITE / "index.html").is_file(), "there is no site yet; run `make docs`"
     handler = functools.partial(_Silent, directory=str(SITE))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+    with http.server.ThreadingHTTPServer((HOST, 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield f"http://{HOST}:{server.server_port}"
         server.shutdown()
         thread.join()
 
@@ -67,7 +73,7 @@ def browser() -> Iterator[Browser]:
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=[f"--{switch}" for switch in (*QUIET, *UNUSED)]
+            executable_path=shutil.which("chromium"), args=[f"--{switch}" for switch in (*QUIET, *UNUSED, ALONE)]
         )
         yield browser
         browser.close()
@@ -81,23 +87,53 @@ def visit(browser: Browser, address: str) -> Iterator[Callable[..., Visit]]:
         def open_page(path: str, **settings: Any) -> Visit:
             context = browser.new_context(**settings)
             stack.callback(context.close)
-            visited = Visit(context.new_page())
-
-            def decide(route: Any) -> None:
-                if route.request.url.startswith((f"{address}/", "data:", "blob:")):
-                    route.continue_()
-                else:
-                    visited.outside.append(route.request.url)
-                    route.abort()
-
-            context.route("**/*", decide)
-            visited.page.on("pageerror", lambda error: visited.errors.append(str(error)))
-            visited.page.on(
-                "console", lambda message: visited.errors.append(message.text) if message.type == "error" else None
-            )
-            response = visited.page.goto(f"{address}/{path}", wait_until="load")
-            assert response is not None
-            assert response.ok, path
+            visited = _watched(context.new_page(), address)
+            _open(visited.page, f"{address}/{path}")
             return visited
 
         yield open_page
+
+
+@pytest.fixture(scope="session")
+def window(browser: Browser, address: str) -> Iterator[Visit]:
+    """The window of `turn_to`."""
+    context = browser.new_context()
+    yield _watched(context.new_page(), address)
+    context.close()
+
+
+@pytest.fixture
+def turn_to(window: Visit, address: str) -> Callable[[str], Visit]:
+    """Opens a page of the site by its path, by day on a screen, in a window that has shown others and keeps what
+    pages share.
+    """
+
+    def open_page(path: str) -> Visit:
+        window.page.emulate_media(color_scheme="light")
+        window.page.set_viewport_size(SCREEN)
+        window.page.goto("about:blank")
+        window.errors.clear()
+        window.outside.clear()
+        _open(window.page, f"{address}/{path}")
+        return window
+
+    return open_page
+
+
+def _watched(page: Page, address: str) -> Visit:
+    visited = Visit(page)
+
+    def note(request: Any) -> None:
+        if not request.url.startswith((f"{address}/", "data:", "blob:", "about:")):
+            visited.outside.append(request.url)
+
+    page.on("request", note)
+    page.on("pageerror", lambda error: visited.errors.append(str(error)))
+    page.on("console", lambda message: visited.errors.append(message.text) if message.type == "error" else None)
+    return visited
+
+
+def _open(page: Page, url: str) -> None:
+    response = page.goto(url, wait_until="load")
+    assert response is not None
+    assert response.ok, url

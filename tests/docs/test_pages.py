@@ -32,12 +32,12 @@ _WIDER_THAN_THE_WINDOW = "document.documentElement.scrollWidth - document.docume
 
 @pytest.mark.parametrize("path", EVERY)
 def test_a_page_loads_alone_and_is_accessible_by_day_by_night_and_on_a_phone(
-    path: str, visit: Callable[..., Visit]
+    path: str, turn_to: Callable[[str], Visit], address: str
 ) -> None:
-    visited = visit(path, color_scheme="light")
+    visited = turn_to(path)
     page = visited.page
     page.wait_for_function("!window.MathJax || !MathJax.startup || MathJax.startup.promise.then(() => true)")
-    page.add_script_tag(path=AXE)
+    page.add_script_tag(url=f"{address}/{AXE.relative_to(SITE).as_posix()}")
     assert _grave(page.evaluate(_FAULTS, {"resultTypes": ["violations"]})) == []
     page.emulate_media(color_scheme="dark")
     assert _grave(page.evaluate(_FAULTS, {"runOnly": ["color-contrast", "link-in-text-block"]})) == []
@@ -45,6 +45,19 @@ def test_a_page_loads_alone_and_is_accessible_by_day_by_night_and_on_a_phone(
     assert page.evaluate(_WIDER_THAN_THE_WINDOW) == 0
     assert visited.errors == []
     assert visited.outside == []
+
+
+@pytest.mark.parametrize("elsewhere", ["http://example.org/", "http://192.0.2.1/"])
+def test_what_a_page_asks_of_another_host_is_noted_and_not_answered(
+    elsewhere: str, visit: Callable[..., Visit]
+) -> None:
+    visited = visit("en/docs/index.html")
+    answer = visited.page.evaluate(
+        "url => fetch(url, {mode: 'no-cors'}).then(() => 'answered', () => 'none')", elsewhere
+    )
+    assert answer == "none"
+    assert visited.outside == [elsewhere]
+    assert any("ERR_NAME_NOT_RESOLVED" in error for error in visited.errors)
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,10 @@ ROOT = Path(__file__).parent.parent.parent
 EXPERIMENTS = load_experiments(ROOT)
 WITH_FINDINGS = [
     "zero_rounding",
-    "truncated_addition",
-    *(pytest.param(name, marks=pytest.mark.ci) for name in ("low_bit_laplace", "precision", "sum_sensitivity")),
+    *(
+        pytest.param(name, marks=pytest.mark.ci)
+        for name in ("truncated_addition", "low_bit_laplace", "precision", "sum_sensitivity")
+    ),
 ]
 
 

@@ -18,6 +18,7 @@ def collected() -> Data:
     return quick_record(claims)
 
 
+@pytest.mark.ci
 def test_figures_and_paragraph_are_made_from_json_alone(collected: Data) -> None:
     before = json.dumps(collected)
     figures, paragraph = claims.figures(collected), claims.explain(collected)
@@ -30,6 +31,7 @@ def test_figures_and_paragraph_are_made_from_json_alone(collected: Data) -> None
     assert len(paragraph) > 200
 
 
+@pytest.mark.ci
 def test_no_noise_is_refuted_under_a_claim_that_it_keeps(collected: Data) -> None:
     """Ten audits share α = 1e-6."""
     refuted = {finding["target"] for finding in collected["findings"] if finding["verdict"] == "violated"}
@@ -39,6 +41,7 @@ def test_no_noise_is_refuted_under_a_claim_that_it_keeps(collected: Data) -> Non
     assert len(collected["findings"]) == len(claims.NOISES) * len(claims.CLAIMS)
 
 
+@pytest.mark.ci
 def test_each_noise_exceeds_the_other_profile_somewhere(collected: Data) -> None:
     """So a claim that `KEEPS` leaves out is broken, whether or not a quick audit shows it."""
     real = collected["measured"]["curves"]["real"]
@@ -55,6 +58,7 @@ def test_the_region_of_a_gaussian_claim_ends_at_its_trade_off_curve() -> None:
         assert exact - 2e-3 <= type_2 <= exact + 1e-12
 
 
+@pytest.mark.ci
 def test_measured_errors_are_those_of_half_lines(collected: Data) -> None:
     """Each deviation is six standard errors at the most; wrong with probability below 1e-7 in all."""
     rows = collected["measured"]["curves"]["measured"]["normal"]
@@ -67,6 +71,7 @@ def test_measured_errors_are_those_of_half_lines(collected: Data) -> None:
         assert lower <= type_2 <= upper
 
 
+@pytest.mark.ci
 def test_the_referee_decides_simulated_audits_alike_and_no_claim_is_accused_too_often(collected: Data) -> None:
     """100 audits at α = 0.01 give more than 14 alarms with probability below 1e-9."""
     assert stats.binom.sf(14, 100, claims.FALSE_ALARM_ALPHA) < 1e-9
@@ -77,6 +82,7 @@ def test_the_referee_decides_simulated_audits_alike_and_no_claim_is_accused_too_
         assert row["alarms"] <= 14
 
 
+@pytest.mark.ci
 def test_the_whole_profile_needs_fewer_trials_than_a_point_of_small_delta_and_more_than_the_bound(
     collected: Data,
 ) -> None:

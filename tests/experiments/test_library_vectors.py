@@ -14,14 +14,18 @@ import pytest
 
 from attacklab.errors import TargetError
 from attacklab.libraries.environments import Environment, environments
-from attacklab.vectors import read_file
 from attacklab.vectors.checking import Budget
 from experiments.common import library_vectors
 from experiments.common.library_vectors import ASKED, KNOWN, ROOT, Asked, ask_library, library_rows, only
+from tests.experiments.vector_files import vector_file
 
 BUDGET = Budget(trials=40, alpha=1e-9, seed=0)
-FILES = {name: read_file(ROOT / "vectors" / f"{name}.json") for name in ("law", "trace", "sum")}
 BY_LIBRARY = {one.library: one for one in ASKED}
+
+
+def files() -> dict[str, Any]:
+    return {name: vector_file(name) for name in ("law", "trace", "sum")}
+
 
 DIFFPRIVLIB = {
     "__init__.py": "",
@@ -97,7 +101,7 @@ def asked(library: str, type_: str, *mechanisms: str) -> Asked:
 
 
 def rows(library: str, environment: Environment, type_: str, *mechanisms: str) -> list[dict[str, Any]]:
-    return ask_library(asked(library, type_, *mechanisms), environment, FILES, BUDGET)
+    return ask_library(asked(library, type_, *mechanisms), environment, files(), BUDGET)
 
 
 def test_comparing_with_a_double_is_a_request_for_a_coin_of_53_bits(tmp_path: Path, environment: Environment) -> None:
@@ -151,14 +155,14 @@ def test_rows_of_libraries_that_are_not_built_are_kept_and_only_what_is_public_i
     missing = [replace(one, is_missing=True) for one in environments(ROOT)]
     monkeypatch.setattr(library_vectors, "environments", lambda _: missing)
     right = row(version="0.16.0", wrong=0, flags=[])
-    kept = library_rows(FILES, BUDGET, [row(), right], quick=False)
+    kept = library_rows(files(), BUDGET, [row(), right], quick=False)
     assert [(one["version"], one["link"]) for one in kept["rows"]] == [
         ("0.14.1", KNOWN["opendp", "0.14.1", "law", "discrete_laplace"]),
         ("0.16.0", ""),
     ]
     assert "make .environments/tumult-0.20.0/.ready" in kept["absent"]
     with pytest.warns(UserWarning, match=r"opendp 0\.16\.0 fails law vectors .* the row is left out"):
-        assert library_rows(FILES, BUDGET, [row(version="0.16.0")], quick=False)["rows"] == []
+        assert library_rows(files(), BUDGET, [row(version="0.16.0")], quick=False)["rows"] == []
 
 
 def test_every_known_failure_is_asked_for_and_has_a_program() -> None:
@@ -186,7 +190,7 @@ def built(name: str) -> Environment:
 def verdicts(name: str, type_: str, mechanisms: Sequence[str] = (), trials: int = 400) -> dict[str, int]:
     environment = built(name)
     budget = replace(BUDGET, trials=trials)
-    found = ask_library(asked(environment.library, type_, *mechanisms), environment, FILES, budget)
+    found = ask_library(asked(environment.library, type_, *mechanisms), environment, files(), budget)
     return {one["mechanism"]: one["wrong"] for one in found}
 
 
@@ -206,13 +210,13 @@ def test_tumults_coins_make_the_published_requests_and_its_noise_has_its_law() -
 @pytest.mark.slow
 def test_the_law_shows_opendps_biased_noise_in_the_old_version_alone() -> None:
     """An alarm on the repaired version, were it to keep its law, has a probability of at most 1e-9."""
-    (group,) = only(FILES["law"], "discrete_laplace")["groups"]
+    (group,) = only(files()["law"], "discrete_laplace")["groups"]
     biased = {**group, "cases": [case for case in group["cases"] if case["parameters"]["scale"] in ("9", "20")]}
-    files = {"law": {**FILES["law"], "groups": [biased], "cases": 2}}
+    biased_files = {"law": {**files()["law"], "groups": [biased], "cases": 2}}
     wrong = {}
     for version in ("0.14.1", "0.16.0"):
         environment = built(f"opendp-{version}")
         given = replace(BUDGET, trials=200_000)
-        (found,) = ask_library(asked("opendp", "law", "discrete_laplace"), environment, files, given)
+        (found,) = ask_library(asked("opendp", "law", "discrete_laplace"), environment, biased_files, given)
         wrong[version] = found["wrong"]
     assert wrong == {"0.14.1": 2, "0.16.0": 0}

@@ -72,6 +72,9 @@ LIMITS = Limits(unresolved=Fraction(1, 1 << 20))
 """Far closer than any of these claims is missed by."""
 
 
+SHORT_LAWS = ("exact_exponential_zcdp", "naive_exponential_noisy_max_zcdp")
+"""One of either kind whose laws are soon found."""
+
 LAWS: dict[tuple[str, str], Law] = {}
 FIND_LAW = pairs.law_of
 
@@ -92,10 +95,8 @@ def proved(name: str) -> Finding:
         return prove(getattr(targets, name)(2.0 if "exponential" in name else LITTLE_NOISE), pair, limits=LIMITS)
 
 
-@pytest.mark.few(2)
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.ci] * (name == "exact_discrete_gaussian_gdp")) for name in OTHER_CLAIMS],
+    "name", [pytest.param(name, marks=[pytest.mark.ci] * (name not in SHORT_LAWS)) for name in OTHER_CLAIMS]
 )
 def test_a_claim_that_is_no_epsilon_is_refuted_by_exact_laws_if_it_is_naive_and_only_then(name: str) -> None:
     """Grids finer than the noise make laws that are too long to enumerate; `test_no_attack_refutes...` has those."""
@@ -116,6 +117,7 @@ def test_the_reason_says_how_much_the_laws_need() -> None:
     assert "need ρ ≥ 0.4493 " in proved.reason
 
 
+@pytest.mark.ci
 def test_discrete_noise_that_claims_the_mu_of_normal_noise_is_refuted_by_one_event() -> None:
     finding = proved("naive_discrete_gaussian_gdp")
     assert finding.event.startswith("second input likelier than allowed: 1.0")

@@ -181,7 +181,7 @@ EACH = pytest.mark.parametrize(
 )
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(3)
 @EACH
 def test_sound_targets_pass_with_their_domain_declared(case: Case) -> None:
     make, domain, sound, _ = case
@@ -189,7 +189,7 @@ def test_sound_targets_pass_with_their_domain_declared(case: Case) -> None:
     assert verdicts(findings) == {Verdict.NOT_DETECTED}, [one for one in findings if one.verdict is Verdict.ERROR]
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(3)
 @EACH
 def test_broken_targets_with_the_same_domain_are_caught(case: Case) -> None:
     make, domain, _, broken = case
@@ -296,7 +296,7 @@ LOST: dict[tuple[Kind, str], set[str]] = {
 """Attacks whose inputs a domain does not have: integers that are not doubles, records out of bounds, NaN."""
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", [kind for kind in Kind if kind is not Kind.DATASET])
 @pytest.mark.parametrize(
     "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in DOMAINS]

@@ -143,6 +143,7 @@ def test_noise_of_another_generator_takes_few_rows_and_its_equations_are_not_all
     assert max(unknowns) < 2 * GLANCED * 32  # those in the outputs that the first few come from, and no others
 
 
+@pytest.mark.ci
 def test_with_too_few_known_counts_nothing_is_predicted() -> None:
     assert judged(histogram(from_legacy), GeneratorState(known=600)).verdict is Verdict.NOT_DETECTED
 

@@ -55,7 +55,7 @@ def image(answer: float, scale: float, model: SamplerModel) -> NDArray[np.float6
     return np.unique(np.array(outputs))
 
 
-@pytest.mark.few(15)
+@pytest.mark.few(8)
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.description)
 @pytest.mark.parametrize(
     ("here", "there", "scale"),

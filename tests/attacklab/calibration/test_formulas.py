@@ -37,7 +37,7 @@ def grid(name: str) -> list[dict[str, object]]:
     return [dict(arguments) for arguments in quantity(name).grid[:: SPARED.get(name, 1)]]
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(6)
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in NAMES])
 def test_a_naive_formula_is_found_and_a_sound_one_is_proved_safe(name: str) -> None:
     naive = calibrate(name, NAIVE[name], name="naive", grid=grid(name))

@@ -62,7 +62,7 @@ def most_allowed(claim: RenyiClaim, q: float) -> float:
 SLOW = [pytest.param(part, marks=pytest.mark.slow) for part in (0.05, 0.7)]
 
 
-@pytest.mark.few(7)
+@pytest.mark.few(4)
 @names
 @pytest.mark.parametrize("part", [0.0, 0.3, 1.0, *SLOW])
 def test_the_profile_is_the_best_event_of_the_set_and_never_less(claim: RenyiClaim, part: float) -> None:

@@ -300,7 +300,7 @@ def test_a_claim_of_another_kind_is_judged_said_and_replayed(
     assert [replace(one, seconds=0) for one in again] == [replace(one, seconds=0) for one in findings]
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("name", "options", "claim"),
     [

@@ -251,7 +251,7 @@ def test_a_long_pair_is_replayed_from_the_findings(folder: Path) -> None:
     assert found[0] in again
 
 
-@pytest.mark.parametrize("name", ["/dev/zero", "/dev/null"])
+@pytest.mark.parametrize("name", ["/dev/zero", pytest.param("/dev/null", marks=pytest.mark.ci)])
 def test_a_run_cannot_be_kept_in_a_device(folder: Path, name: str) -> None:
     done = run(folder, f"{LEAKING} --resume {name}")
     told = f"attacklab: {name} cannot keep results: it is not a regular file; choose another one\n"

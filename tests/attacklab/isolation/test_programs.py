@@ -89,6 +89,7 @@ def test_the_discrete_laplace_of_scale_10_in_c_is_proved_in_half_a_minute(made: 
     assert time.perf_counter() - started < 30
 
 
+@pytest.mark.ci
 def test_the_discrete_laplace_in_c_is_proved_and_its_twin_that_keeps_negative_zeros_refuted(
     made: Made, tmp_path: Path
 ) -> None:

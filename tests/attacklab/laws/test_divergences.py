@@ -74,7 +74,7 @@ def test_the_hockey_stick_divergence_is_the_best_of_all_events(p: Law, q: Law, e
     assert reached - exp_bounds(epsilon).upper * q.probability(found.event.__contains__).upper == found.lower
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(open_laws, open_laws, epsilons, st.data())
 def test_bounds_hold_wherever_the_unresolved_mass_lies(p: Law, q: Law, epsilon: Fraction, data: st.DataObject) -> None:
     """The unresolved mass is put on outcomes of every kind, new ones included."""

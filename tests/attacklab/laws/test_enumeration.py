@@ -115,7 +115,7 @@ def play_round(tree: Any, bits: RandomBits) -> int | None:
                 node = odd if bits.call(play, other) % 2 else even
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(trees)
 def test_the_law_of_any_sampler_agrees_with_all_strings_of_ten_bits(tree: Any) -> None:
     try:

@@ -337,6 +337,7 @@ def test_a_wrong_marker_stops_the_collection(
     result.stdout.fnmatch_lines([f"*test_it.py::test_it: {message}*"])
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize(
     ("marker", "target", "message"),
     [

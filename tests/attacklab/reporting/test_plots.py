@@ -83,6 +83,7 @@ def test_a_legend_lies_within_the_figure_and_outside_all_axes(heights: list[floa
         assert not place.overlaps(axes.xaxis.label.get_window_extent())
 
 
+@pytest.mark.ci
 def test_a_legend_has_as_many_columns_as_fit() -> None:
     def columns(letters: int) -> int:
         series = [Series(label="m" * letters, role=Role.NAIVE, x=[1], y=[k]) for k in range(6)]

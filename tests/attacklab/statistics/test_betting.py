@@ -75,7 +75,7 @@ def crossing_probability(claim: PrivacyClaim, p: float, q: float, trials: int, a
     return crossed
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("claim", "q"), BOUNDARIES[:4])
 @pytest.mark.parametrize("alpha", [0.3, 0.05])
 def test_looking_after_every_trial_raises_no_more_false_alarms_than_alpha(

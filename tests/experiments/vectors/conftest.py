@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from attacklab.vectors import read_file
-
-FOLDER = Path(__file__).parents[3] / "vectors"
+from tests.experiments.vector_files import FOLDER, vector_file
 
 
 @pytest.fixture(scope="session")
 def files() -> Mapping[str, Any]:
     """Type → the file."""
-    return {path.stem: read_file(path) for path in sorted(FOLDER.glob("*.json"))}
+    return {path.stem: vector_file(path.stem) for path in sorted(FOLDER.glob("*.json"))}

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from attacklab.vectors.checking import JUDGES
-from tests.experiments.vectors.conftest import FOLDER
+from tests.experiments.vector_files import FOLDER
 
 PAGE = (FOLDER.parent / "docs" / "reference" / "vectors.md").read_text(encoding="utf-8")
 LONGEST = 30

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.experiments.vectors.conftest import FOLDER
+from tests.experiments.vector_files import FOLDER
 
 EXAMPLES = FOLDER.parent / "examples" / "vectors"
 

@@ -187,7 +187,7 @@ def a_third(names: Iterable[str]) -> list[Any]:
     return [pytest.param(name, marks=[pytest.mark.slow] * (place % 3 > 0)) for place, name in enumerate(names)]
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("flaw", a_third(BROKEN))
 def test_a_flaw_that_shows_on_the_right_pair_only_is_found_by_default(flaw: str) -> None:
     assert refuted(audit(BROKEN[flaw], trials=TRIALS))

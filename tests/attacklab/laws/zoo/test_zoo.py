@@ -97,6 +97,7 @@ def test_a_conversion_gives_90_for_90_alone(name: str) -> None:
     assert [draw for draw in range(256) if CONVERSIONS[name](draw) == 90] == [90]
 
 
+@pytest.mark.few(95)
 @false_cases
 def test_plain_runs_break_a_false_claim(case: Case) -> None:
     """The chance that they seem to break a true one is below 1e-9, by Hoeffding's inequality."""
