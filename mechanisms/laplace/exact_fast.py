@@ -44,7 +44,7 @@ def discrete_laplace_by_inversion(scale: Fraction, bits: RandomBits) -> int:
     """
     scale = positive_rational("scale", scale)
     negative = bits.take(1) == 1
-    magnitude = bits.call(decide_magnitude, scale, 0, 0)
+    magnitude = decide_magnitude(scale, 0, 0, bits)
     return -magnitude if negative else magnitude
 
 
