@@ -153,7 +153,7 @@ def require_floor_with_offset(floor_with_offset: Callable[..., Any], scale: Frac
     Returns:
         The number of runs, and of enclosures and numbers that were tried.
     """
-    runs = 0
+    runs = require_offset(used(floor_with_offset, "enclose_offset"), scale)
 
     def run(way: Way) -> None:
         state = _Run(way, scale)
@@ -172,7 +172,7 @@ def require_floor_with_offset(floor_with_offset: Callable[..., Any], scale: Frac
                 if plain(found) != floor:
                     raise Refused(f"the floor of c and a number 2^−{bits} from an integer is {found!r}, not {floor}")
                 runs += 1
-    return runs + require_offset(used(floor_with_offset, "enclose_offset"), scale)
+    return runs
 
 
 def require_offset(enclose_offset: Callable[..., Any], scale: Fraction) -> int:

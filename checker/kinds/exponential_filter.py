@@ -105,8 +105,11 @@ def require_bounds(constants: Mapping[str, Any], scale: Fraction, shift: Enclosu
     if not _LEAST_SCALE <= scale <= _GREATEST_SCALE:
         raise Refused(f"a scale of {float(scale)} steps is out of the filter's range")
     if scale <= _COARSE_UP_TO:
-        terms = constants["terms"]
-        rows = tuple((math.nan if math.isnan(term) else 0.0, term, constants["bound"]) for term in terms)
+        bound = constants["bound"]
+        rows = tuple(
+            (math.nan, math.nan, bound) if math.isnan(term) else (0.0, term, bound)  # one NaN, which equals itself
+            for term in constants["terms"]
+        )
     else:
         rows = tuple(zip(*(constants[name] for name in ("wholes", "fractions", "bounds")), strict=True))
     coefficients = tuple(Fraction(constants[str(term)]) for term in range(1, _terms(scale) + 1))

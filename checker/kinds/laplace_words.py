@@ -80,11 +80,11 @@ def require_inversion(decide: Callable[..., Any], resolve: Callable[..., Any], s
     leading = (words & number(_FIRST, "uint64")).view("int64")
     floors, undecided = floors_by_filter(leading, words, 0.5, scale)
     constants = matched(noise, (floors, flatnonzero(undecided)), "the noise")
-    low, high = offset(scale, _OFFSET_BITS)
-    cells = require_bounds(constants, scale, (low - HALF, high - HALF))
     if any(found is Cut for _, found in explore(lambda way: _run_resolved(way, resolve, scale), _COMPARISONS)):
         raise Refused("an undecided draw compares its word too often")
     runs = require_magnitude(used(resolve, "decide_magnitude"), scale)
+    low, high = offset(scale, _OFFSET_BITS)
+    cells = require_bounds(constants, scale, (low - HALF, high - HALF))
     return runs + cells + require_numpy() + require_look_ups()
 
 
