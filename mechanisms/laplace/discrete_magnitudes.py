@@ -51,7 +51,7 @@ def floor_with_offset(number: Any, scale: Fraction) -> int:
     precision = _PRECISION
     while True:
         below, above = enclose_offset(scale, precision)
-        floor = math.floor(number + below)
+        floor: int = math.floor(number + below)
         if floor == math.floor(number + above):
             return floor
         precision *= 2
