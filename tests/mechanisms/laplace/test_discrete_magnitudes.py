@@ -1,4 +1,4 @@
-"""The magnitude of discrete Laplace noise from one uniform: its law, its irrational offset, and what is near an edge."""
+"""The magnitude of discrete Laplace noise from one uniform: its law, its irrational offset, and numbers near edges."""
 
 from __future__ import annotations
 
