@@ -23,6 +23,7 @@ _PRECISIONS = (64, 100, 128, 256, 512, 1024, 2048)
 _WIDTH = 16
 _CHOICES = 9
 _PLACES = (100, 300, 900)
+_GIVEN_BITS = 128
 _PLACE = Fraction(7, 11)
 """Where E is compared with a threshold by many bits."""
 
@@ -35,7 +36,9 @@ def offset(scale: Fraction, bits: int) -> Enclosure:
 
 
 def require_magnitude(decide_magnitude: Callable[..., Any], scale: Fraction) -> int:
-    """Check that `decide_magnitude(scale, leading, length, bits)` decides ⌊scale·E + c⌋, from any known bits on.
+    """Check that `decide_magnitude(scale, ends, leading, length, bits)` decides ⌊scale·E + c⌋, from any known bits on.
+
+    The ends are an enclosure of c, any one (`require_ends`).
 
     Returns:
         The number of runs, and of enclosures that were tried.
@@ -46,16 +49,17 @@ def require_magnitude(decide_magnitude: Callable[..., Any], scale: Fraction) -> 
     leading, length, bits, found = Token(), Token(), Token(), 12345
     exponential, floor = OpaqueReal.unknown("E"), Opaque("floor")
     decision, flooring = Recorder(found), Recorder(floor)
+    ends = Token()
     with lent(decide_magnitude, decide_monotone=decision, floor_with_offset=flooring):
-        decided = decide_magnitude(scale, leading, length, bits)
+        decided = decide_magnitude(scale, ends, leading, length, bits)
         value_at, least, *others = decision.call
         value = value_at(exponential)
     if decided != found or others != [leading, length, bits]:
         raise Refused("a magnitude is not decided by the bits that are given, or is not what was found")
     if type(least) is not int or not 1 <= least <= 1 + scale:
         raise Refused(f"a magnitude waits until the known bits make {least}")
-    (number, given_scale), given = flooring.call, scale * exponential
-    if value is not floor or not given.same(number) or given_scale != scale:
+    (number, given_scale, given_ends), given = flooring.call, scale * exponential
+    if value is not floor or not given.same(number) or given_scale != scale or given_ends is not ends:
         raise Refused(f"a magnitude is the floor of {number} and an offset for scale {given_scale}")
     runs = require_decision(used(decide_magnitude, "decide_monotone"))
     runs += require_floor_with_offset(used(decide_magnitude, "floor_with_offset"), scale)
@@ -65,7 +69,7 @@ def require_magnitude(decide_magnitude: Callable[..., Any], scale: Fraction) -> 
 
 def _require_endless(decide_magnitude: Callable[..., Any], scale: Fraction) -> None:
     """Check that U is compared with the threshold e^(−(k − c)/scale) between two magnitudes, as far as need be."""
-    edge = (scale * _PLACE).__floor__() + 1
+    edge, ends = (scale * _PLACE).__floor__() + 1, offset(scale, _GIVEN_BITS)
 
     def threshold(bits: int) -> Enclosure:
         low, high = exp(-edge / scale, bits + 4)
@@ -74,7 +78,7 @@ def _require_endless(decide_magnitude: Callable[..., Any], scale: Fraction) -> N
 
     for known in (0, 63):
         require_endless(
-            lambda leading, length, bits: decide_magnitude(scale, leading, length, bits),
+            lambda leading, length, bits: decide_magnitude(scale, ends, leading, length, bits),
             threshold,
             known,
             (edge, edge - 1),
@@ -136,16 +140,20 @@ class _Run:
         self.precisions: list[int] = []
         self.decided = False
 
+    def ends(self) -> tuple[_End, _End]:
+        """Name the ends of the last enclosure; the first was given."""
+        return _End(len(self.precisions), above=False), _End(len(self.precisions), above=True)
+
     def enclose_offset(self, scale: Any, precision: Any) -> tuple[_End, _End]:
         """Give the ends of the next enclosure, which must be a finer one."""
         if scale != self._scale or type(precision) is not int or precision <= max(self.precisions, default=0):
             raise Refused(f"after {self.precisions} bits the offset is enclosed to {precision} bits for scale {scale}")
         self.precisions.append(precision)
-        return _End(len(self.precisions), above=False), _End(len(self.precisions), above=True)
+        return self.ends()
 
 
 def require_floor_with_offset(floor_with_offset: Callable[..., Any], scale: Fraction) -> int:
-    """Check that `floor_with_offset(number, scale)` is ⌊number + c⌋, for every rational number.
+    """Check that `floor_with_offset(number, scale, ends)` is ⌊number + c⌋, for every rational number.
 
     It may be returned only where both ends of an enclosure give it, and otherwise the next one is finer. The enclosures
     contain c (`require_offset`). Numbers near whole ones less c are tried as well, above and below.
@@ -158,7 +166,7 @@ def require_floor_with_offset(floor_with_offset: Callable[..., Any], scale: Frac
     def run(way: Way) -> None:
         state = _Run(way, scale)
         with lent(floor_with_offset, enclose_offset=state.enclose_offset):
-            found = floor_with_offset(_Number(state), scale)
+            found = floor_with_offset(_Number(state), scale, state.ends())
         if not state.decided or not isinstance(found, _Floor) or found.name[0] != len(state.precisions):
             raise Refused("a floor is returned that the offset's enclosure leaves open")
 
@@ -168,7 +176,7 @@ def require_floor_with_offset(floor_with_offset: Callable[..., Any], scale: Frac
         low, high = offset(scale, bits)
         for whole in (-3, 0, 1, 10**9):
             for number, floor in ((whole - high, whole - 1), (whole - low, whole)):
-                found = floor_with_offset(number, scale)
+                found = floor_with_offset(number, scale, offset(scale, _GIVEN_BITS))
                 if plain(found) != floor:
                     raise Refused(f"the floor of c and a number 2^−{bits} from an integer is {found!r}, not {floor}")
                 runs += 1
@@ -182,8 +190,17 @@ def require_offset(enclose_offset: Callable[..., Any], scale: Fraction) -> int:
     need more.
     """
     for precision in _PRECISIONS:
-        below, above = map(plain, enclose_offset(scale, precision))
-        low, high = offset(scale, precision + 100)
-        if not below <= low <= high <= above or above - below > scale * Fraction(_WIDTH, 1 << precision):
-            raise Refused(f"the offset for scale {scale} is enclosed by {float(below)} and {float(above)}")
+        require_ends(enclose_offset(scale, precision), scale, precision)
     return len(_PRECISIONS)
+
+
+def require_ends(ends: Any, scale: Fraction, precision: int) -> None:
+    """Check that two rational numbers enclose c, with a width of about scale·2^−precision.
+
+    Raises:
+        Refused: they do not.
+    """
+    below, above = map(plain, ends)
+    low, high = offset(scale, precision + 100)
+    if not below <= low <= high <= above or above - below > scale * Fraction(_WIDTH, 1 << precision):
+        raise Refused(f"the offset for scale {scale} is enclosed by {float(below)} and {float(above)}")

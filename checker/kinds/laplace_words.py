@@ -15,7 +15,7 @@ from typing import Any
 from checker.core.certificate import Refused
 from checker.core.tape import Cut, Way, explore
 from checker.kinds.chunks import GREATEST_NOISE, require_chunks
-from checker.kinds.discrete_magnitudes import offset, require_magnitude
+from checker.kinds.discrete_magnitudes import offset, require_ends, require_magnitude
 from checker.kinds.elementwise import require_numpy
 from checker.kinds.exponential_filter import FIRST_BITS, floors_by_filter, require_bounds
 from checker.kinds.grids import LIMIT
@@ -35,7 +35,7 @@ FAST_LEMMAS = ("laplace-by-inversion", "floating-point-filter", "ieee-arrays", "
 _INTEGER_LIMIT = 1 << 61
 HALF = Fraction(1, 2)
 _FIRST = (1 << FIRST_BITS) - 1
-_OFFSET_BITS = 140
+_OFFSET_BITS, _GIVEN_BITS = 140, 128
 _COMPARISONS = 4
 
 
@@ -94,7 +94,8 @@ def _run_resolved(way: Way, resolve: Callable[..., Any], scale: Fraction) -> Non
     deciding = Recorder(magnitude)
     with lent(resolve, decide_magnitude=deciding):
         found = resolve(word, bits)
-    given_scale, leading, length, given_bits = deciding.call
+    given_scale, ends, leading, length, given_bits = deciding.call
+    require_ends(ends, scale, _GIVEN_BITS)
     if (given_scale, length) != (scale, FIRST_BITS) or given_bits is not bits or leading != ("and", word, _FIRST):
         raise Refused("an undecided draw does not go on with its own bits")
     if (word.low, word.high) not in ((0, 1 << FIRST_BITS), (1 << FIRST_BITS, 1 << WORD)):

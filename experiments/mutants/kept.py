@@ -24,7 +24,7 @@ KEPT: Mapping[str, str] = {
     "011a90274a": "law: Newton's method takes more steps, and what it finds is checked",  # trade_off:_quantile
     "084d2d410c": _FAIR,  # laplace/exact:_signed
     "054f29b29f": "law: the noise is symmetric",  # laplace/exact:exact_discrete_laplace
-    "16bf5886d1": "law: no target runs it",  # laplace/exact_fast:discrete_laplace_by_inversion
+    "039be98d0f": "law: no target runs it",  # laplace/exact_fast:discrete_laplace_by_inversion
     "0e66d27231": "claim: utilities are clamped to a narrower public range",  # exact_on_grid: farthest
     "2116a5b712": "claim: the answer is clamped to a narrower public range",  # exact_on_grid: lowest
     "06502d0f48": "law: an enclosure is narrowed a bit later",  # exact_randomized_response:decide_logistic

@@ -530,14 +530,14 @@ WRITTEN: tuple[Written, ...] = (
     Written(
         "laplace/exact_fast",
         "_Inversion.resolve",
-        "decide_magnitude(self._scale, word & _UNIFORM, FILTER_BITS, bits)",
-        "decide_magnitude(self._scale, 0, 0, bits)",
+        "decide_magnitude(self._scale, self._offset, word & _UNIFORM, FILTER_BITS, bits)",
+        "decide_magnitude(self._scale, self._offset, 0, 0, bits)",
         "an undecided word is replaced by fresh bits",
     ),
     Written(
         "laplace/discrete_magnitudes",
         "floor_with_offset",
-        "precision *= 2",
+        "ends = enclose_offset(scale, precision)",
         "return floor",
         "128 bits decide the offset: a probability is off by less than one in 2^80",
     ),

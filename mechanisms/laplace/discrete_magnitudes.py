@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 import gmpy2
@@ -24,19 +23,21 @@ from mechanisms.laplace.exponential_variates import decide_monotone
 from mechanisms.randomness import RandomBits
 from mechanisms.rounding import rounding
 
-_PRECISION = 128
+OFFSET_BITS = 128
+"""The precision at which c is enclosed first: all but one sum in 2^70 is decided by that."""
+
+Ends = tuple[Any, Any]
+"""Rationals (gmpy2.mpq) below and above a number."""
 
 
-@lru_cache(maxsize=128)
-def enclose_offset(scale: Fraction, precision: int) -> tuple[Any, Any]:
+def enclose_offset(scale: Fraction, precision: int) -> Ends:
     """Enclose c = scale·ln(2/(1 + e^(−1/scale))).
+
+    Nothing is kept for the next call: a scale can depend on private data.
 
     Args:
         scale: a rational number, above 0.
         precision: of the logarithm, in bits.
-
-    Returns:
-        Two rationals (gmpy2.mpq), one below and one above.
     """
     down, up = rounding(precision)
     below, above = (2 * share for share in enclose_logistic(1 / scale, precision))
@@ -46,22 +47,24 @@ def enclose_offset(scale: Fraction, precision: int) -> tuple[Any, Any]:
     return exact_scale * gmpy2.mpq(least), exact_scale * gmpy2.mpq(greatest)
 
 
-def floor_with_offset(number: Any, scale: Fraction) -> int:
-    """Return ⌊number + c⌋ for a rational number (gmpy2.mpq); see `enclose_offset`."""
-    precision = _PRECISION
+def floor_with_offset(number: Any, scale: Fraction, ends: Ends) -> int:
+    """Return ⌊number + c⌋ for a rational number (gmpy2.mpq) and an enclosure of c, which is made finer if need be."""
+    precision = OFFSET_BITS
     while True:
-        below, above = enclose_offset(scale, precision)
+        below, above = ends
         floor: int = math.floor(number + below)
         if floor == math.floor(number + above):
             return floor
         precision *= 2
+        ends = enclose_offset(scale, precision)
 
 
-def decide_magnitude(scale: Fraction, leading: int, length: int, bits: RandomBits) -> int:
+def decide_magnitude(scale: Fraction, ends: Ends, leading: int, length: int, bits: RandomBits) -> int:
     """Find ⌊scale·E + c⌋ for a U whose first bits are known.
 
     Args:
         scale: a rational number, above 0.
+        ends: an enclosure of c, such as `enclose_offset` of `OFFSET_BITS`.
         leading: the known bits, as an integer; U lies in [leading, leading + 1]/2^length.
         length: how many there are.
         bits: the source of the bits that follow, drawn only if they are needed.
@@ -69,6 +72,6 @@ def decide_magnitude(scale: Fraction, leading: int, length: int, bits: RandomBit
     exact_scale = gmpy2.mpq(scale)
 
     def value_at(exponential: Any) -> int:
-        return floor_with_offset(exact_scale * exponential, scale)
+        return floor_with_offset(exact_scale * exponential, scale, ends)
 
     return int(decide_monotone(value_at, max(1, math.floor(scale)), leading, length, bits))

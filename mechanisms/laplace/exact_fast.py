@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from mechanisms.answers import Answers, RepeatedAnswer, SeveralAnswers
 from mechanisms.chunks import draw_in_chunks, release_in_chunks
 from mechanisms.grid import Grid
-from mechanisms.laplace.discrete_magnitudes import decide_magnitude, enclose_offset
+from mechanisms.laplace.discrete_magnitudes import OFFSET_BITS, decide_magnitude, enclose_offset
 from mechanisms.laplace.exact import INTEGER_LIMIT, clamp_integer, discrete_scale
 from mechanisms.laplace.floor_filter import FILTER_BITS, floor_filter
 from mechanisms.parameters import positive_rational, trial_count
@@ -29,7 +29,6 @@ from mechanisms.randomness import RandomBits
 
 _HALF = Fraction(1, 2)
 _UNIFORM = (1 << FILTER_BITS) - 1
-_OFFSET_BITS = 128
 
 
 def discrete_laplace_by_inversion(scale: Fraction, bits: RandomBits) -> int:
@@ -44,7 +43,7 @@ def discrete_laplace_by_inversion(scale: Fraction, bits: RandomBits) -> int:
     """
     scale = positive_rational("scale", scale)
     negative = bits.take(1) == 1
-    magnitude = decide_magnitude(scale, 0, 0, bits)
+    magnitude = decide_magnitude(scale, enclose_offset(scale, OFFSET_BITS), 0, 0, bits)
     return -magnitude if negative else magnitude
 
 
@@ -57,7 +56,8 @@ class _Inversion:
 
     def __init__(self, scale: Fraction) -> None:
         self._scale = positive_rational("scale", scale)
-        below, _ = enclose_offset(self._scale, _OFFSET_BITS)  # 2^−64 below c at most, up to scales of 2^60
+        self._offset = enclose_offset(self._scale, OFFSET_BITS)
+        below, _ = self._offset  # 2^−64 below c at most, up to scales of 2^60
         self._floors = floor_filter(self._scale, Fraction(int(below.numerator), int(below.denominator)) - _HALF)
 
     def decide(self, words: NDArray[np.uint64]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
@@ -65,7 +65,7 @@ class _Inversion:
         return noise, np.flatnonzero(undecided)
 
     def resolve(self, word: int, bits: RandomBits) -> int:
-        magnitude = decide_magnitude(self._scale, word & _UNIFORM, FILTER_BITS, bits)
+        magnitude = decide_magnitude(self._scale, self._offset, word & _UNIFORM, FILTER_BITS, bits)
         return -magnitude if word > _UNIFORM else magnitude
 
 

@@ -11,7 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checker.kinds.discrete_magnitudes import offset
-from mechanisms.laplace.discrete_magnitudes import decide_magnitude, enclose_offset, floor_with_offset
+from mechanisms.laplace.discrete_magnitudes import (
+    OFFSET_BITS,
+    decide_magnitude,
+    enclose_offset,
+    floor_with_offset,
+)
 from mechanisms.randomness import RandomBits
 from tests.mechanisms.enumeration import law_of
 
@@ -26,7 +31,7 @@ def true_offset(scale: Fraction) -> gmpy2.mpfr:
 
 
 def magnitude(scale: Fraction, bits: RandomBits) -> int:
-    return decide_magnitude(scale, 0, 0, bits)
+    return decide_magnitude(scale, enclose_offset(scale, OFFSET_BITS), 0, 0, bits)
 
 
 @pytest.mark.parametrize("scale", SCALES[:4])
@@ -62,7 +67,7 @@ def test_the_floor_of_a_number_with_the_offset_is_right_however_near_it_is_to_an
     true = gmpy2.mpq(true_offset(scale))
     beside = gmpy2.mpq(1, 2**bits)
     number = whole - true + (beside if above else -beside)
-    assert floor_with_offset(number, scale) == math.floor(number + true)
+    assert floor_with_offset(number, scale, enclose_offset(scale, OFFSET_BITS)) == math.floor(number + true)
 
 
 def test_a_number_so_near_to_an_integer_that_128_bits_leave_it_open_takes_a_finer_enclosure(
@@ -76,5 +81,5 @@ def test_a_number_so_near_to_an_integer_that_128_bits_leave_it_open_takes_a_fine
 
     monkeypatch.setattr("mechanisms.laplace.discrete_magnitudes.enclose_offset", enclosing)
     number = 5 - gmpy2.mpq(true_offset(Fraction(3))) + gmpy2.mpq(1, 2**200)
-    assert floor_with_offset(number, Fraction(3)) == 5
-    assert asked == [128, 256]
+    assert floor_with_offset(number, Fraction(3), enclose_offset(Fraction(3), OFFSET_BITS)) == 5
+    assert asked == [256]
