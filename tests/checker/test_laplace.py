@@ -180,7 +180,6 @@ IN_BOTH = (
     (CELLS, "<< self.bits) - 1)", "<< self.bits) - 2)"),
     (CELLS, "1 << shift - 1)", "1 << shift - 2)"),
     (CELLS, "np.int64(-(1 << shift))", "np.int64(-(2 << shift))"),
-    (FILTER, "value += offset", "value += np.round(offset, 3)"),
     (FLOORS, "context = down if upward else up", "context = up if upward else down"),
     (FLOORS, "leading + 1, length, upward=False", "leading, length, upward=False"),
     (FLOORS, "leading << 1 | bits.take(1)", "leading << 1 | bits.take(2)"),
@@ -195,9 +194,6 @@ IN_BOTH = (
         "        if rounds > 300:\n            return decided\n        if leading",
     ),
     (FLOORS, "if leading >= least_decidable", "if leading > least_decidable"),
-    (FLOORS, "math.floor(exact_slope * exp", "math.ceil(exact_slope * exp"),
-    (FLOORS, "exponential + offset)", "exponential - offset)"),
-    (FLOORS, "gmpy2.mpq(slope)", "gmpy2.mpq(slope) / 2"),
     (CHUNKS, "outputs[start : start + CHUNK]", "outputs[start : start + CHUNK - 1]"),
     (CHUNKS, "[int(word[i]) for word in words]", "[int(word[0]) for word in words]"),
     (CHUNKS, "whole, shift = answers.at(place)", "whole, shift = answers.at(place % 16384)"),
@@ -269,6 +265,10 @@ IN_DISCRETE = (
     (LOGISTIC, "down.exp(down.div(", "up.exp(up.div("),
 )
 IN_ROUNDED = (
+    (FILTER, "value += offset", "value += np.round(offset, 3)"),
+    (FLOORS, "math.floor(exact_slope * exp", "math.ceil(exact_slope * exp"),
+    (FLOORS, "exponential + offset)", "exponential - offset)"),
+    (FLOORS, "gmpy2.mpq(slope)", "gmpy2.mpq(slope) / 2"),
     (ROUND, "_UNIFORM = (1 << FILTER_BITS) - 1", "_UNIFORM = (1 << FILTER_BITS) - 2"),
     (ROUND, "word > _UNIFORM", "word >= _UNIFORM"),
     (ROUND, "-scale if word > _UNIFORM", "scale if word > _UNIFORM"),
