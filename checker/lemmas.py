@@ -71,8 +71,8 @@ LEMMAS: dict[str, str] = {
         "they began, is by reading (mechanisms/gaussian/README.md)"
     ),
     "laplace-by-inversion": (
-        "with q = e^(−1/s), G = ⌊s·E⌋ is geometric, and G with probability 1/(1 + q), −1 − G otherwise, is discrete "
-        "Laplace noise of scale s; what lies beyond ±2^62 is shown at an end whatever the answer is "
+        "with q = e^(−1/s), c = s·ln(2/(1 + q)) and a fair sign, ±⌊s·E + c⌋ is discrete Laplace noise of scale s, and "
+        "no rational number plus c is an integer; what lies beyond ±2^62 is shown at an end whatever the answer is "
         "(mechanisms/laplace/README.md, 'Discrete Laplace')"
     ),
     "lazy-comparison": (

@@ -342,16 +342,9 @@ def _noise_parts(bits: SeededBits, runs: int) -> dict[str, dict[str, float]]:
     leading, answers = (words >> np.uint64(1)).view(np.int64), np.linspace(0.0, 1e3, CHUNK)
     floors, rounding, noise = floor_filter(Fraction(4)), RoundingFilter(Fraction(4)), np.ones(CHUNK)
     fine_floors, mixture = floor_filter(Fraction(2**45)), Mixture(Fraction(2**45))
-    coins = np.uint64(1 << 63)
-
-    def coin() -> Any:
-        negative = words >= coins
-        return negative.astype(np.uint64) << np.uint64(63), negative & (words <= coins)
-
     parts: dict[str, Work] = {
         "words of a seeded generator": lambda: bits.words(CHUNK),
         "words of the system's entropy": lambda: SystemBits().words(CHUNK),
-        "coin": coin,
         "Laplace": lambda: floors(leading, words, 0.5),
         "Gaussian": lambda: rounding(words, 0.0),
         "fine Laplace": lambda: fine_floors(leading, words, 0.5),
@@ -361,10 +354,9 @@ def _noise_parts(bits: SeededBits, runs: int) -> dict[str, dict[str, float]]:
     }
     taken = {name: 1e9 * median(seconds(part) for _ in range(runs)) / CHUNK for name, part in parts.items()}
     calls = {
-        "rounded Laplace": (1, ("Laplace",)),
-        "discrete Laplace": (2, ("coin", "Laplace")),
+        "rounded or discrete Laplace": (1, ("Laplace",)),
         "rounded Gaussian": (1, ("Gaussian",)),
-        "rounded Laplace, steps of 2^−45": (1, ("fine Laplace",)),
+        "rounded or discrete Laplace, steps of 2^−45": (1, ("fine Laplace",)),
         "rounded Gaussian, steps of 2^−45": (1, ("fine Gaussian",)),
     }
     return {

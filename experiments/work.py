@@ -56,14 +56,14 @@ seen. Discrete Laplace noise by Algorithm 2 has advantage {algorithm_2:.3f} on a
 also sees how many bits were taken has {algorithm_2_bits:.3f}, and one who sees how many calls were made
 {algorithm_2_calls:.3f}: the loop runs as long as the noise is large, {steps:.1f} bits a step on average, and output
 minus noise is the secret. Geometric noise counted in a loop reveals everything ({geometric_bits:.3f}). By inversion
-every run makes {inversion_calls} calls, yet the reference path takes bits one by one until they decide, and their
-number gives {inversion_bits:.3f}; the fast path takes whole words. In selection between utilities (0, 0, 0, 0, 0) and
-(0, −1, −1, −1, −1) the output alone has {selection:.3f}. With the number of bits it is {bisection_bits:.3f} for
-bisection, {base_e_bits:.3f} for base e and {rejection_bits:.3f} for rejection, because the total of the weights takes
-a different number of bits; at least {rounds} rounds do not hide that ({rounds_bits:.3f}). Geometric noise of fixed
-work takes {fixed} bits in every run: {fixed_bits:.6f} with the work and {fixed_output:.6f} without it, equal as
-rational numbers. So does selection with fixed work, {fixed_selection} bits: {fixed_selection_bits:.6f} and
-{fixed_selection_output:.6f}, equal too."""
+the number of calls is {inversion_calls} in every run, yet the reference path takes bits one by one until they decide,
+and their number gives {inversion_bits:.3f}; the fast path takes whole words. In selection between utilities
+(0, 0, 0, 0, 0) and (0, −1, −1, −1, −1) the output alone has {selection:.3f}. With the number of bits it is
+{bisection_bits:.3f} for bisection, {base_e_bits:.3f} for base e and {rejection_bits:.3f} for rejection, because the
+total of the weights takes a different number of bits; at least {rounds} rounds do not hide that ({rounds_bits:.3f}).
+Geometric noise of fixed work takes {fixed} bits in every run: {fixed_bits:.6f} with the work and {fixed_output:.6f}
+without it, equal as rational numbers. So does selection with fixed work, {fixed_selection} bits:
+{fixed_selection_bits:.6f} and {fixed_selection_output:.6f}, equal too."""
 
 
 @dataclass(frozen=True)

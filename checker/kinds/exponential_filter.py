@@ -1,10 +1,10 @@
-"""⌊offset ± scale·E⌋ for E = −ln U by binary64, from 63 bits of U, where an error bound decides it.
+"""⌊offset ± (scale·E + shift)⌋ for E = −ln U by binary64, from 63 bits of U, where an error bound decides it.
 
 The integer k of the bits leads to a cell, whose middle is c; a polynomial of t/c, t near k − c, stands for
-−scale·ln(1 + t/c), and a table has scale·(−ln(c/2^63)). A coarse filter takes t = fl(k) − c and adds the two up. A fine
-one takes t = k − c and has the tabled number as a whole number and a fraction. The checker reads the tables from the
-expression and finds a bound of its own for every cell, all its words and all offsets of [0, 1]: the offset stays an
-unknown number.
+−scale·ln(1 + t/c), and a table has scale·(−ln(c/2^63)) plus the shift, which is public. A coarse filter takes
+t = fl(k) − c and adds the two up. A fine one takes t = k − c and has the tabled number as a whole number and a
+fraction. The checker reads the tables from the expression and finds a bound of its own for every cell, all its words
+and all offsets of [0, 1]: the offset stays an unknown number.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ _COARSE_UP_TO = 1 << 24
 _TERMS = ((_COARSE_UP_TO, 3), (1 << 38, 4))
 _MOST_TERMS = 5
 _BITS = 140
+_NO_SHIFT: Enclosure = (Fraction(0), Fraction(0))
 _TINY = Fraction(1, 1 << 1000)
 """More than all products that underflow can add."""
 
@@ -73,7 +74,7 @@ def _polynomial_of(ratio: Traced, scale: Fraction) -> Traced:
     return value
 
 
-def require_bounds(constants: Mapping[str, Any], scale: Fraction) -> int:
+def require_bounds(constants: Mapping[str, Any], scale: Fraction, shift: Enclosure = _NO_SHIFT) -> int:
     """Check that the filter calls nothing decided that is not, for every word, every offset of [0, 1] and both signs.
 
     An offset is off by 2u at most: it is a number of [−½, ½], rounded, and ½, added with one rounding. In a cell, let
@@ -81,7 +82,7 @@ def require_bounds(constants: Mapping[str, Any], scale: Fraction) -> int:
 
     1. U lies in [k, k + 1]·2^−63, so E is within 1/k of −ln(k/2^63) = −ln(c/2^63) − ln(1 + (k − c)/c), and below it;
        so it is within 1/2k + d of that less any number within d of 1/2k, such as 1/2c.
-    2. What is tabled differs from scale·(−ln(c/2^63) − 1/2c) by what an enclosure says.
+    2. What is tabled differs from scale·(−ln(c/2^63) − 1/2c) + shift by what enclosures say.
     3. t may be off by the rounding of k, and t/c is rounded; ln(1 + r) moves by 1/(1 − ρ) as much.
     4. The series leaves out ρ^(d+1)/((d + 1)(1 − ρ)) at most; coefficients differ from the true ones as they do.
     5. Horner's rule, the sum with what is tabled and that with the offset are rounded, each by u times its result.
@@ -89,6 +90,11 @@ def require_bounds(constants: Mapping[str, Any], scale: Fraction) -> int:
     Where the computed value is farther than all this from the nearest integer, no integer lies between it and the
     truth; a word of a cell whose bound is ½ or more, or that has NaN, is never decided. The whole number is added
     without rounding.
+
+    Args:
+        constants: those of `floors_by_filter`.
+        scale: of the noise.
+        shift: an enclosure of what is added to scale·E.
 
     Returns:
         The number of cells in which words are decided.
@@ -99,17 +105,24 @@ def require_bounds(constants: Mapping[str, Any], scale: Fraction) -> int:
     if not _LEAST_SCALE <= scale <= _GREATEST_SCALE:
         raise Refused(f"a scale of {float(scale)} steps is out of the filter's range")
     if scale <= _COARSE_UP_TO:
-        terms = constants["terms"]
-        rows = tuple((math.nan if math.isnan(term) else 0.0, term, constants["bound"]) for term in terms)
+        bound = constants["bound"]
+        rows = tuple(
+            (math.nan, math.nan, bound) if math.isnan(term) else (0.0, term, bound)  # one NaN, which equals itself
+            for term in constants["terms"]
+        )
     else:
         rows = tuple(zip(*(constants[name] for name in ("wholes", "fractions", "bounds")), strict=True))
     coefficients = tuple(Fraction(constants[str(term)]) for term in range(1, _terms(scale) + 1))
-    return _require_cells(constants_of(constants), rows, coefficients, scale)
+    return _require_cells(constants_of(constants), rows, coefficients, scale, shift)
 
 
 @lru_cache(maxsize=8)
 def _require_cells(
-    places: tuple[int, ...], rows: Sequence[Sequence[float]], coefficients: Sequence[Fraction], scale: Fraction
+    places: tuple[int, ...],
+    rows: Sequence[Sequence[float]],
+    coefficients: Sequence[Fraction],
+    scale: Fraction,
+    shift: Enclosure,
 ) -> int:
     decided = list(cells(places, [math.isnan(whole) or not bound < 0.5 for whole, _, bound in rows]))
     is_coarse = scale <= _COARSE_UP_TO
@@ -123,7 +136,7 @@ def _require_cells(
         argument = UNIT * (greatest + (cell.greatest / cell.middle if is_coarse else 0)) * (1 + 2 * UNIT)
         halves = abs(1 / cell.least - 1 / cell.greatest) / 2
         error = scale * (1 / (2 * cell.least) + halves + argument / (1 - greatest)) + polynomial
-        error += _tabled(cell.middle, whole, tabled, scale)
+        error += _tabled(cell.middle, whole, tabled, scale, shift)
         size = abs(Fraction(tabled))
         error += UNIT * (size + largest) * (1 + UNIT) + 2 * UNIT + UNIT * (2 + size + 2 * largest) + _TINY
         if Fraction(bound) < error:
@@ -131,8 +144,8 @@ def _require_cells(
     return len(decided)
 
 
-def _tabled(middle: int, whole: float, fraction: float, scale: Fraction) -> Fraction:
-    """Bound the difference of what is tabled from scale·(−ln(c/2^63) − 1/2c), and check the whole number."""
+def _tabled(middle: int, whole: float, fraction: float, scale: Fraction, shift: Enclosure) -> Fraction:
+    """Bound the difference of what is tabled from scale·(−ln(c/2^63) − 1/2c) + shift, and check the whole number."""
     if whole != math.floor(whole) or abs(whole) >= 1 << 52 or not math.isfinite(fraction):
         raise Refused(f"the filter adds {whole}, which is not a whole number of 52 bits, or {fraction}")
     places = middle.bit_length() - 1
@@ -142,7 +155,7 @@ def _tabled(middle: int, whole: float, fraction: float, scale: Fraction) -> Frac
     half = Fraction(1, 2 * middle)
     ends = (left * two_low - high - half, left * two_high - low - half)
     tabled = Fraction(whole) + Fraction(fraction)
-    low_end, high_end = (abs(tabled - scale * end) for end in ends)
+    low_end, high_end = (abs(tabled - scale * end - by) for end, by in zip(ends, shift, strict=True))
     return low_end if low_end > high_end else high_end
 
 

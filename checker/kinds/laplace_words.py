@@ -1,8 +1,8 @@
 """Laplace noise out of 64-bit words: what the fast paths draw, for every word, is what the inversion gives.
 
-A draw's words are partitioned by expressions that the checker compares with its own: a word is decided by binary64
-where the error bound allows it, and handed on with the bits that are known where not. So the noise is an inversion of
-the uniforms that begin with these words, and its law follows by a lemma.
+A word is a sign and the first 63 bits of a uniform. The words are partitioned by expressions that the checker compares
+with its own: a word is decided by binary64 where the error bound allows it, and handed on with the bits that are known
+where not. So the noise is an inversion of the uniform that begins so, and its law follows by a lemma.
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ from typing import Any
 from checker.core.certificate import Refused
 from checker.core.tape import Cut, Way, explore
 from checker.kinds.chunks import GREATEST_NOISE, require_chunks
+from checker.kinds.discrete_magnitudes import offset, require_ends, require_magnitude
 from checker.kinds.elementwise import require_numpy
 from checker.kinds.exponential_filter import FIRST_BITS, floors_by_filter, require_bounds
-from checker.kinds.exponential_floors import require_floor
 from checker.kinds.grids import LIMIT
 from checker.kinds.lending import Recorder, Token, lent, used
-from checker.kinds.logistic_coin import logistic, require_coin
 from checker.kinds.look_ups import require_look_ups
 from checker.kinds.opaque import Opaque, OpaqueGrid
 from checker.kinds.open_words import WORD, OpenWord
@@ -34,14 +33,18 @@ FAST_LEMMAS = ("laplace-by-inversion", "floating-point-filter", "ieee-arrays", "
 """The lemmas that `require_fast_noise` and `require_rounded_noise` rest on."""
 
 _INTEGER_LIMIT = 1 << 61
-_COMPARISONS = 8
+HALF = Fraction(1, 2)
+_FIRST = (1 << FIRST_BITS) - 1
+_OFFSET_BITS, _GIVEN_BITS = 140, 128
+_COMPARISONS = 4
 
 
 def require_fast_noise(draw_many: Callable[..., Any], scale: Fraction) -> int:
     """Check that `draw_many(scale, trials, bits)` draws discrete Laplace noise, independently and for every word.
 
-    The noise is brought into ±2^62. Its law is G with probability 1/(1 + e^(−1/scale)) and −1 − G otherwise, for
-    G = ⌊scale·E⌋ and E = −ln U; the coin and U each begin with a word (lemma `laplace-by-inversion`).
+    The noise is brought into ±2^62. Its law is that of ±⌊scale·E + c⌋, with a fair sign, E = −ln U and
+    c = scale·ln(2/(1 + e^(−1/scale))); the sign is the first bit of a word, and U begins with the others (lemma
+    `laplace-by-inversion`).
 
     Args:
         draw_many: the function.
@@ -58,87 +61,62 @@ def require_fast_noise(draw_many: Callable[..., Any], scale: Fraction) -> int:
     with lent(draw_many, draw_in_chunks=drawing):
         found = draw_many(scale, trials, bits)
     trials_given, words_each, bits_given, decide, resolve = drawing.call
-    if found is not drawn or trials_given is not trials or bits_given is not bits or words_each != 2:
-        raise Refused("the noise is not what is drawn from two words each")
+    if found is not drawn or trials_given is not trials or bits_given is not bits or words_each != 1:
+        raise Refused("the noise is not what is drawn from one word each")
     runs = require_inversion(decide, resolve, scale)
-    runs += require_chunks(used(draw_many, "draw_in_chunks"), 2)
+    runs += require_chunks(used(draw_many, "draw_in_chunks"), 1)
     return runs + _run_on_words(draw_many, scale)
 
 
 def require_inversion(decide: Callable[..., Any], resolve: Callable[..., Any], scale: Fraction) -> int:
-    """Check that `decide(coins, words)` and `resolve(coin, word, bits)` find the noise of `require_fast_noise`.
+    """Check that `decide(words)` and `resolve(word, bits)` find the noise of `require_fast_noise`.
 
-    The filter gets the coin as the sign: where it decides, scale·E is not an integer, so that ⌊−scale·E⌋ = −1 − G.
+    y = scale·E + c is irrational, so that ⌊½ + (y − ½)⌋ is ⌊y⌋ and ⌊½ − (y − ½)⌋ is −⌊y⌋: the filter's shift is c − ½,
+    and its offset ½ for either sign. No double plus ½ is −0, and so the floor of none is.
     """
-    coins, words = (Traced.unknown(name, "uint64") for name in ("coins", "words"))
-    noise = decide(coins, words)
-    for array in (coins, words):
-        require_unwritten(array, "an array of words")
-    constants = matched(noise, _noise_of_words(coins, words, scale), "the noise")
-    cells = require_bounds(constants, scale)
-    below, above = logistic(1 / scale, 2 * WORD)
-    if not constants["least"] <= below * 2**WORD or not constants["greatest"] + 1 >= above * 2**WORD:
-        raise Refused("a coin is decided that its word leaves open")
-    _require_resolved(resolve, scale, below * 2**WORD, above * 2**WORD)
-    runs = require_coin(used(resolve, "decide_logistic"), 1 / scale)
-    runs += require_floor(used(resolve, "decide_floor"), (scale,))
+    words = Traced.unknown("words", "uint64")
+    noise = decide(words)
+    require_unwritten(words, "an array of words")
+    leading = (words & number(_FIRST, "uint64")).view("int64")
+    floors, undecided = floors_by_filter(leading, words, 0.5, scale)
+    constants = matched(noise, (floors, flatnonzero(undecided)), "the noise")
+    if any(found is Cut for _, found in explore(lambda way: _run_resolved(way, resolve, scale), _COMPARISONS)):
+        raise Refused("an undecided draw compares its word too often")
+    runs = require_magnitude(used(resolve, "decide_magnitude"), scale)
+    low, high = offset(scale, _OFFSET_BITS)
+    cells = require_bounds(constants, scale, (low - HALF, high - HALF))
     return runs + cells + require_numpy() + require_look_ups()
 
 
-def _noise_of_words(coins: Traced, words: Traced, scale: Fraction) -> tuple[Traced, Traced]:
-    """Return the expressions of the noise and of which is undecided, by the words of the coins and of the uniforms."""
-    least, greatest = (Traced.unknown(name, "uint64") for name in ("?least", "?greatest"))
-    negative = coins >= least
-    signs = negative.astype("uint64") << number(WORD - 1, "uint64")
-    leading = (words >> number(WORD - FIRST_BITS, "uint64")).view("int64")
-    floors, undecided = floors_by_filter(leading, signs, 0.0, scale)
-    return floors, flatnonzero(undecided | (negative & (coins <= greatest)))
-
-
-def _require_resolved(resolve: Callable[..., Any], scale: Fraction, below: Fraction, above: Fraction) -> None:
-    """Check that an undecided draw goes on with the same coin and the same uniform.
-
-    A coin below or above both ends of the enclosure of 2^64/(1 + e^(−1/scale)) may be told by its word.
-    """
-    word, bits = Token(), Token()
-    magnitude = Traced.unknown("magnitude", "int64")
-    for answer in (True, False):
-
-        def run(way: Way, answer: bool = answer) -> None:
-            coin, deciding, flooring = OpenWord(way, 1 << WORD), Recorder(answer), Recorder(magnitude)
-            with lent(resolve, decide_logistic=deciding, decide_floor=flooring):
-                found = resolve(coin, word, bits)
-            not_negative = answer
-            if not deciding.calls:
-                not_negative = coin.high <= below
-                if not not_negative and coin.low < above:
-                    raise Refused(f"coins from {coin.low} to {coin.high} are decided, which they are not")
-            elif deciding.call != (1 / scale, coin, WORD, bits):
-                raise Refused("an undecided draw does not go on with its own coin")
-            require_same(found, magnitude if not_negative else -1 - magnitude, "an undecided draw")
-            if flooring.call != (Fraction(0), scale, word, WORD, bits):
-                raise Refused("an undecided draw does not go on with its own uniform")
-
-        if any(found is Cut for _, found in explore(run, _COMPARISONS)):
-            raise Refused("an undecided draw compares its coin too often")
+def _run_resolved(way: Way, resolve: Callable[..., Any], scale: Fraction) -> None:
+    """Check that an undecided word goes on with its own sign and its other bits."""
+    word, bits, magnitude = OpenWord(way, 1 << WORD), Token(), Traced.unknown("magnitude", "int64")
+    deciding = Recorder(magnitude)
+    with lent(resolve, decide_magnitude=deciding):
+        found = resolve(word, bits)
+    given_scale, ends, leading, length, given_bits = deciding.call
+    require_ends(ends, scale, _GIVEN_BITS)
+    if (given_scale, length) != (scale, FIRST_BITS) or given_bits is not bits or leading != ("and", word, _FIRST):
+        raise Refused("an undecided draw does not go on with its own bits")
+    if (word.low, word.high) not in ((0, 1 << FIRST_BITS), (1 << FIRST_BITS, 1 << WORD)):
+        raise Refused(f"words from {word.low} to {word.high} go on alike")
+    require_same(found, -magnitude if word.low else magnitude, "an undecided draw")
 
 
 def _run_on_words(draw_many: Callable[..., Any], scale: Fraction) -> int:
-    """Run the fast path on words at the edges of the coin and of the noise."""
+    """Run the fast path on words at the edges of the noise."""
 
-    def expected(coin: int, word: int, take: inversion.Take) -> int:
-        return min(max(inversion.discrete_laplace(scale, coin, word, take), -GREATEST_NOISE), GREATEST_NOISE)
+    def expected(word: int, take: inversion.Take) -> int:
+        return min(max(inversion.discrete_laplace(scale, word, take), -GREATEST_NOISE), GREATEST_NOISE)
 
     return require_runs(lambda trials, bits: draw_many(scale, trials, bits), _edges(scale), expected)
 
 
-def _edges(scale: Fraction) -> list[tuple[int, int]]:
-    """Return coins about the edge between them, and words about those between outcomes, each with some of the other."""
-    edge = int(logistic(1 / scale, 2 * WORD)[0] * 2**WORD)
-    coins = words_near([]) + [edge + near for near in range(-2, 3) if edge + near < 1 << WORD]
-    words = words_near(whole / scale for whole in (1, 2, 3, 20))
-    draws = [(coin, words[i * 7 % len(words)]) for i, coin in enumerate(coins)]
-    return draws + [(coins[i % len(coins)], word) for i, word in enumerate(words)]
+def _edges(scale: Fraction) -> list[tuple[int]]:
+    """Return words of both signs about the edges between magnitudes."""
+    by = offset(scale, _OFFSET_BITS)[0]
+    words = words_near(((whole - by) / scale for whole in (1, 2, 3, 20)), FIRST_BITS)
+    return [(sign | word,) for sign in (0, 1 << FIRST_BITS) for word in words]
 
 
 def require_fast_release(fast: Callable[..., Any], parameters: Mapping[str, Any], scale: Fraction) -> int:
@@ -158,8 +136,8 @@ def require_fast_release(fast: Callable[..., Any], parameters: Mapping[str, Any]
     repeated = release.repeated
     if not repeated[0].same(grid.nearest(answer)) or repeated[1:] != (Fraction(0), TRIALS):
         raise Refused(f"the fast path adds noise to {repeated}")
-    if (release.words_each, release.bits, release.grid) != (2, bits, grid) or release.found is not release.drawn:
-        raise Refused("the fast path does not return what is drawn from two words each")
+    if (release.words_each, release.bits, release.grid) != (1, bits, grid) or release.found is not release.drawn:
+        raise Refused("the fast path does not return what is drawn from one word each")
     compared = require_inversion(*release.without_shift(), scale) + release.require(parameters["grid"])
     draws = _edges(scale)
     step = Fraction(2) ** parameters["grid"].exponent
@@ -167,8 +145,8 @@ def require_fast_release(fast: Callable[..., Any], parameters: Mapping[str, Any]
         place = min(max(given / step, Fraction(-LIMIT)), Fraction(LIMIT))
         whole = (place + Fraction(1, 2)).__floor__()
 
-        def expected(coin: int, word: int, take: inversion.Take, whole: int = whole) -> float:
-            return point(whole + inversion.discrete_laplace(scale, coin, word, take), step)
+        def expected(word: int, take: inversion.Take, whole: int = whole) -> float:
+            return point(whole + inversion.discrete_laplace(scale, word, take), step)
 
         compared += require_runs(partial(fast, given, **parameters), draws, expected)
     return compared

@@ -13,6 +13,7 @@ from itertools import cycle
 from typing import Any
 
 from checker.core.certificate import PACKAGE, Refused
+from checker.core.tape import same
 from checker.enclosures.elementary import exp
 from checker.kinds.open_words import WORD, Further, NoBits
 
@@ -91,5 +92,5 @@ def _pattern(bits: Sequence[int]) -> Callable[[int], int]:
 
 
 def _require(words: tuple[int, ...], found: Any, value: Any) -> None:
-    if type(found) is not type(value) or found != value:
+    if type(found) is not type(value) or not same(found, value):
         raise Refused(f"on the words {words} {found!r} is released, not {value!r}")

@@ -43,11 +43,11 @@ def discrete_laplace_each(certificate: Certificate) -> Conclusion:
     if distance / scale > epsilon:
         raise Refused(f"{distance} steps at scale {scale} lose {distance / scale}, more than {epsilon}")
     each = certificate.function("each")
-    release = _recorded(each, parameters, 2)
+    release = _recorded(each, parameters, 1)
     compared = require_inversion(*release.without_shift(), scale) + release.require(grid)
 
     def noise(_: Fraction, words: Sequence[int], found: int) -> bool:
-        return inversion.discrete_laplace(scale, words[0], words[1], NO_BITS) == found
+        return inversion.discrete_laplace(scale, words[0], NO_BITS) == found
 
     return Conclusion(
         f"{distance / scale}-DP for every pair of arrays with one answer at most {sensitivity} apart",
@@ -55,7 +55,7 @@ def discrete_laplace_each(certificate: Certificate) -> Conclusion:
         {
             "roundings": require_rounding(grid, step),
             "operations and draws": compared,
-            "releases of plain answers": _run(each, parameters, step, 2, noise),
+            "releases of plain answers": _run(each, parameters, step, 1, noise),
         },
     )
 

@@ -161,7 +161,7 @@ def _require_plain_counts(reference: Any, fast: Any, draw_many: Any, parameters:
         for draw, (count, whole, output) in enumerate(zip(counts, wholes, found, strict=True), start=1):
             require_point(output, whole + draw, step, count)
         for trials in (1, 2):
-            words = [random.getrandbits(64) for _ in range(2 * trials * len(cells))]
+            words = [random.getrandbits(64) for _ in range(trials * len(cells))]
             noise = iter(draw_many(scale, trials * len(cells), GivenWords(words, (0, 1))).tolist())
             expected = [[point(whole + next(noise), step) for whole in wholes] for _ in range(trials)]
             outputs = fast(counts, trials, GivenWords(words, (0, 1)), **parameters)
@@ -187,7 +187,7 @@ def _run(fast: Any, draw_many: Any, parameters: Any, scale: Fraction) -> None:
     """Check with plain numbers that each cell of each row gets noise of its own."""
     random, grid = Random(20261122), parameters["grid"]
     for counts in ([7], [0, 3, 10**6], [2.5, -1, Fraction(1, 3), 2**60]):
-        words = [random.getrandbits(64) for _ in range(2 * TRIALS * len(counts))]
+        words = [random.getrandbits(64) for _ in range(TRIALS * len(counts))]
         released = fast(counts, TRIALS, GivenWords(words, (0, 1)), **parameters).tolist()
         noise = iter(draw_many(scale, TRIALS * len(counts), GivenWords(words, (0, 1))).tolist())
         if released != [[grid.value(grid.nearest(one) + next(noise)) for one in counts] for _ in range(TRIALS)]:

@@ -64,8 +64,8 @@ def discrete_laplace_on_grid(certificate: Certificate) -> Conclusion:
     released += require_plain_trials(
         partial(fast, **parameters),
         step,
-        2,
-        lambda _, words, noise: inversion.discrete_laplace(scale, words[0], words[1], NO_BITS) == noise,
+        1,
+        lambda _, words, noise: inversion.discrete_laplace(scale, words[0], NO_BITS) == noise,
     )
     return Conclusion(
         f"{distance / scale}-DP for every pair of answers at most {sensitivity} apart",

@@ -233,7 +233,7 @@ def _require_plain(reference: Any, fast: Any, draw_many: Any, scale: Fraction, t
             noisy = [min(max(count + draw, -LIMIT), LIMIT) for count, draw in zip(counts, draws, strict=True)]
             _require_released(reference(people, _Drawn(draws)), keys, noisy, threshold)
         for trials in (0, 1, 3):
-            words = [random.getrandbits(64) for _ in range(2 * trials * len(counts))]
+            words = [random.getrandbits(64) for _ in range(trials * len(counts))]
             noise = draw_many(scale, trials * len(counts), GivenWords(words, (0, 1))).tolist()
             found = fast(people, trials, GivenWords(words, (0, 1)))
             _require(type(found) is list and len(found) == trials, f"{trials} trials release {found!r:.100}")

@@ -230,7 +230,7 @@ def _require_words(fast: Callable[..., Any], draw: Callable[..., Any], published
     """Check on words that rows of plain answers are reported with the noise that is drawn for them, in order."""
     random, released = Random(20261126), 0
     for given, wholes in _vectors(step):
-        words = [random.getrandbits(64) for _ in range(2 * TRIALS * (1 + 2 * len(wholes)))]
+        words = [random.getrandbits(64) for _ in range(TRIALS * (1 + 2 * len(wholes)))]
         source = GivenWords(words, (0, 1))
         bars = draw(published.threshold_scale, TRIALS, source).tolist()
         noise = draw(published.answer_scale, TRIALS * len(wholes), source).tolist()

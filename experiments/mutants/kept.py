@@ -24,8 +24,7 @@ KEPT: Mapping[str, str] = {
     "011a90274a": "law: Newton's method takes more steps, and what it finds is checked",  # trade_off:_quantile
     "084d2d410c": _FAIR,  # laplace/exact:_signed
     "054f29b29f": "law: the noise is symmetric",  # laplace/exact:exact_discrete_laplace
-    "00c1aa45a2": "law: no target runs it",  # laplace/exact_fast:discrete_laplace_by_inversion
-    "0278fcdce4": "law: MPFR decides most coins, as their words would",  # laplace/exact_fast:_Inversion.__init__
+    "039be98d0f": "law: no target runs it",  # laplace/exact_fast:discrete_laplace_by_inversion
     "0e66d27231": "claim: utilities are clamped to a narrower public range",  # exact_on_grid: farthest
     "2116a5b712": "claim: the answer is clamped to a narrower public range",  # exact_on_grid: lowest
     "06502d0f48": "law: an enclosure is narrowed a bit later",  # exact_randomized_response:decide_logistic
@@ -85,7 +84,6 @@ KEPT_IN: Mapping[str, tuple[tuple[str, ...], str]] = {
     "b5e95a1d18": (_SMALL, "law: no bound is above 2^40"),  # coins:_drawn_below
     "23e880872e": (_LAPLACE, "law: no exponent is above 1"),  # coins:bernoulli_exp
     "2166aac646": (_LAPLACE, "law: no exponent is above 1"),  # coins:bernoulli_exp
-    "874d241303": (_SMALL, "law: a coin that is not decided goes on from 64 bits"),  # decide_logistic
     "2b08694a4e": (_ROUNDED, "law: each number is rounded to the nearest double in either way"),  # _EXACT_INTEGERS
     "086411c141": (_WHOLE, "law: the ε of a count or a sum is 1"),  # laplace/exact:discrete_scale
     "613f1089ab": (_WHOLE, "law: the sensitivity is a whole number of steps"),  # Grid.rounded_sensitivity

@@ -39,6 +39,7 @@ QUOTAS: Mapping[str, int] = {
     "grid": 3,
     "integer_sums": 2,
     "interactive/exact": 3,
+    "laplace/discrete_magnitudes": 3,
     "laplace/exact": 3,
     "laplace/exact_fast": 3,
     "laplace/exact_geometric": 3,

@@ -1,10 +1,8 @@
-"""Discrete Laplace noise by inversion, exactly: one coin and one geometric variate, many draws at once.
+"""Discrete Laplace noise by inversion, exactly: a sign and one uniform, many draws at once.
 
-With q = e^(−1/s), the law P[n] = (1 − q)/(1 + q)·q^|n| is: G with probability 1/(1 + q), otherwise −1 − G, where G
-is geometric, P[G = m] = (1 − q)·q^m. For n ≥ 0 that gives (1 − q)q^n/(1 + q); for n = −1 − m it gives
-q/(1 + q)·(1 − q)q^m, the same with |n| = 1 + m. And G = ⌊s·E⌋ for a standard exponential E = −log U, because
-P[s·E ≥ m] = e^(−m/s). Nothing is rejected, so each draw takes two words and does the same work whatever it draws,
-except for one in millions that needs a closer look.
+N is ±⌊s·E + c⌋ for a fair sign, a standard exponential E = −log U and a public c, which makes P[n] proportional to
+e^(−|n|/s) (`mechanisms.laplace.discrete_magnitudes`). Nothing is rejected, so each draw takes one word and does the
+same work whatever it draws, except for one in thousands that needs a closer look.
 
 It has the law of Canonne, Kamath and Steinke's Algorithm 2 (`mechanisms.laplace.exact`), which no float touches; here
 binary64 decides what it provably can and MPFR the rest. Source of the inversion: Devroye 1986, 'Non-Uniform Random
@@ -13,7 +11,6 @@ Variate Generation', chapter X, section 2.
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from functools import lru_cache
 
@@ -23,19 +20,19 @@ from numpy.typing import NDArray
 from mechanisms.answers import Answers, RepeatedAnswer, SeveralAnswers
 from mechanisms.chunks import draw_in_chunks, release_in_chunks
 from mechanisms.grid import Grid
+from mechanisms.laplace.discrete_magnitudes import OFFSET_BITS, decide_magnitude, enclose_offset
 from mechanisms.laplace.exact import INTEGER_LIMIT, clamp_integer, discrete_scale
-from mechanisms.laplace.exact_randomized_response import decide_logistic, enclose_logistic, logistic_coin
-from mechanisms.laplace.exponential_variates import decide_floor, floor_of_exponential
 from mechanisms.laplace.floor_filter import FILTER_BITS, floor_filter
 from mechanisms.parameters import positive_rational, trial_count
 from mechanisms.private_numbers import PrivateNumber, PrivateNumbers
 from mechanisms.randomness import RandomBits
 
-_WORD = 64
+_HALF = Fraction(1, 2)
+_UNIFORM = (1 << FILTER_BITS) - 1
 
 
 def discrete_laplace_by_inversion(scale: Fraction, bits: RandomBits) -> int:
-    """Draw n with probability proportional to e^(−|n|/scale).
+    """Draw n with probability proportional to e^(−|n|/scale): a fair sign first, then the magnitude.
 
     Args:
         scale: a rational number, above 0.
@@ -45,41 +42,31 @@ def discrete_laplace_by_inversion(scale: Fraction, bits: RandomBits) -> int:
         ValueError: `scale` is not above 0.
     """
     scale = positive_rational("scale", scale)
-    not_negative = bits.call(logistic_coin, 1 / scale)
-    magnitude = bits.call(floor_of_exponential, Fraction(0), scale)
-    return magnitude if not_negative else -1 - magnitude
+    negative = bits.take(1) == 1
+    magnitude = decide_magnitude(scale, enclose_offset(scale, OFFSET_BITS), 0, 0, bits)
+    return -magnitude if negative else magnitude
 
 
 class _Inversion:
-    """Draws noise of one scale from words, a coin's and a uniform's: binary64 decides most draws, MPFR the rest.
+    """Draws noise of one scale from words: the top bit is the sign, the other 63 are the first of U's.
 
-    ⌊−s·E⌋ is −1 − ⌊s·E⌋ unless s·E is an integer, and then binary64 decides nothing. So the filter gets the coin's
-    answer as the sign.
+    For y = s·E + c, which is not an integer, ⌊½ + (y − ½)⌋ is ⌊y⌋ and ⌊½ − (y − ½)⌋ is −⌊y⌋. So one filter serves both
+    signs, and no zero of it is −0: a double plus ½ never is.
     """
 
     def __init__(self, scale: Fraction) -> None:
         self._scale = positive_rational("scale", scale)
-        self._floors = floor_filter(self._scale)
-        below, above = enclose_logistic(1 / self._scale, 2 * _WORD)
-        self._least_unclear = math.floor(below * 2**_WORD)
-        self._greatest_unclear = math.ceil(above * 2**_WORD) - 1
+        self._offset = enclose_offset(self._scale, OFFSET_BITS)
+        below, _ = self._offset  # 2^−64 below c at most, up to scales of 2^60
+        self._floors = floor_filter(self._scale, Fraction(int(below.numerator), int(below.denominator)) - _HALF)
 
-    def decide(
-        self, coins: NDArray[np.uint64], words: NDArray[np.uint64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-        negative = coins >= np.uint64(self._least_unclear)
-        signs = negative.astype(np.uint64) << np.uint64(_WORD - 1)
-        noise, undecided = self._floors((words >> np.uint64(_WORD - FILTER_BITS)).view(np.int64), signs, 0.0)
-        negative &= coins <= np.uint64(self._greatest_unclear)
-        undecided |= negative
+    def decide(self, words: NDArray[np.uint64]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+        noise, undecided = self._floors((words & np.uint64(_UNIFORM)).view(np.int64), words, 0.5)
         return noise, np.flatnonzero(undecided)
 
-    def resolve(self, coin: int, word: int, bits: RandomBits) -> int:
-        not_negative = coin < self._least_unclear
-        if self._least_unclear <= coin <= self._greatest_unclear:
-            not_negative = decide_logistic(1 / self._scale, coin, _WORD, bits)
-        magnitude = decide_floor(Fraction(0), self._scale, word, _WORD, bits)
-        return magnitude if not_negative else -1 - magnitude
+    def resolve(self, word: int, bits: RandomBits) -> int:
+        magnitude = decide_magnitude(self._scale, self._offset, word & _UNIFORM, FILTER_BITS, bits)
+        return -magnitude if word > _UNIFORM else magnitude
 
 
 @lru_cache(maxsize=64)
@@ -93,20 +80,20 @@ def _release(answers: Answers, scale: Fraction, bits: RandomBits, grid: Grid) ->
     inversion = _kept_inversion(scale)
     return release_in_chunks(
         answers,
-        2,
+        1,
         bits,
         grid=grid,
-        decide=lambda _, coins, words: inversion.decide(coins, words),
-        resolve=lambda _, coin, word, bits: inversion.resolve(coin, word, bits),
+        decide=lambda _, words: inversion.decide(words),
+        resolve=lambda _, word, bits: inversion.resolve(word, bits),
     )
 
 
 def discrete_laplace_many(scale: Fraction, trials: int, bits: RandomBits) -> NDArray[np.int64]:
     """Draw integers n with probability proportional to e^(−|n|/scale), many at once.
 
-    The noise is the same function of the bits as `discrete_laplace_by_inversion`, one word for the coin and one for U,
-    in chunks of all the coins and then all the uniforms. Noise beyond ±2^62 is brought there, which an answer plus
-    noise does not show if both answer and sum are clamped to ±2^61.
+    The noise is the same function of the bits as `discrete_laplace_by_inversion`, and each draw begins with one word.
+    Noise beyond ±2^62 is brought there, which an answer plus noise does not show if both answer and sum are clamped to
+    ±2^61.
 
     Args:
         scale: a rational number, above 0 and at most 2^46.
@@ -117,7 +104,7 @@ def discrete_laplace_many(scale: Fraction, trials: int, bits: RandomBits) -> NDA
         ValueError: `scale` is out of its range, or `trials` is negative.
     """
     inversion = _Inversion(scale)
-    return draw_in_chunks(trials, 2, bits, inversion.decide, inversion.resolve)
+    return draw_in_chunks(trials, 1, bits, inversion.decide, inversion.resolve)
 
 
 def noisy_integers(answer: int, scale: Fraction, trials: int, bits: RandomBits) -> NDArray[np.int64]:

@@ -1,15 +1,15 @@
-"""⌊a ± b·E⌋ for E = −log U and whole arrays of U, by binary64, where a proven error bound decides it.
+"""⌊a ± (b·E + h)⌋ for E = −log U and whole arrays of U, by binary64, where a proven error bound decides it.
 
 U is known by 63 bits, the integer k, and is taken for the middle of what they leave open. The range of k is cut into
 2^10 cells a binade. With C the middle of k's cell,
 
     b·E = −b·ln(C/2^63) − b·ln(1 + r),    r = (k − C)/C (and what the unknown bits change),    |r| < 2^−11.
 
-The first term is public and tabled; the second is a polynomial. On a coarse grid binary64 adds them up. On a fine one,
-where the noise has so many steps that their sum would not show a single one, k − C is exact and the first term is
-tabled as a whole number and a fraction. So binary64 rounds nothing but the second term, 2^11 times smaller than b, and
-a sum that is near an integer; the error on a grid of 2^−45 of the scale is what a logarithm in binary64 would have at
-2^−34. A cell's bound holds what its unknown bits can change as well.
+The first term is public and tabled, and so is h with it; the second is a polynomial. On a coarse grid binary64 adds
+them up. On a fine one, where the noise has so many steps that their sum would not show a single one, k − C is exact and
+the first term is tabled as a whole number and a fraction. So binary64 rounds nothing but the second term, 2^11 times
+smaller than b, and a sum that is near an integer; the error on a grid of 2^−45 of the scale is what a logarithm in
+binary64 would have at 2^−34. A cell's bound holds what its unknown bits can change as well.
 
 Nothing rests on numpy's or a libm's functions: MPFR makes the table, IEEE 754's operations evaluate the polynomial.
 """
@@ -36,7 +36,7 @@ FILTER_BITS = 63
 """How many bits of U the filter sees."""
 
 FloorFilter = Callable[[NDArray[np.int64], NDArray[np.uint64], Doubles], tuple[NDArray[np.float64], NDArray[np.bool_]]]
-"""What finds ⌊offset ± scale·E⌋ for many U, as far as binary64 can decide.
+"""What finds ⌊offset ± (scale·E + shift)⌋ for many U, as far as binary64 can decide.
 
 Args:
     leading: shape (n,), the first 63 bits of each U as an integer.
@@ -61,19 +61,21 @@ _TOP_BIT = np.uint64(1 << 63)
 _PRECISION = 256
 _KEPT_BITS = 160
 _FRACTION_BITS = 60
+_NO_SHIFT = Fraction(0)
 _COARSE_UP_TO = 1 << 24
 _TERMS = ((_COARSE_UP_TO, 3), (1 << 38, 4), (GREATEST_NOISE_STEPS, 5))
 """Scales, and the terms of the series up to each: what it leaves out matters to fewer than one draw in 100,000."""
 
 
-def floor_filter(scale: Fraction) -> FloorFilter:
-    """Return the filter for noise of a scale.
+def floor_filter(scale: Fraction, shift: Fraction = _NO_SHIFT) -> FloorFilter:
+    """Return the filter for noise of a scale, and of a magnitude that is shifted by a public number.
 
     The offset, rounded to binary64, depends on private data and is an argument of each call alone, so that what is made
     of a public scale can be kept for the next release.
 
     Args:
         scale: a rational number, above 0 and at most 2^46, which keeps the floors below 2^46·18·ln 2 < 2^50.
+        shift: a rational number, at most ½ in modulus. What it stands for may be 2^−64 above it.
 
     Raises:
         ValueError: `scale` is out of its range.
@@ -84,38 +86,40 @@ def floor_filter(scale: Fraction) -> FloorFilter:
             f"scale must be at most 2^{GREATEST_NOISE_STEPS.bit_length() - 1}, "
             f"not about 2^{int(scale).bit_length() - 1}"
         )
-    return CoarseFilter(scale) if scale <= _COARSE_UP_TO else FineFilter(scale)
+    return CoarseFilter(scale, shift) if scale <= _COARSE_UP_TO else FineFilter(scale, shift)
 
 
 class CoarseFilter:
     """Finds floors of noise of few steps.
 
-    The value v̂ is within the bound of offset ± scale·E. v̂ less its nearest integer is exact (Sterbenz; or the integer
-    is 0), so where that distance is above the bound, no integer lies between v̂ and the truth: their floors are equal.
+    The value v̂ is within the bound of offset ± (scale·E + shift). v̂ less its nearest integer is exact (Sterbenz; or the
+    integer is 0), so where that distance is above the bound, no integer lies between v̂ and the truth: their floors are
+    equal.
 
     Args:
-        scale: as for `floor_filter`.
+        scale, shift: as for `floor_filter`.
     """
 
-    def __init__(self, scale: Fraction) -> None:
+    def __init__(self, scale: Fraction, shift: Fraction) -> None:
         self._coefficients = _coefficients(scale)
         self._bound = round_up(self._error(scale) * (1 + UNIT))
         with np.errstate(under="ignore"):
-            self._terms = _logarithms_of_cells() * float(scale)
+            self._terms = _logarithms_of_cells() * float(scale) + float(shift)
 
     def _error(self, scale: Fraction) -> Fraction:
         """Return the bound, for all cells.
 
         1. As 1. to 4. of `FineFilter`; the least k is 2^45, and k is rounded before its logarithm is taken.
-        2. The tabled term is that of scale·L, L below 13: L, the scale and their product are rounded.
-        3. Its sum with the rest is rounded, the offset is, by 2u, and so is the sum of the two, 3 more at most.
+        2. The tabled term is that of scale·L + shift, L below 13: L, the scale, their product, the shift (with the
+           2^−64 that it may be off, by u) and the sum are rounded.
+        3. Its sum with the rest is rounded, the offset is, by 2u, and so is the sum of the two, 4 more at most.
 
         An underflow adds less than 2^−1000, and its warning is silenced.
         """
         unknown = scale * (_unknown(_CELLS.top - _CELLS.binades) + Fraction(101, 100) * UNIT)
         series, largest = _series_error(scale, self._coefficients)
         tabled = _GREATEST_LOGARITHM * scale
-        return unknown + series + UNIT * (6 * tabled + 3 * largest + 6)
+        return unknown + series + UNIT * (7 * tabled + 3 * largest + 9)
 
     def __call__(
         self, leading: NDArray[np.int64], signs: NDArray[np.uint64], offset: Doubles
@@ -150,20 +154,21 @@ class FineFilter:
     2. k − C is exact, of 53 bits at most, and so is C: r is off by a factor of 1 + u, and ln(1 + r) by ρ·u/(1 − ρ).
     3. The terms that are left out are below ρ^(d+1)/((d + 1)(1 − ρ)).
     4. Horner's rule has the error of `certified.horner_error`; its product with r is rounded once more.
-    5. −ln(C/2^63) is that of a power of 2 and that of C's mantissa. The fraction, cut to 60 bits, is off by 2^−58 at
-       most with all of that, and by 3u as it is rounded, the scale times 1/2C being at most ½. The sum with it is
-       rounded by u·(1 + M), M the largest product. The offset is below 2 and is rounded by at most u·2, its sum by
-       u·(3 + M).
+    5. −ln(C/2^63) is that of a power of 2 and that of C's mantissa. The fraction of their sum with the shift, each cut
+       to 60 bits, is off by 2^−58 at most with all of that, and by 3u as it is rounded, the scale times 1/2C being at
+       most ½. The sum with it is rounded by u·(1 + M), M the largest product. The offset is below 2 and is rounded by
+       at most u·2, its sum by u·(3 + M).
 
     Args:
-        scale: as for `floor_filter`.
+        scale, shift: as for `floor_filter`.
     """
 
-    def __init__(self, scale: Fraction) -> None:
+    def __init__(self, scale: Fraction, shift: Fraction) -> None:
         self._coefficients = _coefficients(scale)
         ln_2, mantissas = _logarithms()
         high_wholes, high_parts = _split(scale, [binade * ln_2 for binade in range(_CELLS.binades, 0, -1)])
         low_wholes, low_parts = _split(scale, mantissas)
+        low_parts += math.floor(shift * (1 << _FRACTION_BITS))
         parts = (high_parts[:, np.newaxis] + low_parts).ravel()
         wholes = (high_wholes[:, np.newaxis] + low_wholes).ravel() + (parts >> _FRACTION_BITS)
         fractions = (parts & ((1 << _FRACTION_BITS) - 1)) * 2.0**-_FRACTION_BITS

@@ -9,13 +9,16 @@ from fractions import Fraction
 from operator import itemgetter
 from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from attacklab.certificates import Draft
 from checker.core.certificate import Refused
 from checker.kinds.laplace_words import require_fast_noise, require_fast_release, require_noisy_integers
 from checker.kinds.released_chunks import recorded_release
 from checker.kinds.rounded_words import require_rounded_noise, require_rounded_reference
+from checker.kinds.word_runs import GivenWords, require_runs
 from experiments.certificates import DRAFTS
 from mechanisms.grid import Grid
 from tests.checker.conftest import Checked
@@ -32,10 +35,11 @@ CELLS = "mechanisms.cells"
 FILTER = "mechanisms.laplace.floor_filter"
 CHUNKS = "mechanisms.chunks"
 FLOORS = "mechanisms.laplace.exponential_variates"
-COIN = "mechanisms.laplace.exact_randomized_response"
+LOGISTIC = "mechanisms.laplace.exact_randomized_response"
+MAGNITUDES = "mechanisms.laplace.discrete_magnitudes"
 FAST = "mechanisms.laplace.exact_fast"
 ROUND = "mechanisms.laplace.exact_rounded"
-MODULES = (CERTIFIED, ANSWERS, CELLS, CHUNKS, FLOORS, FILTER, COIN, FAST, ROUND)
+MODULES = (CERTIFIED, ANSWERS, CELLS, CHUNKS, FLOORS, FILTER, LOGISTIC, MAGNITUDES, FAST, ROUND)
 
 
 def mutated(monkeypatch: pytest.MonkeyPatch, module: str, old: str, new: str) -> Any:
@@ -114,7 +118,7 @@ def test_a_path_that_is_missing_or_another_mechanisms_is_refused(checked: Checke
 
 
 @pytest.mark.slow
-def test_noise_so_small_that_its_coin_needs_more_digits_than_are_looked_at_is_refused() -> None:
+def test_noise_so_small_that_a_threshold_needs_more_digits_than_are_looked_at_is_refused() -> None:
     with pytest.raises(Refused, match="600 digits of a threshold are not known"):
         require_fast_noise(importlib.import_module(FAST).discrete_laplace_many, Fraction(1, 1000))
 
@@ -123,6 +127,17 @@ def test_noise_so_small_that_its_coin_needs_more_digits_than_are_looked_at_is_re
 @pytest.mark.parametrize("scale", first_of_each([Fraction(5, 3), Fraction(1, 100), Fraction(2**46)], bool))
 def test_fast_noise_of_other_scales_is_what_the_inversion_gives(scale: Fraction) -> None:
     require_fast_noise(importlib.import_module(FAST).discrete_laplace_many, scale)
+
+
+def test_a_fast_path_that_writes_minus_0_is_refused_by_its_outputs() -> None:
+    """An output of −0 is equal to 0, and shows the sign of the noise."""
+
+    def release(trials: int, bits: GivenWords) -> NDArray[np.float64]:
+        return np.where(bits.words(trials) < 9, 0.0, -0.0)
+
+    require_runs(release, [(3,), (8,)], lambda word, take: 0.0)  # noqa: ARG005
+    with pytest.raises(Refused, match=r"-0\.0 is released, not 0\.0"):
+        require_runs(release, [(3,), (9,)], lambda word, take: 0.0)  # noqa: ARG005
 
 
 @pytest.mark.ci
@@ -165,7 +180,6 @@ IN_BOTH = (
     (CELLS, "<< self.bits) - 1)", "<< self.bits) - 2)"),
     (CELLS, "1 << shift - 1)", "1 << shift - 2)"),
     (CELLS, "np.int64(-(1 << shift))", "np.int64(-(2 << shift))"),
-    (FILTER, "value += offset", "value += np.round(offset, 3)"),
     (FLOORS, "context = down if upward else up", "context = up if upward else down"),
     (FLOORS, "leading + 1, length, upward=False", "leading, length, upward=False"),
     (FLOORS, "leading << 1 | bits.take(1)", "leading << 1 | bits.take(2)"),
@@ -180,9 +194,6 @@ IN_BOTH = (
         "        if rounds > 300:\n            return decided\n        if leading",
     ),
     (FLOORS, "if leading >= least_decidable", "if leading > least_decidable"),
-    (FLOORS, "math.floor(exact_slope * exp", "math.ceil(exact_slope * exp"),
-    (FLOORS, "exponential + offset)", "exponential - offset)"),
-    (FLOORS, "gmpy2.mpq(slope)", "gmpy2.mpq(slope) / 2"),
     (CHUNKS, "outputs[start : start + CHUNK]", "outputs[start : start + CHUNK - 1]"),
     (CHUNKS, "[int(word[i]) for word in words]", "[int(word[0]) for word in words]"),
     (CHUNKS, "whole, shift = answers.at(place)", "whole, shift = answers.at(place % 16384)"),
@@ -199,32 +210,65 @@ IN_DISCRETE = (
     (CHUNKS, "[int(word[i]) for", "[int(word[0]) for"),
     (CHUNKS, "bits), -GREATEST_NOISE)", "bits), 0)"),
     (CHUNKS, "drawn[place] = min", "drawn[-1] = min"),
-    (FAST, "math.floor(below * 2**_WORD)", "math.floor(below * 2**_WORD) + 1"),
-    (FAST, "math.ceil(above * 2**_WORD) - 1", "math.ceil(above * 2**_WORD) - 2"),
-    (FAST, "coins >= np.uint64(self._least", "coins > np.uint64(self._least"),
-    (FAST, "coins <= np.uint64(self._greatest", "coins < np.uint64(self._greatest"),
-    (FAST, "np.uint64(_WORD - 1)", "np.uint64(_WORD - 2)"),
-    (FAST, "undecided |= negative", "undecided &= negative"),
-    (FAST, "bits: inversion.resolve(coin, word, bits)", "bits: inversion.resolve(word, coin, bits)"),
-    (FAST, "_WORD - FILTER_BITS)", "0)"),
-    (FAST, "else -1 - magnitude", "else -magnitude"),
-    (FAST, "magnitude if not_negative", "-1 - magnitude if not_negative"),
-    (FAST, "decide_logistic(1 / self._scale", "decide_logistic(self._scale"),
-    (FAST, "not_negative = coin < self._least_unclear", "not_negative = coin > self._least_unclear"),
-    (FAST, "if self._least_unclear <= coin <=", "if self._least_unclear < coin <="),
-    (FAST, "self._scale, word, _WORD, bits", "self._scale, coin, _WORD, bits"),
-    (FAST, "draw_in_chunks(trials, 2,", "draw_in_chunks(trials, 3,"),
-    (FAST, "        2,\n        bits,", "        1,\n        bits,"),
+    (FAST, "_UNIFORM = (1 << FILTER_BITS) - 1", "_UNIFORM = (1 << FILTER_BITS) - 2"),
+    (FAST, "words & np.uint64(_UNIFORM)", "words >> np.uint64(1)"),
+    (FAST, "view(np.int64), words, 0.5)", "view(np.int64), words << np.uint64(1), 0.5)"),
+    (FAST, "view(np.int64), words, 0.5)", "view(np.int64), ~words, 0.5)"),
+    (FAST, "view(np.int64), words, 0.5)", "view(np.int64), words, 0.0)"),
+    (FAST, "below, _ = self._offset", "below, _ = enclose_offset(self._scale, 48)"),
+    (FAST, "int(below.denominator)) - _HALF", "int(below.denominator))"),
+    (FAST, "Fraction(int(below.numerator), int(below.denominator)) - _HALF", "Fraction(0)"),
+    (
+        FAST,
+        "Fraction(int(below.numerator), int(below.denominator)) - _HALF",
+        "_HALF - Fraction(int(below.numerator), int(below.denominator))",
+    ),
+    (FAST, "return noise, np.flatnonzero(undecided)", "return np.negative(noise), np.flatnonzero(undecided)"),
+    (FAST, "return noise, np.flatnonzero(undecided)", "return noise * (1 - 0 * noise), np.flatnonzero(undecided)"),
+    (FAST, "return noise, np.flatnonzero(undecided)", "return noise, np.flatnonzero(undecided)[1:]"),
+    (FAST, "-magnitude if word > _UNIFORM", "-1 - magnitude if word > _UNIFORM"),
+    (FAST, "-magnitude if word > _UNIFORM else magnitude", "magnitude if word > _UNIFORM else -magnitude"),
+    (FAST, "-magnitude if word > _UNIFORM", "-magnitude if word & 1"),
+    (FAST, "-magnitude if word > _UNIFORM", "-magnitude if word >= _UNIFORM"),
+    (FAST, "self._offset, word & _UNIFORM, FILTER_BITS, bits", "self._offset, word, 64, bits"),
+    (FAST, "self._offset, word & _UNIFORM, FILTER_BITS, bits", "self._offset, 0, 0, bits"),
+    (FAST, "(self._scale, self._offset, word", "(self._scale / 2, self._offset, word"),
+    (FAST, "bits: inversion.resolve(word, bits)", "bits: inversion.resolve(word ^ 1 << 63, bits)"),
+    (FAST, "draw_in_chunks(trials, 1,", "draw_in_chunks(trials, 2,"),
+    (FAST, "        1,\n        bits,", "        2,\n        bits,"),
     (FAST, "return _release(repeated, scale, bits, grid)", "return _release(repeated, scale / 2, bits, grid)"),
     (FAST, "RepeatedAnswer(grid.nearest(answer)", "RepeatedAnswer(grid.nearest(answer) + grid.nearest(answer)"),
     (FAST, "RepeatedAnswer(grid.nearest(answer), Fraction(0)", "RepeatedAnswer(grid.nearest(answer), Fraction(1, 2)"),
-    (COIN, "        length += 1", "        length += 1\n        if length > 128:\n            return True"),
-    (COIN, "if leading + 1 <= below", "if leading <= below"),
-    (COIN, "if leading >= above", "if leading + 1 >= above"),
-    (COIN, "return 1 / (1 + above), 1 / (1 + below)", "return 1 / (1 + below), 1 / (1 + above)"),
-    (COIN, "down.exp(down.div(", "up.exp(up.div("),
+    (MAGNITUDES, "share for share in enclose_logistic", "1 - share for share in enclose_logistic"),
+    (MAGNITUDES, "enclose_logistic(1 / scale,", "enclose_logistic(scale,"),
+    (MAGNITUDES, "down, up = rounding", "up, down = rounding"),
+    (MAGNITUDES, "least = down.log(down.div(below.", "least = down.log(up.div(below."),
+    (MAGNITUDES, "greatest = up.log(up.div(above.", "greatest = up.log(down.div(above."),
+    (MAGNITUDES, "rounding(precision)", "rounding(min(precision, 512))"),
+    (MAGNITUDES, "gmpy2.mpq(greatest)", "gmpy2.mpq(least)"),
+    (MAGNITUDES, "math.floor(number + above)", "math.floor(number + below)"),
+    (MAGNITUDES, "math.floor(number + below)", "math.floor(number - below)"),
+    (
+        MAGNITUDES,
+        "        precision *= 2",
+        "        precision *= 2\n        if precision > 400:\n            return floor",
+    ),
+    (MAGNITUDES, "precision *= 2", "precision *= 1"),
+    (MAGNITUDES, "while True:", "for _ in range(3):"),
+    (MAGNITUDES, "ends = enclose_offset(scale, precision)", "_ = enclose_offset(scale, precision)"),
+    (FAST, "enclose_offset(self._scale, OFFSET_BITS)", "enclose_offset(2 * self._scale, OFFSET_BITS)"),
+    (MAGNITUDES, "exact_scale * exponential, scale, ends)", "exact_scale * exponential, 2 * scale, ends)"),
+    (MAGNITUDES, "exact_scale * exponential, scale, ends)", "exponential, scale, ends)"),
+    (MAGNITUDES, "max(1, math.floor(scale)), leading", "max(1, 3 * math.floor(scale)), leading"),
+    (MAGNITUDES, "leading, length, bits))", "leading + 1, length, bits))"),
+    (LOGISTIC, "return 1 / (1 + above), 1 / (1 + below)", "return 1 / (1 + below), 1 / (1 + above)"),
+    (LOGISTIC, "down.exp(down.div(", "up.exp(up.div("),
 )
 IN_ROUNDED = (
+    (FILTER, "value += offset", "value += np.round(offset, 3)"),
+    (FLOORS, "math.floor(exact_slope * exp", "math.ceil(exact_slope * exp"),
+    (FLOORS, "exponential + offset)", "exponential - offset)"),
+    (FLOORS, "gmpy2.mpq(slope)", "gmpy2.mpq(slope) / 2"),
     (ROUND, "_UNIFORM = (1 << FILTER_BITS) - 1", "_UNIFORM = (1 << FILTER_BITS) - 2"),
     (ROUND, "word > _UNIFORM", "word >= _UNIFORM"),
     (ROUND, "-scale if word > _UNIFORM", "scale if word > _UNIFORM"),

@@ -29,7 +29,7 @@ Each = Callable[..., Any]
 LAPLACE = {"epsilon": 1, "grid": Grid(-20)}
 GAUSSIAN = {"sigma": 3, "grid": Grid(-20)}
 PAIRS: dict[str, tuple[Each, Each, dict[str, Any], int]] = {
-    "discrete Laplace": (exact_discrete_laplace_each, exact_discrete_laplace_fast, LAPLACE, 2),
+    "discrete Laplace": (exact_discrete_laplace_each, exact_discrete_laplace_fast, LAPLACE, 1),
     "rounded Laplace": (exact_rounded_laplace_each, exact_rounded_laplace_fast, LAPLACE, 1),
     "fine rounded Laplace": (exact_rounded_laplace_each, exact_rounded_laplace_fast, {**LAPLACE, "grid": Grid(-45)}, 1),
     "discrete Gaussian": (exact_discrete_gaussian_each, exact_discrete_gaussian_fast, GAUSSIAN, 1),

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 
+import gmpy2
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from attacklab.random_bits import SeededBits
 from mechanisms.certified import CHUNK
@@ -16,7 +16,6 @@ from mechanisms.grid import Grid
 from mechanisms.laplace import exact_fast, exact_rounded, floor_filter
 from mechanisms.laplace.exact import discrete_scale
 from mechanisms.laplace.exact_fast import discrete_laplace_by_inversion, exact_discrete_laplace_fast
-from mechanisms.laplace.exact_randomized_response import enclose_logistic
 from mechanisms.laplace.exact_rounded import exact_rounded_laplace, exact_rounded_laplace_fast
 from mechanisms.randomness import RandomBits
 from tests.mechanisms.words import Endless, GivenWords, RecordedWords, WordACall
@@ -35,15 +34,9 @@ def rounded_reference(words: Iterator[int], **setting: object) -> float:
 
 
 def discrete_reference(words: Iterator[int], *, answer: float, grid: Grid, **privacy: object) -> float:
-    noise = discrete_laplace_by_inversion(discrete_scale(grid=grid, **privacy), WordACall(words, Endless()))
+    scale = discrete_scale(grid=grid, **privacy)
+    noise = WordACall(words, Endless()).call(discrete_laplace_by_inversion, scale)
     return grid.value(grid.nearest(answer) + noise)
-
-
-def paired(recorded: list[NDArray[np.uint64]]) -> Iterator[int]:
-    """A coin and a uniform for each draw, out of a chunk of coins and a chunk of uniforms in turn."""
-    for coins, words in zip(recorded[::2], recorded[1::2], strict=True):
-        for coin, word in zip(coins.tolist(), words.tolist(), strict=True):
-            yield from (coin, word)
 
 
 def compare_rounded(trials: int, setting: dict[str, object]) -> None:
@@ -56,7 +49,7 @@ def compare_rounded(trials: int, setting: dict[str, object]) -> None:
 def compare_discrete(trials: int, setting: dict[str, object]) -> None:
     bits = RecordedWords(12, Endless())
     fast = exact_discrete_laplace_fast(trials=trials, bits=bits, **setting)
-    words = paired(bits.recorded)
+    words = iter(np.concatenate(bits.recorded).tolist())
     assert [discrete_reference(words, **setting) for _ in range(trials)] == fast.tolist()
 
 
@@ -99,25 +92,40 @@ def test_a_draw_that_64_bits_cannot_decide_takes_more_bits_of_the_same_uniform(c
     word = 1 << 23
     fast_bits, reference_bits = (SeededBits(np.random.default_rng(continuation)) for _ in range(2))
     fast = exact_rounded_laplace_fast(trials=1, bits=GivenWords([word], fast_bits), **setting)
-    coin = 1 << 62
-    discrete = exact_discrete_laplace_fast(trials=1, bits=GivenWords([coin, word], Endless()), **setting)
+    discrete = exact_discrete_laplace_fast(trials=1, bits=GivenWords([word], Endless()), **setting)
     reference = exact_rounded_laplace(bits=WordACall(iter([word]), reference_bits), **setting)
     assert fast[0] == reference
-    assert discrete[0] == discrete_reference(iter([coin, word]), answer=0.0, grid=Grid(-46), epsilon=1, sensitivity=1)
+    assert discrete[0] == discrete_reference(iter([word]), answer=0.0, grid=Grid(-46), epsilon=1, sensitivity=1)
 
 
-def test_a_coin_on_the_edge_of_its_threshold_is_decided_by_further_bits() -> None:
-    """The word that holds 1/(1 + e^−1) itself: all zeros after it are below, all ones are above."""
-    edge = math.floor(enclose_logistic(Fraction(1), 128)[0] * 2**64)
-    word = 1 << 63  # U = ½, magnitude 0
-    outputs = []
-    for following in (0, 1):
+class Constant(RandomBits):
+    """Bits that are all alike."""
 
-        class Constant(RandomBits):
-            def take(self, count: int, following: int = following) -> int:
-                return ((1 << count) - 1) * following
+    def __init__(self, bit: int) -> None:
+        self._bit = bit
 
-        outputs.append(
-            exact_discrete_laplace_fast(0.0, 1, GivenWords([edge, word], Constant()), epsilon=1, grid=Grid(0))[0]
-        )
-    assert outputs == [0.0, -1.0]
+    def take(self, count: int) -> int:
+        return ((1 << count) - 1) * self._bit
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("magnitude", [1, 2, 5])
+def test_a_uniform_on_the_edge_between_two_magnitudes_is_decided_by_further_bits(sign: int, magnitude: int) -> None:
+    """P[|N| ≥ k] = 2e^−k/(1 + e^−1) at the scale 1: the word that holds this has zeros after it below, ones above."""
+    with gmpy2.context(precision=200):
+        tail = 2 * gmpy2.exp(-magnitude) / (1 + gmpy2.exp(-1))
+        word = math.floor(tail * 2**63) | (sign < 0) << 63
+    outputs = [
+        exact_discrete_laplace_fast(0.0, 1, GivenWords([word], Constant(bit)), epsilon=1, grid=Grid(0))[0]
+        for bit in (0, 1)
+    ]
+    assert outputs == [sign * magnitude, sign * (magnitude - 1)]
+
+
+def test_no_zero_of_the_noise_is_negative() -> None:
+    """−0 would tell the sign of the noise of an answer that is 0."""
+    words = SeededBits(np.random.default_rng(31)).words(20_000)
+    for scale in (Fraction(1, 50), Fraction(1), Fraction(3, 2)):
+        noise, _ = exact_fast._Inversion(scale).decide(words)
+        assert np.count_nonzero(noise == 0) > 5_000
+        assert not np.signbit(noise[noise == 0]).any()

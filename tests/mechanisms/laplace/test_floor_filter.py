@@ -19,51 +19,54 @@ PRECISE = gmpy2.context(precision=400)
 RATIONALS = st.fractions(min_value=Fraction(1, 50), max_value=2**46, max_denominator=1000)
 SMALL = st.integers(-(2**20), 2**20).map(lambda i: Fraction(i, 2**70))
 OFFSETS = st.fractions(min_value=0, max_value=Fraction(1999, 1000), max_denominator=1000) | SMALL.map(lambda x: 1 + x)
+SHIFTS = st.just(Fraction(0)) | st.fractions(min_value=Fraction(-1, 2), max_value=Fraction(1, 2), max_denominator=999)
 PLUS = np.zeros(1, dtype=np.uint64)
 
 
 @settings(derandomize=True, deadline=None, max_examples=400)
 @given(
     OFFSETS,
+    SHIFTS,
     RATIONALS,
     st.integers(min_value=1, max_value=2**63 - 2) | st.integers(0, 2**20) | st.integers(2**63 - 2**20, 2**63 - 1),
     st.booleans(),
 )
 def test_what_the_filter_decides_holds_at_both_ends_of_the_uniforms_interval(
-    offset: Fraction, scale: Fraction, leading: int, negative: bool
+    offset: Fraction, shift: Fraction, scale: Fraction, leading: int, negative: bool
 ) -> None:
     signs = np.array([negative << 63], dtype=np.uint64)
-    floors, undecided = floor_filter(scale)(np.array([leading]), signs, float(offset))
+    floors, undecided = floor_filter(scale, shift)(np.array([leading]), signs, float(offset))
     if not undecided[0]:
-        slope = -scale if negative else scale
+        slope, middle = (-scale, offset - shift) if negative else (scale, offset + shift)
         for end in (leading, leading + 1):
-            assert math.floor(real_value(offset, slope, end, 63)) == floors[0]
+            assert math.floor(real_value(middle, slope, end, 63)) == floors[0]
 
 
 @pytest.mark.ci
 @settings(derandomize=True, deadline=None, max_examples=400)
 @given(
     OFFSETS,
+    SHIFTS,
     st.integers(-8, 46),
     st.builds(math.ldexp, st.floats(min_value=1, max_value=2), st.integers(-60, 4)),
     st.booleans(),
     st.integers(-600, 600),
 )
-@example(Fraction(2**55 + 3, 2**55), -8, 2.0**-45, True, 600)
+@example(Fraction(2**55 + 3, 2**55), Fraction(0), -8, 2.0**-45, True, 600)
 def test_uniforms_at_the_edge_of_an_integer_are_undecided_or_right(
-    offset: Fraction, log_scale: int, exponential: float, negative: bool, shift: int
+    offset: Fraction, shift: Fraction, log_scale: int, exponential: float, negative: bool, beside: int
 ) -> None:
-    """The worst cases: U is near, on the grid of 63 bits, the one at which offset ± scale·E is an integer."""
+    """The worst cases: U is near, on the grid of 63 bits, the one at which offset ± (scale·E + shift) is an integer."""
     scale = Fraction(2**log_scale) * Fraction(1000, 1001)
-    slope = -scale if negative else scale
-    integer = math.floor(offset + slope * Fraction(exponential)) + negative
-    edge = PRECISE.exp(PRECISE.div(gmpy2.mpq(offset) - integer, gmpy2.mpq(slope)))
-    leading = int(PRECISE.mul(edge, gmpy2.mpz(2**63))) + shift
+    slope, middle = (-scale, offset - shift) if negative else (scale, offset + shift)
+    integer = math.floor(middle + slope * Fraction(exponential)) + negative
+    edge = PRECISE.exp(PRECISE.div(gmpy2.mpq(middle) - integer, gmpy2.mpq(slope)))
+    leading = int(PRECISE.mul(edge, gmpy2.mpz(2**63))) + beside
     assume(0 < leading < 2**63 - 1)
     signs = np.array([negative << 63], dtype=np.uint64)
-    floors, undecided = floor_filter(scale)(np.array([leading]), signs, float(offset))
+    floors, undecided = floor_filter(scale, shift)(np.array([leading]), signs, float(offset))
     if not undecided[0]:
-        assert {math.floor(real_value(offset, slope, end, 63)) for end in (leading, leading + 1)} == {int(floors[0])}
+        assert {math.floor(real_value(middle, slope, end, 63)) for end in (leading, leading + 1)} == {int(floors[0])}
 
 
 def test_a_uniform_below_or_above_the_cells_is_left_undecided() -> None:
@@ -104,7 +107,8 @@ def test_the_words_that_are_filtered_are_not_written_to() -> None:
 def test_both_filters_decide_the_same(scale: Fraction) -> None:
     leading = (SeededBits(np.random.default_rng(4)).words(20_000) >> np.uint64(1)).view(np.int64)
     signs, offsets = SeededBits(np.random.default_rng(5)).words(20_000), np.linspace(0.0, 1.0, 20_000)
-    (coarse, one), (fine, other) = (kind(scale)(leading, signs, offsets) for kind in (CoarseFilter, FineFilter))
+    kinds = (kind(scale, Fraction(-1, 3)) for kind in (CoarseFilter, FineFilter))
+    (coarse, one), (fine, other) = (filtered(leading, signs, offsets) for filtered in kinds)
     decided = ~(one | other)
     assert decided.sum() > 19_900
     assert np.array_equal(coarse[decided], fine[decided])
@@ -115,5 +119,5 @@ def test_a_wider_bound_leaves_more_undecided(kind: type, monkeypatch: pytest.Mon
     """Values lie anywhere between two integers, so that an eighth of them is within 2^−4 of one."""
     leading = SeededBits(np.random.default_rng(9)).words(2000) >> np.uint64(1)
     monkeypatch.setattr(kind, "_error", lambda *_: Fraction(1, 16))
-    share = kind(Fraction(256))(leading.view(np.int64), leading, 0.5)[1].mean()
+    share = kind(Fraction(256), Fraction(0))(leading.view(np.int64), leading, 0.5)[1].mean()
     assert 0.08 < share < 0.18
