@@ -59,8 +59,8 @@ translated_pages = [
 
 myst_enable_extensions = ["amsmath", "attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
-# Lessons run in each language, for their pictures. `make docs` builds both languages at the same time, each with a cache
-# of its own, which it empties first.
+# Lessons run in each language, for their pictures. `make docs` builds both languages at once, each with a cache of its
+# own, which it empties first.
 nb_execution_mode = "cache"
 nb_execution_cache_path = str(ROOT / "site" / ".executed")
 nb_execution_raise_on_error = True
