@@ -46,40 +46,39 @@ class Source:
         return importlib.import_module(f"{PACKAGE}.randomness").RandomBits.words(self, count)
 
 
-def require_chunks(draw_in_chunks: Callable[..., Any], words_each: int) -> int:
+def require_chunks(draw_in_chunks: Callable[..., Any]) -> int:
     """Check that draws are filled in one by one, for numbers of draws about the ends of chunks (lemma `chunks`).
 
-    Each draw is `decide` of words that no other draw has, or if that is undecided `resolve` of the same words.
+    Each draw is `decide` of a word that no other draw has, or if that is undecided `resolve` of the same word.
 
     Returns:
         How many draws were compared.
     """
     compared = 0
     for trials in COUNTS:
-        source, decided, resolved = Source(), list[tuple[int, ...]](), list[tuple[tuple[int, ...], int]]()
+        source, decided, resolved = Source(), list[int](), list[tuple[int, int]]()
 
-        def decide(*words: Any, decided: list[tuple[int, ...]] = decided) -> tuple[Any, Any]:
-            decided.extend(zip(*(word.tolist() for word in words), strict=True))
-            undecided = (words[-1] % words[-1].dtype.type(5) == 0).nonzero()[0]
-            return (words[0] >> words[0].dtype.type(2)).view("int64"), undecided
+        def decide(words: Any, decided: list[int] = decided) -> tuple[Any, Any]:
+            decided.extend(words.tolist())
+            undecided = (words % words.dtype.type(5) == 0).nonzero()[0]
+            return (words >> words.dtype.type(2)).view("int64"), undecided
 
-        def resolve(*words_and_bits: Any, resolved: list[tuple[tuple[int, ...], int]] = resolved) -> int:
-            *words, bits = words_and_bits
-            resolved.append((tuple(words), bits.take(1)))
+        def resolve(word: int, bits: Any, resolved: list[tuple[int, int]] = resolved) -> int:
+            resolved.append((word, bits.take(1)))
             return _EXTREMES[len(resolved) % len(_EXTREMES)]
 
-        drawn = draw_in_chunks(trials, words_each, source, decide, resolve)
-        if drawn.dtype.name != "int64" or source.drawn != trials * words_each or len(decided) != trials:
+        drawn = draw_in_chunks(trials, source, decide, resolve)
+        if drawn.dtype.name != "int64" or source.drawn != trials or len(decided) != trials:
             raise Refused(f"{trials} draws take {source.drawn} words, {len(decided)} of them are decided")
-        if len({word for words in decided for word in words}) != source.drawn:
+        if len(set(decided)) != source.drawn:
             raise Refused("two draws share a word")
-        undecided = [words for words in decided if words[-1] % 5 == 0]
-        if [words for words, _ in resolved] != undecided or source.bits != len(undecided):
+        undecided = [word for word in decided if word % 5 == 0]
+        if [word for word, _ in resolved] != undecided or source.bits != len(undecided):
             raise Refused("the draws that are resolved are not those that are undecided, in their order")
         followers = iter(_EXTREMES[(i + 1) % len(_EXTREMES)] for i in range(len(undecided)))
-        for words, noise in zip(decided, drawn.tolist(), strict=True):
-            expected = next(followers) if words[-1] % 5 == 0 else words[0] >> 2
+        for word, noise in zip(decided, drawn.tolist(), strict=True):
+            expected = next(followers) if word % 5 == 0 else word >> 2
             if noise != min(max(expected, -GREATEST_NOISE), GREATEST_NOISE):
-                raise Refused(f"a draw of {words} is {noise}, not {expected}")
+                raise Refused(f"a draw of {word} is {noise}, not {expected}")
         compared += trials
     return compared

@@ -60,11 +60,11 @@ def require_fast_noise(draw_many: Callable[..., Any], scale: Fraction) -> int:
     drawing = Recorder(drawn)
     with lent(draw_many, draw_in_chunks=drawing):
         found = draw_many(scale, trials, bits)
-    trials_given, words_each, bits_given, decide, resolve = drawing.call
-    if found is not drawn or trials_given is not trials or bits_given is not bits or words_each != 1:
-        raise Refused("the noise is not what is drawn from one word each")
+    trials_given, bits_given, decide, resolve = drawing.call
+    if found is not drawn or trials_given is not trials or bits_given is not bits:
+        raise Refused("the noise is not what is drawn from words")
     runs = require_inversion(decide, resolve, scale)
-    runs += require_chunks(used(draw_many, "draw_in_chunks"), 1)
+    runs += require_chunks(used(draw_many, "draw_in_chunks"))
     return runs + _run_on_words(draw_many, scale)
 
 
@@ -136,7 +136,7 @@ def require_fast_release(fast: Callable[..., Any], parameters: Mapping[str, Any]
     repeated = release.repeated
     if not repeated[0].same(grid.nearest(answer)) or repeated[1:] != (Fraction(0), TRIALS):
         raise Refused(f"the fast path adds noise to {repeated}")
-    if (release.words_each, release.bits, release.grid) != (1, bits, grid) or release.found is not release.drawn:
+    if (release.bits, release.grid) != (bits, grid) or release.found is not release.drawn:
         raise Refused("the fast path does not return what is drawn from one word each")
     compared = require_inversion(*release.without_shift(), scale) + release.require(parameters["grid"])
     draws = _edges(scale)

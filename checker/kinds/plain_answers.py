@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from fractions import Fraction
 from random import Random
@@ -123,16 +123,14 @@ def require_plain_releases(
 def require_plain_trials(
     fast: Callable[[Any, int, Any], Any],
     step: Fraction,
-    words_each: int,
-    draws: Callable[[Fraction, Sequence[int], int], bool],
+    draws: Callable[[Fraction, int, int], bool],
 ) -> int:
     """Check that each output of `fast(answer, trials, bits)` is the answer's point of the grid, moved by a draw.
 
     Args:
         fast: the releases.
         step: of the grid.
-        words_each: how many words a draw begins with.
-        draws: `draws(shift, words, noise)`: whether a draw that begins with these words is that noise.
+        draws: `draws(shift, word, noise)`: whether a draw that begins with that word is that noise.
 
     Returns:
         How many outputs were looked at.
@@ -144,15 +142,15 @@ def require_plain_trials(
     for count, (answer, place) in enumerate(answers(step)):
         whole = (place + HALF).__floor__()
         for trials in TRIALS if count < 2 else TRIALS[1 + count % 3 :][:1]:
-            columns = [[random.getrandbits(WORD) for _ in range(trials)] for _ in range(words_each)]
-            found = fast(answer, trials, GivenWords([word for column in columns for word in column], (0, 1)))
+            words = [random.getrandbits(WORD) for _ in range(trials)]
+            found = fast(answer, trials, GivenWords(words, (0, 1)))
             if found.dtype.name != "float64" or found.shape != (trials,):
                 raise Refused(f"{trials} outputs for {answer!r} are of type {found.dtype} and shape {found.shape}")
-            for words, output in zip(zip(*columns, strict=True), found.tolist(), strict=True):
+            for word, output in zip(words, found.tolist(), strict=True):
                 steps = Fraction(output) / step
                 inside = abs(steps) < LIMIT
-                if steps.denominator != 1 or (inside and not draws(place - whole, words, int(steps) - whole)):
-                    raise Refused(f"{answer!r} of type {type(answer).__name__} is released as {output!r} on {words}")
+                if steps.denominator != 1 or (inside and not draws(place - whole, word, int(steps) - whole)):
+                    raise Refused(f"{answer!r} of type {type(answer).__name__} is released as {output!r} on {word}")
                 if not inside and abs(whole) < LIMIT // 2:
                     raise Refused(f"{answer!r} of type {type(answer).__name__} is released as {output!r}")
                 looked_at += 1

@@ -36,7 +36,7 @@ class Release:
         function: the mechanism.
         repeated: the arguments of `RepeatedAnswer`, if it was called.
         several: those of `SeveralAnswers`, if it was called.
-        words_each, bits, grid, decide, resolve: those of `release_in_chunks`.
+        bits, grid, decide, resolve: those of `release_in_chunks`.
         drawn: what that returned.
         found: what the mechanism returned.
     """
@@ -44,7 +44,6 @@ class Release:
     function: Callable[..., Any]
     repeated: tuple[Any, ...]
     several: tuple[Any, ...]
-    words_each: int
     bits: Any
     grid: Any
     decide: Callable[..., Any]
@@ -53,13 +52,13 @@ class Release:
     found: Any
 
     def without_shift(self) -> tuple[Callable[..., Any], Callable[..., Any]]:
-        """Return `decide(*words)` and `resolve(*words, bits)` of noise that does not depend on the answers' shifts."""
-        return (lambda *words: self.decide(_NONE, *words)), _Bound(self.resolve)
+        """Return `decide(words)` and `resolve(word, bits)` of noise that does not depend on the answers' shifts."""
+        return (lambda words: self.decide(_NONE, words)), _Bound(self.resolve)
 
     def require(self, grid: Any) -> int:
         """Check the loop, and the answers that were used, on a real grid; return how much was compared."""
         step = Fraction(2) ** grid.exponent
-        compared = require_release(used(self.function, "release_in_chunks"), self.words_each)
+        compared = require_release(used(self.function, "release_in_chunks"))
         compared += require_values(grid, step)
         if self.repeated:
             compared += require_repeated(used(self.function, "RepeatedAnswer"))
@@ -119,15 +118,13 @@ def recorded_release(function: Callable[..., Any], *arguments: Any, **parameters
         found = function(*arguments, **parameters)
     if len(releases) != 1 or len(repeating.calls) + len(listing.calls) != 1:
         raise Refused("a mechanism does not release its answers once")
-    (given, words_each, bits), named = releases[0]
+    (given, bits), named = releases[0]
     if given is not answers or set(named) != {"grid", "decide", "resolve"}:
         raise Refused("something other than the answers is released")
     if listing.calls and drawn.shape is not answers.shape:
         raise Refused("the outputs do not have the shape of the answers")
     repeated, several = (one.calls[0] if one.calls else () for one in (repeating, listing))
-    return Release(
-        function, repeated, several, words_each, bits, named["grid"], named["decide"], named["resolve"], drawn, found
-    )
+    return Release(function, repeated, several, bits, named["grid"], named["decide"], named["resolve"], drawn, found)
 
 
 class _Numbered:
@@ -157,11 +154,11 @@ class _Grid:
         return float(steps)
 
 
-def require_release(release_in_chunks: Callable[..., Any], words_each: int) -> int:
-    """Check that each answer gets noise of its own words, for numbers of answers about the ends of chunks.
+def require_release(release_in_chunks: Callable[..., Any]) -> int:
+    """Check that each answer gets noise of its own word, for numbers of answers about the ends of chunks.
 
-    The i-th output is grid.value(whole + noise), the noise that `decide` finds for the i-th shift and words that no
-    other draw has, or if that is undecided what `resolve` finds for that very shift, these words and further bits.
+    The i-th output is grid.value(whole + noise), the noise that `decide` finds for the i-th shift and a word that no
+    other draw has, or if that is undecided what `resolve` finds for that very shift, this word and further bits.
 
     Returns:
         How many outputs were compared.
@@ -172,31 +169,30 @@ def require_release(release_in_chunks: Callable[..., Any], words_each: int) -> i
             answers, source = _Numbered(count, repeated=repeated), Source()
             decided, resolved = list[tuple[Any, ...]](), list[tuple[Any, ...]]()
 
-            def decide(shifts: Any, *words: Any, decided: list[tuple[Any, ...]] = decided) -> tuple[Any, Any]:
-                each = [shifts] * len(words[0]) if type(shifts) is float else shifts.tolist()
-                decided.extend(zip(each, *(word.tolist() for word in words), strict=True))
-                noise = (words[0] >> words[0].dtype.type(40)).astype(float)
-                return noise, (words[-1] % words[-1].dtype.type(5) == 0).nonzero()[0]
+            def decide(shifts: Any, words: Any, decided: list[tuple[Any, ...]] = decided) -> tuple[Any, Any]:
+                each = [shifts] * len(words) if type(shifts) is float else shifts.tolist()
+                decided.extend(zip(each, words.tolist(), strict=True))
+                noise = (words >> words.dtype.type(40)).astype(float)
+                return noise, (words % words.dtype.type(5) == 0).nonzero()[0]
 
-            def resolve(*given: Any, resolved: list[tuple[Any, ...]] = resolved) -> int:
-                *known, bits = given
-                resolved.append((*known, bits.take(1)))
+            def resolve(shift: Any, word: int, bits: Any, resolved: list[tuple[Any, ...]] = resolved) -> int:
+                resolved.append((shift, word, bits.take(1)))
                 return len(resolved)
 
-            outputs = release_in_chunks(answers, words_each, source, grid=_Grid(), decide=decide, resolve=resolve)
-            if outputs.dtype.name != "float64" or outputs.shape != (count,) or source.drawn != count * words_each:
+            outputs = release_in_chunks(answers, source, grid=_Grid(), decide=decide, resolve=resolve)
+            if outputs.dtype.name != "float64" or outputs.shape != (count,) or source.drawn != count:
                 raise Refused(f"{count} answers give {outputs.shape} outputs of {source.drawn} words")
-            if len({word for _, *words in decided for word in words}) != source.drawn or len(decided) != count:
+            if len({word for _, word in decided}) != source.drawn or len(decided) != count:
                 raise Refused("two draws share a word")
             handed_on = 0
-            for place, ((shift, *words), output) in enumerate(zip(decided, outputs.tolist(), strict=True)):
+            for place, ((shift, word), output) in enumerate(zip(decided, outputs.tolist(), strict=True)):
                 whole, exact = (7.0, 0.25) if repeated else (place, place * 2.0**-20)
-                expected = float(whole + (words[0] >> 40))
-                if words[-1] % 5 == 0:
+                expected = float(whole + (word >> 40))
+                if word % 5 == 0:
                     handed_on += 1
                     expected = float(whole + handed_on)
-                    if resolved[handed_on - 1] != (exact, *words, handed_on):
-                        raise Refused("an undecided draw does not go on with its own words, its own shift and new bits")
+                    if resolved[handed_on - 1] != (exact, word, handed_on):
+                        raise Refused("an undecided draw does not go on with its own word, its own shift and new bits")
                 if shift != exact or output != expected:
                     raise Refused(f"output {place} of {count} is {output}, not {expected}")
             if handed_on != len(resolved):

@@ -169,7 +169,7 @@ def recorded_many(
     whole, given, trials = release.repeated
     if not Opaque("whole").same(whole) or (given is not shift and given != Fraction(0)) or trials != TRIALS:
         raise Refused(f"noise is not added to the answer, but to {release.repeated}")
-    if (release.words_each, release.bits, release.grid) != (1, watched, watched) or release.found is not release.drawn:
+    if (release.bits, release.grid) != (watched, watched) or release.found is not release.drawn:
         raise Refused("the outputs are not those of one word each")
     return Recorded(release, given, float(given))
 
@@ -185,7 +185,7 @@ def recorded_each(
     release = recorded_release(each, answers, watched, **parameters | {"grid": watched})
     if release.several != (answers, watched):
         raise Refused("noise is added to something other than the answers")
-    if (release.words_each, release.bits, release.grid) != (1, watched, watched) or release.found is not release.drawn:
+    if (release.bits, release.grid) != (watched, watched) or release.found is not release.drawn:
         raise Refused("the outputs are not those of one word each")
     return Recorded(release, shift, Traced.unknown("shifts", "float64"))
 

@@ -7,7 +7,7 @@ has the law of that release, independently of the others. Where neighbours diffe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from random import Random
 from typing import Any
@@ -43,11 +43,11 @@ def discrete_laplace_each(certificate: Certificate) -> Conclusion:
     if distance / scale > epsilon:
         raise Refused(f"{distance} steps at scale {scale} lose {distance / scale}, more than {epsilon}")
     each = certificate.function("each")
-    release = _recorded(each, parameters, 1)
+    release = _recorded(each, parameters)
     compared = require_inversion(*release.without_shift(), scale) + release.require(grid)
 
-    def noise(_: Fraction, words: Sequence[int], found: int) -> bool:
-        return inversion.discrete_laplace(scale, words[0], NO_BITS) == found
+    def noise(_: Fraction, word: int, found: int) -> bool:
+        return inversion.discrete_laplace(scale, word, NO_BITS) == found
 
     return Conclusion(
         f"{distance / scale}-DP for every pair of arrays with one answer at most {sensitivity} apart",
@@ -55,7 +55,7 @@ def discrete_laplace_each(certificate: Certificate) -> Conclusion:
         {
             "roundings": require_rounding(grid, step),
             "operations and draws": compared,
-            "releases of plain answers": _run(each, parameters, step, 1, noise),
+            "releases of plain answers": _run(each, parameters, step, noise),
         },
     )
 
@@ -71,18 +71,18 @@ def rounded_laplace_each(certificate: Certificate) -> Conclusion:
     if lost > epsilon:
         raise Refused(f"{sensitivity} at scale {scale * step} loses {lost}, more than {epsilon}")
     each = certificate.function("each")
-    release = _recorded(each, parameters, 1)
+    release = _recorded(each, parameters)
     compared = require_rounded_noise(release.decide, release.resolve, scale) + release.require(grid)
 
-    def noise(shift: Fraction, words: Sequence[int], found: int) -> bool:
-        return inversion.rounded_laplace(shift + HALF, scale, words[0], NO_BITS) == found
+    def noise(shift: Fraction, word: int, found: int) -> bool:
+        return inversion.rounded_laplace(shift + HALF, scale, word, NO_BITS) == found
 
     return Conclusion(
         f"{lost}-DP for every pair of arrays with one answer at most {sensitivity} apart",
         ("clamping", "rounded-ideal", "several", *(one for one in FAST_LEMMAS if one != "laplace-by-inversion")),
         {
             "operations and draws": compared,
-            "releases of plain answers": _run(each, parameters, step, 1, noise),
+            "releases of plain answers": _run(each, parameters, step, noise),
         },
     )
 
@@ -101,11 +101,11 @@ def discrete_gaussian_each(certificate: Certificate) -> Conclusion:
         raise Refused(f"undecided words are drawn for from {released.law!r}, not at variance {variance}")
     more, drawn, tails = require_discrete_draws(released, given)
 
-    def noise(_: Fraction, words: Sequence[int], found: int) -> bool:
-        return -tails.last < found < tails.last and between(words[0], lambda outcome: tails(outcome, 128), found)
+    def noise(_: Fraction, word: int, found: int) -> bool:
+        return -tails.last < found < tails.last and between(word, lambda outcome: tails(outcome, 128), found)
 
     checked |= drawn | {"outputs": released.compared, "roundings": require_rounding(given.grid, given.step)}
-    checked |= {"releases of plain answers": _run(each, given.parameters, given.step, 1, noise)}
+    checked |= {"releases of plain answers": _run(each, given.parameters, given.step, noise)}
     return Conclusion(
         f"{given.claim} for every pair of arrays with one answer at most {given.sensitivity} apart",
         (*lemmas, *more, "discrete-gaussian", "several", *GAUSSIAN_LEMMAS),
@@ -123,7 +123,7 @@ def rounded_gaussian_each(certificate: Certificate) -> Conclusion:
     each = certificate.function("each")
     recorded = [recorded_each(each, given.grid, given.parameters, shift) for shift in SHIFTS]
     more, drawn, allows = require_rounded_draws(recorded, given)
-    checked |= drawn | {"releases of plain answers": _run(each, given.parameters, given.step, 1, allows)}
+    checked |= drawn | {"releases of plain answers": _run(each, given.parameters, given.step, allows)}
     return Conclusion(
         f"{given.claim} for every pair of arrays with one answer at most {given.sensitivity} apart",
         (*lemmas, *more, "clamping", "several", *GAUSSIAN_LEMMAS),
@@ -139,31 +139,30 @@ def _laplace(certificate: Certificate) -> tuple[Fraction, dict[str, Any], Fracti
     return epsilon, parameters, Fraction(parameters.get("sensitivity", 1)), grid, Fraction(2) ** grid.exponent
 
 
-def _recorded(each: Callable[..., Any], parameters: dict[str, Any], words_each: int) -> Release:
+def _recorded(each: Callable[..., Any], parameters: dict[str, Any]) -> Release:
     """See what a release of several answers hands on: these answers, and all that is drawn, in their shape."""
     given, bits, grid = Token(), Token(), parameters["grid"]
     release = recorded_release(each, given, bits, **parameters)
     if len(release.several) != 2 or release.several[0] is not given or release.several[1] is not grid:
         raise Refused("noise is added to something other than the answers")
-    if (release.words_each, release.found) != (words_each, release.drawn) or release.bits is not bits:
-        raise Refused(f"the outputs are not what is drawn from {words_each} words each")
+    if release.found is not release.drawn or release.bits is not bits:
+        raise Refused("the outputs are not what is drawn from words")
     if release.grid is not grid:
         raise Refused("the outputs are on another grid")
     return release
 
 
-Noise = Callable[[Fraction, Sequence[int], int], bool]
+Noise = Callable[[Fraction, int, int], bool]
 
 
-def _run(each: Callable[..., Any], parameters: dict[str, Any], step: Fraction, words_each: int, noise: Noise) -> int:
+def _run(each: Callable[..., Any], parameters: dict[str, Any], step: Fraction, noise: Noise) -> int:
     """Release plain answers of every type, together and alone, and arrays of several shapes, on words at random.
 
     Args:
         each: the release.
         parameters: its public parameters.
         step: of the grid.
-        words_each: how many words a draw begins with.
-        noise: `noise(shift, words, steps)`: whether a draw that begins with these words is so many steps.
+        noise: `noise(shift, word, steps)`: whether a draw that begins with that word is so many steps.
     """
     random, looked_at = Random(20261124), 0
     known = answers(step)
@@ -175,17 +174,15 @@ def _run(each: Callable[..., Any], parameters: dict[str, Any], step: Fraction, w
     places = [Fraction(one) / step for one in numbers.tolist()]
     lists += [(numbers.reshape(shape), places, shape) for shape in ((24,), (4, 6), (2, 3, 4), (24, 1))]
     for given, all_places, shape in lists:
-        columns = [[random.getrandbits(WORD) for _ in all_places] for _ in range(words_each)]
-        found = each(given, GivenWords([word for column in columns for word in column], (0, 1)), **parameters)
+        words = [random.getrandbits(WORD) for _ in all_places]
+        found = each(given, GivenWords(words, (0, 1)), **parameters)
         if found.dtype.name != "float64" or found.shape != shape:
             raise Refused(f"answers of shape {shape} are released as {found.dtype} of shape {found.shape}")
-        for place, words, output in zip(
-            all_places, zip(*columns, strict=True), found.reshape(-1).tolist(), strict=True
-        ):
+        for place, word, output in zip(all_places, words, found.reshape(-1).tolist(), strict=True):
             whole, steps = (place + HALF).__floor__(), Fraction(output) / step
             inside = abs(steps) < LIMIT
-            if steps.denominator != 1 or (inside and not noise(place - whole, words, int(steps) - whole)):
-                raise Refused(f"an answer {place} steps above 0 is released as {output!r} on {words}")
+            if steps.denominator != 1 or (inside and not noise(place - whole, word, int(steps) - whole)):
+                raise Refused(f"an answer {place} steps above 0 is released as {output!r} on {word}")
             if not inside and abs(whole) < LIMIT // 2:
                 raise Refused(f"an answer {place} steps above 0 is released as {output!r}")
             looked_at += 1

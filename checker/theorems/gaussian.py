@@ -128,9 +128,8 @@ def discrete_gaussian_on_grid(certificate: Certificate) -> Conclusion:
     released += require_plain_trials(
         partial(certificate.function("fast"), **given.parameters),
         given.step,
-        1,
-        lambda _, words, noise: (
-            -tails.last < noise < tails.last and between(words[0], lambda outcome: tails(outcome, 128), noise)
+        lambda _, word, noise: (
+            -tails.last < noise < tails.last and between(word, lambda outcome: tails(outcome, 128), noise)
         ),
     )
     checked |= {"releases of plain answers": released}
@@ -200,8 +199,8 @@ def require_discrete_draws(released: Released, given: Setting) -> tuple[tuple[st
     return lemmas, checked, Tails(variance)
 
 
-Allows = Callable[[Fraction, Sequence[int], int], bool]
-"""`allows(shift, words, noise)`: whether a draw that begins with these words can have that noise."""
+Allows = Callable[[Fraction, int, int], bool]
+"""`allows(shift, word, noise)`: whether a draw that begins with that word can have that noise."""
 
 
 def require_rounded_draws(
@@ -229,8 +228,8 @@ def require_rounded_draws(
     def law(plain: Fraction) -> Any:
         return type(released.law)(plain, given.sigma)
 
-    def allows(shift: Fraction, words: Sequence[int], noise: int) -> bool:
-        return between(words[0], lambda outcome: given.tail(outcome, shift, 100), noise)
+    def allows(shift: Fraction, word: int, noise: int) -> bool:
+        return between(word, lambda outcome: given.tail(outcome, shift, 100), noise)
 
     return (), checked | _require_tails(released.sampler, law, given.tail, given), allows
 
@@ -259,8 +258,8 @@ def _require_mixed_draws(
         taken = words(outcome)
         return (low - taken) / words.remaining, (high - taken) / words.remaining
 
-    def allows(_: Fraction, words: Sequence[int], noise: int) -> bool:
-        return mixture.allows(words[0], noise)
+    def allows(_: Fraction, word: int, noise: int) -> bool:
+        return mixture.allows(word, noise)
 
     checked = {"runs of open words": runs, "cells": cells, "outputs": one.release.require(given.grid)}
     checked |= _require_paths(mixture.sampler)
@@ -384,7 +383,7 @@ def _require_plain_rounded(
     plain_sampler, released = require_plain_releases(reference, given.step, drawn_with)
     if plain_sampler is not sampler:
         raise Refused("plain answers are released with noise of another sampler")
-    return released + require_plain_trials(fast, given.step, 1, allows)
+    return released + require_plain_trials(fast, given.step, allows)
 
 
 def _require_endless_normal(samplers: list[Callable[..., Any]], reference: Callable[..., Any], given: Setting) -> int:

@@ -64,8 +64,7 @@ def discrete_laplace_on_grid(certificate: Certificate) -> Conclusion:
     released += require_plain_trials(
         partial(fast, **parameters),
         step,
-        1,
-        lambda _, words, noise: inversion.discrete_laplace(scale, words[0], NO_BITS) == noise,
+        lambda _, word, noise: inversion.discrete_laplace(scale, word, NO_BITS) == noise,
     )
     return Conclusion(
         f"{distance / scale}-DP for every pair of answers at most {sensitivity} apart",
@@ -121,12 +120,8 @@ def rounded_ideal_laplace(certificate: Certificate) -> Conclusion:
     given_whole, given_shift, trials = release.repeated
     if not whole.same(given_whole) or not (offset + -HALF).same(given_shift) or trials != TRIALS:
         raise Refused(f"the fast path adds noise to {release.repeated}")
-    if (release.words_each, release.bits, release.grid) != (
-        1,
-        bits,
-        watched["grid"],
-    ) or release.found is not release.drawn:
-        raise Refused("the fast path does not return what is drawn from one word each")
+    if (release.bits, release.grid) != (bits, watched["grid"]) or release.found is not release.drawn:
+        raise Refused("the fast path does not return what is drawn from words")
     compared = require_rounded_noise(release.decide, release.resolve, scale) + release.require(grid)
     plain_sampler, released = require_plain_releases(
         partial(certificate.function("reference"), **parameters),
@@ -138,8 +133,7 @@ def rounded_ideal_laplace(certificate: Certificate) -> Conclusion:
     released += require_plain_trials(
         partial(fast, **parameters),
         step,
-        1,
-        lambda shift, words, noise: inversion.rounded_laplace(shift + HALF, scale, words[0], NO_BITS) == noise,
+        lambda shift, word, noise: inversion.rounded_laplace(shift + HALF, scale, word, NO_BITS) == noise,
     )
     drawn = sum(_run_rounded(partial(fast, **parameters), scale, step, x) for x in (0, Fraction(-7, 3), LIMIT))
     return Conclusion(

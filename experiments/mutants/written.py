@@ -580,9 +580,8 @@ WRITTEN: tuple[Written, ...] = (
     Written(
         "chunks",
         "draw_in_chunks",
-        "words = [bits.words(len(chunk)) for _ in range(words_each)]",
-        "words = [bits.words(len(chunk)) for _ in range(words_each)]\n"
-        "        if start:\n            words[0][0] = last\n        last = words[0][-1]",
+        "words = bits.words(len(chunk))",
+        "words = bits.words(len(chunk))\n        if start:\n            words[0] = last\n        last = words[-1]",
         "the first draw of each chunk but the first reuses the last one's word",
         "claim: each output has its law; two of them are not independent, which no claim of one output says",
     ),
@@ -596,9 +595,9 @@ WRITTEN: tuple[Written, ...] = (
     Written(
         "chunks",
         "draw_in_chunks",
-        "[int(word[i]) for word in words]",
-        "[int(word[i - 1]) for word in words]",
-        "an undecided draw is resolved with its neighbour's words",
+        "int(words[i])",
+        "int(words[i - 1])",
+        "an undecided draw is resolved with its neighbour's word",
     ),
     Written(
         "laplace/exponential_variates",

@@ -118,7 +118,6 @@ def _release(answers: Answers, sigma: Fraction, bits: RandomBits, grid: Grid) ->
         mixture = kept_mixture(sigma)
         return release_in_chunks(
             answers,
-            1,
             bits,
             grid=grid,
             decide=lambda _, words: mixture.decide(words),
@@ -127,7 +126,6 @@ def _release(answers: Answers, sigma: Fraction, bits: RandomBits, grid: Grid) ->
     decide = _kept_filter(sigma)
     return release_in_chunks(
         answers,
-        1,
         bits,
         grid=grid,
         decide=lambda _, words: decide(words),

@@ -126,7 +126,6 @@ def _release(answers: Answers, scale: Fraction, bits: RandomBits, grid: Grid) ->
         mixture = kept_mixture(scale)
         return release_in_chunks(
             answers,
-            1,
             bits,
             grid=grid,
             decide=lambda _, words: mixture.decide(words),
@@ -135,7 +134,6 @@ def _release(answers: Answers, scale: Fraction, bits: RandomBits, grid: Grid) ->
     rounding = _kept_filter(scale)
     return release_in_chunks(
         answers,
-        1,
         bits,
         grid=grid,
         decide=lambda shifts, words: rounding(words, shifts),

@@ -80,7 +80,6 @@ def _release(answers: Answers, scale: Fraction, bits: RandomBits, grid: Grid) ->
     inversion = _kept_inversion(scale)
     return release_in_chunks(
         answers,
-        1,
         bits,
         grid=grid,
         decide=lambda _, words: inversion.decide(words),
@@ -104,7 +103,7 @@ def discrete_laplace_many(scale: Fraction, trials: int, bits: RandomBits) -> NDA
         ValueError: `scale` is out of its range, or `trials` is negative.
     """
     inversion = _Inversion(scale)
-    return draw_in_chunks(trials, 1, bits, inversion.decide, inversion.resolve)
+    return draw_in_chunks(trials, bits, inversion.decide, inversion.resolve)
 
 
 def noisy_integers(answer: int, scale: Fraction, trials: int, bits: RandomBits) -> NDArray[np.int64]:

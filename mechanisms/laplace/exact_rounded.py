@@ -62,7 +62,7 @@ def _release(answers: Answers, scale: Fraction, bits: RandomBits, grid: Grid) ->
         slope = -scale if word > _UNIFORM else scale
         return decide_floor(shift + _HALF, slope, word & _UNIFORM, FILTER_BITS, bits)
 
-    return release_in_chunks(answers, 1, bits, grid=grid, decide=decide, resolve=resolve)
+    return release_in_chunks(answers, bits, grid=grid, decide=decide, resolve=resolve)
 
 
 def exact_rounded_laplace(

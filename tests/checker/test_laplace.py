@@ -234,7 +234,7 @@ IN_DISCRETE = (
     (FAST, "self._offset, word & _UNIFORM, FILTER_BITS, bits", "self._offset, 0, 0, bits"),
     (FAST, "(self._scale, self._offset, word", "(self._scale / 2, self._offset, word"),
     (FAST, "bits: inversion.resolve(word, bits)", "bits: inversion.resolve(word ^ 1 << 63, bits)"),
-    (FAST, "draw_in_chunks(trials, 1,", "draw_in_chunks(trials, 2,"),
+    (FAST, "draw_in_chunks(trials, bits,", "draw_in_chunks(trials + 1, bits,"),
     (FAST, "        1,\n        bits,", "        2,\n        bits,"),
     (FAST, "return _release(repeated, scale, bits, grid)", "return _release(repeated, scale / 2, bits, grid)"),
     (FAST, "RepeatedAnswer(grid.nearest(answer)", "RepeatedAnswer(grid.nearest(answer) + grid.nearest(answer)"),

@@ -20,34 +20,31 @@ def halves(words: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int
 @pytest.mark.parametrize("trials", [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK + 1])
 def test_each_draw_is_made_of_its_own_word(trials: int) -> None:
     words = [3 * i + 8 for i in range(trials)]
-    drawn = draw_in_chunks(trials, 1, GivenWords(words, Endless()), halves, lambda *_: 0)
+    drawn = draw_in_chunks(trials, GivenWords(words, Endless()), halves, lambda *_: 0)
     assert drawn.tolist() == [word // 2 for word in words]
 
 
-def test_an_undecided_draw_goes_on_with_its_own_words_and_further_bits() -> None:
+def test_an_undecided_draw_goes_on_with_its_own_word_and_further_bits() -> None:
     seen = []
 
-    def decide(firsts: NDArray[np.uint64], seconds: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-        return seconds.view(np.int64), np.flatnonzero(firsts == np.uint64(2))
-
-    def resolve(first: int, second: int, bits: RandomBits) -> int:
-        seen.append((first, second, bits.take(2)))
+    def resolve(word: int, bits: RandomBits) -> int:
+        seen.append((word, bits.take(2)))
         return -5
 
-    drawn = draw_in_chunks(3, 2, GivenWords([1, 2, 3, 10, 20, 30], Endless()), decide, resolve)
-    assert drawn.tolist() == [10, -5, 30]
-    assert seen == [(2, 20, 1)]
+    drawn = draw_in_chunks(3, GivenWords([10, 7, 30], Endless()), halves, resolve)
+    assert drawn.tolist() == [5, -5, 15]
+    assert seen == [(7, 1)]
 
 
 @pytest.mark.parametrize(("far", "brought"), [(1 << 80, GREATEST_NOISE), (-(1 << 80), -GREATEST_NOISE), (-4, -4)])
 def test_what_64_bits_do_not_hold_is_brought_to_an_end(far: int, brought: int) -> None:
-    assert draw_in_chunks(1, 1, GivenWords([7], Endless()), halves, lambda *_: far).tolist() == [brought]
+    assert draw_in_chunks(1, GivenWords([7], Endless()), halves, lambda *_: far).tolist() == [brought]
 
 
 @pytest.mark.parametrize(("trials", "error"), [(-1, ValueError), (1.0, TypeError)])
 def test_a_number_of_draws_that_is_none_is_refused(trials: int, error: type[Exception]) -> None:
     with pytest.raises(error):
-        draw_in_chunks(trials, 1, SeededBits(np.random.default_rng(0)), halves, lambda *_: 0)
+        draw_in_chunks(trials, SeededBits(np.random.default_rng(0)), halves, lambda *_: 0)
 
 
 def test_a_value_that_means_nothing_is_no_error_whatever_numpy_is_told() -> None:
@@ -55,5 +52,5 @@ def test_a_value_that_means_nothing_is_no_error_whatever_numpy_is_told() -> None
         return np.full(len(words), np.nan), np.arange(len(words))
 
     with np.errstate(all="raise"):
-        drawn = draw_in_chunks(3, 1, SeededBits(0), decide, lambda *_: 7)
+        drawn = draw_in_chunks(3, SeededBits(0), decide, lambda *_: 7)
     assert drawn.tolist() == [7, 7, 7]
