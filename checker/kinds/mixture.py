@@ -185,8 +185,8 @@ class _Place:
         self._way, self._told = way, told
 
     def __gt__(self, other: Any) -> bool:
-        if type(other) is not _Place:
-            raise Refused("a place in a cell is compared with something else")
+        if type(other) is not _Place or other is self:
+            raise Refused("a place in a cell is compared with itself, or with something else")
         is_greater = bool(self._way.choose(2))
         self._told.append(self if is_greater else other)
         return is_greater

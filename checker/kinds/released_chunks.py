@@ -26,6 +26,8 @@ TRIALS = 3
 
 HALF = Fraction(1, 2)
 _NONE = Token()
+_WHOLE, _SHIFT = 3**20, Fraction(1 / 3) / (1 << 17)
+_FAR = 3**31
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,10 @@ def recorded_release(function: Callable[..., Any], *arguments: Any, **parameters
 
 
 class _Numbered:
-    """Answers that are known by their number: the i-th is i whole steps and a shift of i/2^20."""
+    """Answers that are known by their number: the i-th is 3^20·i whole steps and a shift of i/3·2^−17.
+
+    So every number has as many digits as a double, and a loop that holds it in less shows itself.
+    """
 
     def __init__(self, count: int, *, repeated: bool) -> None:
         self._count, self._repeated = count, repeated
@@ -137,11 +142,13 @@ class _Numbered:
         return self._count
 
     def part(self, start: int, stop: int) -> tuple[Any, Any]:
+        if self._repeated:
+            return float(_WHOLE), float(_SHIFT)
         numbers = Source.numbers(start, stop)
-        return (7.0, 0.25) if self._repeated else (numbers, numbers * 2.0**-20)
+        return numbers * float(_WHOLE), numbers * float(_SHIFT)
 
     def at(self, place: int) -> tuple[int, Fraction]:
-        return (7, Fraction(1, 4)) if self._repeated else (place, Fraction(place, 1 << 20))
+        return (_WHOLE, _SHIFT) if self._repeated else (place * _WHOLE, place * _SHIFT)
 
 
 class _Grid:
@@ -172,12 +179,12 @@ def require_release(release_in_chunks: Callable[..., Any]) -> int:
             def decide(shifts: Any, words: Any, decided: list[tuple[Any, ...]] = decided) -> tuple[Any, Any]:
                 each = [shifts] * len(words) if type(shifts) is float else shifts.tolist()
                 decided.extend(zip(each, words.tolist(), strict=True))
-                noise = (words >> words.dtype.type(40)).astype(float)
+                noise = (words >> words.dtype.type(12)).astype(float)
                 return noise, (words % words.dtype.type(5) == 0).nonzero()[0]
 
             def resolve(shift: Any, word: int, bits: Any, resolved: list[tuple[Any, ...]] = resolved) -> int:
                 resolved.append((shift, word, bits.take(1)))
-                return len(resolved)
+                return _FAR + len(resolved)
 
             outputs = release_in_chunks(answers, source, grid=_Grid(), decide=decide, resolve=resolve)
             if outputs.dtype.name != "float64" or outputs.shape != (count,) or source.drawn != count:
@@ -186,14 +193,14 @@ def require_release(release_in_chunks: Callable[..., Any]) -> int:
                 raise Refused("two draws share a word")
             handed_on = 0
             for place, ((shift, word), output) in enumerate(zip(decided, outputs.tolist(), strict=True)):
-                whole, exact = (7.0, 0.25) if repeated else (place, place * 2.0**-20)
-                expected = float(whole + (word >> 40))
+                whole, exact = answers.at(place)
+                expected = float(whole + (word >> 12))
                 if word % 5 == 0:
                     handed_on += 1
-                    expected = float(whole + handed_on)
+                    expected = float(whole + _FAR + handed_on)
                     if resolved[handed_on - 1] != (exact, word, handed_on):
                         raise Refused("an undecided draw does not go on with its own word, its own shift and new bits")
-                if shift != exact or output != expected:
+                if shift != float(exact) or output != expected:
                     raise Refused(f"output {place} of {count} is {output}, not {expected}")
             if handed_on != len(resolved):
                 raise Refused("a draw is resolved that was decided")

@@ -20,14 +20,20 @@ from checker.kinds.trace import Traced, require_unwritten
 
 
 class Shift(Opaque):
-    """The answer less the nearest whole number of steps, in [−½, ½); as a float it is one that the trace knows."""
+    """The answer less the nearest whole number of steps, in [−½, ½). It can be handed on, and is not read as a float.
 
-    def __init__(self, tag: float) -> None:
+    Args:
+        double: what a filter gets for it; None for an array that is not known.
+    """
+
+    def __init__(self, double: float | None) -> None:
         super().__init__("shift")
-        self.tag = tag
+        self._double = double
 
-    def __float__(self) -> float:
-        return self.tag
+    @property
+    def doubles(self) -> Traced | float:
+        """What a filter gets for it."""
+        return Traced.unknown("shifts", "float64") if self._double is None else self._double
 
 
 class _Answer(Opaque):
@@ -43,8 +49,8 @@ class _Answer(Opaque):
         raise Refused("the answer is used otherwise than by its shift")
 
 
-SHIFTS = tuple(map(Shift, (0.19634954084936207, -0.4142135623730951, 0.0)))
-"""On both sides of 0, and 0 itself."""
+SHIFTS = tuple(map(Shift, (None, 0.19634954084936207, -0.4142135623730951, 0.0)))
+"""One of which nothing is known, and doubles on both sides of 0 and 0 itself, for a filter that asks for their type."""
 
 
 @dataclass
@@ -171,23 +177,22 @@ def recorded_many(
         raise Refused(f"noise is not added to the answer, but to {release.repeated}")
     if (release.bits, release.grid) != (watched, watched) or release.found is not release.drawn:
         raise Refused("the outputs are not those of one word each")
-    return Recorded(release, given, float(given))
+    return Recorded(release, given, shift.doubles if given is shift else 0.0)
 
 
-def recorded_each(
-    each: Callable[..., Any], grid: Any, parameters: dict[str, Any], shift: Shift = SHIFTS[0]
-) -> Recorded:
+def recorded_each(each: Callable[..., Any], grid: Any, parameters: dict[str, Any]) -> Recorded:
     """Check the same of `each(answers, bits, **parameters)`, for each of several answers.
 
     The filter gets their shifts as an array that is not known.
     """
-    watched, answers = Watched(grid, shift), Token()
+    shift, answers = SHIFTS[0], Token()
+    watched = Watched(grid, shift)
     release = recorded_release(each, answers, watched, **parameters | {"grid": watched})
     if release.several != (answers, watched):
         raise Refused("noise is added to something other than the answers")
     if (release.bits, release.grid) != (watched, watched) or release.found is not release.drawn:
         raise Refused("the outputs are not those of one word each")
-    return Recorded(release, shift, Traced.unknown("shifts", "float64"))
+    return Recorded(release, shift, shift.doubles)
 
 
 def inverted(recorded: Recorded, grid: Any) -> Released:

@@ -22,7 +22,7 @@ from checker.kinds.lending import Token
 from checker.kinds.open_words import WORD
 from checker.kinds.plain_answers import NO_BITS, answers
 from checker.kinds.released_chunks import Release, recorded_release
-from checker.kinds.releases import SHIFTS, fields_of, inverted, recorded_each
+from checker.kinds.releases import fields_of, inverted, recorded_each
 from checker.kinds.rounded_words import require_rounded_noise
 from checker.kinds.word_runs import GivenWords
 from checker.models import inversion
@@ -121,8 +121,7 @@ def rounded_gaussian_each(certificate: Certificate) -> Conclusion:
     given = setting(certificate, "one answer")
     lemmas, checked = require_normal(given.claim, given.sensitivity / (given.sigma * given.step))
     each = certificate.function("each")
-    recorded = [recorded_each(each, given.grid, given.parameters, shift) for shift in SHIFTS]
-    more, drawn, allows = require_rounded_draws(recorded, given)
+    more, drawn, allows = require_rounded_draws([recorded_each(each, given.grid, given.parameters)], given)
     checked |= drawn | {"releases of plain answers": _run(each, given.parameters, given.step, allows)}
     return Conclusion(
         f"{given.claim} for every pair of arrays with one answer at most {given.sensitivity} apart",
