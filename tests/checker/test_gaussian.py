@@ -201,7 +201,6 @@ BROKEN = [
     (mixture, "rise = max(min(near - far - 1, tangent), 0)", "rise = tangent", FINE),
     (mixture, "(cell * width + 1) ** 2", "(cell * width) ** 2", FINE),
     (mixture, "place = max(place", "place = min(place", FINE),
-    (mixture, "max(place, bits.take(self._width_bits))", "max(place, place, bits.take(self._width_bits))", FINE),
     (mixture, "max(place, bits.take(self._width_bits))", "(bits.take(self._width_bits), max(place, place))[1]", FINE),
     (mixture, "if kind >= 2", "if kind == 2", FINE),
     (mixture, "return -1 - size if kind % 2", "return -size if kind % 2", FINE),
