@@ -22,6 +22,9 @@ LIMIT = 1 << 53
 """The steps from 0 to an end of a grid."""
 
 HALF = Fraction(1, 2)
+SHIFTS = tuple(Fraction(sign * steps, 1 << 30) for steps in (1, 503316480, (1 << 29) - 1) for sign in (1, -1))
+"""Near 0, ±0.469, and near ±½; doubles have them exactly."""
+
 NOISE = (0, 1, -1, 1_000_003)
 TRIALS = (0, 1, 2, 5)
 
@@ -53,6 +56,7 @@ def missing() -> Iterator[Any]:
 def answers(step: Fraction) -> list[tuple[Any, Fraction]]:
     """Return answers with the number of steps that they are above 0, clamped to the grid; what is missing is at 0."""
     found = [(answer, min(max(value / step, Fraction(-LIMIT)), Fraction(LIMIT))) for answer, value in numbers()]
+    found += [(kind(shift * step), shift) for shift in SHIFTS for kind in (Fraction, float)]
     found += [(answer, Fraction(0)) for answer in missing()]
     for infinite in (math.inf, Decimal("Infinity"), importlib.import_module("numpy").float64(math.inf)):
         found += [(infinite, Fraction(LIMIT)), (-infinite, Fraction(-LIMIT))]

@@ -275,7 +275,7 @@ def _require_tails(
     """Check the enclosures of the tails that a sampler draws from, for several shifts, and follow some by many bits."""
     tried = 0
     for plain in _SHIFTS:
-        outcomes = [*range(-2, 3), round(given.sigma), -round(given.sigma)]
+        outcomes = sorted({*range(-2, 3), *(round(given.sigma * part / 3) for part in range(-28, 29, 4))})
         tried += require_tails(law(plain), lambda outcome, bits, plain=plain: tail(outcome, plain, bits), outcomes)  # type: ignore[misc]
     plain = Fraction(1, 3)
     followed = require_endless_draws(

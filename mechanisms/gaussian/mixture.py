@@ -9,8 +9,8 @@ law lies above a line (README.md has the proof). A cell gets
 - u words above the limit, which leave all its steps alike probable, and r words that make its step the greater one of
   two uniform numbers, counted towards 0: a probability that lies on a line.
 
-What remains of the law, in one draw of some millions, is drawn by inversion. So the noise has the very law; it only is
-another function of the bits than what an inversion draws.
+What remains of the law, in one draw of some millions, is drawn by inversion. So the noise has exactly the law that an
+inversion would give it; only its function of the bits is another one.
 
 Source: Devroye 1986, 'Non-Uniform Random Variate Generation', sections II.4 (mixtures) and III.4 (the alias method,
 which is Walker's of 1977).
@@ -65,7 +65,7 @@ class Part(NamedTuple):
 class Mixture:
     """Draws from laws in which k ≥ 0 steps, and likewise −1 − k, have at least the probability φ((k + 2)/σ)/σ.
 
-    That the law has to grant. Normal noise rounded with any shift of [−½, ½] does, and so does discrete Gaussian noise.
+    Every law must have that. Normal noise rounded with any shift of [−½, ½] does, and so does discrete Gaussian noise.
 
     Args:
         sigma: in steps, above 2^24 and at most 2^46.
@@ -223,7 +223,7 @@ def _parts(sigma: Fraction, width_bits: int) -> list[Part]:
 
 
 def _heights(sigma: Fraction, width: int) -> list[int]:
-    """Return D_0, D_1, … in units of 2^−64, each less than 1 unit below 2^64·φ(X_i)/σ."""
+    """Return D_0, D_1, … in units of 2^−64, each at most 2^64·φ(X_i)/σ and at most 1.1 units below."""
     down, up = rounding(_PRECISION)
     with up:
         factor = mpfr(mpq(sigma)) * gmpy2.sqrt(2 * gmpy2.const_pi())
