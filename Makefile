@@ -20,7 +20,7 @@ lab: $(READY)  ## run every experiment; figures and data go to reports/
 quick: $(READY)  ## the same with small budgets, in about a minute, into reports-quick/
 	$(BIN)/attacklab run --quick --output reports-quick
 
-test: $(READY)  ## run the default tests, in some six minutes
+test: $(READY)  ## run the default tests, in some five minutes
 	$(BIN)/pytest
 
 test-all: $(READY)  ## run every test, the slow ones included, in an hour or more
