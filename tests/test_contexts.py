@@ -24,7 +24,9 @@ from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.base2.precision import empirical_precision
 from mechanisms.exponential.exact import enclose_scaled_exp, exact_exponential
 from mechanisms.gaussian.exact_fast import exact_discrete_gaussian_fast
+from mechanisms.gaussian.exact_rounded import RoundedNormal
 from mechanisms.gaussian.law import discrete_tails, normal_tail
+from mechanisms.gaussian.mixture import Mixture, Remainder
 from mechanisms.gaussian.privacy import discrete_gaussian_delta, gaussian_delta
 from mechanisms.gaussian.quantile import normal_quantile
 from mechanisms.grid import Grid
@@ -48,6 +50,12 @@ def fresh_caches() -> None:
             for value in vars(module).values():
                 if hasattr(value, "cache_clear"):
                     value.cache_clear()
+
+
+def mixture_and_what_remains() -> Any:
+    sigma = THIRD * 2**40
+    mixture = Mixture(sigma)
+    return mixture.given(10**12), Remainder(RoundedNormal(THIRD, sigma), mixture).tail(12345, 128)
 
 
 RESULTS: dict[str, Callable[[], Any]] = {
@@ -74,7 +82,8 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "the discrete Gaussian's tails by Euler and Maclaurin": lambda: discrete_tails(9, mpq(10**8, 3), 200),
     "the Gaussian's delta": lambda: gaussian_delta(1, sigma=THIRD * 10),
     "the discrete Gaussian's delta": lambda: discrete_gaussian_delta(1, sigma=THIRD * 10),
-    "the quantile": lambda: normal_quantile(np.arange(2**50, 2**64, 2**57, dtype=np.uint64), 5).tolist(),
+    "the quantile": lambda: normal_quantile(np.arange(2**50, 2**64, 2**57, dtype=np.uint64), 3).tolist(),
+    "the mixture": mixture_and_what_remains,
     "the discrete Gaussian mechanism": lambda: exact_discrete_gaussian_fast(
         0.1, 40, SeededBits(np.random.default_rng(2)), sigma=THIRD, grid=Grid(-30)
     ).tolist(),
