@@ -195,7 +195,7 @@ IN_BOTH = (
     ),
     (FLOORS, "if leading >= least_decidable", "if leading > least_decidable"),
     (CHUNKS, "outputs[start : start + CHUNK]", "outputs[start : start + CHUNK - 1]"),
-    (CHUNKS, "[int(word[i]) for word in words]", "[int(word[0]) for word in words]"),
+    (CHUNKS, "int(words[i])", "int(words[0])"),
     (CHUNKS, "decide(shifts, words)", "decide(np.asarray(shifts, np.float32), words)"),
     (CHUNKS, "grid.write_values(wholes,", "grid.write_values(np.asarray(wholes, np.float32),"),
     (CHUNKS, "grid.write_values(wholes, noise,", "grid.write_values(wholes, noise.astype(np.float32),"),
@@ -210,7 +210,7 @@ IN_BOTH = (
 )
 IN_DISCRETE = (
     (CHUNKS, "drawn[start : start + CHUNK]", "drawn[start : start + CHUNK - 1]"),
-    (CHUNKS, "[int(word[i]) for", "[int(word[0]) for"),
+    (CHUNKS, "int(words[i])", "int(words[0])"),
     (CHUNKS, "bits), -GREATEST_NOISE)", "bits), 0)"),
     (CHUNKS, "drawn[place] = min", "drawn[-1] = min"),
     (FAST, "_UNIFORM = (1 << FILTER_BITS) - 1", "_UNIFORM = (1 << FILTER_BITS) - 2"),
@@ -238,7 +238,6 @@ IN_DISCRETE = (
     (FAST, "(self._scale, self._offset, word", "(self._scale / 2, self._offset, word"),
     (FAST, "bits: inversion.resolve(word, bits)", "bits: inversion.resolve(word ^ 1 << 63, bits)"),
     (FAST, "draw_in_chunks(trials, bits,", "draw_in_chunks(trials + 1, bits,"),
-    (FAST, "        1,\n        bits,", "        2,\n        bits,"),
     (FAST, "return _release(repeated, scale, bits, grid)", "return _release(repeated, scale / 2, bits, grid)"),
     (FAST, "RepeatedAnswer(grid.nearest(answer)", "RepeatedAnswer(grid.nearest(answer) + grid.nearest(answer)"),
     (FAST, "RepeatedAnswer(grid.nearest(answer), Fraction(0)", "RepeatedAnswer(grid.nearest(answer), Fraction(1, 2)"),
