@@ -48,7 +48,7 @@ class Mixture:
         even: how many open words leave all steps of a cell alike.
         ramp: how many make its step the greater one of two uniform numbers, counted towards 0.
         law: what the remaining words draw from.
-        sampler: and by what.
+        sampler: what draws from that law.
     """
 
     width: int

@@ -19,7 +19,7 @@ PREFIX = 12
 """Words are tried at both ends of each share of 2^−PREFIX of all of them."""
 
 SPREAD = 3
-"""Of many draws, so many bits of a word are given up to fill the words with codewords, or fewer if codes need them."""
+"""Where many are drawn, so many bits of a word are given up to fill the words with codewords, or fewer if need be."""
 
 WIDTH = 160
 MANY = 200

@@ -49,7 +49,7 @@ def test_the_outputs_that_coins_ask_for_are_as_if_each_trial_had_tossed_one() ->
 
 
 def test_no_reading_is_wrong_more_often_than_alpha_allows() -> None:
-    """Of 1,000 samples at α = 0.1, more wrong bounds than this have probability below 1e-9."""
+    """More wrong bounds than this among 1,000 samples at α = 0.1 have a probability below 1e-9."""
     p, q, trials, alpha, samples = 0.05, 0.03, 20_000, 0.1, 1_000
     rng = np.random.default_rng(6)
     for reading in readings(0.0):
