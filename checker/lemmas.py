@@ -95,8 +95,8 @@ LEMMAS: dict[str, str] = {
     "mixture": (
         "k ≥ 0 steps, and likewise −1 − k, of normal noise rounded with a shift of [−½, ½] have at least the "
         "probability φ((k + 2)/σ)/σ; the greater one of two uniform numbers below W is p with probability (2p + 1)/W²; "
-        "what is drawn from some words by their count, and from all others by what remains of a law, has that law; "
-        "that `Remainder.tail` encloses it for every threshold, shift and precision is by reading "
+        "where some words are given to steps by counting and all others draw what then remains of a law, the law is "
+        "whole; that `Remainder.tail` encloses it for every threshold, shift and precision is by reading "
         "(mechanisms/gaussian/README.md, 'A mixture')"
     ),
     "mpfr": (

@@ -82,7 +82,7 @@ def require_bounds(constants: Mapping[str, Any], scale: Fraction, shift: Enclosu
 
     1. U lies in [k, k + 1]·2^−63, so E is within 1/k of −ln(k/2^63) = −ln(c/2^63) − ln(1 + (k − c)/c), and below it;
        so it is within 1/2k + d of that less any number within d of 1/2k, such as 1/2c.
-    2. What is tabled differs from scale·(−ln(c/2^63) − 1/2c) + shift by what enclosures say.
+    2. What is tabled differs from scale·(−ln(c/2^63) − 1/2c) + shift by no more than enclosures show.
     3. t may be off by the rounding of k, and t/c is rounded; ln(1 + r) moves by 1/(1 − ρ) as much.
     4. The series leaves out ρ^(d+1)/((d + 1)(1 − ρ)) at most; coefficients differ from the true ones as they do.
     5. Horner's rule, the sum with what is tabled and that with the offset are rounded, each by u times its result.

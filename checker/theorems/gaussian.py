@@ -218,8 +218,10 @@ def require_rounded_draws(
     if given.sigma > ROUNDED_UP_TO:
         return _require_mixed_draws(recorded, given)
     checked = dict[str, int]()
-    for one in recorded:
-        released = inverted(one, given.grid)
+    found = [inverted(one, given.grid) for one in recorded]
+    if any(one.sampler is not found[0].sampler or type(one.law) is not type(found[0].law) for one in found):
+        raise Refused("what undecided words are drawn from depends on the answer's shift")
+    for one, released in zip(recorded, found, strict=True):
         _require_normal_law(released.law, one.shift, given)
         wanted = Thresholds(given.sigma, Fraction(0), _SHIFT_ERROR)
         cells, _ = require_normal_filter(*_filtered(released), one.shifts, wanted)
