@@ -10,15 +10,21 @@ AXE := 4.14.1
 # Tests start many processes, each of which would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install lab quick test test-all docs test-docs check prove mutants alarms libraries clean help
+.PHONY: install lab quick reports bench test test-all docs test-docs check prove mutants alarms libraries clean help
 
 install: $(READY)  ## install the lab into .venv, in some minutes
 
-lab: $(READY)  ## run every experiment; figures and data go to reports/
-	$(BIN)/attacklab run
+lab: $(READY)  ## run every experiment, in some ten minutes; prints the page to open
+	$(BIN)/attacklab run --browse
 
-quick: $(READY)  ## the same with small budgets, in about a minute, into reports-quick/
-	$(BIN)/attacklab run --quick --output reports-quick
+quick: $(READY)  ## the same with small budgets, in a little over a minute
+	$(BIN)/attacklab run --quick --browse --output reports-quick
+
+reports: $(READY)  ## run every experiment, and rewrite reports/
+	$(BIN)/attacklab run --output reports
+
+bench: $(READY)  ## measure the lab itself: speed, cost, detection, false alarms; in an hour or so
+	$(BIN)/attacklab run bench --browse
 
 test: $(READY)  ## run the default tests, in some five minutes
 	$(BIN)/pytest
@@ -50,11 +56,11 @@ $(DOCS_READY): $(READY)
 	@touch $@
 
 mutants: $(READY)  ## run the certificates and the tests of mutated mechanisms, in some hours; what is interrupted continues
-	$(BIN)/python -m experiments.mutants
-	$(BIN)/attacklab run mutations
+	$(BIN)/python -m bench.mutants
+	$(BIN)/attacklab run mutations --output reports
 
 alarms: $(READY)  ## count false alarms of 10,000 whole audits at the claim's edge, in some hours; what is interrupted continues
-	$(BIN)/python -m experiments.detection
+	$(BIN)/python -m bench.detection
 
 check: $(READY)  ## lint, formatting, types and layers: what CI checks besides the tests
 	$(BIN)/ruff check .
@@ -85,7 +91,7 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 clean:  ## remove what the other commands made, except reports/
-	rm -rf $(VENV) .environments site reports-quick .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .environments site reports-lab reports-quick .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*  ## \(.*\)/make \1 \2/p' $(firstword $(MAKEFILE_LIST)) | \

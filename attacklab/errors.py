@@ -33,7 +33,7 @@ class TargetError(LabError):
 
 
 class Refused(TargetError):
-    """A release raised, or returned NaN: an output like others, where an adversary sees failures."""
+    """A release raised: an output like others, where an adversary sees failures."""
 
 
 class OutsideDomain(TargetError):

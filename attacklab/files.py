@@ -8,6 +8,7 @@ measured.
 from __future__ import annotations
 
 import contextlib
+import enum
 import errno
 import json
 import os
@@ -15,6 +16,7 @@ import secrets
 import stat
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import IO
 
@@ -30,13 +32,33 @@ LONGEST_HEAD = 200
 SCRIPT = '"""Proof of concept: '
 """How a proof of concept begins."""
 
+MOST_BYTES = 1 << 30
+"""A file that is larger is none of the lab's."""
 
-def require_writable(path: Path) -> None:
+READER_SECONDS = 10.0
+"""How long a pipe is kept open for somebody to read it."""
+
+
+class Made(enum.StrEnum):
+    """What the lab writes; a file is only ever replaced by one of its own kind."""
+
+    RECORD = "a JSON record"
+    CERTIFICATE = "a certificate"
+    LOG = "a SARIF log"
+    PAGE = "a page of HTML"
+    SCRIPT = "a proof of concept"
+
+
+def require_writable(path: Path, made: Made = Made.RECORD) -> None:
     """Make sure, before anything is measured, that `write_whole` can write this file and destroys nothing.
 
+    Args:
+        path: the file.
+        made: what will be written to it.
+
     Raises:
-        UsageError: it is a folder, a block device, a socket, or a file that the lab has not written; or it, or its
-            folder, can neither be written to nor made.
+        UsageError: it is a folder, a block device, a socket, or a file that the lab has not written, or has as
+            something else; or it, or its folder, can neither be written to nor made.
     """
     if is_standard_stream(path):
         return
@@ -51,8 +73,9 @@ def require_writable(path: Path) -> None:
     if not os.access(path, os.W_OK):
         raise UsageError(f"cannot write to {path}: {os.strerror(errno.EACCES)}")
     if stat.S_ISREG(mode):
-        if not _is_ours(path):
-            raise UsageError(f"{path} was not written by {TOOL}, so it is kept; choose another file, or remove it")
+        if path.stat().st_size and (there := _made(path)) is not made:
+            what = f"holds {there}, not {made}" if there else f"was not written by {TOOL}"
+            raise UsageError(f"{path} {what}, so it is kept; choose another file, or remove it")
         require_writable_folder(_behind(path).parent)
 
 
@@ -85,10 +108,34 @@ def write_whole(path: Path, content: str | bytes) -> None:
         stream.flush()
         with open(stream.fileno(), "wb", closefd=False) as file:
             file.write(data)
+    elif path.is_fifo():
+        _write_to_reader(path, data)
     elif path.exists() and not path.is_file():
         path.write_bytes(data)
     else:
         _replace(_behind(path), data)
+
+
+def read_regular(path: Path, most: int = MOST_BYTES) -> str:
+    """The text of a file of JSON, which must have an end.
+
+    Args:
+        path: the file.
+        most: how many bytes it may have.
+
+    Raises:
+        UsageError: it is not a regular file, is larger, or is not UTF-8.
+    """
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{path} is {'a directory' if path.is_dir() else 'not a regular file'}; name the file itself")
+    with path.open("rb") as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise UsageError(f"{path} has more than {most:,} bytes, the most that such a file may have")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not JSON: {error}") from error
 
 
 def is_standard_stream(path: Path) -> bool:
@@ -132,6 +179,28 @@ def _replace(path: Path, data: bytes) -> None:
         temporary.unlink(missing_ok=True)
 
 
+def _write_to_reader(path: Path, data: bytes) -> None:
+    """Write to a pipe once somebody reads it.
+
+    Raises:
+        OSError: nobody does within `READER_SECONDS`.
+    """
+    until = time.monotonic() + READER_SECONDS
+    while True:
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+            break
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+            if time.monotonic() > until:
+                raise OSError(error.errno, "nobody reads this pipe", str(path)) from error
+            time.sleep(0.05)
+    os.set_blocking(descriptor, True)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+
+
 def _take_after(path: Path, status: os.stat_result) -> None:
     """Give a file the owner, where that is allowed, and the mode of another one."""
     if sys.platform != "win32":
@@ -140,21 +209,24 @@ def _take_after(path: Path, status: os.stat_result) -> None:
     path.chmod(stat.S_IMODE(status.st_mode))
 
 
-def _is_ours(path: Path) -> bool:
-    """Whether a file is empty, or a record, a SARIF log, a page or a proof of concept of the lab."""
+def _made(path: Path) -> Made | None:
+    """What the lab wrote to a file that is not empty; None if somebody else wrote it."""
     with path.open("rb") as file:
-        start = file.read(1)
-        if start == b"<":
-            return PAGE_BEGINS in file.read(LONGEST_HEAD)
-        if start != b"{":
-            return not start or start + file.read(len(SCRIPT) - 1) == SCRIPT.encode()
+        start = file.read(LONGEST_HEAD)
+        if PAGE_BEGINS in start:
+            return Made.PAGE
+        if start.startswith(SCRIPT.encode()):
+            return Made.SCRIPT
+        if not start.startswith(b"{") or path.stat().st_size > MOST_BYTES:
+            return None
         try:
             data = json.loads(start + file.read())
         except (ValueError, RecursionError):
-            return False
-    if str(data.get("schema")).startswith(TOOL):
-        return True
+            return None
+    schema = str(data.get("schema"))
+    if schema.startswith(TOOL):
+        return Made.CERTIFICATE if schema.startswith(f"{TOOL}-certificate/") else Made.RECORD
     try:
-        return bool(data["runs"][0]["tool"]["driver"]["name"] == TOOL)
+        return Made.LOG if data["runs"][0]["tool"]["driver"]["name"] == TOOL else None
     except (KeyError, IndexError, TypeError):
-        return False
+        return None

@@ -26,7 +26,9 @@ from numpy.typing import NDArray
 
 from attacklab.claims import Claim, PrivacyClaim, claim_from_json
 from attacklab.errors import UsageError, UsageTypeError
+from attacklab.files import read_regular
 from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.plain_text import escaped
 
 SCHEMA = "attacklab/1"
 INFINITE = "infinite"
@@ -96,6 +98,9 @@ A claim proved with slack is worse than one proved, and better than one of which
 
 FAILURE = "the target fails on one of two neighbouring inputs more often than on the other"
 """The flaw that a bet on failure shows, whatever its attack looks for."""
+
+TOO_LITTLE = "the noise is too small for how far apart the answers of ordinary neighbours lie"
+"""The flaw that is shown by an attack on special inputs, where other inputs show as much."""
 
 EXACT_LAW, CERTIFICATE = "exact_law", "certificate"
 """What stands where an attack's name would, in the finding of a proof by exact laws, and by a checked certificate."""
@@ -448,8 +453,9 @@ def read_record(path: Path) -> dict[str, Any]:
     Raises:
         ValueError: it is not a record of a schema that is known; the message names the file.
     """
+    text = read_regular(path)
     try:
-        data = json.loads(path.read_text(encoding="utf-8"), parse_constant=_not_json)
+        data = json.loads(text, parse_constant=_not_json)
     except ValueError as error:
         raise UsageError(f"{path} is not JSON: {error}") from error
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
@@ -461,9 +467,12 @@ def read_record(path: Path) -> dict[str, Any]:
 
 
 def to_text(data: Mapping[str, Any]) -> str:
-    """JSON text of a record; refuses NaN and infinities, which JSON does not have."""
+    """JSON text of a record; refuses NaN and infinities, which JSON does not have.
+
+    What does not print, and might steer a terminal that shows the file, stands as JSON escapes it.
+    """
     text = json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False, default=_plain) + "\n"
-    return text.encode("utf-8", "backslashreplace").decode()  # a surrogate stands as JSON escapes it
+    return escaped(text, "\n", json.dumps)
 
 
 def _described_input(value: Any) -> dict[str, Any]:

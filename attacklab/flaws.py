@@ -8,8 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 
-FAILS = "fails"
-"""The name of the flaw that a bet on failure shows, whatever its attack looks for."""
+from attacklab.findings import FAILURE, TOO_LITTLE
+
+FAILS, LITTLE_NOISE = "fails", "little_noise"
+"""The names of the flaws that an attack may come across whatever it looks for."""
+
+NAMES: Mapping[str, str] = {FAILURE: FAILS, TOO_LITTLE: LITTLE_NOISE}
+"""Those flaws as findings have them, in one line, and their names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +38,7 @@ class Flaw:
     """A flaw.
 
     Attributes:
-        name: that of the attack that looks for it, or `FAILS`.
+        name: that of the attack that looks for it, or one of `NAMES`.
         what: what it is, in a few sentences.
         example: about ten lines of Python that have it; they end in a `target`.
         leak: why it breaks a claim.

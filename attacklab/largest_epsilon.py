@@ -11,6 +11,9 @@ promise to prove, and learns them from as many outputs as that takes. Every even
 choosing sample. The most promising scenarios of all rounds are counted again, on half as many trials as will judge, and
 the event with the largest lower bound on ε is judged on fresh outputs.
 
+If a call for many outputs raises, the sample is drawn anew, one output a call. Where that happens to the sample that
+judges, and refusals depend on the data, the bound is wrong with a probability of at most 2α; it is α everywhere else.
+
 No sample shows more than about ln(P[E]·trials/ln(1/α)), which is what an event gives that the other input never shows.
 
 Source: Bichsel, Steffen, Bogunovic and Vechev 2021, 'DP-Sniper: Black-Box Discovery of Differential Privacy Violations
@@ -31,7 +34,7 @@ from attacklab.attacks import ATTACKS, BlackBox, sized
 from attacklab.attacks.base import Attack
 from attacklab.attacks.common.failures import FAILS
 from attacklab.claims import PrivacyClaim
-from attacklab.errors import LabFault, TargetError
+from attacklab.errors import LabFault, Refused, TargetError
 from attacklab.execution.batches import REFUSES, Bench, Outline, Role, Sample
 from attacklab.execution.runners import Here
 from attacklab.findings import FAILURE, Counts, Finding, Severity, Verdict, lower_text
@@ -46,6 +49,7 @@ from attacklab.referee import (
 from attacklab.statistics.choosing import SHARE
 from attacklab.statistics.inference import assess
 from attacklab.statistics.ratio import Reading, readings
+from attacklab.statistics.reasons import above_text, confidence_text, counted
 from attacklab.targets import Target
 
 ROUNDS = 4
@@ -68,7 +72,7 @@ AGAIN = 2
 
 @dataclass(frozen=True)
 class _Bet:
-    """An event of a scenario, how its bound is read, and the ε that it seems to show in one answer."""
+    """An event of a scenario, how its bound is read, the ε that it seems to show in one answer, and how it is drawn."""
 
     judge: Judge
     outlines: tuple[Outline, ...]
@@ -76,6 +80,7 @@ class _Bet:
     event: int
     reading: Reading
     epsilon: float
+    one_by_one: bool
 
     @property
     def outline(self) -> Outline:
@@ -193,7 +198,8 @@ class _Search:
             reason = f"the claim promises nothing of {outline.answers} answers together"
             return found(Verdict.UNTESTABLE, reason, pair=outline.pair)
         try:
-            seen = self._counted(judge, outlines, number, Role.CHOOSE, tuple(range(len(outline.events) + 1)), trials)
+            events = tuple(range(len(outline.events) + 1))
+            seen, one_by_one = self._counted(judge, outlines, number, Role.CHOOSE, events, trials)
         except (TargetError, LabFault) as error:
             return found(Verdict.ERROR, str(error), pair=outline.pair)
         shown = {
@@ -202,7 +208,7 @@ class _Search:
             for reading in readings(claim.delta)
         }
         event, reading = max(shown, key=shown.__getitem__)
-        return _Bet(judge, outlines, number, event, reading, shown[event, reading])
+        return _Bet(judge, outlines, number, event, reading, shown[event, reading], one_by_one)
 
     def _shown(self, reading: Reading, counts: Counts, delta: float, role: Role) -> float:
         alpha = self.alpha / CHOOSING_DOUBT if role is Role.CHOOSE else self.alpha
@@ -212,10 +218,36 @@ class _Search:
         return self.target.claim.composed(outline.answers).nominal
 
     def _counted(
-        self, judge: Judge, outlines: Sequence[Outline], number: int, role: Role, events: tuple[int, ...], trials: int
-    ) -> list[Counts]:
+        self,
+        judge: Judge,
+        outlines: Sequence[Outline],
+        number: int,
+        role: Role,
+        events: tuple[int, ...],
+        trials: int,
+        *,
+        one_by_one: bool = False,
+    ) -> tuple[list[Counts], bool]:
+        """The counts of the events, and whether they are of outputs drawn one a call: so are all after a refusal."""
         outline = outlines[number]
-        sample = Sample(judge.place, number, outline.digest(), role, events, outline.answers, trials, spend_all=True)
+        sample = Sample(
+            judge.place,
+            number,
+            outline.digest(),
+            role,
+            events,
+            outline.answers,
+            trials,
+            spend_all=True,
+            one_by_one=one_by_one,
+        )
+        try:
+            return self._drawn(judge, outlines, sample), one_by_one
+        except Refused:
+            return self._drawn(judge, outlines, replace(sample, one_by_one=True)), True
+
+    def _drawn(self, judge: Judge, outlines: Sequence[Outline], sample: Sample) -> list[Counts]:
+        number, events, role, trials = sample.scenario, sample.events, sample.role, sample.trials
         counts = [Counts(0, 0, 0)] * len(events)
         with contextlib.closing(judge.runner.counts(sample, sample.batches())) as results:
             for batch, drawn in zip(sample.batches(), results, strict=True):
@@ -230,7 +262,9 @@ class _Search:
         judge = replace(bet.judge, target=self.target)
         here = {"pair": outline.pair, "severity": outline.severity, "answers": outline.answers}
         try:
-            (counts,) = self._counted(judge, bet.outlines, bet.number, Role.JUDGE, (bet.event,), self.trials)
+            (counts,), _ = self._counted(
+                judge, bet.outlines, bet.number, Role.JUDGE, (bet.event,), self.trials, one_by_one=bet.one_by_one
+            )
         except (TargetError, LabFault) as error:
             return judge.finding(Verdict.ERROR, str(error), **here)
         found = assess(judged, counts, self.alpha)
@@ -241,7 +275,7 @@ class _Search:
         fails = event == FAILS.description
         return judge.finding(
             Verdict.VIOLATED if violated else self._undecided(judged),
-            _reason(counts, epsilon, judged, fails=fails),
+            _reason(counts, epsilon, judged, self.alpha, fails=fails),
             **here,
             flaw=FAILURE if fails else judge.attack.flaw,
             claim=claim,
@@ -265,8 +299,7 @@ class _Search:
         return Verdict.NOT_DETECTED if could > claim.epsilon else Verdict.INCONCLUSIVE
 
 
-def _reason(counts: Counts, epsilon: float, judged: PrivacyClaim, *, fails: bool) -> str:
-    seen = f"{counts.first:,} on the first input and {counts.second:,} on the second"
-    held = f"of {counts.trials:,} trials on each input, {'it fails in' if fails else 'E holds the output of'} {seen}"
+def _reason(counts: Counts, epsilon: float, judged: PrivacyClaim, alpha: float, *, fails: bool) -> str:
+    shown = above_text(epsilon, judged.epsilon) if epsilon > judged.epsilon else lower_text(epsilon)
     at_delta = f" at δ = {lower_text(judged.delta)}" if judged.delta else ""
-    return f"{held}, which need ε ≥ {lower_text(epsilon)}{at_delta}"
+    return f"{counted(counts, fails=fails)}, which shows ε ≥ {shown}{at_delta} {confidence_text(alpha)}"

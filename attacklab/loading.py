@@ -22,7 +22,7 @@ from attacklab.domains import Domain
 from attacklab.errors import UsageError, UsageTypeError, passes_through
 from attacklab.libraries import adapter_module, near_library
 from attacklab.random_bits import SeededBits
-from attacklab.releases import as_release, member
+from attacklab.releases import as_release, member, require_no_class
 from attacklab.targets import Kind, Sampler, Target, described, in_one_line
 
 CLAIM_PARAMETERS = ("rho", "mu", "rdp")
@@ -61,6 +61,7 @@ def load_target(
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"targets in it: {', '.join(known) or 'none'}"
         raise UsageError(f"{place} has no {name!r}; {hint}")
+    _require_no_class(found)
     if epsilon is not None:
         PrivacyClaim(epsilon)  # checked before other people's code sees it
     if kind is not None:
@@ -143,6 +144,7 @@ def made_target(
         UsageError: the constructor of this kind does not take these parameters, one is out of range, or the function
             cannot be called as any of these.
     """
+    _require_no_class(release)
     if takes_bits(release):
         return _from_sampler(kind, release, epsilon=epsilon, claim=claim, **parameters)
     constructor = getattr(Target, kind.value)
@@ -160,6 +162,13 @@ def made_target(
         raise UsageTypeError(str(error)) from error
     target: Target = constructor(callable_as_release, epsilon=epsilon, claim=claim, **parameters)
     return target
+
+
+def _require_no_class(function: Any) -> None:
+    try:
+        require_no_class(function)
+    except TypeError as error:
+        raise UsageTypeError(str(error)) from None
 
 
 def takes_bits(function: Callable[..., Any]) -> bool:

@@ -76,7 +76,7 @@ class NeighbouringPair:
         Raises:
             ValueError: a number is not an integer, or they are further apart than the sensitivity.
         """
-        sides = [np.asarray(side) for side in (first, second)]
+        sides = [as_array(side) for side in (first, second)]
         if sides[0].shape != sides[1].shape or sides[0].ndim > 1 or not sides[0].size:
             raise UsageError(
                 f"integers of a pair must be two numbers or two vectors of one length, not of shapes "
@@ -102,7 +102,7 @@ class NeighbouringPair:
         Raises:
             ValueError: they are not vectors, or not one record apart under `relation` (add-remove or substitute).
         """
-        one, other = np.asarray(first), np.asarray(second)
+        one, other = as_array(first), as_array(second)
         if one.ndim != 1 or other.ndim != 1:
             raise UsageError(f"records must be vectors, not of shapes {one.shape} and {other.shape}")
         if relation is Relation.ADD_REMOVE:
@@ -151,6 +151,14 @@ class NeighbouringPair:
     def swapped(self) -> NeighbouringPair:
         """The same pair with the roles of P and Q exchanged."""
         return NeighbouringPair(self.second, self.first, self.relation)
+
+
+def as_array(input_: Any) -> NDArray[Any]:
+    """An input as an array: one of objects if its parts are of different lengths."""
+    try:
+        return np.asarray(input_)
+    except ValueError:
+        return np.fromiter(input_, dtype=object, count=len(input_))
 
 
 def _finite(what: str, values: ArrayLike) -> NDArray[np.float64]:

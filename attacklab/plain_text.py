@@ -9,6 +9,8 @@ Source: GitHub Actions, 'Workflow commands'; Azure Pipelines, 'Logging commands'
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Any
 
 _COMMANDS = re.compile(r"(?<!\S):(?=:)|#(?=#\w*\[)")
 
@@ -23,6 +25,30 @@ def plain(text: str) -> str:
     if not text.isprintable():
         shown = "".join(one if one.isprintable() else " " if one.isspace() else _escaped(one) for one in text)
     return _COMMANDS.sub(lambda found: f"{found[0]} ", shown)
+
+
+def escaped(text: str, kept: str, write: Callable[[str], str]) -> str:
+    """A text in which every character that does not print is escaped as strings of its language write it.
+
+    Args:
+        text: in which such characters stand in strings and comments alone.
+        kept: the characters that are left as they are.
+        write: writes a string in that language, in quotes.
+    """
+    if all(line.isprintable() for line in text.split("\n")):
+        return text
+    return "".join(one if one.isprintable() or one in kept else write(one)[1:-1] for one in text)
+
+
+def quoted(value: Any) -> str:
+    """A value as Python writes it, in tuples too, with Python's own types in the place of numpy's scalars."""
+    return repr(_as_python(value))
+
+
+def _as_python(value: Any) -> Any:
+    if type(value).__module__ == "numpy" and hasattr(value, "item"):  # without numpy, so that --help comes at once
+        return value.item()
+    return tuple(map(_as_python, value)) if type(value) is tuple else value
 
 
 def _escaped(character: str) -> str:

@@ -3,7 +3,8 @@
 One α a run is split over the attacks that have something to try (see `shares`), and each attack's share evenly over
 its scenarios. One sample chooses among a scenario's candidate events the one that promises most evidence (see
 `choosing`), and says how many trials it will take to refute the claim by it; a fresh sample judges it. Both samples
-grow until they have decided: the evidence against a claim may be looked at as often as one likes (see `betting`). Where
+grow until they have decided: the evidence against a claim may be looked at as often as one likes (see `betting`). If
+a call for many outputs raises, both samples are drawn anew, one output a call. Where
 the choosing sample shows that the chosen event keeps the claim, the fresh one is hardly larger than it, and the power
 that is stated is that of the trials drawn. What is drawn, and that it does not depend on what else runs or where, is
 told in `batches`; where it is drawn, in `execution`.
@@ -16,7 +17,7 @@ import functools
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,25 +28,23 @@ from attacklab.attacks import ATTACKS, BlackBox, sized
 from attacklab.attacks.base import Attack
 from attacklab.attacks.common.failures import FAILS
 from attacklab.claims import Claim, PrivacyClaim
-from attacklab.errors import LabFault, OutOfTime, TargetError, UsageError
+from attacklab.errors import LabFault, OutOfTime, Refused, TargetError, UsageError
 from attacklab.execution.batches import FIRST_LOOK, REFUSES, Bench, Outline, Role, Sample, applies
 from attacklab.execution.checkpoint import Checkpoint, Recorded
 from attacklab.execution.runners import Here, Runner, Say
 from attacklab.findings import (
     FAILURE,
     Counts,
-    Estimate,
     EventCode,
     Finding,
     Severity,
     Verdict,
     described_pair,
     environment,
-    lower_text,
-    upper_text,
 )
 from attacklab.floats import default_errors, require_ieee_arithmetic
 from attacklab.loaded_code import loaded_code
+from attacklab.ordinary import supported
 from attacklab.statistics.betting import evidence, judge
 from attacklab.statistics.choosing import choosing_trials, promised_evidence
 from attacklab.statistics.inference import Assessment, keeps_surely, largest_excess, share_of_alpha
@@ -57,6 +56,7 @@ from attacklab.statistics.power import (
     smallest_detectable_advantage,
     trials_needed,
 )
+from attacklab.statistics.reasons import refuted_reason
 from attacklab.targets import Target
 
 DEFAULT_TRIALS = 100_000
@@ -160,7 +160,10 @@ def audit(
         runner = where(bench)
         if checkpoint is not None:
             run = _identity(target, attacks, trials=trials, alpha=alpha, seed=seed, spend_all=spend_all)
-            runner = Recorded(runner, ends.enter_context(Checkpoint(checkpoint, run, say)))
+            try:
+                runner = Recorded(runner, ends.enter_context(_WhileThereIsSpace(checkpoint, run, say)))
+            except OSError as error:
+                say(_not_kept(error))
         judges = [
             Judge(
                 target,
@@ -180,7 +183,29 @@ def audit(
         for judge, plan, share in zip(judges, plans, parts, strict=True):
             findings += judge.findings(plan, trials, share)
     require_ieee_arithmetic()  # a target may have loaded a library that changed it
-    return findings
+    return supported(findings)
+
+
+class _WhileThereIsSpace(Checkpoint):
+    """A checkpoint that ends with the first result that cannot be written, and says so; the audit goes on."""
+
+    def __init__(self, path: Path, run: Mapping[str, Any], say: Say) -> None:
+        super().__init__(path, run, say)
+        self._say, self._is_full = say, False
+
+    def keep(self, key: list[Any], result: Any) -> None:
+        """Append a result, if it can be written."""
+        if not self._is_full:
+            try:
+                super().keep(key, result)
+            except OSError as error:
+                self._is_full = True
+                self._say(_not_kept(error))
+
+
+def _not_kept(error: OSError) -> str:
+    told = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
+    return f"{told}; the audit goes on, and no further results are kept"
 
 
 def shares(attacks: Sequence[Attack], trying: Sequence[bool], alpha: float) -> list[float]:
@@ -333,11 +358,12 @@ class Judge:
 
 @dataclass(frozen=True)
 class _Trial:
-    """One attack judged on so many trials with its share of α."""
+    """One attack judged on so many trials with its share of α, each output by a call of its own if `one_by_one`."""
 
     judge: Judge
     trials: int
     alpha: float
+    one_by_one: bool = False
 
     def findings(self, plan: Plan) -> list[Finding]:
         if not plan.outlines:
@@ -364,20 +390,21 @@ class _Trial:
                 Verdict.UNTESTABLE, _untestable(claim, alpha), **here, claim=claim, ceiling=claim.ceiling, alpha=alpha
             )
         try:
-            event, epsilon, seen = self._chosen(outlines, number, claim)
-            judged = claim.at(epsilon)
-            needed = trials_needed(judged, seen.first / seen.trials, seen.second / seen.trials, alpha)
-            counts, assessment = self._judged_event(outlines, number, event, judged, alpha, seen, needed)
+            try:
+                decision = self._decided(outlines, number, claim, alpha)
+            except Refused:  # as evidence takes half of α, another beginning leaves the verdict within α
+                decision = replace(self, one_by_one=True)._decided(outlines, number, claim, alpha)
         except (TargetError, LabFault) as error:
             seconds = time.perf_counter() - started
             return self._finding(
                 Verdict.ERROR, str(error), pair=outline.pair, seconds=seconds, severity=outline.severity
             )
+        event, judged, seen, needed, counts, assessment = decision
         description = (*outline.events, REFUSES.description)[event]
         fails = description == FAILS.description
         detectable = None if assessment.violated else _detectable(judged, counts, alpha)
         if assessment.violated:
-            verdict, reason = Verdict.VIOLATED, refuted_reason(assessment, judged, fails=fails)
+            verdict, reason = Verdict.VIOLATED, refuted_reason(judged, counts, alpha, fails=fails)
         elif detectable is not None:
             verdict, reason = Verdict.NOT_DETECTED, _not_refuted(detectable, claim.ceiling)
         else:
@@ -421,6 +448,19 @@ class _Trial:
         except (TargetError, LabFault):
             return None
         return code and replace(code, target=self.judge.spec)
+
+    def _decided(
+        self, outlines: Sequence[Outline], number: int, claim: Claim, alpha: float
+    ) -> tuple[int, PrivacyClaim, Counts, int | None, Counts, Assessment]:
+        """The event chosen, the point at which it is judged, what was seen while choosing, and what judging gave.
+
+        Raises:
+            Refused: a call for many outputs raised.
+        """
+        event, epsilon, seen = self._chosen(outlines, number, claim)
+        judged = claim.at(epsilon)
+        needed = trials_needed(judged, seen.first / seen.trials, seen.second / seen.trials, alpha)
+        return event, judged, seen, needed, *self._judged_event(outlines, number, event, judged, alpha, seen, needed)
 
     def _chosen(self, outlines: Sequence[Outline], number: int, claim: Claim) -> tuple[int, float, Counts]:
         """The place of the candidate that promises most, the ε at which it does, and what was seen of it."""
@@ -480,6 +520,7 @@ class _Trial:
             spend_all=self.judge.spend_all,
             output_bytes=outline.output_bytes,
             first_look=first,
+            one_by_one=self.one_by_one,
         )
         counts = [Counts(0, 0, 0)] * len(events)
         with contextlib.closing(self.judge.runner.counts(sample, sample.batches())) as results:
@@ -525,10 +566,6 @@ def is_testable(claim: Claim, trials: int, alpha: float) -> bool:
     return any(can_refute(point, max(trials, LARGEST_BUDGET), alpha) for point in points_of(claim))
 
 
-def _bounds(estimate: Estimate) -> str:
-    return f"[{lower_text(estimate.lower)}, {upper_text(estimate.upper)}]"
-
-
 def _about(trials: int) -> str:
     return f"{float(f'{trials:.2g}'):,.0f}"
 
@@ -566,24 +603,6 @@ def first_look(seen: Counts, needed: int | None) -> int:
             are drawn before the first look: fewer would not show what these did not.
     """
     return seen.trials if needed is None else min(seen.trials, needed // EARLY)
-
-
-def refuted_reason(assessment: Assessment, judged: PrivacyClaim, *, fails: bool) -> str:
-    """What bounds on the two probabilities of an event show.
-
-    Args:
-        assessment: the bounds.
-        judged: the point at which the claim was judged.
-        fails: whether the event is that the target fails.
-    """
-    first, second = _bounds(assessment.first), _bounds(assessment.second)
-    shown = (
-        f"it fails on the first input with a probability in {first} and on the second in {second}, which"
-        if fails
-        else f"P[E] in {first} and Q[E] in {second}"
-    )
-    at_delta = f" at δ = {lower_text(judged.delta)}" if judged.delta else ""
-    return f"{shown} {'needs' if fails else 'need'} ε ≥ {lower_text(assessment.epsilon_lower)}{at_delta}"
 
 
 def _not_refuted(detectable: float, ceiling: float) -> str:

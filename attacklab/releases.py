@@ -6,12 +6,50 @@ as old as Python 3.8: so it imports nothing of the package and uses no newer syn
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import inspect
+import mmap
+import os
+from collections.abc import Iterator
 from typing import Any
 
 CALL = "release(input, trials, rng)"
 """How the lab calls a release."""
+
+
+class Forked(Exception):
+    """A release forked, and the copy of the process came back from the call too."""
+
+
+@contextlib.contextmanager
+def in_one_process(release: Any) -> Iterator[None]:
+    """End every copy of this process that comes back from a call of a release, lest it run the rest of an audit too.
+
+    Raises:
+        Forked: in this process, if one has, in this call or in one before it.
+    """
+    global _last
+    caller = os.getpid()
+    if _last[0] != caller or _last[1] is not release:
+        _last = (caller, release, mmap.mmap(-1, 1))
+    copies = _last[2]  # memory that this process shares with its copies
+    try:
+        yield
+    finally:
+        if os.getpid() != caller:
+            copies[0] = 1
+            os._exit(1)
+    if copies[0]:
+        _last = (0, None, None)
+        raise Forked(
+            "it forked, and the copy of this process came back from the call as well; the copy was ended; "
+            "end it in the release, by os._exit, before it returns"
+        )
+
+
+_last: Any = (0, None, None)
+"""The process that called a release last, the release, and a byte that says whether a copy came back."""
 
 
 class OneByOne:
@@ -40,10 +78,11 @@ def one_by_one(function: Any) -> OneByOne:
         A release, `release(input, trials, rng)`, which returns a list of so many outputs.
 
     Raises:
-        TypeError: the function cannot be called with one value.
+        TypeError: the function cannot be called with one value, or is a class.
     """
     if not callable(function):
         raise TypeError(f"one_by_one takes a function of one value, not {function!r}")
+    require_no_class(function)
     if _takes(function, 1) is False:
         raise TypeError(
             f"one_by_one calls {name_of(function)}(value), but {_told(function)}; wrap it in a function of one value"
@@ -55,8 +94,9 @@ def as_release(function: Any) -> Any:
     """A function that can be called as a release: itself, or one of one value by `one_by_one`.
 
     Raises:
-        TypeError: it can be called neither way.
+        TypeError: it can be called neither way, or is a class.
     """
+    require_no_class(function)
     if _takes(function, 3) is not False:
         return function
     if _takes(function, 1):
@@ -65,6 +105,20 @@ def as_release(function: Any) -> Any:
         f"a release is called as {CALL}, and a function of one value as {name_of(function)}(value), "
         f"but {_told(function)}; wrap it in a function of these"
     )
+
+
+def require_no_class(function: Any) -> None:
+    """Refuse a class that stands where one of its objects should.
+
+    Raises:
+        TypeError: it is a class.
+    """
+    if isinstance(function, type):
+        name = name_of(function)
+        raise TypeError(
+            f"{name} is a class, and a call of it gives an object, not outputs; make the object first, "
+            f"mechanism = {name}(...), and name that or one of its methods"
+        )
 
 
 def misfit(release: Any) -> str:

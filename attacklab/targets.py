@@ -33,8 +33,8 @@ from attacklab.errors import (
     passes_through,
 )
 from attacklab.gathering import gathered
-from attacklab.neighbours import NeighbouringPair, Relation
-from attacklab.releases import misfit
+from attacklab.neighbours import NeighbouringPair, Relation, as_array
+from attacklab.releases import Forked, in_one_process, misfit, require_no_class
 
 Outputs: TypeAlias = NDArray[Any]
 """One output a trial along the first axis; dtype object where outputs may be failures (None)."""
@@ -124,6 +124,10 @@ class Target:
     def __post_init__(self) -> None:
         if not callable(self.release):
             raise UsageTypeError(f"release must be callable as release(input, trials, rng), not {self.release!r}")
+        try:
+            require_no_class(self.release)
+        except TypeError as error:
+            raise UsageTypeError(str(error)) from None
         if isinstance(self.claim, PrivacyClaim) and self.claim.epsilon <= 0:
             raise UsageError(f"epsilon must be greater than 0, not {self.claim.epsilon}")
         scale = 1.0 if self.noise_scale is None else self.noise_scale
@@ -422,7 +426,7 @@ class Target:
         """
         if self.kind not in (Kind.NOISE, Kind.SELECTION) or (self.domain is not None and self.domain.special):
             return False
-        one, other = (np.atleast_1d(np.asarray(side)) for side in (pair.first, pair.second))
+        one, other = (np.atleast_1d(as_array(side)) for side in (pair.first, pair.second))
         if one.shape != other.shape or one.dtype.kind != "f" or other.dtype.kind != "f":
             return False
         not_finite = ~(np.isfinite(one) & np.isfinite(other))
@@ -437,16 +441,17 @@ class Target:
             input_: as the kind says.
             trials: how many outputs.
             rng: the randomness of a seeded target.
-            sees_failures: whether NaN, and a `Failure` for a call that raises, are outputs like others. The release
-                is then called once a trial, so that one failure is one output and trials stay independent.
+            sees_failures: whether a `Failure` for a call that raises is an output like others. The release is then
+                called once a trial, so that one failure is one output and trials stay independent.
 
         Raises:
+            Refused: it raised.
             TargetError: it raised (or asked the process to exit), or did not return one valid output a trial; the
                 message says which, in one line.
         """
         if not sees_failures:
             try:
-                return self._checked(self._released(input_, trials, rng), input_, trials, sees_failures)
+                return self._checked(self._released(input_, trials, rng), input_, trials)
             except _Raised as failure:
                 raise Refused(f"{self.name} raised {failure}") from failure.__cause__
         outputs = np.empty(trials, dtype=object)
@@ -458,14 +463,16 @@ class Target:
                 assert cause is not None  # noqa: S101 - it is raised from one
                 outputs[trial] = Failure(type(cause).__name__, raised.text_of(cause))
             else:
-                outputs[trial] = self._checked(released, input_, 1, sees_failures)[0]
+                outputs[trial] = self._checked(released, input_, 1)[0]
         return outputs
 
     def _released(self, input_: Any, trials: int, rng: np.random.Generator) -> Outputs:
         try:
-            with np.errstate(all="ignore"):
+            with in_one_process(self.release), np.errstate(all="ignore"):
                 released = self.release(copy.deepcopy(input_), trials, rng)
                 outputs: Outputs | None = gathered(released, trials)
+        except Forked as error:
+            raise TargetError(f"{self.name}: {error}") from None
         except TargetError as error:  # what runs the release failed, not the release: nothing that an adversary sees
             raise TargetError(f"{self.name}: {error}") from error
         except LabFault:
@@ -478,24 +485,20 @@ class Target:
             raise TargetError(f"{self.name} returned {described(released)}, not an array or a list of outputs")
         return outputs
 
-    def _checked(self, outputs: Outputs, input_: Any, trials: int, sees_failures: bool) -> Outputs:
+    def _checked(self, outputs: Outputs, input_: Any, trials: int) -> Outputs:
         if len(outputs) != trials:
             raise TargetError(f"{self.name} returned {len(outputs)} outputs for {trials} trials")
         if self.kind is Kind.SELECTION:
             self._check_indices(outputs, len(input_))
         elif self.kind is not Kind.DATASET:
-            self._check_answers(outputs, sees_failures)
+            self._check_answers(outputs)
         return outputs
 
-    def _check_answers(self, outputs: Outputs, sees_failures: bool) -> None:
-        """Refuse NaN in place of a number; outputs of another form are left to attacks that see whole outputs."""
+    def _check_answers(self, outputs: Outputs) -> None:
+        """Refuse numbers of more bits than a double; outputs of other forms are left to attacks that see whole ones."""
         numbers = as_vector_of_numbers(outputs)
-        if numbers is None or not numbers.size:
-            return
-        if numbers.dtype.itemsize > 8:
+        if numbers is not None and numbers.size and numbers.dtype.itemsize > 8:
             raise TargetError(f"{self.name} returned outputs of type {numbers.dtype}, not numbers of up to 64 bits")
-        if not sees_failures and np.isnan(numbers.min()):  # the least of numbers and NaN is NaN
-            raise Refused(f"{self.name} returned NaN, first at trial {int(np.argmax(np.isnan(numbers)))}")
 
     def _check_indices(self, outputs: Outputs, outcomes: int) -> None:
         numbers = as_vector_of_numbers(outputs)
@@ -559,7 +562,7 @@ def as_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
 
 def _require_neighbours(pair: NeighbouringPair, sensitivity: float) -> None:
     """Raise UsageError unless the finite numbers of two inputs are no further apart than the sensitivity."""
-    one, other = (np.atleast_1d(np.asarray(side)) for side in (pair.first, pair.second))
+    one, other = (np.atleast_1d(as_array(side)) for side in (pair.first, pair.second))
     if one.dtype.kind in "iuO" and other.dtype.kind in "iuO":
         NeighbouringPair.integers(pair.first, pair.second, sensitivity=sensitivity)
         return

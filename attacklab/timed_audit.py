@@ -17,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
+import itertools
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -27,11 +28,12 @@ import numpy as np
 
 from attacklab.attacks import ATTACKS, sized
 from attacklab.attacks.base import Attack, Learning
-from attacklab.errors import AttackError, LabFault, OutOfTime, TargetError, UsageError
+from attacklab.errors import AttackError, LabFault, OutOfTime, Refused, TargetError, UsageError
 from attacklab.execution.batches import FIRST_LOOK, Bench, Outline, Role, Sample, applies
 from attacklab.execution.runners import Here, Runner, Say
 from attacklab.findings import Finding, Verdict
 from attacklab.floats import default_errors, require_ieee_arithmetic
+from attacklab.ordinary import supported
 from attacklab.referee import DEFAULT_ALPHA, Advance, Judge, Plan, is_testable, require_settings, shares
 from attacklab.statistics.choosing import choosing_trials
 from attacklab.statistics.inference import share_of_alpha
@@ -148,9 +150,9 @@ def timed_audit(
             share = min(seconds / max(1, sum(applying)), meter.left / max(1, sum(applying[place:])))
             turn.judge(min(trials or turn.affordable(share), SHORT_ROUND), rounds)
             if turn.refutes:
-                return [turn.result() for turn in turns[: place + 1]]
+                return _results(turns[: place + 1])
         if any(turn.shows(Verdict.ERROR) for turn in turns):
-            return [turn.result() for turn in turns]
+            return _results(turns)
         # An attack whose share was too small for the whole short round stays with that: trials tell the rounds.
         ahead = [turn for turn in turns if turn.goes_on]
     for place, turn in enumerate(ahead):
@@ -160,7 +162,13 @@ def timed_audit(
             turn.judge(most, rounds)
         if until_refuted and turn.refutes:
             break
-    return [turn.result() for turn in turns]
+    return _results(turns)
+
+
+def _results(turns: Sequence[_Turn]) -> list[TimedAttack]:
+    results = [turn.result() for turn in turns]
+    named = iter(supported([finding for result in results for finding in result.findings]))
+    return [replace(result, findings=tuple(itertools.islice(named, len(result.findings)))) for result in results]
 
 
 def _applies(attack: Attack, target: Target) -> bool:
@@ -326,8 +334,12 @@ class _Turn:
         with contextlib.suppress(TargetError, LabFault):  # the referee reports it
             for place, (number, outline) in enumerate(outlines, start=1):
                 started = time.perf_counter()
+                enough = seconds / (REHEARSING_SHARE * len(outlines))
                 with self._meter.charging():
-                    costs.append(self._timed(number, outline, seconds / (REHEARSING_SHARE * len(outlines))))
+                    try:
+                        costs.append(self._timed(number, outline, enough))
+                    except Refused:  # as it will be judged then
+                        costs.append(self._timed(number, outline, enough, one_by_one=True))
                 if time.perf_counter() - started > seconds / SLOW_SHARE:
                     return costs + [replace(costs[-1], answers=one.answers) for _, one in outlines[place:]]
         return costs
@@ -340,24 +352,35 @@ class _Turn:
             return False
         return is_testable(claim, STEPS[-1], self._alpha)
 
-    def _timed(self, number: int, outline: Outline, enough: float) -> _Cost:
+    def _timed(self, number: int, outline: Outline, enough: float, *, one_by_one: bool = False) -> _Cost:
         """The cost of one scenario, from ever longer samples until one took `enough` seconds."""
+        seconds = functools.partial(self._seconds, number, outline, one_by_one)
         # A first call takes longer, and any may be held up.
-        shortest = taken = min(self._seconds(number, outline, 1) for _ in range(2))
+        shortest = taken = min(seconds(1) for _ in range(2))
         trials = 1
         while trials == 1 or (taken < enough and trials < SHORT_ROUND):
             trials *= 2
-            taken = self._seconds(number, outline, trials)
+            taken = seconds(trials)
             if taken > 2 * trials * shortest:
-                taken = min(taken, self._seconds(number, outline, trials))
+                taken = min(taken, seconds(trials))
         if taken < 2 * shortest and trials < FIRST_LOOK:  # most of it does not depend on the number of trials
             trials = FIRST_LOOK
-            taken = self._seconds(number, outline, trials)
+            taken = seconds(trials)
         trial = max((taken - shortest) / (trials - 1), taken / trials / MISJUDGED)
         return _Cost(trial, max(0.0, taken - trial * trials), outline.answers)
 
-    def _seconds(self, number: int, outline: Outline, trials: int) -> float:
-        sample = Sample(0, number, outline.digest(), Role.CHOOSE, (0,), outline.answers, trials, spend_all=True)
+    def _seconds(self, number: int, outline: Outline, one_by_one: bool, trials: int) -> float:
+        sample = Sample(
+            0,
+            number,
+            outline.digest(),
+            Role.CHOOSE,
+            (0,),
+            outline.answers,
+            trials,
+            spend_all=True,
+            one_by_one=one_by_one,
+        )
         started = time.perf_counter()
         for _ in self._judge.runner.counts(sample, sample.batches()):
             pass

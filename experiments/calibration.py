@@ -66,8 +66,8 @@ FLAWS: Mapping[str, str] = {
 PARAGRAPH = """\
 {naive} naive formulas of our own were held to certified bounds at {asked} sets of arguments: {refuted} of them return a
 number that is proved to be unsafe, by between {least:.1g} and {most:.1g} of the bound. Of {sound} sound ones {accused}
-accused, though most of them return the least double that is safe. A conversion from ρ-zCDP can be refuted for falling
-short by one rounding, because a mechanism of two answers attains the best known bound to many digits
+accused, though most of them return the least double that is safe. For small δ, a conversion from ρ-zCDP can be refuted
+for falling short by one rounding, because a mechanism of two answers attains the best known bound to many digits
 (docs/how_to/calibration.md)."""
 
 LIBRARIES = """Real libraries asked: {libraries}. Only deviations that are publicly known are listed. {absent}"""

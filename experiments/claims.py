@@ -90,8 +90,8 @@ FAMILIES: Mapping[str, Claim] = {"μ-GDP": MU, "ρ-zCDP": RHO}
 PARAGRAPH = """\
 Noise of σ = Δ = 1, normal or discrete on multiples of Δ, was audited under {claims} claims. Both noises keep ρ-zCDP
 and RDP, but the profile of neither covers that of the other. Of {findings} audits {refuted}. *Trade-off*: the claims
-on Rényi divergences allow more than normal noise gives away: at ε = {epsilon:g}, δ is {rho_delta:.3f} for ρ =
-{rho:g} and {mu_delta:.3f} for μ = {mu:g}. *False alarms*: of {audits:,} simulated audits at the edge of each claim,
+on Rényi divergences allow more than normal noise gives away: at ε = {epsilon:g}, δ is {rho_delta:.4f} for ρ =
+{rho:g} and {mu_delta:.4f} for μ = {mu:g}. *False alarms*: of {audits:,} simulated audits at the edge of each claim,
 at α = {alpha:g}, these raised one: {alarms}. Given the counts of {replayed} simulated audits, the referee decided
 {agreed} of them in the same way. *Power*: where μ = {mu:g} is claimed and σ is really {sigma:g}, the audit of the
 whole profile takes {profile:,} trials (median). At ε = {epsilon:g} alone it takes {at_epsilon:,}, at δ = {delta}
@@ -375,7 +375,7 @@ def explain(data: dict[str, Any]) -> str:
         epsilon=EPSILON,
         rho=RHO.rho,
         mu=MU.mu,
-        rho_delta=RHO.near(EPSILON).delta,
+        rho_delta=RHO.delta_at(EPSILON),
         mu_delta=MU.delta_at(EPSILON),
         audits=alarms[0]["audits"],
         alpha=FALSE_ALARM_ALPHA,

@@ -12,11 +12,13 @@ exact law.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from fractions import Fraction
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -65,17 +67,18 @@ FEW = 2
 SIGMA = 1
 CURVE = tuple(Fraction(step, 10) for step in range(31))
 PARAGRAPH = """\
-Each answer is given at ε = {epsilon:g}. With exact two-sided geometric noise on a grid of quarters, one answer has
-advantage {one:.4f} and {many} answers have {exact:.4f}; the optimal composition of arbitrary ε-DP mechanisms allows
-{optimal:.4f}, advanced composition {advanced:.4f}, basic composition {basic:.4f}. The low bits of numpy's Laplace
-noise need no composition: one answer already gives {low_bits:.3f}, and {few} answers give {low_bits_few:.4f}. Noise
-scaled to the local sensitivity of a mean of {group} or {larger} records leaks in another way: one answer gives
-{local_one:.3f}, where ε allows {ceiling:.3f}, and {local_many} answers give {local:.3f}, where {local_allowed:.3f} is
-allowed. In terms of (ε, δ) at δ = {delta:g}, the {many} answers of the exact mechanism spend {spent:.2f}; the optimum
-allows {optimal_epsilon:.2f}, advanced composition {advanced_epsilon:.2f} and basic composition {basic_epsilon:.1f}. A
-claim with δ > 0 is judged by the curve of the mechanism itself: at σ = 1 and ε = 1 the exact law of the discrete
-Gaussian has δ = {law:.4f}. Its own curve says {discrete:.4f}; the continuous Gaussian's says {continuous:.4f}, by
-which a sound implementation would look broken. At other ε the discrete curve is the lower one."""
+Each answer claims ε = {epsilon:g}. With exact two-sided geometric noise on a grid of quarters, which keeps ε =
+{kept:.4f}, one answer has advantage {one:.4f} and {many} answers have {exact:.4f}; the optimal composition of
+arbitrary ε-DP mechanisms allows {optimal:.4f}, advanced composition {advanced:.4f}, basic composition {basic:.4f}.
+The low bits of numpy's Laplace noise need no composition: one answer already gives {low_bits:.3f}, and {few} answers
+give {low_bits_few:.4f}. Noise scaled to the local sensitivity of a mean of {group} or {larger} records leaks in
+another way: one answer gives {local_one:.3f}, where ε allows {ceiling:.3f}, and {local_many} answers give
+{local:.3f}, where {local_allowed:.3f} is allowed. In terms of (ε, δ) at δ = {delta:g}, the {many} answers of the
+exact mechanism spend {spent:.2f}; the optimum allows {optimal_epsilon:.2f}, advanced composition
+{advanced_epsilon:.2f} and basic composition {basic_epsilon:.1f}. A claim with δ > 0 is judged by the curve of the
+mechanism itself: at σ = 1 and ε = 1 the exact law of the discrete Gaussian has δ = {law:.4f}. Its own curve says
+{discrete:.4f}; the continuous Gaussian's says {continuous:.4f}, by which a sound implementation would look broken.
+Neither curve lies above the other: at steps of 0.1 up to {last:g}, the discrete one is the higher at ε {higher}."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -102,7 +105,7 @@ def _index_laws(settings: Settings) -> tuple[Doubles, Doubles, float]:
 
     The index of output y is |y − STEPS| − |y|, from −STEPS to STEPS: each unit is a factor 1/RATIO of likelihoods.
     """
-    limits = Limits(unresolved=Fraction(1, 1 << settings.budget(40, 24)))
+    limits = Limits(unresolved=Fraction(1, 1 << settings.budget(40, 16)))
     noise = enumerate_law(partial(two_sided_geometric, RATIO), limits=limits)
     laws = [noise.map(partial(_index, answer)) for answer in (0, STEPS)]
     vectors = [np.array([float(law.mass(index)) for index in range(-STEPS, STEPS + 1)]) for law in laws]
@@ -166,7 +169,7 @@ def ideal_local_advantage(answers: int) -> float:
 
 def _gaussian_curve(settings: Settings) -> list[list[float]]:
     """δ at each ε: bounds from the exact law of the discrete Gaussian for answers 0 and 1, and both curves."""
-    limits = Limits(unresolved=Fraction(1, 1 << settings.budget(40, 24)))
+    limits = Limits(unresolved=Fraction(1, 1 << settings.budget(40, 16)))
     noise = enumerate_law(partial(discrete_gaussian, Fraction(SIGMA**2)), limits=limits)
     moved = noise.map(_next)
     return [_at(noise, moved, epsilon) for epsilon in CURVE]
@@ -187,7 +190,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     return [
         Figure(
             name="composition",
-            caption="Answers to one query at ε = 0.1 each; bands are simultaneous confidence bounds.",
+            caption="Answers to one query that claim ε = 0.1 each; bands are simultaneous confidence bounds.",
             panels=[_advantages(data), _epsilons(data), _curves(data)],
         )
     ]
@@ -274,6 +277,7 @@ def explain(data: dict[str, Any]) -> str:
     at_one = found["curve"][CURVE.index(Fraction(1))]
     return PARAGRAPH.format(
         epsilon=EPSILON,
+        kept=-STEPS * math.log(RATIO),
         one=found["exact"][0],
         many=ANSWERS[-1],
         exact=found["exact"][-1],
@@ -298,4 +302,16 @@ def explain(data: dict[str, Any]) -> str:
         law=at_one[0],
         discrete=at_one[2],
         continuous=at_one[3],
+        last=float(CURVE[-1]),
+        higher=_runs([row[0] > row[3] for row in found["curve"]]),
     )
+
+
+def _runs(is_higher: Sequence[bool]) -> str:
+    """Where consecutive points of the curve are all higher."""
+    runs = []
+    for higher, points in itertools.groupby(zip(is_higher, CURVE, strict=True), key=itemgetter(0)):
+        epsilons = [float(epsilon) for _, epsilon in points]
+        if higher:
+            runs.append(f"from {epsilons[0]:g} to {epsilons[-1]:g}")
+    return " and ".join(filter(None, [", ".join(runs[:-1]), *runs[-1:]]))

@@ -1,4 +1,8 @@
-"""Every attack against every target of the lab, every law that can be found, and counted work where it is promised."""
+"""Every attack against every target of the lab, every law that can be found, and counted work where it is promised.
+
+What is drawn and said is what the record holds: its targets are the rows, its attacks the columns, and the numbers are
+its own.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from attacklab.attacks import ATTACKS, Attack, LostWeights, MissingClip, SumSensitivity, ZeroRounding
+from attacklab.attacks import (
+    ALL_ATTACKS,
+    Attack,
+    LostWeights,
+    MissingClip,
+    SumSensitivity,
+    TruncatedAddition,
+    ZeroRounding,
+)
 from attacklab.attacks.work import Work
 from attacklab.bisection import least
 from attacklab.findings import CERTIFICATE, EXACT_LAW, Estimate, Finding, Scope, Verdict, decisive, described_pair
@@ -35,12 +47,7 @@ EPSILON = 1.0
 LIMITS = Limits(unresolved=Fraction(1, 1 << 62), runs=1 << 11, tapes=1 << 10)
 """Laws that need more are not sought here."""
 
-NAMES = tuple(
-    sorted(
-        set(targets.__all__) - {*targets.OTHER_CLAIMS, *targets.TOO_RARE},
-        key=lambda name: (name.startswith("exact"), name),
-    )
-)
+NAMES = tuple(sorted(targets.__all__, key=lambda name: (name.startswith("exact"), name)))
 
 WORK = Work(NeighbouringPair(1, 0, None))
 """An attack that also sees how many random bits an output took; on integers, which `answers` would make doubles."""
@@ -53,7 +60,6 @@ COUNTED: Mapping[str, Callable[[Target], Target]] = {
 }
 """The targets that promise the same work for every output, a naive twin of theirs, and how their work is counted."""
 
-COLUMNS = (*(attack.name for attack in ATTACKS), WORK.name, EXACT_LAW, CERTIFICATE)
 HEADINGS = {CERTIFICATE: "proved"}
 """What columns are called where their name says too little."""
 
@@ -61,6 +67,7 @@ EVERY_PAIR = "∀"
 """What stands on the cell of a target that is proved for every pair of neighbours."""
 
 ONE_BY_ONE = (
+    "naive_exponential_noisy_max_zcdp",
     "exact_exponential_base2",
     "exact_exponential_fixed_work",
     "exact_exponential_noisy_max",
@@ -83,20 +90,29 @@ COSTLY = (
 )
 """These, and targets that draw once an outcome, or after much work on the records."""
 
-LEARNED = (
-    "naive_above_threshold_endless",
-    "naive_above_threshold_unscaled",
-    "naive_numeric_sparse",
-    "naive_numeric_sparse_reused",
-    "naive_partition_selection_sorted",
-    "naive_poisson_count",
-    "naive_quantile",
-    "naive_query_session",
-    "naive_sampled_count",
-    "naive_shuffled_response",
+ENOUGH_TRIALS = 50_000
+MANY_OUTPUTS: Mapping[str, int] = {
+    "naive_above_threshold_endless": 10_000,
+    "naive_above_threshold_unscaled": 10_000,
+    "naive_local_sensitivity_mean": ENOUGH_TRIALS,
+    "naive_numeric_sparse": 10_000,
+    "naive_numeric_sparse_reused": 10_000,
+    "naive_partition_selection_sorted": ENOUGH_TRIALS,
+    "naive_poisson_count": 10_000,
+    "naive_quantile": ENOUGH_TRIALS,
+    "naive_query_session": 10_000,
+    "naive_sampled_count": 10_000,
+    "naive_shuffled_response": 10_000,
+}
+"""Targets whose flaw shows only in thousands of outputs, and how many trials quick runs give them."""
+
+SLOWEST = (
+    "exact_exponential_base2",
+    "exact_exponential_noisy_max",
+    "exact_laplace_noisy_max",
+    "exact_laplace_on_grid",
 )
-"""Targets whose flaw shows in events alone that are learned from thousands of outputs, in quick runs too."""
-LEARNED_TRIALS = 50_000
+"""Targets that quick runs leave out."""
 
 VERDICTS = {
     Decision.PROVED: Verdict.PROVED,
@@ -114,33 +130,35 @@ SMALLER: Mapping[str, Attack] = {
     for attack in (
         ZeroRounding(outcomes=FEW_OUTCOMES),
         LostWeights(most_outcomes=FEW_OUTCOMES),
+        TruncatedAddition(most_outcomes=FEW_OUTCOMES),
         MissingClip(size=FEW_RECORDS),
         SumSensitivity(most_records=FEW_RECORDS),
     )
 }
-SMALLER_ATTACKS = tuple(SMALLER.get(attack.name, attack) for attack in ATTACKS)
+SMALLER_ATTACKS = tuple(SMALLER.get(attack.name, attack) for attack in ALL_ATTACKS)
 
 FARTHEST = 1 << 12
 """At the utility −FARTHEST an outcome's weight is lost beside that of 0 in every format."""
 
 PARAGRAPH = """\
-{attacks} attacks were run against {naive} naive and {exact} exact targets, each at ε = {epsilon:g}, with one α for
-all. Outputs alone refute {by_samples} of the naive ones. Refuted only by an exact law, through probabilities that no
-feasible number of trials would show: {law_only}. Refuted only by an adversary who also counts the random bits that an
-output took: {work_only}. Not refuted here: {unseen}. Bits are counted only for {counted}: the exact ones promise the
-same work for every output; no other claim says anything about work. Of the exact ones {accused} refuted;
-exact laws prove the claims of {proved} on a pair of neighbours, and those of {with_slack} with 2^−58 added to δ; they
-leave open those of {undecided}, for which an enumeration of {runs} runs is too short. Proved for every pair of
-neighbours, by certificates that a separate program accepts ([all of them](proofs/index.md)): {certified} of {exact}
-exact targets: {certificates}. A grey cell means only that an
-advantage as large as the number in it would have been detected. Up to {trials} trials were run for each pair and event.
-For targets whose draws are expensive ({costly}), at most {outcomes} outcomes and {records} records were tried, and for
-some of them ({spared}) no more than {few_trials} trials."""
+{attacks} attacks were run against {naive} naive and {exact} exact targets, made for ε = {epsilon:g}, with one α for
+all. Outputs alone refute {by_samples} of the naive ones; by attack: {by_attack}; no other attack refutes any. Refuted
+only by an exact law, through probabilities that no feasible number of trials would show: {law_only}. Refuted only by
+an adversary who also counts the random bits that an output took: {work_only}. Not refuted here: {unseen}. Bits are
+counted only for {counted}: the exact ones promise the same work for every output; no other claim says anything about
+work. Of the exact ones {accused} refuted; {sought} exact laws were sought: they prove the claims of {proved} on a
+pair of neighbours, and those of {with_slack} with 2^−58 added to δ; they leave open those of {undecided}, for which
+an enumeration of {runs} runs is too short. Proved for every pair of neighbours, by
+[certificates](../reports/proofs/index.md) that a separate program accepts: {certified} of {exact} exact
+targets{uncertified}. A grey cell means only that an advantage as large as the number in it would have been detected.
+Up to {trials} trials were run for each pair and event{more}. For targets whose draws are expensive
+({costly}), at most {outcomes} outcomes and {records} records were tried, and for some of them ({spared}) no more than
+{few_trials} trials."""
 
 
 def collect(settings: Settings) -> Collected:
     """Audit every target with every attack, look for its law, and take over what `make prove` found."""
-    trials, few = settings.budget(20_000, 1_000), settings.budget(2_500, 150)
+    trials, few = settings.budget(ENOUGH_TRIALS, 1_000), settings.budget(2_500, 150)
     # Full runs are spared what takes minutes, quick ones also what takes seconds.
     spared = COSTLY if settings.quick else ONE_BY_ONE
     alpha = share_of_alpha(DEFAULT_ALPHA, len(NAMES) + len(COUNTED))
@@ -148,37 +166,61 @@ def collect(settings: Settings) -> Collected:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Mean of empty slice")  # which a naive mean answers to nobody's records
         for name in NAMES:
-            given = few if name in spared else LEARNED_TRIALS if name in LEARNED else trials
+            if settings.quick and name in SLOWEST:
+                continue
+            given = few if name in spared else max(trials, MANY_OUTPUTS.get(name, 0))
             findings += findings_of(name, given, alpha, settings.seed)
+            if not (settings.quick and name.startswith("exact")):  # whose laws take a process of their own each
+                findings.append(law_finding(name))
     findings += [finding for finding in committed() if finding.target in NAMES]
-    return Collected(findings, {"trials": trials, "few_trials": few, "spared": spared})
+    measured = {
+        "epsilon": EPSILON,
+        "targets": NAMES,
+        "attacks": [attack.name for attack in ALL_ATTACKS],
+        "counted": [name for name in COUNTED if name in NAMES],
+        "trials": trials,
+        "more_trials": {name: more for name, more in MANY_OUTPUTS.items() if name in NAMES and more > trials},
+        "few_trials": few,
+        "spared": [name for name in spared if name in NAMES],
+        "costly": [name for name in COSTLY if name in NAMES],
+        "outcomes": FEW_OUTCOMES + 1,
+        "records": FEW_RECORDS,
+        "runs": LIMITS.runs,
+    }
+    return Collected(findings, measured)
 
 
 def findings_of(name: str, trials: int, alpha: float, seed: int) -> list[Finding]:
-    """What attacks, counted work and the exact law say of one target."""
+    """What attacks and counted work say of one target."""
     target = getattr(targets, name)(EPSILON)
-    spec = f"experiments.targets:{name} --epsilon {EPSILON}"
     costly = name in COSTLY
-    attacks = SMALLER_ATTACKS if costly else ATTACKS
-    findings = audit(target, attacks, trials=trials, alpha=alpha, seed=seed, spec=None if costly else spec)
+    attacks = SMALLER_ATTACKS if costly else ALL_ATTACKS
+    findings = audit(target, attacks, trials=trials, alpha=alpha, seed=seed, spec=None if costly else _spec(name))
     if name in COUNTED:
         observed = replace(COUNTED[name](target), name=name)
         work = WORK_OF_SELECTION if target.kind is Kind.SELECTION else WORK
         findings += audit(observed, [work], trials=trials, alpha=alpha, seed=seed)
-    return findings + law_findings(target, spec)
+    return findings
 
 
-def law_findings(target: Target, spec: str) -> list[Finding]:
-    """What the exact law says of a target; nothing where there is no way to find it."""
+def _spec(name: str) -> str:
+    return f"experiments.targets:{name} --epsilon {EPSILON}"
+
+
+def law_finding(name: str) -> Finding:
+    """What the exact law says of one target."""
+    target = getattr(targets, name)(EPSILON)
     if target.sampler is not None:
         try:
-            return [prove(target, _pair(target), limits=LIMITS, spec=spec)]
+            return prove(target, _pair(target), limits=LIMITS, spec=_spec(name))
         except NeverEnds:
-            return [_finding(target, Verdict.INCONCLUSIVE, f"no outcome in {LIMITS.runs} runs")]
+            return _finding(target, Verdict.INCONCLUSIVE, f"no outcome in {LIMITS.runs} runs")
     if target.kind is Kind.SELECTION or target.name == ONE_UNIFORM:
         with contextlib.suppress(LawError):
-            return [_one_uniform_finding(target)]
-    return []
+            return _one_uniform_finding(target)
+    return _finding(
+        target, Verdict.NOT_APPLICABLE, "it draws from no bits that it is given, and compares no one uniform number"
+    )
 
 
 def _pair(target: Target) -> NeighbouringPair:
@@ -242,26 +284,39 @@ def _finding(target: Target, verdict: Verdict, reason: str, **rest: Any) -> Find
 
 def figures(data: dict[str, Any]) -> list[Figure]:
     """A matrix of the naive targets and one of the exact ones."""
-    findings = _by_cell(data)
+    measured, findings = data["measured"], _by_cell(data)
+    columns = [*measured["attacks"], WORK.name, EXACT_LAW, CERTIFICATE]
     caption = (
         "Red: the largest advantage seen or, by the exact law, the δ that it needs at the claimed ε. Blue: proved on a "
         "pair; light blue: with 2^−58 added to δ; ∀: for every pair of neighbours, by a certificate. Grey: the "
-        "smallest advantage that every pair tried would have shown. Yellow: undecided, or the target raised. Work: "
-        "random bits drawn, counted beside the output."
+        "smallest advantage that every pair tried would have shown. Yellow: undecided, or the target raised. White: "
+        "does not apply. Lilac, with a dot: not run. Work: random bits drawn, counted beside the output."
     )
     drawn = []
     for variant in ("naive", "exact"):
-        rows = [name for name in NAMES if name.startswith(variant)]
-        cells = [[cell(findings.get((row, column), [])) for column in COLUMNS] for row in rows]
-        title = f"{variant} targets that claim ε = {EPSILON:g}"
+        rows = [name for name in measured["targets"] if name.startswith(variant)]
+        cells = [
+            [
+                NOTHING_TO_RUN if cannot_apply(row, column, measured) else cell(findings.get((row, column), []))
+                for column in columns
+            ]
+            for row in rows
+        ]
         matrix = Matrix(
-            title=title,
+            title=f"{variant} targets, made for ε = {measured['epsilon']:g}",
             row_names=rows,
-            column_names=[HEADINGS.get(column, column.replace("_", " ")) for column in COLUMNS],
+            column_names=[HEADINGS.get(column, column.replace("_", " ")) for column in columns],
             cells=cells,
         )
         drawn.append(Figure(name=f"matrix_{variant}", caption=caption, panels=[matrix]))
     return drawn
+
+
+def cannot_apply(name: str, column: str, measured: Mapping[str, Any]) -> bool:
+    """Whether there is nothing to run: a naive claim has no proof, and work is promised by few."""
+    return (
+        name.startswith("naive") if column == CERTIFICATE else column == WORK.name and name not in measured["counted"]
+    )
 
 
 def _by_cell(data: dict[str, Any]) -> dict[tuple[str, str], list[Finding]]:
@@ -271,12 +326,19 @@ def _by_cell(data: dict[str, Any]) -> dict[tuple[str, str], list[Finding]]:
     return cells
 
 
+NOTHING_TO_RUN = Cell(verdict=Verdict.NOT_APPLICABLE)
+NOT_RUN = Cell(verdict=None, text="·")
+
+
 def cell(findings: Sequence[Finding]) -> Cell:
     """The gravest verdict of an attack's findings on one target, and the number that belongs to it."""
+    if not findings:
+        return NOT_RUN
     worst = decisive(findings)
     verdict = worst[0].verdict if worst else Verdict.NOT_APPLICABLE
     if verdict is Verdict.VIOLATED and worst[0].attack == EXACT_LAW:
-        return Cell(verdict=verdict, text=_short(max(finding.delta_lower or 0.0 for finding in worst)))
+        delta = max(finding.delta_lower or 0.0 for finding in worst)
+        return Cell(verdict=verdict, text=_short(delta) if delta else "")  # a claim on divergences needs no δ
     if verdict is Verdict.VIOLATED:
         advantages = (abs(finding.advantage.estimate) for finding in worst if finding.advantage is not None)
         return Cell(verdict=verdict, text=_short(max(advantages)))
@@ -292,7 +354,7 @@ def _short(number: float) -> str:
 
 def refuting(data: dict[str, Any]) -> dict[str, set[str]]:
     """The names of what refutes each target: attacks, or the exact law."""
-    by: dict[str, set[str]] = {name: set() for name in NAMES}
+    by: dict[str, set[str]] = {name: set() for name in data["measured"]["targets"]}
     for (target, column), found in _by_cell(data).items():
         if any(finding.verdict is Verdict.VIOLATED for finding in found):
             by[target].add(column)
@@ -301,42 +363,42 @@ def refuting(data: dict[str, Any]) -> dict[str, set[str]]:
 
 def explain(data: dict[str, Any]) -> str:
     """Say which rows are red, which are not and why."""
-    measured, by = data["measured"], refuting(data)
-    naive = [name for name in NAMES if name.startswith("naive")]
-    exact = [name for name in NAMES if name.startswith("exact")]
-    law_only = [f"{name} (δ = {_law_delta(data, name):.2g})" for name in naive if by[name] == {EXACT_LAW}]
-    work_only = [name for name in naive if by[name] == {WORK.name}]
-    cells = _by_cell(data)
+    measured, by, cells = data["measured"], refuting(data), _by_cell(data)
+    naive, exact = (
+        [name for name in measured["targets"] if name.startswith(variant)] for variant in ("naive", "exact")
+    )
     laws = {target: found[0].verdict for (target, column), found in cells.items() if column == EXACT_LAW}
-    unseen = [name for name in naive if not by[name]]
-    accused = [name for name in exact if by[name]]
     certified = [
         name for name in exact if any(one.verdict is Verdict.PROVED for one in cells.get((name, CERTIFICATE), []))
     ]
-    undecided = [name for name in exact if laws.get(name) is Verdict.INCONCLUSIVE]
+    refuted = {attack: sum(attack in by[name] for name in naive) for attack in measured["attacks"]}
+    uncertified = [name for name in exact if name not in certified]
     return PARAGRAPH.format(
-        attacks=len(ATTACKS),
+        attacks=len(measured["attacks"]),
         naive=len(naive),
         exact=len(exact),
-        epsilon=EPSILON,
+        epsilon=measured["epsilon"],
         by_samples=sum(bool(by[name] - {EXACT_LAW, WORK.name}) for name in naive),
-        law_only=_listed(law_only),
-        work_only=_listed(work_only),
-        unseen=_listed(unseen),
-        counted=_listed(list(COUNTED)),
-        accused=_with_verb(accused),
+        by_attack=_listed([f"{attack} {count}" for attack, count in refuted.items() if count]),
+        law_only=_listed([f"{name} (δ = {_law_delta(data, name):.2g})" for name in naive if by[name] == {EXACT_LAW}]),
+        work_only=_listed([name for name in naive if by[name] == {WORK.name}]),
+        unseen=_listed([name for name in naive if not by[name]]),
+        counted=_listed(measured["counted"]),
+        accused=_with_verb([name for name in exact if by[name]]),
+        sought=sum(name in laws for name in exact),
         proved=sum(laws.get(name) is Verdict.PROVED for name in exact),
         with_slack=sum(laws.get(name) is Verdict.PROVED_WITH_SLACK for name in exact),
-        undecided=_listed(undecided),
-        runs=LIMITS.runs,
+        undecided=_listed([name for name in exact if laws.get(name) is Verdict.INCONCLUSIVE]),
+        runs=measured["runs"],
         certified=len(certified),
-        certificates=_listed([f"[{name}](proofs/{name}.json)" for name in certified]),
+        uncertified=f"; the others are {_listed(uncertified)}" if uncertified else "",
         trials=measured["trials"],
-        costly=_listed(COSTLY),
+        more="".join(f", {trials} for {name}" for name, trials in measured["more_trials"].items()),
+        costly=_listed(measured["costly"]),
         spared=_listed(measured["spared"]),
         few_trials=measured["few_trials"],
-        outcomes=FEW_OUTCOMES + 1,
-        records=FEW_RECORDS,
+        outcomes=measured["outcomes"],
+        records=measured["records"],
     )
 
 

@@ -80,6 +80,6 @@ def test_the_tests_of_the_page_end_as_it_says(pytester: pytest.Pytester) -> None
             "hasty_count does not keep its claim (ε = 0.7)",
             "  pair: 0 and 1",
             "  event: first input likelier than allowed: 0, *",
-            "  ε ≥ 1.386 by the exact laws",
+            "  ε ≥ 1.38 by the exact laws",
         ]
     )

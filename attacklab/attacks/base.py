@@ -118,8 +118,8 @@ class Scenario:
             sample judges it.
         answers: how many answers the adversary collects before it decides. If more than 1, an event sees rows of that
             many.
-        sees_failures: whether the adversary also sees failures. If so, an output may be NaN, or the `Failure` of a
-            release that raised. If not, either of the two ends the attack with an ERROR finding.
+        sees_failures: whether its events tell failures apart: if so, an output may be the `Failure` of a release that
+            raised. If not, all that they see of a trial in which a release raised is that they do not hold it.
         trials: the most that judge it, where the event holds always or never, so that more would show no more; None for
             as many as the audit has.
 

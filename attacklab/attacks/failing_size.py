@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import Probe, Scenario, bounds_of
-from attacklab.attacks.common.failures import probed, scenario_on
+from attacklab.attacks.common.failures import answered, failed, probed, scenario_on
 from attacklab.bisection import least
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Kind, Outputs, Target
@@ -56,7 +56,7 @@ class FailingSize:
         """One scenario for each border.
 
         Raises:
-            TargetError: the target fails at every size.
+            TargetError: the target always raises, at every size.
         """
         lower, _ = bounds_of(target)
 
@@ -66,13 +66,17 @@ class FailingSize:
         def seen(size: int) -> Outputs | None:
             return probed(probe, records(size))
 
+        def has_failed(size: int) -> bool:
+            outputs = seen(size)
+            return outputs is None or bool(failed(outputs).any())
+
         def differs(size: int, *, fails: bool) -> bool:
-            return (seen(size) is None) != fails
+            return has_failed(size) != fails
 
         sizes = [0, *(1 << power for power in range(self.most_records.bit_length()))]
-        fails = {size: seen(size) is None for size in sizes}
+        fails = {size: has_failed(size) for size in sizes}
         if all(fails.values()):
-            probe(records(self.most_records), 1)
+            answered(probe, records(self.most_records), 1)
         for low, high in itertools.pairwise(sizes):
             if fails[low] == fails[high]:
                 continue

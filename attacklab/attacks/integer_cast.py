@@ -18,8 +18,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from attacklab.attacks.base import Probe, Scenario, origin
+from attacklab.attacks.common.failures import answered
 from attacklab.attacks.common.half_lines import half_line
 from attacklab.attacks.released_formats import released_format
 from attacklab.errors import Refused, TargetError
@@ -46,13 +48,13 @@ class IntegerCast:
         """A tie between two floats of the outputs' format, and the integer above it."""
         least = 0 if target.takes(0) else origin(target)
         try:
-            released = released_format(probe, least)
+            released = released_format(partial(answered, probe), least)
         except Refused:
-            probe(float(least), 1)
+            answered(probe, float(least), 1)
             return  # it takes no integers
         tie = tie_between_floats(released, EXCESS * target.sensitivity / min(target.claim.nominal.epsilon, 1.0))
         try:
-            probe(tie + 1, 1)
+            answered(probe, tie + 1, 1)
         except TargetError:
             return
         # Not `NeighbouringPair.answers`, which holds doubles: these integers are not doubles.

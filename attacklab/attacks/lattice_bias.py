@@ -6,7 +6,9 @@ points too much probability and their neighbours too little. The bias may be any
 The noise does not depend on the answer, so one sample of it tells what is likely under either answer of a pair. The
 event is a set of points: those that come from the one answer more often than the claim allows compared with the other,
 by so many standard deviations. One half of the outputs learns such a set for each of a few thresholds, and the other
-half says which is best. Then the best is learned again from all of them.
+half says which is best. Then the best is learned again from all of them. Nothing is bet where that is no sign of a
+bias: where the larger half of the outputs tells the answers apart about as well, because there is too little noise, or
+where outputs for the two answers show that the noise is not the same for both.
 
 The adversary knows the sensitivity, draws some outputs for both answers, and bets on the learned set.
 
@@ -38,6 +40,7 @@ from attacklab.attacks.base import (
 )
 from attacklab.attacks.common.different_values import different_values
 from attacklab.attacks.common.failures import sampled
+from attacklab.claims import PrivacyClaim
 from attacklab.errors import UsageError
 from attacklab.findings import Counts
 from attacklab.statistics.betting import evidence
@@ -52,6 +55,12 @@ LOOK_SHARE = 8
 
 REPEATS = 8
 """Noise is taken to lie on a grid if, in a first look, an output stands for so many equal ones on average."""
+
+PLAINER = 2.0
+"""A set of points must show so many times the evidence that the larger half of the outputs shows."""
+
+SURE = 6.0
+"""By how many standard errors the rates of a value of noise must differ to show that it is not the same noise."""
 
 DEVIATIONS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
 """The thresholds that are tried."""
@@ -94,22 +103,39 @@ class LatticeBias:
         if not len(look) or len(different_values(look)) * REPEATS > len(look):
             return
         sides = ((pair.first, near), (pair.second, far))
-        noise = np.concatenate([_numbers(probe, side, self.learning) - answer for side, answer in sides])
+        noises = [_numbers(probe, side, self.learning) - answer for side, answer in sides]
+        noise = np.concatenate(noises)
         step, claim = far - near, target.claim.nominal
         learning, ranking = noise[::2], noise[1::2]
-        if not len(ranking):
+        if not len(ranking) or _differ(*noises):
             return
         ranked = []
         for sign in (1, -1):  # a set that is likely under the first answer, or under the second
             for deviations in DEVIATIONS:
                 points = _favoured(learning, sign * step, claim.epsilon, deviations)
                 here, there = (int(np.isin(ranking + shift, points).sum()) for shift in (0.0, sign * step))
-                counts = Counts(here, there, len(ranking), round(here * there / len(ranking)))
-                ranked.append((evidence(claim, counts), sign, deviations))
+                ranked.append((_evidence(claim, here, there, len(ranking)), sign, deviations))
         shown, sign, deviations = max(ranked)
-        if shown > 0:
+        middle = np.median(noise) + step / 2
+        halves = [int((ranking + shift > middle).sum()) for shift in (step, 0.0)]
+        if shown > 0 and shown > PLAINER * _evidence(claim, halves[0], halves[1], len(ranking)):
             points = _favoured(noise, sign * step, claim.epsilon, deviations) + (near if sign > 0 else far)
             yield Scenario(pair, (_one_of(np.sort(points)),))
+
+
+def _evidence(claim: PrivacyClaim, here: int, there: int, trials: int) -> float:
+    return evidence(claim, Counts(here, there, trials, round(here * there / trials)))
+
+
+def _differ(first: NDArray[np.float64], second: NDArray[np.float64]) -> bool:
+    """Whether the noise of one answer is surely not that of the other, by their most frequent value."""
+    if not len(first) or not len(second):
+        return True
+    values, counts = np.unique(np.concatenate([first, second]), return_counts=True)
+    rates = [float((noise == values[counts.argmax()]).mean()) for noise in (first, second)]
+    pooled = float(counts.max()) / (len(first) + len(second))
+    error = math.sqrt(pooled * (1 - pooled) * (1 / len(first) + 1 / len(second)))
+    return abs(rates[0] - rates[1]) > SURE * error
 
 
 def _numbers(probe: Probe, answer: Any, outputs: int) -> NDArray[np.float64]:

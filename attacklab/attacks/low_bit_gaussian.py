@@ -58,7 +58,7 @@ class LowBitGaussian:
     answers: tuple[float, float] | None = None
     sigma: float | None = None
     name: str = "low_bit_gaussian"
-    flaw: str = "a Gaussian sampler can reach some outputs from one true answer only"
+    flaw: str = "the low bits of some outputs can come from one true answer only, by a sampler of normals"
     whole_outputs: ClassVar[bool] = True
 
     def applies_to(self, target: Target) -> bool:

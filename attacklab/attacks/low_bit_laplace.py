@@ -51,7 +51,7 @@ class LowBitLaplace:
 
     answers: tuple[float, float] | None = None
     name: str = "low_bit_laplace"
-    flaw: str = "a Laplace sampler can reach some outputs from one true answer only"
+    flaw: str = "the low bits of some outputs can come from one true answer only"
     whole_outputs: ClassVar[bool] = True
 
     def applies_to(self, target: Target) -> bool:

@@ -14,6 +14,8 @@ at which another outcome wins.
 A negative result does not rule out noise with far more values than the calls that were compared, nor noise that repeats
 within one run of a process and differs between runs.
 
+Outputs that come up again show that the noise is fixed, or that it follows from the data; not which of the two.
+
 Source: Garfinkel and Leclerc 2020, 'Randomness Concerns When Deploying Differential Privacy'.
 """
 
@@ -30,8 +32,18 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import Event, Probe, Scenario, constant, event_function, of_present, pair_of_answers
+from attacklab.attacks.base import (
+    Event,
+    Probe,
+    Scenario,
+    as_floats,
+    constant,
+    event_function,
+    of_present,
+    pair_of_answers,
+)
 from attacklab.attacks.common.datasets import ends, on_path
+from attacklab.attacks.common.failures import failed
 from attacklab.attacks.features import NotUnderstood, hashes, numbers
 from attacklab.bisection import first
 from attacklab.errors import OutsideDomain, TargetError
@@ -39,7 +51,7 @@ from attacklab.floats import power_of_two_within
 from attacklab.gathering import gathered
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.statistics.expected import expected_evidence
-from attacklab.targets import Kind, Outputs, Target
+from attacklab.targets import Kind, Outputs, Target, are_numbers
 
 Sides: TypeAlias = tuple[Outputs, Outputs]
 """Outputs of either input of a pair."""
@@ -69,6 +81,9 @@ OFTEN = 0.1
 """So often an output must have been seen before, and never from the other input, whatever the evidence: at a large ε,
 evidence takes more calls than these."""
 
+APART = 4.0
+"""Numbers lie on a grid if their differences are whole steps, and half of them are no more than so many steps."""
+
 MOST_STEPS = 1 << 16
 """By how many steps a utility is raised at the most until its outcome wins."""
 
@@ -84,7 +99,7 @@ class RepeatedNoise:
     """The attack on noise that comes up again."""
 
     name: str = "repeated_noise"
-    flaw: str = "the same noise comes up again, so outputs tell their inputs"
+    flaw: str = "the same outputs come up again, and tell their input"
     whole_outputs: ClassVar[bool] = True
 
     def applies_to(self, target: Target) -> bool:
@@ -102,7 +117,7 @@ class RepeatedNoise:
             try:
                 seen, again = (_drawn(pair, partial(_in_one_call, probe)) for _ in range(2))
                 scenario = _repeated(pair, seen, again, target, "calls of many trials")
-                if scenario is not None:
+                if scenario is not None and not (_lies_on_a_grid(seen[0]) and _is_drawn_anew(seen[0], again[0])):
                     yield scenario
                     continue
                 agree = _calls_agree(target, pair, probe, seen[0]) if agree is None else agree
@@ -177,6 +192,23 @@ def _calls_agree(target: Target, pair: NeighbouringPair, probe: Probe, together:
     return seen > expected + BEYOND_CHANCE * math.sqrt(expected)
 
 
+def _lies_on_a_grid(outputs: Outputs) -> bool:
+    """Whether outputs are numbers on a grid, so coarse that sound noise repeats on it as well."""
+    if outputs.ndim > 1 or not are_numbers(outputs):
+        return False
+    values = as_floats(outputs)
+    steps = np.diff(np.unique(values[np.isfinite(values)]))
+    if not len(steps):
+        return False
+    whole = steps / steps.min()
+    return bool(np.median(whole) <= APART and np.abs(whole - np.rint(whole)).max() < 2.0**-20)
+
+
+def _is_drawn_anew(seen: Outputs, again: Outputs) -> bool:
+    """Whether a call gives other outputs than the call before it."""
+    return not np.array_equal(hashes(seen), hashes(again))
+
+
 def _agreeing(seen: NDArray[np.uint64]) -> int:
     """How many pairs of outputs are equal."""
     counts = np.unique(seen, return_counts=True)[1]
@@ -191,7 +223,7 @@ def _repeated(pair: NeighbouringPair, seen: Sides, again: Sides, target: Target,
         parts += [(f"this very {column.description}", partial(_column, of=column.of)) for column in columns]
     bets = []
     for part, atoms in parts:
-        known, later = [atoms(outputs) for outputs in seen], [atoms(outputs) for outputs in again]
+        known, later = [atoms(outputs[~failed(outputs)]) for outputs in seen], [atoms(outputs) for outputs in again]
         for side, words in enumerate(("first", "second")):
             only = np.setdiff1d(known[side], known[1 - side])
             rates = [float(np.isin(outputs, only).mean()) for outputs in later]

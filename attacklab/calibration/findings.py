@@ -18,6 +18,7 @@ import gmpy2
 
 from attacklab.calibration.quantities import Argument
 from attacklab.errors import UsageError
+from attacklab.files import read_regular
 from attacklab.findings import Verdict, environment
 from attacklab.intervals import Interval
 
@@ -130,8 +131,9 @@ def read_record(path: Path) -> dict[str, Any]:
     Raises:
         ValueError: it is not a record of this schema; the message names the file.
     """
+    text = read_regular(path)
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(text)
     except ValueError as error:
         raise UsageError(f"{path} is not JSON: {error}") from error
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:

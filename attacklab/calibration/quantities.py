@@ -74,7 +74,7 @@ def _bound(name: str, arguments: tuple[tuple[str, Argument], ...]) -> Interval:
 
 _SMALL, _LARGE = Unsafe.TOO_SMALL, Unsafe.TOO_LARGE
 _BALLE = "Balle and Wang 2018, theorem 8"
-_ZCDP = "Canonne, Kamath and Steinke 2020, proposition 12; the mechanism with two answers of docs/how_to/calibration.md"
+_ZCDP = "Canonne, Kamath and Steinke 2020, proposition 12; attacklab/claims/cuts.py; docs/how_to/calibration.md"
 _STABILITY = "Korolova et al. 2009; Rogers 2023, algorithm 1"
 _BETWEEN = "one between two integers acts as the larger"
 _KAIROUZ = "Kairouz, Oh and Viswanath 2015, theorem 3.3"

@@ -112,6 +112,12 @@ class Cut:
         most = math.exp(less * (self.bound.above() - math.log(high))) + s * (less * self.s - alpha)
         return (there, here, most) if self.reverse else (here, there, most)
 
+    def touched(self) -> tuple[float, float]:
+        """The p and q at which it is tangent to the set."""
+        there = (1 - self.s) / (self.r - self.s)
+        here = self.r * there
+        return (there, here) if self.reverse else (here, there)
+
     @property
     def scale(self) -> float:
         """What `rounded` divides by."""
@@ -148,23 +154,40 @@ SQUARE = (Edge(1.0, 0.0, 1.0), Edge(0.0, -1.0, 0.0))
 Weighed: TypeAlias = Sequence[tuple[Cut | Edge, float]]
 
 
-@functools.lru_cache(maxsize=1 << 12)
 def delta_at(claim: Bounds, epsilon: float) -> float:
     """The largest p − e^ε·q of one event within the claim, rounded up.
 
     It is the least that is certified: by the best single cut, or by the two that cutting planes end with.
     """
-    bounds = [1.0]
+    return _proof(claim, epsilon)[0]
+
+
+def telling_event(claim: Bounds, epsilon: float) -> tuple[float, float]:
+    """The p and q, in doubles, of an event within the claim that has nearly δ(ε): where the proof's cuts touch the set.
+
+    Rounding may put it outside the set by a little. Where δ(ε) is tiny, doubles do not hold it.
+    """
+    touching = [(weight, *cut.touched()) for cut, weight in _proof(claim, epsilon)[1] if isinstance(cut, Cut)]
+    if not touching:
+        return 0.5, 0.5
+    weights, p, q = zip(*touching, strict=True)
+    return float(np.average(p, weights=weights)), float(np.average(q, weights=weights))
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _proof(claim: Bounds, epsilon: float) -> tuple[float, Weighed]:
+    """The least δ(ε) that is certified, and the weighed cuts that certify it."""
+    proofs: list[tuple[float, Weighed]] = [(1.0, ())]
     for shaved in SHAVED:
         aimed = epsilon - shaved * max(1.0, epsilon)
         _, cut = _best_single(claim, aimed)
         weighed: list[Weighed] = [[(cut, 1.0)]]
         if _best_on_grid(claim, epsilon)[0] > SEEN:
             weighed.append(_cutting_planes(claim, aimed))
-        bounds += [bound for cuts in weighed if (bound := _certified(cuts, epsilon)) is not None]
-        if len(bounds) > 1:
+        proofs += [(bound, cuts) for cuts in weighed if (bound := _certified(cuts, epsilon)) is not None]
+        if len(proofs) > 1:
             break
-    return min(bounds)
+    return min(proofs, key=lambda one: one[0])
 
 
 def rough_delta_at(claim: Bounds, epsilon: float) -> float:

@@ -9,6 +9,7 @@ Sources: Mironov 2017, 'Rényi Differential Privacy' (definition 4, propositions
 from __future__ import annotations
 
 import functools
+import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,8 +20,10 @@ from attacklab.claims.base import NEARLY_ONE, Claim, PrivacyClaim, grid_of_point
 from attacklab.errors import UsageError
 from attacklab.intervals import Interval
 
-ORDERS = tuple(1 + 2.0 ** (step / 2 - 10) for step in range(2 * 24 + 1))
-"""The orders at which a claim on all of them is used first; larger ones matter only where doubles hold no δ."""
+LEAST_STEP, LARGEST_STEP = -20, 28
+"""A claim on all orders is used first at 1 + 2^(step/2), for these steps; for ρ below 2^−16 up to 64/√ρ. Larger orders
+matter only where doubles hold no δ: the best one is near √(ln(1/δ)/ρ).
+"""
 
 
 class RenyiClaim(Claim):
@@ -84,7 +87,7 @@ class ZeroConcentrated(RenyiClaim):
     @property
     def orders(self) -> Sequence[float]:
         """A grid of orders; those between are searched, too."""
-        return ORDERS
+        return _orders(self.rho)
 
     @property
     def has_all_orders(self) -> bool:
@@ -187,6 +190,12 @@ class Renyi(RenyiClaim):
     def to_json(self) -> dict[str, Any]:
         """Its kind, orders and their bounds."""
         return {"kind": "rdp", "alpha": list(self.orders), "epsilon": list(self.epsilons)}
+
+
+@functools.lru_cache(maxsize=1 << 8)
+def _orders(rho: float) -> tuple[float, ...]:
+    last = max(LARGEST_STEP, 12 + math.ceil(-math.log2(rho)))
+    return tuple(1 + 2.0 ** (step / 2) for step in range(LEAST_STEP, last + 1))
 
 
 @functools.lru_cache(maxsize=1 << 8)

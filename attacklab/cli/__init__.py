@@ -46,6 +46,7 @@ class Command:
 COMMANDS = (
     Command("list", "list_", "List attacks, libraries, experiments and targets."),
     Command("run", "run", "Run experiments; write data, figures and a page."),
+    Command("reports", "reports", "Write pages from records, and mark older ones."),
     Command("audit", "audit", "Run every attack that applies against a target."),
     Command(
         "prove",

@@ -15,7 +15,7 @@ from attacklab.attacks import ALL_ATTACKS
 from attacklab.attacks.base import Attack
 from attacklab.cli import options
 from attacklab.cli.messages import by_name, say
-from attacklab.cli.output import UNDECIDED, Files, error_console, only_findings_on_output, status_of
+from attacklab.cli.output import Files, error_console, only_findings_on_output, status_of
 from attacklab.cli.scripts import script_of
 from attacklab.cli.status import Status
 from attacklab.cli.target_options import TargetOptions
@@ -26,6 +26,7 @@ from attacklab.findings import Finding, Verdict
 from attacklab.largest_epsilon import largest_epsilon
 from attacklab.referee import DEFAULT_ALPHA, DEFAULT_TRIALS, audit
 from attacklab.reporting.progress import progress
+from attacklab.reporting.summary import UNDECIDED
 from attacklab.targets import Kind
 from attacklab.timed_audit import timed_audit
 
@@ -88,7 +89,7 @@ def command(
         raise UsageError("--maximise-epsilon runs in this process; leave out --workers, --scheduler and --resume")
     if asked.library is not None and trials is None and resume is not None:
         raise UsageError("--resume of a library's target needs --trials, so that both runs are alike; add it")
-    files.require_writable()
+    files.require_writable(("--resume", resume))
     if resume is not None and not resume.is_file():
         require_writable(resume)
     elsewhere = asked.elsewhere()
@@ -140,9 +141,9 @@ def _interruptible(resume: Path | None) -> Iterator[None]:
 
 def _say_errors(findings: Sequence[Finding]) -> None:
     """Say what else went wrong, where the status tells of a refuted claim only."""
-    failed = [finding for finding in findings if finding.verdict is Verdict.ERROR]
-    for attack, reason in dict.fromkeys((finding.attack, finding.reason) for finding in failed):
-        say(f"besides what was refuted, {attack} ended in an error: {reason}")
+    failed = dict.fromkeys(finding.attack for finding in findings if finding.verdict is Verdict.ERROR)
+    if failed:
+        say(f"besides what was refuted, there were errors, in {', '.join(failed)}")
 
 
 def _say_if_undecided(findings: Sequence[Finding], kind: Kind) -> None:

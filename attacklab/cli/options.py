@@ -247,8 +247,17 @@ FlawName: TypeAlias = Annotated[
 ]
 
 # What is run and written
-Experiments: TypeAlias = Annotated[list[str] | None, Argument(help="Names of experiments [default: all]")]
+Experiments: TypeAlias = Annotated[
+    list[str] | None,
+    Argument(help="Names of experiments; bench stands for all that are about the lab itself [default: all others]"),
+]
+Check: TypeAlias = Annotated[
+    bool, Option("--check", help="Write nothing; fail if a page is not what the records and the code say")
+]
 Quick: TypeAlias = Annotated[bool, Option("--quick", help="Draw a rough picture, in under a minute")]
+Browse: TypeAlias = Annotated[
+    bool, Option("--browse", help="Write index.html too: all pages as one, to be opened in a browser")
+]
 Output: TypeAlias = Annotated[Path, Option(help="Folder for pages, data and figures")]
 Json: TypeAlias = Annotated[str | None, Option(help="Write the findings to this file, or to standard output for -")]
 Sarif: TypeAlias = Annotated[Path | None, Option(help="Write refuted claims to this file, as SARIF 2.1.0")]

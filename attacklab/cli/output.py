@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import itertools
 import os
 import re
+import shlex
 import shutil
 import sys
 import textwrap
@@ -21,12 +23,14 @@ from rich.text import Text
 
 from attacklab.cli.status import Status
 from attacklab.errors import UsageError
-from attacklab.files import is_standard_output, require_writable, write_whole
+from attacklab.files import Made, is_standard_output, require_writable, write_whole
 from attacklab.findings import Finding, Verdict, environment, record, to_text
+from attacklab.ordinary import best
 from attacklab.plain_text import plain
 from attacklab.reporting.audit_page import audit_page
 from attacklab.reporting.sarif import Place, sarif_log
-from attacklab.reporting.wording import claim_text, flaw_lines, judged_text, pair_text, scope_text, target_text
+from attacklab.reporting.summary import UNDECIDED, summary
+from attacklab.reporting.wording import claim_text, flaw_lines, judged_text, pair_text, scope_text, shown_by
 
 COLOURS = {
     Verdict.VIOLATED: "bold red",
@@ -42,6 +46,9 @@ NOTED = "yellow"
 
 HEADINGS = ("attack", "verdict", "advantage", "allowed")
 GAP, INDENT = " " * 2, " " * 4
+
+SUMMED_UP = 2
+"""The first of the lines on a flaw, which the sentence at the top says: the flaw and its repair."""
 
 UNWRAPPED = 1_000_000
 """The width of what is not a terminal, in columns: no line is that long."""
@@ -63,8 +70,11 @@ class Files:
     html: Path | None = None
     folder: Path = field(default_factory=Path.cwd)
 
-    def require_writable(self) -> None:
+    def require_writable(self, *others: tuple[str, Path | None]) -> None:
         """Make sure, before anything is measured, that the files can be written.
+
+        Args:
+            others: other options of the command that name files it writes, and those files.
 
         Raises:
             UsageError: one of them cannot, or two are one.
@@ -72,14 +82,17 @@ class Files:
         for option, file in (("--sarif", self.sarif), ("--html", self.html)):
             if file == Path("-"):
                 raise UsageError(f"{option} needs the name of a file; only --json takes - for standard output")
-        for file in self._named():
-            require_writable(file)
-        given = (("--json", self.json), ("--sarif", self.sarif), ("--html", self.html))
+        for file, made in ((self._json_file, Made.RECORD), (self.sarif, Made.LOG), (self.html, Made.PAGE)):
+            if file is not None:
+                require_writable(file, made)
+        given = (("--json", self.json), ("--sarif", self.sarif), ("--html", self.html), *others)
         named = [(option, str(file)) for option, file in given if file is not None]
         for (option, first), (other, second) in itertools.combinations(named, 2):
             if _are_one(first, Path(second)):
                 raise UsageError(f"{option} and {other} name the same file; give each a file of its own")
-        environment()  # finds the versions, before a target changes where packages are looked for
+        # before a target changes where packages are looked for
+        environment()
+        importlib.import_module("scipy.special")
 
     def write(
         self,
@@ -95,8 +108,19 @@ class Files:
             script_of: makes the proof of concept of a refuted claim, for the page of HTML.
         """
         log = "" if self.sarif is None else to_text(sarif_log([(finding, place) for finding in findings]))
-        page = "" if self.html is None else audit_page(findings, datetime.now(UTC), script_of=script_of)
+        page = "" if self.html is None else self._page(findings, place, script_of)
         self.leave(to_text(record(findings)), lambda: show(findings), log, page)
+
+    def _page(
+        self, findings: Sequence[Finding], place: Place | None, script_of: Callable[[Finding], str] | None
+    ) -> str:
+        return audit_page(
+            findings,
+            datetime.now(UTC),
+            script_of=script_of,
+            place="" if place is None else place.path,
+            command=shlex.join(["attacklab", *sys.argv[1:]]),
+        )
 
     def leave(self, text: str, show: Callable[[], None], log: str = "", page: str = "") -> None:
         """Write these texts to the files, then what is for standard output.
@@ -136,9 +160,6 @@ class Files:
     @property
     def _json_file(self) -> Path | None:
         return None if self.json in (None, "-") else Path(str(self.json))
-
-    def _named(self) -> list[Path]:
-        return [file for file in (self._json_file, self.sarif, self.html) if file is not None]
 
 
 def _are_one(file: str, other: Path) -> bool:
@@ -208,16 +229,12 @@ def only_findings_on_output() -> Iterator[None]:
         yield
 
 
-UNDECIDED = (Verdict.NOT_APPLICABLE, Verdict.UNTESTABLE, Verdict.INCONCLUSIVE)
-"""Verdicts that say nothing of the claim: findings of no other verdict are not a pass."""
-
-
 def status_of(findings: Sequence[Finding]) -> Status:
     """The exit status that findings end in.
 
     A refuted claim comes before an error, and an error before all else. A proof that was not found is not a pass.
     """
-    verdicts = {finding.verdict for finding in findings}
+    verdicts = {finding.verdict for finding in findings} - {Verdict.NOT_APPLICABLE}
     if any(finding.refutes for finding in findings):
         return Status.REFUTED
     is_open = any(finding.is_proof and finding.verdict is Verdict.INCONCLUSIVE for finding in findings)
@@ -225,8 +242,9 @@ def status_of(findings: Sequence[Finding]) -> Status:
 
 
 def show(findings: Sequence[Finding]) -> None:
-    """Print findings: a line of figures each, with the event and the reason indented below it."""
+    """Print all in one sentence; then a line of figures for each finding, with the event and the reason below it."""
     out = console()
+    print_wrapped(out, summary(findings), "")
     applied = [finding for finding in findings if finding.verdict is not Verdict.NOT_APPLICABLE]
     if applied:
         _show_applied(out, applied)
@@ -239,13 +257,11 @@ def show(findings: Sequence[Finding]) -> None:
 
 
 def _show_applied(out: Console, findings: Sequence[Finding]) -> None:
-    claim = target_text(findings)
-    if claim:
-        print_wrapped(out, claim, "")
     rows = [HEADINGS, *map(_figures, findings)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
     out.print(_line(HEADINGS, widths), soft_wrap=True)
-    told: set[str] = set()
+    strongest = best(findings)
+    told = set(flaw_lines(strongest)[:SUMMED_UP] if strongest else ())
     for finding in findings:
         colour = (
             NOTED if finding.verdict is Verdict.VIOLATED and not finding.refutes else COLOURS.get(finding.verdict, "")
@@ -260,18 +276,17 @@ def _show_applied(out: Console, findings: Sequence[Finding]) -> None:
             print_wrapped(out, f"claim: {claim_text(finding)}", INDENT)
         if finding.judged_at is not None:
             print_wrapped(out, judged_text(finding), INDENT)
-        for line in flaw_lines(finding):
+        for line in (*flaw_lines(finding), finding.reason):
             if line not in told:
                 print_wrapped(out, line, INDENT)
-        told.update(flaw_lines(finding)[1:])
-        print_wrapped(out, finding.reason, INDENT)
+        told.update((*flaw_lines(finding), finding.reason))
 
 
 def _figures(finding: Finding) -> tuple[str, ...]:
     advantage = finding.advantage
     numbers = (f"{advantage.estimate:.4f}", f"{finding.ceiling:.4f}") if advantage else ("", "")
     noted = finding.verdict is Verdict.VIOLATED and not finding.refutes
-    return finding.attack, f"note ({finding.severity})" if noted else str(finding.verdict), *numbers
+    return shown_by(finding), f"note ({finding.severity})" if noted else str(finding.verdict), *numbers
 
 
 def _line(row: Sequence[str], widths: Sequence[int], colour: str = "") -> Text:

@@ -10,7 +10,7 @@ from attacklab.cli import options
 from attacklab.cli.messages import say
 from attacklab.cli.output import printing
 from attacklab.cli.scripts import script_of
-from attacklab.files import require_writable, write_whole
+from attacklab.files import Made, require_writable, write_whole
 from attacklab.findings import read_record
 from attacklab.poc import chosen_finding
 
@@ -23,7 +23,7 @@ def command(
 ) -> None:
     """Write a finding as one script that shows it to a maintainer."""
     if output is not None:
-        require_writable(output)
+        require_writable(output, Made.SCRIPT)
     chosen = chosen_finding(read_record(findings)["findings"], attack=attack, number=finding)
     script = script_of(chosen)
     if output is None:

@@ -2,33 +2,94 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
 from attacklab.cli import options
 from attacklab.cli.messages import by_name
 from attacklab.cli.output import console
-from attacklab.files import require_writable_folder
-from attacklab.findings import Verdict
-from attacklab.reporting.experiment import Settings, load_experiments, run_experiment
+from attacklab.files import require_writable_folder, write_whole
+from attacklab.findings import Verdict, read_record
+from attacklab.reporting.experiment import (
+    BENCH,
+    FOLDER,
+    MEASURED,
+    Data,
+    Experiment,
+    Settings,
+    enter_lab,
+    load_experiment,
+    load_experiments,
+    run_experiment,
+)
 from attacklab.reporting.pages import require_index, write_index
+
+COMMITTED = Path("reports")
+"""Where records say how long each experiment took the last time."""
 
 
 def command(
     names: options.Experiments = None,
     quick: options.Quick = False,
     seed: options.Seed = 0,
-    output: options.Output = Path("reports"),
+    output: options.Output = Path("reports-lab"),
+    browse: options.Browse = False,
 ) -> None:
     """Run experiments; write data, figures and a page."""
-    known = load_experiments(Path.cwd())
-    chosen = [by_name(name, known, "experiment") for name in names or known]
+    lab = Path.cwd()
+    known = load_experiments(lab)
+    chosen: list[Experiment] = []
+    for name in names or [FOLDER]:
+        of_package = [experiment for experiment in known.values() if experiment.package == name]
+        chosen += of_package or [by_name(name, known, "experiment")]
     require_index(output)
     require_writable_folder(output)
     out = console()
-    for number, experiment in enumerate(chosen, 1):
+    for number, (experiment, data) in enumerate(_run(chosen, Settings(seed=seed, quick=quick), output), 1):
         out.print(f"[{number}/{len(chosen)}] {experiment.name}: {experiment.question}", soft_wrap=True)
-        data = run_experiment(experiment, Settings(seed=seed, quick=quick), output)
         verdicts = [finding["verdict"] for finding in data["findings"]]
         counted = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in Verdict if verdict in verdicts)
         out.print(f"      {data['experiment']['seconds']} s{': ' if counted else ''}{counted}", soft_wrap=True)
-    out.print(f"written: {write_index(output)}", soft_wrap=True)
+    index = write_index(output, lab)
+    if browse:
+        from attacklab.reporting.lab_page import lab_page  # here, because nothing else needs Markdown
+
+        page = index.with_suffix(".html")
+        write_whole(page, lab_page(output, index))
+        out.print(f"to see in a browser: {page.resolve().as_uri()}", soft_wrap=True)
+    out.print(f"written: {index}", soft_wrap=True)
+
+
+def _run(chosen: Sequence[Experiment], settings: Settings, output: Path) -> Iterator[tuple[Experiment, Data]]:
+    """Run experiments, one a processor, in the order in which they end; those of `bench` alone, for their clocks."""
+    together = [experiment for experiment in chosen if experiment.package != BENCH]
+    processes = min(len(together), os.cpu_count() or 1)
+    if processes > 1:
+        together.sort(key=_seconds_before, reverse=True)  # the longest first, so that none is left to run alone
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(processes, mp_context=context) as pool:
+            running = {
+                pool.submit(_run_by_name, Path.cwd(), experiment.name, settings, output): experiment
+                for experiment in together
+            }
+            try:
+                for ended in as_completed(running):
+                    yield running[ended], ended.result()
+            finally:
+                pool.shutdown(cancel_futures=True)
+    for experiment in chosen:
+        if experiment.package == BENCH or processes == 1:
+            yield experiment, run_experiment(experiment, settings, output)
+
+
+def _run_by_name(lab: Path, name: str, settings: Settings, output: Path) -> Data:
+    enter_lab(lab)
+    return run_experiment(load_experiment(lab, FOLDER, name), settings, output)
+
+
+def _seconds_before(experiment: Experiment) -> float:
+    path = COMMITTED / MEASURED / f"{experiment.name}.json"
+    return float(read_record(path)["experiment"]["seconds"]) if path.is_file() else 0.0

@@ -11,7 +11,7 @@ import numpy as np
 from attacklab.domains.numbers import Numbers
 from attacklab.domains.shapes import SHAPES, Queries, Shape
 from attacklab.errors import UsageError, UsageTypeError
-from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.neighbours import NeighbouringPair, Relation, as_array
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +39,7 @@ class Domain(Numbers):
     def contains(self, input_: Any) -> bool:
         """Whether a target with this domain takes an input."""
         if self.shape is None:
-            return np.ndim(input_) <= 1 and self.holds(input_)
+            return as_array(input_).ndim <= 1 and self.holds(input_)
         return self.shape.contains(input_, self)
 
     def covers(self, pair: NeighbouringPair) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from attacklab.errors import UsageError, UsageTypeError
+from attacklab.neighbours import as_array
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +71,7 @@ class Numbers:
 
     def holds(self, numbers: Any) -> bool:
         """Whether a number, or every number of an array, belongs to it, by value and by type."""
-        values = np.asarray(numbers)
+        values = as_array(numbers)
         whole = values.dtype.kind in "iu" or (values.dtype == object and all(type(one) is int for one in values.flat))
         if not whole and values.dtype.kind != "f":
             return False
@@ -114,7 +115,7 @@ class Numbers:
 
     def cast(self, numbers: Any) -> Any:
         """The same numbers in the type in which this set has them; as they are where that would change a value."""
-        values = np.asarray(numbers)
+        values = as_array(numbers)
         if self.floats_only:
             wanted: np.dtype[Any] = np.dtype(np.float64)
         elif self.integers and values.dtype.kind == "f":
@@ -147,7 +148,7 @@ class Numbers:
             The two, of the types that this set has; None where they hold values that are not finite, or where an
             integer would not fit in 64 bits.
         """
-        sides = [np.asarray(side) for side in (first, second)]
+        sides = [as_array(side) for side in (first, second)]
         try:
             one, other = (side.ravel().tolist() for side in sides)
             exact = {value: Fraction(value) for value in {*one, *other}}  # datasets repeat few values many times

@@ -34,7 +34,7 @@ from attacklab.domains.datasets import (
 )
 from attacklab.domains.numbers import Numbers
 from attacklab.errors import UsageError, UsageTypeError
-from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.neighbours import NeighbouringPair, Relation, as_array
 
 MOST_RECORDS = 64
 """How many records a dataset has at the most, unless the domain says more."""
@@ -92,7 +92,7 @@ class Queries:
 
     def contains(self, input_: Any, numbers: Numbers) -> bool:
         """Whether an input is a vector of as many numbers."""
-        return np.shape(input_) == (self.size,) and numbers.holds(input_)
+        return as_array(input_).shape == (self.size,) and numbers.holds(input_)
 
     def neighbours(self, pair: NeighbouringPair) -> bool:
         """Whether the answers move as one of the patterns says, and no further than the sensitivity."""
@@ -169,7 +169,7 @@ class Records:
 
     def contains(self, input_: Any, numbers: Numbers) -> bool:
         """Whether an input is a vector of such records."""
-        return np.ndim(input_) == 1 and self.least <= len(input_) <= self.most and numbers.holds(input_)
+        return as_array(input_).ndim == 1 and self.least <= len(input_) <= self.most and numbers.holds(input_)
 
     def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:
         """Datasets of records at the ends of the domain and between, and far away where it has no end."""
@@ -208,7 +208,7 @@ class Categories:
 
     def contains(self, input_: Any, numbers: Numbers) -> bool:  # noqa: ARG002 - there are none
         """Whether an input is a sequence of these categories."""
-        return np.ndim(input_) == 1 and self.least <= len(input_) <= self.most and set(input_) <= set(self.names)
+        return as_array(input_).ndim == 1 and self.least <= len(input_) <= self.most and set(input_) <= set(self.names)
 
     def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:  # noqa: ARG002
         """Datasets in which one person has a category that others have, or that nobody else has."""
@@ -244,7 +244,7 @@ class Strings:
     def contains(self, input_: Any, numbers: Numbers) -> bool:  # noqa: ARG002 - there are none
         """Whether an input is a sequence of such strings."""
         return (
-            np.ndim(input_) == 1
+            as_array(input_).ndim == 1
             and self.least <= len(input_) <= self.most
             and all(
                 isinstance(one, str) and len(one) <= self.longest and set(one) <= set(self.alphabet) for one in input_
@@ -277,7 +277,7 @@ class Streams:
 
     def contains(self, input_: Any, numbers: Numbers) -> bool:
         """Whether an input is a vector of as many numbers."""
-        return np.shape(input_) == (self.length,) and numbers.holds(input_)
+        return as_array(input_).shape == (self.length,) and numbers.holds(input_)
 
     def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:  # noqa: ARG002 - one
         """Some step differs, among numbers that are equal, halved or alternating, or first high and then low."""
@@ -311,7 +311,7 @@ class Graphs:
 
     def contains(self, input_: Any, numbers: Numbers) -> bool:  # noqa: ARG002 - there are none
         """Whether an input is such a matrix."""
-        matrix = np.asarray(input_)
+        matrix = as_array(input_)
         return (
             matrix.dtype == np.bool_
             and matrix.ndim == 2

@@ -11,7 +11,8 @@ import numpy as np
 
 from attacklab.domains.domain import Domain
 from attacklab.errors import UsageError
-from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.files import read_regular
+from attacklab.neighbours import NeighbouringPair, Relation, as_array
 
 WORDS: Mapping[str, dict[str, Any]] = {
     "integers": {"integers": True},
@@ -56,8 +57,8 @@ def read_pairs(path: Path) -> tuple[NeighbouringPair, ...]:
         UsageError: the file cannot be read, or does not hold neighbouring pairs; the message names the pair.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = read_regular(path)
+    except (OSError, UsageError) as error:
         raise UsageError(f"cannot read the pairs in {path}: {error}; name a JSON file") from None
     listed = _json(text, str(path))
     if not isinstance(listed, list) or not listed:
@@ -96,9 +97,9 @@ def _input(value: Any, what: str) -> Any:
         raise UsageError(
             f"{what} has the input null; write a number, a string, an object, or a list of numbers or strings"
         )
-    array = np.array(parsed) if parsed else np.empty(0)
+    array = as_array(parsed) if parsed else np.empty(0)
     if array.dtype.kind not in "biufU":
-        raise UsageError(f"{what} has an input of mixed values; write numbers only, or strings only")
+        raise UsageError(f"{what} has an input of mixed values or ragged lists; write numbers only, or strings only")
     return array
 
 

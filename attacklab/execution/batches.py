@@ -26,12 +26,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import FEW, Attack, Event, Scenario
-from attacklab.attacks.common.failures import FAILS
+from attacklab.attacks.common.failures import FAILS, answered, is_failure
 from attacklab.attacks.features import hashes
 from attacklab.attacks.plain import ANYWHERE, OF_NUMBERS
-from attacklab.errors import AttackError, LabError, LabFault, OutsideDomain, Refused, TargetError
+from attacklab.errors import AttackError, LabError, LabFault, OutsideDomain, TargetError
 from attacklab.execution.words import state_of, words_between
 from attacklab.findings import Counts, EventCode, Severity, described_pair
+from attacklab.releases import misfit
 from attacklab.targets import Failure, Kind, Outputs, Target, are_numbers, described, in_one_line
 
 BATCH_OUTPUTS = 1 << 16
@@ -48,9 +49,6 @@ NUMBER_BYTES = 8
 
 DEEPEST_SIZED = 4
 """How many levels of nesting are counted in an output's size."""
-
-MOST_CALLS = 1 << 18
-"""How many outputs are drawn one at a time to see a failure that ended a whole batch."""
 
 REFUSES = Event(FAILS.description, FAILS.contains)
 """The bet on failure that every scenario has besides its own, told apart from them by identity."""
@@ -142,6 +140,7 @@ class Sample:
         spend_all: whether the evidence is looked at after the last trial only.
         output_bytes: about how large an output is; there are fewer in a batch if they are large.
         first_look: before so many trials the evidence is not looked at.
+        one_by_one: whether each output is drawn by a call of its own, in which the target may fail.
     """
 
     attack: int
@@ -154,6 +153,7 @@ class Sample:
     spend_all: bool
     output_bytes: int = NUMBER_BYTES
     first_look: int = FIRST_LOOK
+    one_by_one: bool = False
 
     def batches(self) -> Iterator[Batch]:
         """All of it, in order."""
@@ -182,21 +182,27 @@ class _Drawn:
     """What was drawn of one input in a batch.
 
     Attributes:
-        answered: the outputs of the trials that did not fail, one row a trial.
-        failed: which trials failed; None where failures are outputs among the others, or there were none.
-        refused: what the target said, where it failed in every trial.
+        answered: the outputs of the trials in which no call raised, one row a trial.
+        raised: the trials in which one did.
+        failed: the trials in which one did, or gave NaN.
+        refused: what the first call said, where all raised.
     """
 
     answered: Outputs
-    failed: NDArray[np.bool_] | None = None
+    raised: NDArray[np.bool_]
+    failed: NDArray[np.bool_]
     refused: str | None = None
 
 
 @contextlib.contextmanager
 def _naming(attack: Attack) -> Iterator[None]:
-    """Turn whatever an attack's own code raises into an error that names the attack and the line."""
+    """Turn whatever an attack's own code raises into an error that names the attack and the line.
+
+    What it computes with is somebody's outputs, so an infinity or a NaN on the way is no reason to warn.
+    """
     try:
-        yield
+        with np.errstate(all="ignore"):
+            yield
     except (TargetError, LabFault):
         raise
     except Exception as error:
@@ -277,7 +283,7 @@ class Bench:
         if self._gives_numbers is None:
             probe = Prober(self.target, self.seed, "form")
             try:
-                self._gives_numbers = are_numbers(probe(input_, FEW))
+                self._gives_numbers = are_numbers(answered(probe, input_, FEW))
             except TargetError:  # what it gives where it does not fail is seen elsewhere
                 return
         if not self._gives_numbers:
@@ -287,6 +293,8 @@ class Bench:
         """Draw one batch and count each event of the sample in it.
 
         Raises:
+            Refused: a call for many outputs raised. How many of them failed is not known, and that it was this batch
+                says something of them: the sample has to be drawn anew, one output a call.
             TargetError: the target failed, or its scenarios differ from those for which the sample was planned.
             AttackError: an event did not give one decision a trial.
         """
@@ -307,8 +315,8 @@ class Bench:
                 drawn = self._drawn(scenario, sample, batch, side, input_)
                 inside.append([_inside_of(name, event, drawn) for event in events])
                 refused.append(drawn.refused)
-        if None not in refused:  # nothing but refusals, of either input: nothing was tested
-            raise TargetError(str(refused[0]))
+        if batch.number == 0 and None not in refused:
+            raise TargetError(f"{refused[0]}; so did every call on either input, so nothing was tested")
         return tuple(Counts.of(*sides) for sides in zip(*inside, strict=True))
 
     def replays(self, attack: int, scenario: int) -> bool:
@@ -350,42 +358,25 @@ class Bench:
 
     def _gives_arrays_of_numbers(self, input_: Any) -> bool:
         probe = Prober(self.target, self.seed, "form")
-        return probe(input_, FEW).dtype.kind in "biuf"
+        return answered(probe, input_, FEW).dtype.kind in "biuf"
 
     def _drawn(self, scenario: Scenario, sample: Sample, batch: Batch, side: int, input_: Any) -> _Drawn:
         count = batch.rows * scenario.answers
         key = (self.attacks[sample.attack].name, sample.scenario, sample.role, side, batch.number)
-        try:
-            outputs = self.target.outputs(input_, count, _rng(self.seed, *key), sees_failures=scenario.sees_failures)
-        except Refused as refused:
-            return self._drawn_one_by_one(scenario, batch, input_, key, refused)
-        return _Drawn(_in_rows(outputs, batch.rows, scenario.answers))
-
-    def _drawn_one_by_one(
-        self, scenario: Scenario, batch: Batch, input_: Any, key: tuple[str, int, Role, int, int], refused: Refused
-    ) -> _Drawn:
-        """A batch with a failure in it, in place of one that such a failure ended.
-
-        Batches are drawn until one has a failure, each with fresh randomness. So this one has the law of the batch that
-        ended, and a sample has the law of its outputs, failures included.
-
-        Raises:
-            TargetError: none of as many outputs as may be drawn one at a time was a failure.
-        """
-        count = batch.rows * scenario.answers
-        attempts = max(1, MOST_CALLS // count)
-        for attempt in range(1, attempts + 1):
-            outputs = self.target.outputs(input_, count, _rng(self.seed, *key, attempt), sees_failures=True)
-            failed = np.fromiter(map(_is_failure, outputs), dtype=bool, count=count)
-            if failed.any():
-                rows = failed.reshape(batch.rows, scenario.answers).any(axis=1)
-                whole = outputs[~np.repeat(rows, scenario.answers)]
-                answered = _in_rows(_as_released(whole), int((~rows).sum()), scenario.answers)
-                return _Drawn(answered, np.asarray(rows), str(refused) if rows.all() else None)
-        raise TargetError(
-            f"{refused}; that ended {count} outputs drawn together, but none of {attempts * count} drawn one at a time "
-            "failed, so its rate of failure cannot be told; see whether it fails for many trials in one call only"
-        )
+        rng = _rng(self.seed, *key, one_by_one=sample.one_by_one)
+        alone = sample.one_by_one or scenario.sees_failures
+        outputs = self.target.outputs(input_, count, rng, sees_failures=alone)
+        failed = _any_of_row(_failed(outputs), batch.rows)
+        raised = np.zeros(batch.rows, dtype=bool)
+        refused = None
+        if sample.one_by_one and not scenario.sees_failures:
+            each = np.fromiter((isinstance(output, Failure) for output in outputs), dtype=bool, count=count)
+            raised = _any_of_row(each, batch.rows)
+            if each.all():
+                said = (f"{outputs[0].kind}: {' '.join(outputs[0].message.split())}", misfit(self.target.release))
+                refused = f"{self.target.name} raised {'; '.join(filter(None, said))}"
+            outputs = _as_released(outputs[~np.repeat(raised, scenario.answers)])
+        return _Drawn(_in_rows(outputs, int((~raised).sum()), scenario.answers), raised, failed, refused)
 
 
 def size_of(value: Any, depth: int = 0) -> int:
@@ -474,10 +465,10 @@ class Prober:
 
 
 def _rng(
-    seed: int, name: str, number: int, role: Role, side: int, batch: int, attempt: int | None = None
+    seed: int, name: str, number: int, role: Role, side: int, batch: int, *, one_by_one: bool = False
 ) -> np.random.Generator:
     # By the attack's name, so that a finding does not depend on which other attacks run.
-    key = (zlib.crc32(name.encode()), number, int(role), side, batch, *(() if attempt is None else (attempt,)))
+    key = (zlib.crc32(name.encode()), number, int(role), side, batch, *([1] if one_by_one else []))
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
 
 
@@ -485,8 +476,15 @@ def _in_rows(outputs: Outputs, rows: int, answers: int) -> Outputs:
     return outputs.reshape((rows, answers, *outputs.shape[1:])) if answers > 1 else outputs
 
 
-def _is_failure(output: object) -> bool:
-    return isinstance(output, Failure) or (isinstance(output, float | np.floating) and math.isnan(output))
+def _any_of_row(flags: NDArray[np.bool_], rows: int) -> NDArray[np.bool_]:
+    return np.asarray(flags.reshape(rows, -1).any(axis=1))
+
+
+def _failed(outputs: Outputs) -> NDArray[np.bool_]:
+    """Which outputs stand for a call that raised, or are NaN; a missing one may be an answer."""
+    if outputs.dtype == object:
+        return np.fromiter((output is not None and is_failure(output) for output in outputs), bool, len(outputs))
+    return np.isnan(outputs) if outputs.ndim == 1 and outputs.dtype.kind == "f" else np.zeros(len(outputs), dtype=bool)
 
 
 def _as_released(outputs: Outputs) -> Outputs:
@@ -498,14 +496,12 @@ def _as_released(outputs: Outputs) -> Outputs:
 
 
 def _inside_of(attack: str, event: Event, drawn: _Drawn) -> NDArray[np.bool_]:
-    """Which trials lie in an event; of the trials that failed, only the event that the target fails holds any."""
+    """Which trials lie in an event; of those in which a call raised, only the event that the target fails holds any."""
     if event is REFUSES:
-        return np.zeros(len(drawn.answered), dtype=bool) if drawn.failed is None else drawn.failed
-    if drawn.failed is None:
-        return _inside(attack, event, drawn.answered)
-    inside = drawn.failed & (event == FAILS)
+        return drawn.failed
+    inside = drawn.raised & (event == FAILS)
     if len(drawn.answered):
-        inside[~drawn.failed] = _inside(attack, event, drawn.answered)
+        inside[~drawn.raised] = _inside(attack, event, drawn.answered)
     return inside
 
 

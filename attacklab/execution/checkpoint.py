@@ -20,7 +20,7 @@ from dataclasses import asdict, astuple
 from pathlib import Path
 from typing import IO, Any
 
-from attacklab.errors import AttackError, TargetError, UsageError
+from attacklab.errors import AttackError, Refused, TargetError, UsageError
 from attacklab.execution.batches import Batch, Outline, Sample
 from attacklab.execution.runners import Results, Runner, Say
 from attacklab.findings import Counts, EventCode, Severity
@@ -207,7 +207,7 @@ class Recorded:
     def _recalled(self, key: list[Any]) -> Any:
         known = self._checkpoint.recalled(key)
         if isinstance(known, dict):
-            raise TargetError(known["failed"])
+            raise (Refused if known["refused"] else TargetError)(known["failed"])
         return known
 
     @contextlib.contextmanager
@@ -215,7 +215,7 @@ class Recorded:
         try:
             yield
         except (TargetError, AttackError) as error:
-            self._checkpoint.keep(key, {"failed": str(error)})
+            self._checkpoint.keep(key, {"failed": str(error), "refused": isinstance(error, Refused)})
             raise
 
 
@@ -231,6 +231,7 @@ def _key(sample: Sample, batch: Batch) -> list[Any]:
         sample.outline,
         sample.role.name.lower(),
         list(sample.events),
+        sample.one_by_one,
         batch.number,
         batch.rows,
     ]

@@ -39,6 +39,7 @@ class Runner(Protocol):
         """The counts of the sample's events in each of these batches, in order.
 
         Raises:
+            Refused: a call for many outputs raised, as `Bench.counts` says.
             TargetError: the target failed.
             LabFault: the attack failed, or no worker is left.
         """

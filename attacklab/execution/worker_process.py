@@ -20,7 +20,7 @@ from multiprocessing import Pipe, spawn
 from multiprocessing.connection import Connection
 from typing import Any, TypeAlias
 
-from attacklab.errors import TargetError, UsageError
+from attacklab.errors import Refused, TargetError, UsageError
 from attacklab.execution.batches import Bench
 from attacklab.floats import default_errors, require_ieee_arithmetic
 from attacklab.isolation.guard import GuardedProcess, signal_name
@@ -45,9 +45,15 @@ _PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from attacklab.execution.wor
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A `TargetError` on its way back: a subclass might not survive pickling."""
+    """A `TargetError` on its way back: a subclass might not survive pickling.
+
+    Attributes:
+        message: what it says.
+        refused: whether it is a `Refused`.
+    """
 
     message: str
+    refused: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +234,7 @@ def _answer(job: bytes, call: Call) -> Any:
         try:
             answer = call(bench)
         except TargetError as error:
-            answer = Failed(str(error))
+            answer = Failed(str(error), isinstance(error, Refused))
         require_ieee_arithmetic()
     except Exception as error:
         return _Raised(_portable(error))

@@ -18,7 +18,7 @@ from concurrent.futures import BrokenExecutor, Executor, Future
 from functools import partial
 from typing import Any, TypeAlias
 
-from attacklab.errors import TargetError, UsageError, WorkersGone
+from attacklab.errors import Refused, TargetError, UsageError, WorkersGone
 from attacklab.execution.batches import Batch, Bench, Outline, Sample
 from attacklab.execution.runners import Here, Results, Runner, Say
 from attacklab.execution.worker_process import Call, Died, Failed, run_in_worker_process
@@ -135,7 +135,7 @@ class _Elsewhere:
         if isinstance(outcome, Died):
             raise TargetError(f"{self._name}: {outcome.how}")
         if isinstance(outcome, Failed):
-            raise TargetError(outcome.message)
+            raise (Refused if outcome.refused else TargetError)(outcome.message)
         return outcome
 
     def _submit(self, call: Call) -> Future[Any]:

@@ -126,6 +126,10 @@ def _loaded(spec: str, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     found: Any = releases.member(module, name)
     if found is None:
         raise _Fault(LOADING, f"{place} has no {name!r}; check the name")
+    try:
+        releases.require_no_class(found)
+    except TypeError as error:
+        raise _Fault(LOADING, str(error)) from error
     version = _version(module)
     if settings["kind"] is not None:
         if hasattr(found, "release"):
@@ -262,9 +266,12 @@ def _outputs(release: Any, request: dict[str, Any]) -> Any:
     seed, trials = request["seed"], request["trials"]
     random.seed(seed)
     np.random.seed([seed >> 32, seed & 0xFFFFFFFF])
-    with np.errstate(all="ignore"):
-        released = release(_input(request), trials, np.random.default_rng(seed))
-        outputs = gathering.gathered(released, trials)
+    try:
+        with releases.in_one_process(release), np.errstate(all="ignore"):
+            released = release(_input(request), trials, np.random.default_rng(seed))
+            outputs = gathering.gathered(released, trials)
+    except releases.Forked as error:
+        raise _Fault("garbage", str(error)) from None
     fault = arithmetic_fault()
     if fault is not None:
         raise _Fault("arithmetic mode", f"{fault} after a call")

@@ -133,7 +133,7 @@ def enumerate_law(
         counted: if given, find the joint law of the output and the counted work, as pairs (output, work): the "bits"
             drawn or the "calls" made, including those in rejected rounds and in called samplers. All masses are then
             rounded down (to multiples of 2^−192 if `limits.unresolved` is 0).
-        progress: called after every 1024 runs and at the end.
+        progress: called after every 256 runs and at the end.
 
     Returns:
         The law; what the limits left out is unresolved. Unless the law is closed, masses are rounded down to multiples

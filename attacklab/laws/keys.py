@@ -232,15 +232,24 @@ class Keys:
             named.append(self.key(part))
             return len(named)
 
-        pickler = pickle.Pickler(stream, protocol=4)
-        pickler.persistent_id = name  # type: ignore[method-assign]
         try:
-            pickler.dump(value)
+            _Naming(stream, name).dump(value)
         except Opaque:
             raise
         except Exception as error:
             raise Opaque(f"a {type(value).__module__}.{type(value).__qualname__}".replace("builtins.", "")) from error
         return "pickled", self.key(type(value)), stream.getvalue(), tuple(named)
+
+
+class _Naming(pickle.Pickler):
+    """Pickles the parts that a function gives a number for as that number."""
+
+    def __init__(self, stream: io.BytesIO, name: Callable[[Any], int | None]) -> None:
+        super().__init__(stream, protocol=4)
+        self._name = name
+
+    def persistent_id(self, part: Any) -> int | None:
+        return self._name(part)
 
 
 _BUILTIN = (int, float, str, bytes, tuple, list, dict, set, frozenset)

@@ -7,14 +7,15 @@ from collections.abc import Sequence
 
 from attacklab.errors import UsageError
 from attacklab.findings import Finding, Verdict
+from attacklab.ordinary import extremeness
 from attacklab.poc.trials import ALPHA, direction_of, enough_trials
 
 
 def chosen_finding(findings: Sequence[Finding], *, attack: str | None = None, number: int | None = None) -> Finding:
     """The strongest finding of a refuted claim, or the one that was asked for.
 
-    A refutation is stronger than a note about robustness; of several, the one that the fewest outputs show is
-    strongest.
+    A refutation is stronger than a note about robustness. Of several, that on the most ordinary inputs is shown, which
+    a reader can check by eye; of those, the one that the fewest outputs show.
 
     Args:
         findings: of a record, in its order.
@@ -44,13 +45,14 @@ def chosen_finding(findings: Sequence[Finding], *, attack: str | None = None, nu
     return _shown(min(violated, key=_weakness))
 
 
-def _weakness(finding: Finding) -> tuple[bool, bool, float]:
+def _weakness(finding: Finding) -> tuple[bool, bool, float, float]:
     """How little a finding is worth showing: those that can be shown come first, and a note about robustness last."""
     try:
         trials = float(enough_trials(finding, direction_of(finding), ALPHA))
     except UsageError:
         trials = math.inf
-    return finding.code is None or math.isinf(trials), not finding.refutes, trials
+    is_hidden = finding.code is None or math.isinf(trials)
+    return is_hidden, not finding.refutes, round(extremeness(finding.pair)), trials
 
 
 def _shown(finding: Finding) -> Finding:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from attacklab.errors import UsageError
 from attacklab.findings import EventCode, Finding, Severity, recovered_pair
 from attacklab.gathering import gathered
+from attacklab.plain_text import escaped
 from attacklab.poc.calls import Call
 from attacklab.poc.inputs import as_source, readable
 from attacklab.poc.trials import ALPHA, Direction, direction_of, enough_trials
@@ -161,7 +162,7 @@ def _assembled(introduction: str, parts: Sequence[str]) -> str:
     heads = ["\n".join(group) for group in (standard, third) if group]
     constants, definitions = bodies[:SETTINGS], [body for body in bodies[SETTINGS:] if body]
     top = "\n\n".join([introduction, *heads, *constants])
-    return "\n\n\n".join([top, *definitions]) + "\n"
+    return escaped("\n\n\n".join([top, *definitions]) + "\n", "\n\t", ascii)
 
 
 SETTINGS = 4
@@ -275,11 +276,11 @@ def main():
     try:
         release = load()
     except (Exception, SystemExit) as error:
-        return cannot(f"{type(error).__name__}: {error}")
+        return cannot(f"{type(error).__name__}: {str(error)!a}")
     try:
         counts = [hits(release, value, rng, ONE_BY_ONE) for value in (INPUT, OTHER)]
     except Exception as error:  # it failed for some output of a call: each is drawn in a call of its own then
-        print(f"{type(error).__name__}: {error}; drawing outputs one by one", file=sys.stderr)
+        print(f"{type(error).__name__}: {str(error)!a}; drawing outputs one by one", file=sys.stderr)
         counts = [hits(release, value, rng, True) for value in (INPUT, OTHER)]
     if len(FAILED) >= 2 * TRIALS and set(FAILED) <= set(NOT_CALLED):
         return cannot(f"every call raised {FAILED[0]}")

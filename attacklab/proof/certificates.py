@@ -21,14 +21,16 @@ from typing import Any
 from attacklab.certificates import Draft, certificate, to_text
 from attacklab.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
 from attacklab.errors import UsageError, passes_through
-from attacklab.files import require_writable, write_whole
+from attacklab.files import Made, require_writable, write_whole
 from attacklab.findings import CERTIFICATE, CheckedCertificate, Finding, Reach, Scope, Verdict
 from attacklab.laws import Deadline, OutOfTime
 from attacklab.proof.pairs import SECONDS
 from attacklab.targets import Kind, Target, described, in_one_line
 
 CHECKER = Path("checker", "check.py")
-ACCEPTED = re.compile(r"ACCEPTED +\S+: (?P<statement>.+)\n +checked (?P<checked>.+); lemmas (?P<lemmas>.+)\n?")
+ACCEPTED = re.compile(
+    r"ACCEPTED +\S+: (?P<statement>.+)\n +checked (?P<checked>.+); (?:lemmas|readings) (?P<lemmas>.+)\n?"
+)
 REFUSED = re.compile(r"REFUSED +\S+: (?P<reason>.+)")
 NOT_IN_A_NAME = re.compile(r"[^\w.-]")
 """What the name of a file is spared."""
@@ -101,7 +103,7 @@ def prove_every_pair(
     say = progress or (lambda _: None)
     say("the certificate's evidence")
     path = folder / f"{NOT_IN_A_NAME.sub('_', target.name)}.json"
-    require_writable(path)
+    require_writable(path, Made.CERTIFICATE)
     try:
         draft = deadline.run(draft_of)
         require_draft(target, draft)

@@ -468,5 +468,7 @@ def _described_event(ruling: Ruling, first: Law, second: Law) -> str:
     outcomes = sorted(ruling.event, key=lambda outcome: (-likelier.mass(outcome), str(outcome)))
     if not outcomes:
         return ""
-    shown = ", ".join(map(str, outcomes[:8])) + (", …" if len(outcomes) > 8 else "")
+    shown = ", ".join(str(with_python_numbers(outcome)) for outcome in outcomes[:8]) + (
+        ", …" if len(outcomes) > 8 else ""
+    )
     return f"{'second' if ruling.reverse else 'first'} input likelier than allowed: {shown}"

@@ -155,10 +155,10 @@ def pytest_configure(config: pytest.Config) -> None:
 def _require_writable(run: _Run) -> None:
     for option, path in (("--dp-json", run.json), ("--dp-sarif", run.sarif)):
         if path is not None:
-            from attacklab.files import require_writable
+            from attacklab.files import Made, require_writable
 
             try:
-                require_writable(path)
+                require_writable(path, Made.RECORD if path is run.json else Made.LOG)
             except UsageError as error:
                 raise pytest.UsageError(f"{option}: {error}") from error
 
@@ -375,10 +375,17 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Attach the findings to the report, which takes them to the process that writes the files and the summary."""
     report = yield
-    if report.when == "call" and report.passed and not item.stash.get(_CALLED, True):
+    marked = any(marker.name == CLAIM for marker in item.own_markers)
+    if report.when == "call" and report.passed and not item.stash.get(_CALLED, not marked):
         report.outcome = "failed"
-        named = " or ".join(name for name in (FIXTURE, PROOF) if name in item.fixturenames)  # type: ignore[attr-defined]
-        report.longrepr = f"{item.nodeid} takes {named} and never calls it, so nothing was tested; call it"
+        named = " or ".join(name for name in (FIXTURE, PROOF) if name in getattr(item, "fixturenames", ()))
+        done = (
+            f"takes {named} and never calls it"
+            if named
+            else f"has the marker {CLAIM} and takes no fixture that tests it"
+        )
+        todo = "call it" if named else f"make {FIXTURE} or {PROOF} an argument of the test, and call it with the target"
+        report.longrepr = f"{item.nodeid} {done}, so nothing was tested; {todo}"
     if _AUDITED in item.stash:  # in whichever phase: another fixture may have audited
         report.dp_audited = item.stash[_AUDITED].to_text()  # type: ignore[attr-defined] # xdist carries plain attributes
     return report

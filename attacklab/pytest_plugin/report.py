@@ -10,7 +10,8 @@ from typing import Any
 from attacklab.findings import Finding, Reach, Verdict, decisive, lower_text, record, upper_text
 from attacklab.plain_text import plain
 from attacklab.reporting.sarif import Place, sarif_log
-from attacklab.reporting.wording import claim_text, flaw_lines, judged_text, pair_text
+from attacklab.reporting.wording import claim_text, flaw_lines, judged_text, pair_text, shown_by
+from attacklab.statistics.reasons import above_text
 
 PASSES = (Verdict.NOT_DETECTED, Verdict.PROVED_WITH_SLACK, Verdict.PROVED)
 """Too little data is not a pass, and neither is a proof that was not found."""
@@ -96,7 +97,7 @@ class AuditedTest:
         }[self.verdict]
         lines = [f"{target} {said}"]
         for finding in worst:
-            lines += ["", f"{finding.attack}: {finding.verdict}: {finding.reason}", *_details(finding)]
+            lines += ["", f"{shown_by(finding)}: {finding.verdict}: {finding.reason}", *_details(finding)]
         replays = [f"replay: {line}" for line in dict.fromkeys(one.replay for one in worst) if line]
         return _in_lines([*lines, *(["", *replays] if replays else [])])
 
@@ -115,7 +116,7 @@ class AuditedTest:
         attacks = ", ".join(dict.fromkeys(finding.attack for finding in worst))
         if self.verdict is Verdict.VIOLATED:
             bounds = [(one.epsilon_lower, one) for one in worst if one.epsilon_lower is not None]
-            return f"{_bound(max(bounds, key=lambda pair: pair[0])[1], 3)} by {attacks}" if bounds else f"by {attacks}"
+            return f"{_bound(max(bounds, key=lambda pair: pair[0])[1])} by {attacks}" if bounds else f"by {attacks}"
         if self.verdict is Verdict.NOT_DETECTED:
             shown = [one.smallest_detectable for one in worst if one.smallest_detectable is not None]
             return (
@@ -168,24 +169,20 @@ def _details(finding: Finding) -> list[str]:
     lines += [f"  {line}" for line in flaw_lines(finding)]
     if finding.judged_at is not None:
         lines.append(f"  {judged_text(finding)}")
-    if finding.counts is not None and finding.counts.trials:
-        counts = finding.counts
-        lines.append(
-            f"  counts: {counts.first} of {counts.trials} outputs of the first input, {counts.second} of the second"
-        )
     if finding.advantage is not None:
         within = f"[{lower_text(finding.advantage.lower, 4)}, {upper_text(finding.advantage.upper, 4)}]"
         lines.append(
             f"  advantage: {finding.advantage.estimate:.4g}, within {within}; the claim allows {finding.ceiling:.4g}"
         )
-    if finding.verdict is Verdict.VIOLATED and finding.epsilon_lower is not None:
-        confidence = "by the exact laws" if finding.alpha is None else f"with confidence 1 − {finding.alpha:.2g}"
-        lines.append(f"  {_bound(finding, 4)} {confidence}")
+    if finding.refutes and finding.laws is not None and finding.epsilon_lower is not None:
+        lines.append(f"  {_bound(finding)} by the exact laws")
     return lines
 
 
-def _bound(finding: Finding, digits: int) -> str:
-    """The lower bound on the real ε; it holds at the δ of the claim, so at any smaller one."""
-    delta = finding.judged.delta
-    there = f" at δ = {lower_text(delta)}" if delta else ""
-    return f"ε ≥ {lower_text(finding.epsilon_lower or 0.0, digits)}{there}"
+def _bound(finding: Finding) -> str:
+    """The lower bound on the real ε or, where a δ is claimed, on the real δ."""
+    judged = finding.judged
+    if judged.delta and finding.delta_lower:
+        return f"δ ≥ {above_text(finding.delta_lower, judged.delta)} at ε = {upper_text(judged.epsilon, 4)}"
+    there = f" at δ = {lower_text(judged.delta)}" if judged.delta else ""
+    return f"ε ≥ {above_text(finding.epsilon_lower or 0.0, judged.epsilon)}{there}"

@@ -10,19 +10,20 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import jinja2
 from markupsafe import escape
 
 from attacklab.findings import WORST_FIRST, Estimate, Finding, Verdict, environment, lower_text, upper_text
+from attacklab.ordinary import best
 from attacklab.plain_text import plain
-from attacklab.reporting.wording import claim_text, flaw_of, judged_text, pair_text
+from attacklab.reporting.summary import UNDECIDED, detectable, summary
+from attacklab.reporting.wording import claim_text, flaw_of, judged_text, pair_text, shown_by
 from attacklab.statistics.power import POWER
 
 TEMPLATE = "audit_page.html.j2"
-
-UNDECIDED = (Verdict.INCONCLUSIVE, Verdict.UNTESTABLE)
 
 
 def audit_page(
@@ -30,6 +31,9 @@ def audit_page(
     when: datetime,
     made_with: Mapping[str, str] | None = None,
     script_of: Callable[[Finding], str] | None = None,
+    *,
+    place: str = "",
+    command: str = "",
 ) -> str:
     """The page.
 
@@ -38,13 +42,16 @@ def audit_page(
         when: the end of the audit.
         made_with: versions and the machine, as `findings.environment` has them; those of this process by default.
         script_of: makes the proof of concept of a finding that has the code of its event.
+        place: the file of the target, where it has one.
+        command: the command line that made the findings, where there was one.
 
     Returns:
         HTML text.
     """
+    strongest = best(findings)
     tested = sorted(
         (one for one in findings if one.verdict is not Verdict.NOT_APPLICABLE),
-        key=lambda one: (not one.refutes, WORST_FIRST.index(one.verdict)),
+        key=lambda one: (one is not strongest, not one.refutes, WORST_FIRST.index(one.verdict)),
     )
     shown = [one for one in tested if one.verdict in (Verdict.VIOLATED, Verdict.ERROR)]
     return (
@@ -53,9 +60,12 @@ def audit_page(
         .render(
             target=findings[0].target,
             version=findings[0].target_version,
+            place=place,
+            command=command,
+            power=f"{POWER:.0%}",
             claims=list(dict.fromkeys(claim_text(one) for one in findings)),
             relation=next((one.relation for one in findings if one.relation), None),
-            headline=headline(findings),
+            headline=summary(findings),
             meaning=meaning(findings),
             tested=tested,
             shown=shown,
@@ -65,27 +75,9 @@ def audit_page(
             seeds=sorted({one.seed for one in findings if one.seed is not None}),
             when=when,
             made_with=environment() if made_with is None else made_with,
-            infinite=math.inf,
             scripts={number: escape(text) for number, text in enumerate(_scripts(shown, script_of)) if text},
         )
     )
-
-
-def headline(findings: Sequence[Finding]) -> str:
-    """The verdict in one sentence."""
-    target, claim = findings[0].target, findings[0].claim
-    verdicts = {one.verdict for one in findings} - {Verdict.NOT_APPLICABLE}
-    if any(one.refutes for one in findings):
-        return f"The claim of {target}, {claim}, is refuted."
-    if Verdict.ERROR in verdicts:
-        return f"There is no verdict on {target}: the audit ended in an error."
-    if not verdicts:
-        return f"There is no verdict on {target}: none of the attacks applies to it."
-    if verdicts <= set(UNDECIDED):
-        return f"There is no verdict on {target}: nothing that was tested could have decided."
-    if verdicts <= {Verdict.PROVED, Verdict.PROVED_WITH_SLACK}:
-        return f"The claim of {target}, {claim}, is proved within the scope that each finding names."
-    return f"Nothing was found against the claim of {target}, {claim}. That is no proof of it."
 
 
 def meaning(findings: Sequence[Finding]) -> str:
@@ -98,12 +90,11 @@ def meaning(findings: Sequence[Finding]) -> str:
             "The refutation rests on outputs that were drawn after the event had been chosen. Were the claim true, an "
             f"audit like this would refute it with a probability of {_odds(_alpha(findings))}."
         )
-    detectable = [one.smallest_detectable for one in findings if one.smallest_detectable is not None]
-    if detectable:
-        least, most = upper_text(min(detectable)), upper_text(max(detectable))
+    shown = detectable(findings)
+    if shown:
         return (
             "Each attack that reached a verdict looked for a flaw of its own. What it would have detected with a "
-            f"probability of {POWER:.0%} is an advantage of {least if least == most else f'{least} to {most}'}, by its "
+            f"probability of {POWER:.0%} is an advantage of {shown}, by its "
             "event; smaller leaks, and flaws that none of the attacks looks for, may be there."
         )
     undecided = [one for one in findings if one.verdict in UNDECIDED]
@@ -192,8 +183,9 @@ def _templates() -> jinja2.Environment:
         "pair": _pair,
         "size": _size,
         "judged": judged_text,
-        "lower": lower_text,
         "odds": _odds,
+        "shown_by": shown_by,
+        "up2": partial(upper_text, digits=2),
         "upper": upper_text,
         "repair": _repair,
         "read": _read,

@@ -1,6 +1,7 @@
 """Experiments: one question each, answered by data, figures and a paragraph.
 
-An experiment is a module of the lab's package `experiments`, with these names in it:
+An experiment is a module of the lab's package `experiments`, or of `bench` where it is about the lab itself, with these
+names in it:
 
 - `QUESTION`: the question, one line;
 - `collect(settings) -> Collected`: measures; nothing else runs mechanisms;
@@ -35,10 +36,13 @@ from attacklab.errors import UsageError
 from attacklab.files import write_whole
 from attacklab.findings import SCHEMA, Finding, environment, read_record, to_text
 from attacklab.reporting.figures import Figure
+from attacklab.reporting.sources import digests
 
 Data: TypeAlias = dict[str, Any]
 
-FOLDER = "experiments"
+FOLDER, BENCH = "experiments", "bench"
+"""The packages of experiments: the lab's, and those on the lab itself, which need not be there."""
+
 MARKER = "pyproject.toml"
 """In a checkout of the lab its table `[tool.attacklab]` names the package of experiments."""
 
@@ -101,11 +105,13 @@ def _no_rows(data: Data) -> list[list[str]]:  # noqa: ARG001 - likewise
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
-    """A loaded experiment module."""
+    """A loaded experiment module; in `package` of the checkout at `root`."""
 
     name: str
     question: str
     collect: Callable[[Settings], Collected]
+    package: str = FOLDER
+    root: Path | None = None
     figures: Callable[[Data], list[Figure]] = _nothing_drawn
     explain: Callable[[Data], str] = _nothing_said
     timing_figures: Callable[[Data], list[Figure]] = _nothing_drawn
@@ -139,7 +145,10 @@ def enter_lab(root: Path) -> None:
         ValueError: there are no experiments of the lab here.
     """
     if not (root / FOLDER).is_dir():
-        raise UsageError(f"no {FOLDER}/ in this folder; run it from a checkout of the lab")
+        raise UsageError(
+            f"no {FOLDER}/ in this folder; run it from a checkout of the lab's repository: an installed package has "
+            "neither experiments nor demonstrations nor challenges"
+        )
     if not is_lab(root):
         raise UsageError(
             f"{FOLDER}/ in this folder is not the lab's: no {MARKER} beside it has "
@@ -150,39 +159,54 @@ def enter_lab(root: Path) -> None:
 
 
 def load_experiments(root: Path) -> dict[str, Experiment]:
-    """Load every experiment of the checkout at `root`, by name: all modules of its package `experiments`.
+    """Load every experiment of the checkout at `root`, by name: all modules of its packages `experiments` and `bench`.
 
-    Packages inside it hold what experiments share, and are not experiments.
+    Packages inside them hold what experiments share, and are not experiments.
 
     Raises:
         ValueError: there are no experiments of the lab here, or one of them lacks a name or cannot be imported.
     """
     enter_lab(root)
-    names = sorted(path.stem for path in (root / FOLDER).glob("*.py") if path.is_file() and path.stem != "__init__")
-    if not names:
+    loaded = {
+        name: load_experiment(root, package, name) for package in (FOLDER, BENCH) for name in _names(root / package)
+    }
+    if not loaded:
         raise UsageError(f"no experiment in {FOLDER}/; add a module NAME.py to it")
-    return {name: _experiment(name, _imported(name)) for name in names}
+    return loaded
 
 
-def _imported(name: str) -> ModuleType:
+def _names(folder: Path) -> list[str]:
+    return sorted(path.stem for path in folder.glob("*.py") if path.is_file() and path.stem != "__init__")
+
+
+def load_experiment(root: Path, package: str, name: str) -> Experiment:
+    """Load one experiment of the checkout at `root`, which is importable.
+
+    Raises:
+        UsageError: it lacks a name or cannot be imported.
+    """
+    return _experiment(root, package, name, _imported(package, name))
+
+
+def _imported(package: str, name: str) -> ModuleType:
     try:
-        return importlib.import_module(f"{FOLDER}.{name}")
+        return importlib.import_module(f"{package}.{name}")
     except ImportError as error:
         raise UsageError(
-            f"{FOLDER}/{name}.py cannot be imported: {error}; run it in the environment of this checkout, "
+            f"{package}/{name}.py cannot be imported: {error}; run it in the environment of this checkout, "
             "which has what experiments need"
         ) from error
 
 
-def _experiment(name: str, module: ModuleType) -> Experiment:
+def _experiment(root: Path, package: str, name: str, module: ModuleType) -> Experiment:
     missing = [one for one in _required(module) if not hasattr(module, one)]
     if missing:
         raise UsageError(
             f"experiment {name} lacks {', '.join(missing)}; add what is missing, "
-            f"or move a module that is not an experiment to {FOLDER}/common/"
+            f"or move a module that is not an experiment to {package}/common/"
         )
     given = {one: getattr(module, one) for one in OPTIONAL if hasattr(module, one)}
-    return Experiment(name=name, question=module.QUESTION, collect=module.collect, **given)
+    return Experiment(name=name, question=module.QUESTION, collect=module.collect, package=package, root=root, **given)
 
 
 def _required(module: ModuleType) -> Sequence[str]:
@@ -222,10 +246,11 @@ def run_experiment(experiment: Experiment, settings: Settings, reports: Path) ->
     record_path, measured_path = (reports / folder / f"{experiment.name}.json" for folder in (DATA, MEASURED))
     if measured_path.is_file():
         settings = replace(settings, previous=read_record(measured_path))
+    sources = digests(experiment.root, f"{experiment.package}.{experiment.name}") if experiment.root else {}
     started = time.perf_counter()
     collected = experiment.collect(settings)
     seconds = round(time.perf_counter() - started, 1)
-    seeded = _plain(_seeded(experiment, settings, collected))
+    seeded = _plain(_seeded(experiment, settings, collected, sources))
     timed = _plain(_timed(experiment, seconds, collected))
     shown = {**seeded, "timings": timed["timings"]}
     drawn, timings_drawn = experiment.figures(seeded), experiment.timing_figures(shown)
@@ -276,11 +301,18 @@ def replace_findings(experiment: Experiment, reports: Path, attack: str, finding
     write_whole(record_path, to_text(seeded))
 
 
-def _seeded(experiment: Experiment, settings: Settings, collected: Collected) -> Data:
+def _seeded(experiment: Experiment, settings: Settings, collected: Collected, sources: Mapping[str, str]) -> Data:
     findings = [finding.to_json() for finding in collected.findings]
     for finding in findings:
         del finding["seconds"]
-    named = {"name": experiment.name, "question": experiment.question, "seed": settings.seed, "quick": settings.quick}
+    named = {
+        "name": experiment.name,
+        "question": experiment.question,
+        "package": experiment.package,
+        "seed": settings.seed,
+        "quick": settings.quick,
+        "sources": sources,
+    }
     return {"schema": SCHEMA, "findings": findings, "experiment": named, "measured": collected.measured}
 
 

@@ -84,9 +84,9 @@ class Panel:
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """One cell of a matrix: a verdict, and a few characters on it."""
+    """One cell of a matrix: a verdict, None where nothing was run, and a few characters on it."""
 
-    verdict: Verdict
+    verdict: Verdict | None
     text: str = ""
 
 
@@ -151,7 +151,10 @@ def _panel(data: Mapping[str, Any]) -> Panel:
 
 
 def _matrix(data: Mapping[str, Any]) -> Matrix:
-    cells = [[Cell(**{**cell, "verdict": Verdict(cell["verdict"])}) for cell in row] for row in data["cells"]]
+    cells = [
+        [Cell(**{**cell, "verdict": cell["verdict"] and Verdict(cell["verdict"])}) for cell in row]
+        for row in data["cells"]
+    ]
     return Matrix(**{**data, "cells": cells})
 
 

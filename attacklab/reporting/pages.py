@@ -1,14 +1,16 @@
 """The pages of reports/: an index and one page for each experiment, written from the records and figures alone.
 
 The page of an experiment shows only what the seed determines. What depends on the machine has a page of its own under
-`measured/`; where that is all there is, the index leads there.
+`measured/`; where that is all there is, the index leads there. The page of a record that other code made than the
+checkout has now says so at its top, and when and where the record was made.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -18,8 +20,9 @@ from attacklab.errors import UsageError
 from attacklab.files import write_whole
 from attacklab.findings import Finding, Verdict, lower_text, read_record, upper_text
 from attacklab.plain_text import plain
-from attacklab.reporting.experiment import DATA, FIGURES, MEASURED
+from attacklab.reporting.experiment import BENCH, DATA, FIGURES, FOLDER, MEASURED
 from attacklab.reporting.proofs import PROOFS, index_line, proofs_page
+from attacklab.reporting.sources import digests
 from attacklab.reporting.thumbnails import write_thumbnail
 from attacklab.reporting.wording import claim_text, judged_text
 
@@ -33,6 +36,9 @@ COLUMNS = 4
 """How many experiments stand side by side in the index."""
 
 THUMBNAILS = "thumbnails"
+INDEX_NAME = "index.md"
+HEADINGS = (("", False), ("## About the lab itself\n", True))
+"""What stands above the experiments of the index, and above those of `bench`."""
 FIGURE = {"name": str, "caption": str}
 DRAWN = {"name": str, "paragraph": str, "figures": [FIGURE]}
 SEEDED_SHAPE = {"experiment": {**DRAWN, "question": str, "seed": int, "quick": bool}}
@@ -57,12 +63,26 @@ are in `measured/`.
 {% if proofs %}
 {{ proofs }}
 {% endif %}
+{%- for heading, entries in tables %}
+{{ heading }}
 |{{ " |" * columns }}
 |{{ "---|" * columns }}
 {% for row in entries | batch(columns) -%}
 |{% for entry in row %} {{ entry }} |{% endfor %}
-{% endfor %}"""
+{% endfor %}
+{%- endfor %}"""
 )
+MADE = TEMPLATES.from_string(
+    """\
+{{ "on " ~ environment.date if environment.date else "once" }} on {{ environment.system }} \
+{{ environment.machine }} with Python {{ environment.python }} and numpy {{ environment.numpy }}"""
+)
+OLDER = """\
+{% if made is not none %}
+> **Older than the code.** This was measured {{ made }}; code that it ran has changed since, and may find
+> something else. `attacklab run {{ entry.name }} --output reports` measures it anew.
+{% endif %}
+"""
 FIGURE_LIST = """\
 {% for figure in entry.figures %}
 ![{{ figure.caption }}](figures/{{ figure.name }}.png)
@@ -78,7 +98,9 @@ PAGE = TEMPLATES.from_string(
 # {{ entry.name }}
 
 *{{ entry.question }}*
-
+"""
+    + OLDER
+    + """\
 {{ entry.paragraph }}
 """
     + FIGURE_LIST
@@ -98,14 +120,15 @@ MEASURED_PAGE = TEMPLATES.from_string(
 # {{ entry.name }}, as measured on one machine
 
 *{{ question }}*
-
+"""
+    + OLDER
+    + """\
 {{ entry.paragraph }}
 """
     + FIGURE_LIST
     + """\
-Measured {{ "on " ~ environment.date if environment.date else "once" }} on {{ environment.system }} \
-{{ environment.machine }} with Python {{ environment.python }} and numpy {{ environment.numpy }}, in \
-{{ entry.seconds }} s. Another machine gives other figures. Data: [{{ entry.name }}.json]({{ entry.name }}.json).
+Measured {{ when_and_where }}, in {{ entry.seconds }} s. Another machine gives other figures. \
+Data: [{{ entry.name }}.json]({{ entry.name }}.json).
 {%- if has_page %} What the seed determines: [{{ entry.name }}](../{{ entry.name }}.md).{% endif %} \
 [All experiments](../index.md).
 """
@@ -118,15 +141,19 @@ def require_index(reports: Path) -> None:
     Raises:
         UsageError: it would.
     """
-    index = reports / "index.md"
+    index = reports / INDEX_NAME
     if index.is_file() and WRITTEN not in index.read_text(encoding="utf-8", errors="replace"):
         raise UsageError(f"{index} was not written by attacklab, so it is kept; choose another --output")
 
 
-def write_index(reports: Path) -> Path:
+def write_index(reports: Path, lab: Path | None = None) -> Path:
     """Write `index.md`, the page of proofs and one for each experiment, with long tables and thumbnails, from records.
 
     Nothing is written unless every record can be read.
+
+    Args:
+        reports: the folder of the records, and of what is written.
+        lab: the checkout by whose code pages are said to be older; None says nothing of that.
 
     Returns:
         The index's path.
@@ -135,17 +162,120 @@ def write_index(reports: Path) -> Path:
         UsageError: a file there is not a record, lacks what its page shows, or names a figure that is missing.
         OSError: the folder cannot be written.
     """
-    records = [
-        (_read(path, SEEDED_SHAPE), _measured(reports, path)) for path in sorted((reports / DATA).glob("*.json"))
+    records = list(_records(reports, lab))
+    for path, text in _rendered(reports, records).items():
+        if text is None:
+            path.unlink(missing_ok=True)
+        else:
+            write_whole(path, text)
+    for record in records:
+        for figure in record.shown["figures"][:1]:
+            write_thumbnail(_figure(record, figure), record.thumbnail)
+    return reports / INDEX_NAME
+
+
+def outdated(reports: Path, lab: Path) -> tuple[list[str], list[Path]]:
+    """What a folder of reports says that the code of the checkout no longer does.
+
+    Returns:
+        The experiments whose records other code made, and the files that `write_index` would write otherwise: pages
+        that do not say so among them.
+
+    Raises:
+        UsageError: as `write_index`.
+    """
+    records = list(_records(reports, lab))
+    differing = [
+        path
+        for path, text in _rendered(reports, records).items()
+        if text != (path.read_text(encoding="utf-8") if path.is_file() else None)
     ]
-    entries = [_write_pages(reports, data, measured) for data, measured in records]
-    index = reports / "index.md"
+    return [record.name for record in records if record.made is not None], differing
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """What was written of one experiment.
+
+    Attributes:
+        reports: the folder.
+        data: the record of the seed.
+        measured: that of the machine; None for a record from before the two were kept apart.
+        made: when and where it was made, where other code made it than there is now; else None.
+    """
+
+    reports: Path
+    data: Mapping[str, Any]
+    measured: Mapping[str, Any] | None
+    made: str | None
+
+    @property
+    def entry(self) -> Mapping[str, Any]:
+        entry: Mapping[str, Any] = self.data["experiment"]
+        return entry
+
+    @property
+    def name(self) -> str:
+        return str(self.entry["name"])
+
+    @property
+    def timed(self) -> Mapping[str, Any]:
+        return self.measured["experiment"] if self.measured else {"paragraph": ""}
+
+    @property
+    def has_page(self) -> bool:
+        """Whether there is more to show than timings."""
+        return bool(
+            self.entry["paragraph"] or self.entry["figures"] or self.data["findings"] or not self.timed["paragraph"]
+        )
+
+    @property
+    def shown(self) -> Mapping[str, Any]:
+        """What the index shows of it."""
+        return self.entry if self.has_page else self.timed
+
+    @property
+    def folder(self) -> Path:
+        return self.reports if self.has_page else self.reports / MEASURED
+
+    @property
+    def thumbnail(self) -> Path:
+        return self.folder / THUMBNAILS / f"{self.name}.png"
+
+
+def _records(reports: Path, lab: Path | None) -> Iterator[_Record]:
+    for path in sorted((reports / DATA).glob("*.json")):
+        data, measured = _read(path, SEEDED_SHAPE), _measured(reports, path)
+        entry, made = data["experiment"], None
+        if lab is not None and entry.get("sources") != digests(lab, f"{entry.get('package', FOLDER)}.{path.stem}"):
+            made = _when_and_where(measured["environment"]) if measured else "nobody knows when"
+        yield _Record(reports, data, measured, made)
+
+
+def _when_and_where(environment: Mapping[str, str]) -> str:
+    return MADE.render(environment=environment)
+
+
+def _rendered(reports: Path, records: Sequence[_Record]) -> dict[Path, str | None]:
+    """The text of every page and long table; None for a table that is short, and so in its page."""
+    texts: dict[Path, str | None] = {}
+    for record in records:
+        texts |= _pages(record)
     proofs = proofs_page(reports)
     if proofs:
-        _write(reports / PROOFS / "index.md", proofs)
-    columns = min(COLUMNS, len(entries) or 1)
-    _write(index, INDEX.render(entries=entries, columns=columns, proofs=index_line(reports)))
-    return index
+        texts[reports / PROOFS / "index.md"] = _ended(proofs)
+    tables = [
+        (heading, [_index_entry(record) for record in records if (record.entry.get("package") == BENCH) is of_the_lab])
+        for heading, of_the_lab in HEADINGS
+    ]
+    texts[reports / INDEX_NAME] = _ended(
+        INDEX.render(
+            tables=[table for table in tables if table[1]],
+            columns=min(COLUMNS, max((len(entries) for _, entries in tables), default=0) or 1),
+            proofs=index_line(reports),
+        )
+    )
+    return texts
 
 
 def _read(path: Path, shape: Mapping[str, Any]) -> dict[str, Any]:
@@ -184,48 +314,66 @@ def _measured(reports: Path, data: Path) -> dict[str, Any] | None:
     return _read(path, MEASURED_SHAPE) if path.is_file() else None
 
 
-def _write_pages(reports: Path, data: dict[str, Any], measured: dict[str, Any] | None) -> str:
-    """Write the pages of one experiment; return its entry in the index."""
-    entry = data["experiment"]
-    name = entry["name"]
-    timed = measured["experiment"] if measured else {}
-    has_timings = bool(measured and timed["paragraph"])
-    has_page = bool(entry["paragraph"] or entry["figures"] or data["findings"] or not has_timings)
+def _pages(record: _Record) -> dict[Path, str | None]:
+    """The pages of one experiment and its long tables."""
+    reports, entry, name, measured = record.reports, record.entry, record.name, record.measured
+    texts: dict[Path, str | None] = {}
+    has_timings = bool(record.timed["paragraph"])
     page, measured_page = reports / f"{name}.md", reports / MEASURED / f"{name}.md"
-    if has_page:
-        table = _table(summarised(data["findings"]), page, reports / DATA / f"{name}.csv")
-        _write(page, PAGE.render(entry=entry, table=table, has_timings=has_timings, is_measured=measured is not None))
+    if record.has_page:
+        table, texts[reports / DATA / f"{name}.csv"] = _table(
+            summarised(record.data["findings"]), page, reports / DATA / f"{name}.csv"
+        )
+        texts[page] = _ended(
+            PAGE.render(
+                entry=entry, table=table, has_timings=has_timings, is_measured=measured is not None, made=record.made
+            )
+        )
     if measured and has_timings:
-        table = _table(timed["table"], measured_page, reports / MEASURED / f"{name}.csv")
-        known = {"question": entry["question"], "environment": measured["environment"], "has_page": has_page}
-        _write(measured_page, MEASURED_PAGE.render(entry=timed, table=table, **known))
-    folder, shown = (reports, entry) if has_page else (reports / MEASURED, timed)
-    return _index_entry(reports, folder, name, entry["question"], shown["figures"])
+        file = reports / MEASURED / f"{name}.csv"
+        table, texts[file] = _table(record.timed["table"], measured_page, file)
+        texts[measured_page] = _ended(
+            MEASURED_PAGE.render(
+                entry=record.timed,
+                table=table,
+                question=entry["question"],
+                when_and_where=_when_and_where(measured["environment"]),
+                has_page=record.has_page,
+                made=record.made,
+            )
+        )
+    return texts
 
 
-def _index_entry(reports: Path, folder: Path, name: str, question: str, figures: Sequence[Mapping[str, str]]) -> str:
+def _index_entry(record: _Record) -> str:
     """The cell of an experiment in the index: a thumbnail of its first figure, its name and its question."""
-    page = (folder / f"{name}.md").relative_to(reports).as_posix()
-    entry = f"[**{name}**]({page}): {_cell(question)}"
-    if not figures:
-        return entry
-    figure, thumbnail = folder / FIGURES / f"{figures[0]['name']}.png", folder / THUMBNAILS / f"{name}.png"
-    if not figure.is_file():
-        raise UsageError(f"{figure} is missing; run the experiment {name} again")
-    write_thumbnail(figure, thumbnail)
-    return f"[![{name}]({thumbnail.relative_to(reports).as_posix()})]({page})<br>{entry}"
+    name = record.name
+    page = (record.folder / f"{name}.md").relative_to(record.reports).as_posix()
+    entry = f"[**{name}**]({page}): {_cell(record.entry['question'])}"
+    if record.made is not None:
+        entry += " *(older)*"
+    for figure in record.shown["figures"][:1]:
+        _figure(record, figure)
+        entry = f"[![{name}]({record.thumbnail.relative_to(record.reports).as_posix()})]({page})<br>{entry}"
+    return entry
 
 
-def _table(rows: Rows, page: Path, file: Path) -> str:
-    """The table in Markdown or, if it is long, a link to the CSV file that it is written to."""
+def _figure(record: _Record, figure: Mapping[str, str]) -> Path:
+    path = record.folder / FIGURES / f"{figure['name']}.png"
+    if not path.is_file():
+        raise UsageError(f"{path} is missing; run the experiment {record.name} again")
+    return path
+
+
+def _table(rows: Rows, page: Path, file: Path) -> tuple[str, str | None]:
+    """The table in Markdown and no file; or, if it is long, a link to a CSV file and the text of that."""
     body = rows[1:]
     if len(body) <= LONGEST_TABLE:
-        file.unlink(missing_ok=True)
-        return "\n".join(_markdown(rows)) if body else ""
+        return "\n".join(_markdown(rows)) if body else "", None
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
-    write_whole(file, text.getvalue())
-    return f"The table has {len(body)} rows: [{file.name}]({file.relative_to(page.parent).as_posix()})."
+    link = file.relative_to(page.parent).as_posix()
+    return f"The table has {len(body)} rows: [{file.name}]({link}).", text.getvalue()
 
 
 def _markdown(rows: Rows) -> list[str]:
@@ -237,8 +385,8 @@ def _cell(text: str) -> str:
     return plain(text).replace("|", r"\|").replace("<", "&lt;")
 
 
-def _write(path: Path, page: str) -> None:
-    write_whole(path, page.rstrip() + "\n")
+def _ended(page: str) -> str:
+    return page.rstrip() + "\n"
 
 
 def summarised(findings: Sequence[Finding]) -> Rows:

@@ -75,7 +75,7 @@ STYLE: Any = {
     "svg.fonttype": "path",
     "svg.hashsalt": "attacklab",
 }
-VERDICT_COLOURS = {
+VERDICT_COLOURS: dict[Verdict | None, str] = {
     Verdict.VIOLATED: "#c1272d",
     Verdict.PROVED: "#0b5fa5",
     Verdict.PROVED_WITH_SLACK: "#7fb2dd",
@@ -84,6 +84,7 @@ VERDICT_COLOURS = {
     Verdict.UNTESTABLE: "#fbf3d5",
     Verdict.ERROR: "#edb200",
     Verdict.NOT_APPLICABLE: "#ffffff",
+    None: "#e3d5ee",
 }
 DARK = (Verdict.VIOLATED, Verdict.PROVED)
 """Verdicts on whose colour text is white."""
@@ -316,7 +317,7 @@ def _draw_matrix(axes: Axes, matrix: Matrix) -> None:
     axes.spines[:].set_visible(False)
     shown = {cell.verdict for row in matrix.cells for cell in row}
     keys = [
-        Patch(facecolor=colour, edgecolor="#adb5bd", label=str(verdict))
+        Patch(facecolor=colour, edgecolor="#adb5bd", label=verdict or "not run")
         for verdict, colour in VERDICT_COLOURS.items()
         if verdict in shown
     ]

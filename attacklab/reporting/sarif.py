@@ -1,11 +1,11 @@
 """Findings as a SARIF log, which code-scanning pages show beside the source.
 
 A refuted claim is a result of level error, a failure beyond the claim one of level note. A rule is an attack; where the
-flaw is not the one that the attack looks for (the target fails on one input), a rule of its own below the attack's. A
-claim left undecided (by an error, by too few trials, or because no sample can refute it) is a notification of the tool,
-and so is one that is proved with slack only; a run with an error is recorded as unsuccessful, so that its log does not
-read as a clean one. Proved claims are left out: nobody has to act on them. So are NOT_DETECTED findings: SARIF's word
-for them would be 'pass', and no claim passes on samples alone.
+flaw is not the one that the attack looks for (the target fails on one input, say), a rule of its own below that of the
+attack. A claim left undecided (by an error, by too few trials, or because no sample can refute it) is a notification of
+the tool, and so is one that is proved with slack only; a run with an error is recorded as unsuccessful, so that its log
+does not read as a clean one. Proved claims are left out: nobody has to act on them. So are NOT_DETECTED findings:
+SARIF's word for them would be 'pass', and no claim passes on samples alone.
 
 Source: OASIS, 'Static Analysis Results Interchange Format (SARIF) Version 2.1.0', sections 3.13 to 3.58.
 """
@@ -20,8 +20,8 @@ from typing import Any
 from urllib.parse import quote
 
 from attacklab.attacks import ALL_ATTACKS
-from attacklab.findings import FAILURE, Finding, Verdict, environment
-from attacklab.flaws import Flaw
+from attacklab.findings import Finding, Verdict, environment
+from attacklab.flaws import NAMES, Flaw
 from attacklab.plain_text import plain
 from attacklab.reporting.wording import EXAMPLE, claim_text, explanation, flaw_of, judged_text
 
@@ -92,7 +92,7 @@ def _rule(finding: Finding) -> tuple[str, str]:
     known = {attack.name: attack.flaw for attack in ALL_ATTACKS}.get(finding.attack, "")
     if not finding.flaw or finding.flaw == known:
         return finding.attack, known or finding.attack
-    return (f"{finding.attack}/fails" if finding.flaw == FAILURE else finding.attack), finding.flaw
+    return "/".join(filter(None, (finding.attack, NAMES.get(finding.flaw)))), finding.flaw
 
 
 def _described(name: str, text: str, flaw: Flaw | None) -> dict[str, Any]:

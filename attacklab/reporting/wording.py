@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from attacklab.findings import FAILURE, Finding, upper_text
-from attacklab.flaws import FAILS, Flaw, catalogue
+from attacklab.findings import Finding, upper_text
+from attacklab.flaws import NAMES, Flaw, catalogue
 
 EXAMPLE = "An example"
 """The title of the only part of an explanation that is code."""
@@ -35,11 +35,16 @@ def scope_text(finding: Finding) -> str:
 
 
 def pair_text(finding: Finding) -> str:
-    """The two inputs of a finding; nothing where there are none."""
+    """The two inputs of a finding, and what makes them neighbours; nothing where there are none."""
     if finding.pair is None:
         return ""
     relation = f" ({finding.pair['relation']})" if finding.pair["relation"] else ""
-    return f"pair{relation}: {_input_text(finding.pair['first'])} and {_input_text(finding.pair['second'])}"
+    return f"pair{relation}: {inputs_text(finding)}"
+
+
+def inputs_text(finding: Finding) -> str:
+    """The two inputs of a finding; nothing where there are none."""
+    return "" if finding.pair is None else " and ".join(_input_text(finding.pair[side]) for side in ("first", "second"))
 
 
 def _input_text(described: Mapping[str, Any]) -> str:
@@ -51,15 +56,15 @@ def _input_text(described: Mapping[str, Any]) -> str:
     return f"[{text}]" if described["shape"] else text
 
 
-def target_text(findings: Sequence[Finding]) -> str:
-    """The name of a target and what it claims of one answer; nothing where findings are of several answers only."""
-    single = next((finding for finding in findings if finding.answers == 1), None)
-    return "" if single is None else f"{single.target} claims {single.claim}"
-
-
 def flaw_of(finding: Finding) -> Flaw | None:
     """The catalogue's entry of the flaw that a finding shows; None where its attack is somebody's own."""
-    return catalogue().get(FAILS if finding.flaw == FAILURE else finding.attack)
+    return catalogue().get(NAMES.get(finding.flaw, finding.attack))
+
+
+def shown_by(finding: Finding) -> str:
+    """The name of an attack, after that of the flaw if it is another than the attack looks for."""
+    name = NAMES.get(finding.flaw) if finding.refutes else None
+    return f"{name} (by {finding.attack})" if name else finding.attack
 
 
 def flaw_lines(finding: Finding) -> list[str]:

@@ -16,6 +16,7 @@ from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
 from attacklab.errors import UsageError
+from attacklab.files import read_regular
 from attacklab.vectors.values import written
 
 VERSION = 1
@@ -157,11 +158,11 @@ def read_file(path: Path) -> dict[str, Any]:
         BadVectors: it is not JSON, is too large, or does not fit the schema; or a flag has no note, or a note no flag.
     """
     try:
-        content = path.read_bytes()
+        content = read_regular(path, MOST_BYTES)
     except OSError as error:
         raise BadVectors(f"{path}: {error.strerror}") from error
-    if len(content) > MOST_BYTES:
-        raise BadVectors(f"{path} has {len(content):,} bytes; a file of vectors has at most {MOST_BYTES:,}")
+    except UsageError as error:
+        raise BadVectors(str(error)) from error
     try:
         read = json.loads(content)
     except (ValueError, RecursionError) as error:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -101,21 +102,52 @@ class Answers:
 
 
 def best_bet(attack: Attack, target: Target, rng: np.random.Generator) -> Bet:
-    """The attack's bet that most exceeds what the claim allows, by `LOOKS` outputs of either input."""
+    """The bet that most exceeds what the claim allows, by `LOOKS` outputs of either input.
+
+    It is one of the attack's own; if all of them say the same of every output, so that none can win, it is a threshold.
+    """
 
     def probe(given: Any, trials: int) -> Outputs:
         return target.outputs(given, trials, rng)
 
-    def seen() -> Iterator[tuple[float, Bet]]:
+    def looks() -> Iterator[tuple[Scenario, Outputs, Outputs]]:
         for scenario in attack.scenarios(target, probe):
             first, second = (drawn(target, scenario, given, LOOKS, rng) for given in _inputs(scenario))
-            ceiling = target.claim.composed(scenario.answers).ceiling
-            for event in scenario.events:
-                gain = float(event.contains(first).mean() - event.contains(second).mean())
-                yield gain - ceiling, Bet(scenario, event, ceiling)
+            yield scenario, first, second
 
-    _, bet = max(seen(), key=lambda one: one[0])
-    return bet
+    def bets(events_of: Callable[..., Iterable[Event]]) -> Iterator[tuple[float, Bet]]:
+        for scenario, first, second in seen:
+            ceiling = target.claim.composed(scenario.answers).ceiling
+            for event in events_of(scenario, first, second):
+                named, wrongly = event.contains(first).mean(), event.contains(second).mean()
+                if 0 < named + wrongly < 2:
+                    yield float(named - wrongly) - ceiling, Bet(scenario, event, ceiling)
+
+    seen = list(looks())
+    found = list(bets(lambda scenario, *_: scenario.events)) or list(bets(_thresholds))
+    return max(found, key=lambda one: one[0])[1]
+
+
+def _thresholds(scenario: Scenario, first: Outputs, second: Outputs) -> Iterator[Event]:
+    """Bets on the size of an answer, or on the mean size of several, to either side of the deciles that were seen."""
+    answer = "the answer" if scenario.answers == 1 else f"the mean |y| of {scenario.answers} answers"
+    for decile in np.quantile(np.concatenate([_size(first), _size(second)]), np.linspace(0.1, 0.9, 9)):
+        threshold = float(f"{decile:.4g}")
+        yield Event(f"{answer} exceeds {threshold:g}", partial(_exceeds, threshold))
+        yield Event(f"{answer} does not exceed {threshold:g}", partial(_keeps_to, threshold))
+
+
+def _exceeds(threshold: float, outputs: Outputs) -> NDArray[np.bool_]:
+    return np.asarray(_size(outputs) > threshold)
+
+
+def _keeps_to(threshold: float, outputs: Outputs) -> NDArray[np.bool_]:
+    return ~_exceeds(threshold, outputs)
+
+
+def _size(outputs: Outputs) -> NDArray[np.float64]:
+    answers = outputs.astype(np.float64)
+    return np.asarray(np.abs(answers).mean(axis=1)) if answers.ndim > 1 else answers
 
 
 def drawn(target: Target, scenario: Scenario, given: Any, trials: int, rng: np.random.Generator) -> Outputs:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import math
+import os
 import re
+import select
 import shutil
 import sys
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from importlib import resources
 from typing import Any
 
 import numpy as np
 from rich.cells import cell_len
 
+from attacklab.findings import Estimate
+from attacklab.referee import DEFAULT_ALPHA as ALPHA
+from attacklab.statistics.inference import clopper_pearson
 from attacklab.targets import Target
 from experiments.demo.shows import SHOWS, Answers, Bet, Show, answered, best_bet
 
@@ -30,10 +35,19 @@ LANGUAGES = tuple(TEXTS)
 STEPS = (1, 1, 1, 3, 14)
 """How many answers each key shows; what is left of `TRIALS` is only counted."""
 TRIALS = 1_000
-SURE = 5.0
-"""A score so many standard deviations above what the claim allows is not chance: one in 3 million."""
+FEWEST = 20
+"""Before so many answers no advantage is told: it would be chance."""
 PIECES = re.compile(r"(?:[“（]*[⺀-￯]|[^\s⺀-￯]+)[，。：；！？、”）]*\s*")
 """Where a line of prose may be broken: after a word, and after a Chinese character, but before no closing mark."""
+ESCAPE = b"\x1b"
+KEYS = re.compile(
+    rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|O[ -~]|[^\[O])"
+    rb"|[\x00-\x1a\x1c-\xbf\xf8-\xff]|[\xc0-\xdf].|[\xe0-\xef]..|[\xf0-\xf7]...",
+    re.DOTALL,
+)
+"""What one press of a key sends: page down, which clickers press, is four bytes."""
+ESCAPE_SECONDS = 0.1
+"""Within which the rest of an escape sequence follows."""
 LISTED = 6
 """A list of so many values is shown as it is."""
 
@@ -125,13 +139,7 @@ class _Telling:
         if not self._goes_on():
             return False
         self._score(answers, TRIALS, bet)
-        excess, chance = advantage(answers, TRIALS) - bet.ceiling, 1 / math.sqrt(TRIALS)
-        if excess <= 0:
-            self._tell("kept")
-        elif excess > SURE * chance:
-            self._tell("broken")
-        else:
-            self._tell("chance", deviations=excess / chance)
+        self._tell("broken" if advantage(answers, TRIALS).lower > bet.ceiling else "kept")
         return True
 
     def _goes_on(self) -> bool:
@@ -154,7 +162,11 @@ class _Telling:
         if self._wait is not None:
             for line in large(f"{right}/{shown}"):
                 self._say(line)
-        self._tell("score", right=right, shown=shown, advantage=advantage(answers, shown), ceiling=bet.ceiling)
+        if shown < FEWEST:
+            self._tell("few", right=right, shown=shown)
+            return
+        seen = advantage(answers, shown)
+        self._tell("score", right=right, shown=shown, **asdict(seen), confidence=1 - ALPHA, ceiling=bet.ceiling)
 
     def _tell(self, key: str, **places: Any) -> None:
         told = self._texts[key].format(**places)
@@ -163,9 +175,10 @@ class _Telling:
             self._say(line)
 
 
-def advantage(answers: Answers, shown: int) -> float:
-    """How much better than a coin the first so many were named: 1 if all were, 0 if half."""
-    return 2 * float(answers.right[:shown].mean()) - 1
+def advantage(answers: Answers, shown: int) -> Estimate:
+    """How much better than a coin the first so many were named, 1 if all were and 0 if half, with exact bounds."""
+    right = int(answers.right[:shown].sum())
+    return Estimate(*(2 * float(share) - 1 for share in (right / shown, *clopper_pearson(right, shown, ALPHA))))
 
 
 def event_in(language: str, description: str) -> str:
@@ -197,7 +210,10 @@ def read_key() -> bool:
     if sys.platform == "win32":
         import msvcrt
 
-        return msvcrt.getwch() not in "qQ\x03"
+        key = msvcrt.getwch()
+        if key in "\x00\xe0":  # the second half of a function key
+            msvcrt.getwch()
+        return key not in "qQ\x03"
     import termios
     import tty
 
@@ -205,15 +221,30 @@ def read_key() -> bool:
     before = termios.tcgetattr(descriptor)
     try:
         tty.setcbreak(descriptor, termios.TCSADRAIN)  # not TCSAFLUSH, which would drop a key that came early
-        return sys.stdin.read(1) not in ("q", "Q", "")
+        return _key(descriptor) not in (b"q", b"Q", b"")
+    except KeyboardInterrupt:
+        return False
     finally:
         termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
 
 
+def _key(descriptor: int) -> bytes:
+    """All bytes that one key sends, and none of the next key's: a character in UTF-8, or an escape sequence."""
+    key = os.read(descriptor, 1)
+    while key and not KEYS.fullmatch(key):
+        if key.startswith(ESCAPE) and not select.select([descriptor], [], [], ESCAPE_SECONDS)[0]:
+            break  # the escape key by itself
+        byte = os.read(descriptor, 1)
+        if not byte:
+            break
+        key += byte
+    return key
+
+
 def _value(value: Any) -> str:
-    """An answer with every bit of it, and as people read it; of several answers the first."""
+    """An answer with every bit of it, and as people read it; of several answers the first, and their mean size."""
     if np.ndim(value):
-        return f"{_value(value[0])} …"
+        return f"{float(value[0]):>12.6g}, …  mean |y| = {np.abs(value.astype(float)).mean():>8.6g}"
     if isinstance(value, float | np.floating):
         return f"{float(value).hex():>24}  {float(value):>12.6g}"
     return f"{value!s:>6}"

@@ -16,9 +16,10 @@ from pathlib import Path
 
 import pytest
 
+from attacklab import files
 from attacklab.claims import PrivacyClaim
 from attacklab.errors import UsageError
-from attacklab.files import require_writable, write_whole
+from attacklab.files import Made, read_regular, require_writable, write_whole
 from attacklab.findings import Finding, Verdict, record, to_text
 from attacklab.reporting.audit_page import audit_page
 from attacklab.reporting.sarif import sarif_log
@@ -26,13 +27,13 @@ from attacklab.reporting.sarif import sarif_log
 FINDING = Finding(
     target="a", target_version="", attack="b", verdict=Verdict.NOT_DETECTED, reason="", claim=PrivacyClaim(1.0)
 )
-OURS = (
-    to_text(record([])),
-    to_text(sarif_log([])),
-    to_text({"schema": "attacklab-certificate/1"}),
-    audit_page([FINDING], datetime.now(UTC)),
-    "",
-)
+OURS = {
+    Made.RECORD: to_text(record([])),
+    Made.LOG: to_text(sarif_log([])),
+    Made.CERTIFICATE: to_text({"schema": "attacklab-certificate/1"}),
+    Made.PAGE: audit_page([FINDING], datetime.now(UTC)),
+    Made.SCRIPT: '"""Proof of concept: it does not keep its claim."""\n',
+}
 THEIRS = (
     "import numpy\n",
     "<!doctype html>\n<title>theirs</title>\n",
@@ -149,6 +150,31 @@ def test_a_pipe_is_written_in_place(tmp_path: Path) -> None:
     assert stat.S_ISFIFO(path.stat().st_mode)
 
 
+def test_a_pipe_that_nobody_reads_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "READER_SECONDS", 0.2)
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with pytest.raises(OSError, match="nobody reads this pipe"):
+        write_whole(path, "text")
+
+
+def test_only_a_file_with_an_end_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "file.json"
+    path.write_text("ε" * 5, encoding="utf-8")
+    assert read_regular(path) == "ε" * 5
+    assert read_regular(path, most=10) == "ε" * 5
+    with pytest.raises(UsageError, match="has more than 9 bytes"):
+        read_regular(path, most=9)
+    os.mkfifo(tmp_path / "pipe")
+    for endless in (Path("/dev/zero"), tmp_path / "pipe"):
+        with pytest.raises(UsageError, match="is not a regular file; name the file itself"):
+            read_regular(endless)
+    with pytest.raises(UsageError, match="is a directory"):
+        read_regular(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        read_regular(tmp_path / "none.json")
+
+
 @pytest.mark.parametrize("how", [">", ">>", "|cat >"])
 @pytest.mark.parametrize("name", ["/dev/stdout", "/proc/self/fd/1", "out.txt"])
 def test_standard_output_by_any_name_gets_the_text_in_its_place(how: str, name: str, tmp_path: Path) -> None:
@@ -166,12 +192,17 @@ def test_standard_output_by_any_name_gets_the_text_in_its_place(how: str, name: 
     assert path.read_text() == ("before\n" if how == ">>" else "") + "one\ntwo\nthree\n"
 
 
-@pytest.mark.parametrize("content", OURS)
-def test_what_the_lab_wrote_may_be_written_again(content: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("made", Made)
+def test_what_the_lab_wrote_may_be_written_again_as_the_same_and_as_nothing_else(made: Made, tmp_path: Path) -> None:
     path = tmp_path / "file"
-    path.write_text(content)
-    require_writable(path)
-    assert path.read_text() == content
+    for there, content in {None: "", **OURS}.items():
+        path.write_text(content, encoding="utf-8")
+        if there in (None, made):
+            require_writable(path, made)
+        else:
+            with pytest.raises(UsageError, match=f"holds {there}, not {made}, so it is kept; choose another file"):
+                require_writable(path, made)
+        assert path.read_text(encoding="utf-8") == content
 
 
 @pytest.mark.parametrize("content", [*THEIRS, "\0" * 100])

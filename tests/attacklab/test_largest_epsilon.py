@@ -164,7 +164,7 @@ def test_a_target_that_keeps_its_claim_is_not_accused_and_few_trials_are_inconcl
     (finding,) = largest_epsilon(sound, [attack], trials=20_000)
     assert (finding.verdict, finding.claim) == (Verdict.NOT_DETECTED, sound.claim)
     assert 0.55 < epsilon_of([finding]) < math.log(2)
-    assert "need ε ≥ 0." in finding.reason
+    assert "which shows ε ≥ 0." in finding.reason
     (few,) = largest_epsilon(sound, [attack], trials=5)
     assert few.verdict is Verdict.INCONCLUSIVE
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 from attacklab.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
-from attacklab.errors import UsageError, UsageTypeError
+from attacklab.errors import TargetError, UsageError, UsageTypeError
 from attacklab.isolation import isolated
 from attacklab.loading import claim_of, load_function, load_target, targets_of
 from attacklab.random_bits import TapedBits
@@ -43,6 +44,10 @@ def nothing():
 
 def _hidden():
     return None
+
+class Laplace:
+    def __init__(self, epsilon, delta=0.0, sensitivity=1.0):
+        self.scale = sensitivity / epsilon
 
 target = Target.noise(noisy, epsilon=0.5)
 number = 3
@@ -193,6 +198,18 @@ def test_parameters_that_do_not_fit_are_named(place: str) -> None:
         load_target(f"{place}:target", kind=Kind.NOISE, epsilon=1.0)
     with pytest.raises(TypeError, match=r"number is an int, not a function; name a sampler or a release function$"):
         load_target(f"{place}:number", kind=Kind.NOISE, epsilon=1.0)
+
+
+CLASS = r"Laplace is a class, and .* make the object first, mechanism = Laplace\(\.\.\.\), and name that"
+
+
+@pytest.mark.parametrize("load", [load_target, isolated])
+@pytest.mark.parametrize("kind", [None, Kind.NOISE])
+def test_a_class_that_is_named_for_an_object_of_it_is_refused_at_once(
+    place: str, load: Callable[..., Target], kind: Kind | None
+) -> None:
+    with pytest.raises((UsageError, TargetError), match=CLASS):
+        load(f"{place}:Laplace", kind=kind, epsilon=1.0)
 
 
 CLAIMS: list[tuple[Claim, dict[str, Any]]] = [

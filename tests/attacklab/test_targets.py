@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import functools
 import math
+import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from decimal import Decimal
@@ -13,11 +15,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from attacklab.attacks import ATTACKS, BlackBox
+from attacklab.domains import Domain, Records
 from attacklab.errors import TargetError
 from attacklab.findings import Verdict
+from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.referee import audit
+from attacklab.releases import one_by_one
 from attacklab.targets import Failure, Kind, Target, are_numbers
 
 RNG = np.random.default_rng(1)
@@ -78,7 +84,6 @@ def test_datasets_may_be_answered_by_anything_one_a_trial() -> None:
         (noise(np.float64(0.5)), "stub returned a float64, not an array"),
         (noise({1.0, 2.0, 3.0}), "stub returned a set, not an array"),
         (noise(np.zeros(3, dtype=np.longdouble)), "not numbers of up to 64 bits"),
-        (noise(np.array([0.0, math.nan, math.nan])), "stub returned NaN, first at trial 1"),
         (selection(np.array([0.0, 1.0, 0.0])), "outputs of type float64, not indices"),
         (selection(np.zeros((3, 2), dtype=int)), r"outputs of type int64 and shape \(2,\), not indices"),
         (selection(["a", 1, None]), "outputs of type object, not indices"),
@@ -306,3 +311,112 @@ def test_integer_bounds_become_floats_so_that_no_record_loses_its_fraction() -> 
     target = Target.sum(lambda *_: np.empty(0), bounds=(1, 1 + 2.0**-48), epsilon=1.0)
     assert target.bounds is not None
     assert [type(bound) for bound in target.bounds] == [float, float]
+
+
+def test_a_class_in_place_of_an_object_of_it_is_refused() -> None:
+    for made in (Target.noise, one_by_one):
+        with pytest.raises(TypeError, match=r"^Fraction is a class, and a call of it gives an object, not outputs"):
+            made(Fraction, **({"epsilon": 1.0} if made is not one_by_one else {}))
+
+
+NUMBERS = {
+    "NaN": np.array([math.nan]),
+    "half NaN": np.array([math.nan, 0.0, math.nan, 1.0]),
+    "rarely NaN": np.append(np.zeros(99), math.nan),
+    "infinities": np.array([math.inf, -math.inf, math.nan, 1.0]),
+    "a negative zero": np.array([0.0, -0.0]),
+    "the ends": np.array([1.7e308, -1.7e308, 5e-324, math.nan]),
+}
+FORMS: dict[str, Callable[[NDArray[np.float64]], Any]] = {
+    "float64": lambda values: values,
+    "float16": lambda values: values.astype(np.float16),
+    "a list": lambda values: values.tolist(),
+    "None": lambda values: [None if math.isnan(value) else value for value in values.tolist()],
+    "integers": lambda values: [int(value) if math.isfinite(value) else value for value in values.tolist()],
+    "decimals": lambda values: list(map(Decimal, values.tolist())),
+}
+KINDS = {
+    "noise": functools.partial(Target.noise),
+    "noise with a delta": functools.partial(Target.noise, delta=1e-6),
+    "sum": functools.partial(Target.sum, bounds=(0.0, 1.0)),
+    "mean": functools.partial(Target.mean, bounds=(0.0, 1.0)),
+    "dataset": functools.partial(Target.dataset, domain=Domain(shape=Records(), bounds=(0, 1))),
+}
+
+
+@np.errstate(all="ignore")
+@pytest.mark.few(8)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("numbers", NUMBERS)
+def test_no_attack_fails_on_an_output_that_is_nan_or_infinite(numbers: str, form: str, kind: str) -> None:
+    """They are drawn whatever the input, so no claim is broken either."""
+
+    def release(_input: Any, trials: int, rng: np.random.Generator) -> Any:
+        return FORMS[form](rng.choice(NUMBERS[numbers], trials))
+
+    findings = audit(KINDS[kind](release, epsilon=1.0, name="stub"), trials=200)
+    assert not [one for one in findings if one.verdict in (Verdict.ERROR, Verdict.VIOLATED)]
+
+
+def test_nan_that_depends_on_the_data_refutes_the_claim() -> None:
+    def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        return np.where(rng.random(trials) < (0.3 if answer > 0 else 0.01), math.nan, 0.0)
+
+    refuting = [one for one in audit(Target.noise(release, epsilon=1.0), trials=2_000) if one.refutes]
+    assert "the target fails" in {one.event for one in refuting}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ([[1, 2], [3]], [[1, 2]]),
+        (((1,), (2, 3)), ((1,),)),
+        ([1, [2, 3]], [1]),
+        ([[], [1]], [[]]),
+        ([[[1], [2, 3]], [[4]]], [[[1], [2, 3]]]),
+        ([np.zeros(2), np.zeros(3)], [np.zeros(2)]),
+        ([None, [1]], [None]),
+    ],
+)
+def test_inputs_whose_parts_are_of_different_lengths_are_tried(first: Any, second: Any) -> None:
+    def release(records: Any, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        return np.round(len(records) + rng.laplace(0.0, 0.2, trials))
+
+    pair = NeighbouringPair(first, second, Relation.ADD_REMOVE)
+    findings = audit(Target.dataset(release, epsilon=1.0, pairs=(pair,)), trials=500)
+    assert Verdict.VIOLATED in {one.verdict for one in findings}
+    assert Verdict.ERROR not in {one.verdict for one in findings}
+
+
+FORKING = """
+import os
+from attacklab import Target, audit
+
+def release(answer, trials, rng):
+    child = os.fork()
+    if {ends} and not child:
+        os._exit(0)
+    if child:
+        os.waitpid(child, 0)
+    elif {raises}:
+        raise ValueError("in the copy")
+    return answer + rng.laplace(size=trials)
+
+findings = audit(Target.noise(release, epsilon=1.0, name="stub"), trials=100)
+print(*sorted({{f"{{finding.verdict}}: {{finding.reason[:17]}}" for finding in findings if finding.counts is None}}))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.parametrize("raises", [False, True])
+def test_a_copy_that_a_release_forks_is_ended_and_told(raises: bool) -> None:
+    """A copy that went on would print a line of its own."""
+    forks, keeps_to_itself = (_printed(FORKING.format(ends=ends, raises=raises)).splitlines() for ends in (False, True))
+    assert len(forks) == len(keeps_to_itself) == 1
+    assert "error: stub: it forked, " in forks[0]
+    assert "error" not in keeps_to_itself[0]
+
+
+def _printed(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout  # noqa: S603

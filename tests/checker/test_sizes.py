@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import ast
+import json
+import re
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from checker.core.certificate import Refused
+from checker.kinds import chunks, large_runs, people, plain_answers, threshold_rows
 from checker.kinds.flips import require_flips
 from checker.kinds.halves import require_total
 from checker.kinds.local_sensitivity import require_smooth_bound
@@ -27,6 +32,7 @@ from tests.checker.mutants import mutate as replace_source
 from tests.checker.mutated_sources import mutate, rechecked
 from tests.representatives import first_of_each
 
+ROOT = Path(__file__).parents[2]
 FLIP, NOISY = "exact_exponential_noisy_max", "exact_laplace_noisy_max"
 BASE2, BASE_E = "exact_exponential_base2", "exact_exponential"
 AGES = Bounds(0, 100, Grid(-14))
@@ -258,3 +264,29 @@ def test_a_selection_that_changes_beyond_a_number_of_outcomes_is_refused(
     replace_source(monkeypatch, [f"mechanisms.{name}" for name in MODULES[first:]], f"mechanisms.{module}", old, new)
     with pytest.raises(Refused):
         rechecked(target)
+
+
+def test_the_page_on_proofs_names_the_sizes_that_are_tried() -> None:
+    page = (ROOT / "docs/explanations/what_a_proof_means.md").read_text("utf-8")
+    rows = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", page, re.MULTILINE))
+    *draws, last = (f"{count:,}" for count in chunks.COUNTS)
+    assert rows["draws in one call"] == f"{', '.join(draws)} and {last}"
+    *trials, most = plain_answers.TRIALS
+    assert rows["trials of an array"].startswith(f"{', '.join(map(str, trials))} and {most}")
+    queries = f"all patterns of up to {threshold_rows.MOST_QUERIES}, some of {threshold_rows.MANY:,}"
+    assert rows["queries of a sparse vector"] == f"{queries}, and {large_runs.MANY:,} for the reference"
+    assert rows["outcomes of a selection"] == f"up to {large_runs.MANY:,}"
+    assert f"people {people.MANY:,}" in rows["records"]
+
+
+def test_the_page_on_proofs_says_how_old_the_record_of_mutants_is() -> None:
+    """A line is gone if the module's source has it neither as written nor as Python would write it."""
+    record = json.loads((ROOT / "reports/data/mutations.json").read_text("utf-8"))["measured"]["mutants"]
+    sources: dict[str, str] = {}
+    for module in {row["module"] for row in record}:
+        path = ROOT / "mechanisms" / f"{module}.py"
+        written = path.read_text("utf-8") if path.is_file() else ""
+        sources[module] = "".join((written + ast.unparse(ast.parse(written))).split())
+    gone = sum("".join(row["before"].split()) not in sources[row["module"]] for row in record)
+    page = " ".join((ROOT / "docs/explanations/what_a_proof_means.md").read_text("utf-8").split())
+    assert f"{gone} of its {len(record)} mutants edit lines that have gone since" in page

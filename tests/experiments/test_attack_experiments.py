@@ -6,11 +6,15 @@ import functools
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from attacklab.findings import Finding, Verdict
 from attacklab.reporting.experiment import load_experiments
 from attacklab.reporting.figures import Figure
+from attacklab.targets import Target
+from experiments import local_sensitivity
 from tests.experiments.records import Data, quick_record
 
 ROOT = Path(__file__).parent.parent.parent
@@ -62,3 +66,40 @@ def test_the_figures_of_the_sources_come_out() -> None:
     findings = [Finding.from_json(finding) for finding in data["findings"]]
     naive = [one for one in findings if one.target == "naive_exponential" and one.claim.epsilon == 0.5]
     assert [round(one.advantage.estimate, 2) for one in naive if one.advantage] == [1.0, 0.99]
+
+
+def test_the_bet_on_n_looks_at_nothing_but_the_answers() -> None:
+    """A mechanism that answers alike on all data gives it no advantage at all."""
+
+    def release(people: NDArray[np.float64], trials: int, rng: np.random.Generator) -> NDArray[np.float64]:  # noqa: ARG001
+        return np.linspace(-5e4, 5e4, trials)
+
+    target = Target.mean(release, bounds=(0.0, 100.0), epsilon=local_sensitivity.SMALL_EPSILON)
+    group = np.array([0.0, 0.0, 100.0])
+    bet = local_sensitivity._bet(target, group, 1, 50_000, 0.01, np.random.default_rng(0))
+    assert bet["estimate"] == 0
+    assert bet["lower"] < 0 < bet["upper"]
+
+
+def test_a_pair_is_said_to_refute_a_claim_only_where_a_finding_does() -> None:
+    data = json.loads((ROOT / "reports/data/local_sensitivity.json").read_text("utf-8"))
+    assert "single answers refute ε = 1" in local_sensitivity.explain(data)
+    for finding in data["findings"]:
+        finding["verdict"] = Verdict.NOT_DETECTED
+    assert "single answers were too few to refute ε = 1" in local_sensitivity.explain(data)
+
+
+NAMED = {
+    "zero_rounding": "naive_exponential",
+    "truncated_addition": "naive_exponential_bfloat16",
+    "low_bit_laplace": "naive_laplace_numpy",
+    "local_sensitivity": "naive_local_sensitivity_mean",
+}
+
+
+@pytest.mark.parametrize("attack", NAMED)
+def test_each_of_the_four_named_attacks_refutes_its_naive_twin_in_a_quick_run(attack: str) -> None:
+    data = quick_record(EXPERIMENTS[attack])
+    findings = [Finding.from_json(finding) for finding in data["findings"]]
+    refuted = {finding.target for finding in findings if finding.verdict is Verdict.VIOLATED}
+    assert NAMED[attack] in refuted

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
 from attacklab.claims import GaussianDP
 from experiments import claims
 from tests.experiments.records import Data, quick_record
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +52,51 @@ def test_each_noise_exceeds_the_other_profile_somewhere(collected: Data) -> None
     real = collected["measured"]["curves"]["real"]
     assert any(one > other for (_, one), (_, other) in zip(real["normal"], real["discrete"], strict=True))
     assert any(one < other for (_, one), (_, other) in zip(real["normal"], real["discrete"], strict=True))
+
+
+def test_the_paragraph_says_what_is_certified_of_each_claim(collected: Data) -> None:
+    """δ(1) of ρ = ½ is 0.2149 by a search over events (tests/attacklab/calibration), of μ = 1 what Φ gives."""
+    normal = stats.norm.sf(0.5) - math.e * stats.norm.sf(1.5)
+    paragraph = " ".join(claims.explain(collected).split())
+    assert f"δ is 0.2149 for ρ = 0.5 and {normal:.4f} for μ = 1." in paragraph
+
+
+def test_the_page_on_statistics_says_what_the_record_says() -> None:
+    measured = json.loads((ROOT / "reports/data/claims.json").read_text("utf-8"))["measured"]
+    page = " ".join((ROOT / "docs/explanations/statistics.md").read_text("utf-8").split())
+    rows = {(row["claim"], row["sigma"]): row for row in measured["power"]}
+    gaussian = [rows["μ-GDP", sigma] for sigma in claims.SIGMAS]
+    slower = [row["fixed"]["δ = 0.001"] / row["profile"] for row in gaussian]
+    concentrated = rows["ρ-zCDP", 0.8]["profile"] / rows["μ-GDP", 0.8]["profile"]
+    audits, alarms = measured["false_alarms"][0]["audits"], max(one["alarms"] for one in measured["false_alarms"])
+    for sentence in (
+        f"Of {audits:,} audits at the edge of each kind of claim, at α = 0.01, at most {alarms} raised a false alarm",
+        f"at δ = 10⁻³ takes {min(slower):.0f} to {max(slower):.0f} times as many trials",
+        f"noise of σ = 0.8 takes {concentrated:.0f} times as many trials under ρ = ½ as under μ = 1",
+    ):
+        assert sentence in page
+    assert all(1.75 <= row["profile"] / row["fewest"] < 2.5 for row in gaussian)
+    assert all(not (most := row["fixed"]["δ = 1e-06"]) or most > 1000 * row["profile"] for row in gaussian)
+    assert rows["ρ-zCDP", 0.95]["profile"] is None
+
+
+def test_noise_of_nearly_the_right_size_breaks_zcdp_on_rare_half_lines_only() -> None:
+    """Noise of σ = 0.95 is not ½-zCDP, and no half-line of probability above 10⁻⁶ shows it: orders from 1 to 60."""
+    orders = 1 + np.geomspace(1e-3, 59, 400)[:, np.newaxis]
+
+    def excess(thresholds: NDArray[np.float64]) -> float:
+        p, q = (
+            [function((thresholds - answer) / 0.95) for function in (stats.norm.logsf, stats.norm.logcdf)]
+            for answer in (1, 0)
+        )
+        moments = [
+            np.logaddexp(*(orders * one - (orders - 1) * other for one, other in zip(*pair, strict=True)))
+            for pair in ((p, q), (q, p))
+        ]
+        return float((np.array(moments) / (orders - 1) - orders / 2).max())
+
+    rare = 1 + 0.95 * float(stats.norm.isf(1e-6))
+    assert excess(np.linspace(1 - rare, rare, 500)) < 0 < excess(np.array([rare + 0.3]))
 
 
 def test_the_region_of_a_gaussian_claim_ends_at_its_trade_off_curve() -> None:

@@ -12,11 +12,10 @@ from typing import Any
 
 import pytest
 
+from bench import base2_cost, law_cost
 from experiments import (
     accuracy_of_selection,
-    base2_cost,
     definition,
-    law_cost,
     noisy_max_laws,
     people_in_graphs,
     printed_samplers,
@@ -28,7 +27,7 @@ from tests.experiments.records import Data, quick_record
 pytestmark = pytest.mark.slow
 
 MODULES = {
-    module.__name__.removeprefix("experiments."): module
+    module.__name__.rpartition(".")[2]: module
     for module in (
         accuracy_of_selection,
         base2_cost,

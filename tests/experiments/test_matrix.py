@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.attacks import ATTACKS
+from attacklab.attacks import ALL_ATTACKS
 from attacklab.errors import TargetError
 from attacklab.findings import CERTIFICATE, EXACT_LAW, Estimate, Finding, Reach, Scope, Verdict
 from attacklab.laws import LawError
@@ -19,19 +19,18 @@ from attacklab.reporting.experiment import Settings
 from attacklab.reporting.figures import Cell, Matrix
 from experiments import matrix, targets
 from experiments.certificates.committed import committed
+from tests.attacklab.test_findings import BARE
 from tests.experiments.records import Data, quick_record
 
 Cells = dict[tuple[str, str], Cell]
-
-
-LIMITS = replace(matrix.LIMITS, runs=1 << 9, tapes=1 << 9)
-"""Enough for the laws that refute a claim; those of exact targets, which need more, have tests of their own."""
 
 
 FLAWS = [
     ("naive_exponential", "zero rounding"),
     ("naive_exponential_stabilised", "exact law"),
     ("naive_exponential_bfloat16", "lost weights"),
+    ("naive_exponential_bfloat16", "truncated addition"),
+    ("naive_local_sensitivity_mean", "local sensitivity"),
     ("naive_laplace_numpy", "low bit laplace"),
     ("naive_laplace_numpy", "integer cast"),
     ("naive_gaussian_polar", "low bit gaussian"),
@@ -42,6 +41,10 @@ FLAWS = [
     ("naive_two_sided_geometric", "work"),
     ("naive_smooth_mean", "failing size"),
 ]
+NOT_SOUGHT = {(name, "exact law") for name in matrix.NAMES if name.startswith("exact")}
+"""Quick runs leave the laws of exact targets out."""
+UNSEEN = {*targets.TOO_RARE, "naive_discrete_gaussian_gdp", "naive_exponential_noisy_max_zcdp"}
+"""Of the last two the claims are false at other ε."""
 EXACT = ("exact_exponential", "exact_randomized_response", "exact_two_sided_geometric")
 ALL = matrix.NAMES
 FEW = tuple(name for name in ALL if name in EXACT or name in dict(FLAWS))
@@ -55,7 +58,6 @@ FEW = tuple(name for name in ALL if name in EXACT or name in dict(FLAWS))
 def data(request: pytest.FixtureRequest) -> Iterator[Data]:
     """What a quick run finds: of a target with each known flaw and of some exact ones, or of all."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(matrix, "LIMITS", LIMITS)
         patch.setattr(matrix, "NAMES", request.param)
         yield quick_record(matrix)
 
@@ -75,12 +77,36 @@ def cells(data: Data) -> Cells:
 def test_every_target_has_a_row_and_every_attack_and_the_law_a_column(cells: Cells) -> None:
     rows, columns = ({key[side] for key in cells} for side in (0, 1))
     assert rows == set(matrix.NAMES)
-    assert columns == {attack.name.replace("_", " ") for attack in ATTACKS} | {"work", "exact law", "proved"}
+    assert columns == {attack.name.replace("_", " ") for attack in ALL_ATTACKS} | {"work", "exact law", "proved"}
     assert len(cells) == len(rows) * len(columns)
 
 
-def test_every_target_with_a_claim_that_a_quick_run_could_refute_has_a_row() -> None:
-    assert set(ALL) == set(targets_of("experiments.targets")) - {*targets.OTHER_CLAIMS, *targets.TOO_RARE}
+def test_every_target_of_the_lab_has_a_row() -> None:
+    assert set(ALL) == set(targets_of("experiments.targets"))
+
+
+def test_a_cell_that_was_not_run_differs_from_one_that_does_not_apply_and_what_ran_has_a_column(data: Data) -> None:
+    """Whatever the code has by now: rows, columns and numbers are those of the record."""
+    measured = {
+        **data["measured"],
+        "attacks": [*data["measured"]["attacks"], "older"],
+        "targets": [*FEW, "naive_older"],
+    }
+    naive, _ = matrix.figures({**data, "measured": measured})
+    (panel,) = naive.panels
+    assert isinstance(panel, Matrix)
+    assert "older" in panel.column_names
+    assert {row[panel.column_names.index("older")] for row in panel.cells} == {matrix.NOT_RUN}
+    older = dict(zip(panel.column_names, panel.cells[panel.row_names.index("naive_older")], strict=True))
+    assert older.pop("work") == older.pop("proved") == matrix.NOTHING_TO_RUN != matrix.NOT_RUN
+    assert set(older.values()) == {matrix.NOT_RUN}
+    shorter = {
+        **data["measured"],
+        "attacks": data["measured"]["attacks"][1:],
+        "targets": data["measured"]["targets"][:2],
+    }
+    paragraph = matrix.explain({**data, "measured": shorter, "findings": []})
+    assert paragraph.startswith(f"{len(ALL_ATTACKS) - 1} attacks were run against 2 naive and 0 exact targets")
 
 
 def test_no_exact_target_is_refuted_by_anything(cells: Cells) -> None:
@@ -96,11 +122,13 @@ def test_known_flaws_are_red(target: str, attack: str, cells: Cells) -> None:
 
 def test_every_naive_target_has_a_red_cell_and_no_target_an_error(data: Data, cells: Cells) -> None:
     for name in matrix.NAMES:
-        verdicts = {cell.verdict for key, cell in cells.items() if key[0] == name}
+        verdicts = {cell.verdict for key, cell in cells.items() if key[0] == name and key not in NOT_SOUGHT}
         assert Verdict.ERROR not in verdicts
-        assert (Verdict.VIOLATED in verdicts) == name.startswith("naive")
+        assert (Verdict.VIOLATED in verdicts) == (name.startswith("naive") and name not in UNSEEN)
+        assert None not in verdicts or name in matrix.SLOWEST
     paragraph = " ".join(matrix.explain(data).split())
-    assert "Not refuted here: none." in paragraph
+    unseen = ", ".join(name for name in matrix.NAMES if name in UNSEEN)
+    assert f"Not refuted here: {unseen or 'none'}." in paragraph
     assert not {"{", "}", "nan"} & set(paragraph)
 
 
@@ -117,12 +145,12 @@ def test_a_target_that_nothing_refutes_is_named_and_so_is_what_else_it_takes(dat
         "naive_randomized_response",
         "naive_two_sided_geometric",
     )
-    unseen = ", ".join(name for name in by_law if name in matrix.NAMES)
+    unseen = ", ".join(name for name in matrix.NAMES if name in {*by_law, *UNSEEN})
     assert f"Not refuted here: {unseen}." in " ".join(matrix.explain(seen).split())
 
 
 def test_work_is_counted_of_twins_whose_rows_it_shows_in(cells: Cells) -> None:
-    counted = {row for (row, column), cell in cells.items() if column == "work" and cell != matrix.cell([])}
+    counted = {row for (row, column), cell in cells.items() if column == "work" and cell != matrix.NOTHING_TO_RUN}
     assert counted == set(matrix.COUNTED) & set(matrix.NAMES)
     for name in {"exact_two_sided_geometric", "exact_exponential_fixed_work"} & counted:
         assert cells[name, "work"].verdict is Verdict.NOT_DETECTED
@@ -153,6 +181,7 @@ def test_a_full_run_gives_every_target_thousands_of_trials(monkeypatch: pytest.M
 
     monkeypatch.setattr(matrix, "NAMES", ALL)
     monkeypatch.setattr(matrix, "findings_of", told)
+    monkeypatch.setattr(matrix, "law_finding", lambda _: BARE)
     measured = matrix.collect(Settings()).measured
     assert set(given) == set(matrix.NAMES)
     assert min(given.values()) >= 2_000
@@ -169,9 +198,10 @@ def test_the_last_column_shows_the_committed_certificates_and_the_paragraph_link
     assert {cells[row, "proved"].text for row in shown} == {matrix.EVERY_PAIR}
     paragraph = " ".join(matrix.explain(data).split())
     exact = sum(name.startswith("exact") for name in matrix.NAMES)
-    assert f"accepts ([all of them](proofs/index.md)): {len(shown)} of {exact} exact targets: " in paragraph
-    for row in shown:
-        assert f"[{row}](proofs/{row}.json)" in paragraph
+    assert (
+        f"[certificates](../reports/proofs/index.md) that a separate program accepts: {len(shown)} of {exact}"
+        in paragraph
+    )
 
 
 def test_a_refused_certificate_shows_no_proof() -> None:
@@ -184,7 +214,8 @@ def test_a_refused_certificate_shows_no_proof() -> None:
 
 def test_a_cell_shows_the_gravest_verdict() -> None:
     missed = [finding(Verdict.NOT_DETECTED, smallest_detectable=power) for power in (0.25, 0.5)]
-    assert matrix.cell([]) == Cell(verdict=Verdict.NOT_APPLICABLE)
+    assert matrix.cell([]) == matrix.NOT_RUN
+    assert matrix.cell([finding(Verdict.NOT_APPLICABLE)]) == matrix.NOTHING_TO_RUN
     assert matrix.cell(missed) == Cell(verdict=Verdict.NOT_DETECTED, text="0.50")
     assert matrix.cell([*missed, finding(Verdict.ERROR)]).verdict is Verdict.ERROR
     assert matrix.cell([finding(Verdict.INCONCLUSIVE)]).verdict is Verdict.INCONCLUSIVE

@@ -16,7 +16,8 @@ from scipy.optimize import linprog
 
 from attacklab.laws import Bounds, Law, Limits, enumerate_law, exp_bounds
 from attacklab.reporting.figures import Panel
-from experiments import accuracy_of_selection, base2_cost, people_in_graphs, pumpkin_auction
+from bench import base2_cost
+from experiments import accuracy_of_selection, people_in_graphs, pumpkin_auction
 from experiments.common.adult import marital_counts
 from experiments.common.karate_club import CLUB, PEOPLE, Graph, degrees, rewired
 from mechanisms.exponential.exact import exact_exponential

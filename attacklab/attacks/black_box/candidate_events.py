@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from attacklab.attacks.base import Event
 from attacklab.attacks.black_box.learned_scores import Memory, learned_scores, scores_of_all
 from attacklab.attacks.black_box.scores import IS_FAILURE, Learning, Score
+from attacklab.attacks.common.failures import FAILS
 from attacklab.attacks.features.atoms import form_of_list
 from attacklab.attacks.features.paths import as_numbers
 from attacklab.attacks.features.values import opened
@@ -219,6 +220,8 @@ def _clarity(
 
 
 def _interval(score: Score, low: float, high: float) -> Event:
+    if score is IS_FAILURE:
+        return FAILS  # or its complement, which tells as much
     words = f"at most {high!r}" if low == -math.inf else f"equal to {high!r}"
     return Event(f"{score.description} {words}", partial(_lies_within, of=score.of, low=low, high=high))
 

@@ -95,7 +95,7 @@ def number_scores(feature: Feature, centre: float) -> Iterator[Score]:
     """
     of = partial(_of, feature)
     words = feature.description
-    yield Score(f"the distance of {words} from {centre!r}", of(partial(_distance, centre=centre)))
+    yield Score(f"the distance of {words} from {float(centre)!r}", of(partial(_distance, centre=centre)))
     yield Score(f"the exponent of {words}", of(exponent))
     yield Score(f"the grid exponent of {words}", of(grid_exponent))
     yield Score(f"the trailing zeros of {words}", of(_trailing_zeros))

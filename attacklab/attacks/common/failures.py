@@ -1,13 +1,13 @@
 """Failures as outputs: an exception, a NaN or a missing output that depends on the dataset is an event like any other.
 
-A probe stops at a failure, so an attack can tell beforehand whether a pair shows any. Only for such pairs is the
-release called once for each trial. An attack whose pairs are meant to make a target fail bets on failure besides its
-other bets (`scenario_on`). An attack that looks for something else bets on failure instead of them (`despite_failures`,
-`bet_on_failing`). If the target always fails on both inputs, that tells nothing about which of them it was given, and
-there is nothing to try.
+A probe stops where a call raises, so an attack can tell beforehand whether a pair shows any such failure. For such
+pairs the release is called once for each trial from the start. An attack whose pairs are meant to make a target fail
+bets on failure besides its other bets (`scenario_on`). An attack that looks for something else bets on failure instead
+of them (`despite_failures`, `bet_on_failing`). If the target always fails on both inputs, that tells nothing about
+which of them it was given, and there is nothing to try.
 
-If failures are too rare for the probe to see, `execution.batches` sees them when they turn up. A target that hangs must
-run in a process of its own, where the time limit turns it into an ERROR finding.
+If failures are too rare for the probe to see, the referee draws its samples anew when they turn up. A target that hangs
+must run in a process of its own, where the time limit turns it into an ERROR finding.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ FAILS = Event(
 
 
 def probed(probe: Probe, input_: Any) -> Outputs | None:
-    """A few outputs, or None if the target raises or returns NaN."""
+    """A few outputs, or None if the target raises."""
     try:
         return probe(input_, PROBES)
     except TargetError:
@@ -123,7 +123,7 @@ def sampled(probe: Probe, input_: Any, trials: int) -> Outputs:
 
 
 def answered(probe: Probe, input_: Any, trials: int) -> Outputs:
-    """Outputs; if the target fails, those of the smaller draws in which it does not.
+    """Outputs; if the target fails, those of the smaller draws, or at last of the single ones, in which it does not.
 
     Raises:
         TargetError: it failed in all of them.
@@ -133,13 +133,17 @@ def answered(probe: Probe, input_: Any, trials: int) -> Outputs:
     except OutsideDomain:
         raise
     except TargetError as error:
-        pieces = []
-        for _ in range(0, trials, PIECE):
-            with contextlib.suppress(TargetError):
-                pieces.append(probe(input_, min(PIECE, trials)))
-        if not pieces:
-            raise error from None
-        return np.concatenate(pieces)
+        singles = ONE_BY_ONE if isinstance(error, Refused) else 0  # a process that dies is not started so often
+        for piece, calls in ((min(PIECE, trials), math.ceil(trials / PIECE)), (1, singles)):
+            pieces: list[Outputs] = []
+            for _ in range(calls):
+                with contextlib.suppress(TargetError):
+                    pieces.append(probe(input_, piece))
+                if len(pieces) * piece >= trials:
+                    break
+            if pieces:
+                return np.concatenate(pieces)
+        raise error from None
 
 
 def _one(probe: Probe, input_: Any) -> Any:

@@ -31,7 +31,7 @@ from attacklab.attacks.released_formats import Released, inferred, merged
 from attacklab.attacks.samplers.model import Assumed
 from attacklab.errors import TargetError
 from attacklab.floats import BINARY64, Doubles, Floats, half_ulp
-from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.neighbours import NeighbouringPair, Relation, as_array
 from attacklab.targets import Kind, Outputs, Target, are_numbers
 
 PROBED = 256
@@ -261,7 +261,7 @@ class _Number:
     @property
     def slopes(self) -> Iterable[float]:
         """The factors other than 1 by which it may have been multiplied."""
-        sizes = [float(np.size(side)) for side in (self.pair.first, self.pair.second)]
+        sizes = [float(as_array(side).size) for side in (self.pair.first, self.pair.second)]
         slopes = dict.fromkeys([*SLOPES, *sizes, *(1 / size for size in sizes if size)])
         return (slope for slope in slopes if slope not in (0.0, 1.0))
 
@@ -308,7 +308,7 @@ def _offset(median: float, deviation: float) -> float:
 def _sensitivities(target: Target, side: Any) -> Iterable[float]:
     if target.kind is Kind.NOISE:
         return (target.sensitivity,)
-    size = len(side) if np.ndim(side) else 1
+    size = len(side) if as_array(side).ndim else 1
     found = [1.0, 2.0] if target.kind is Kind.DATASET else []
     bounds: tuple[float, float] | None = None
     if target.bounds is not None:
@@ -351,7 +351,7 @@ def _statistics(side: Any) -> list[float]:
     """What a query may ask of a dataset: 0, counts, sums and means, of all records and of each column."""
     found = [0.0]
     with contextlib.suppress(TypeError, ValueError, OverflowError), np.errstate(all="ignore"):
-        values = np.asarray(side)
+        values = as_array(side)
         found.append(float(len(values)) if values.ndim else 1.0)
         for column in (values.reshape(-1), *(values.T[:MOST_COLUMNS] if values.ndim == 2 else ())):
             found += [float(count) for _, count in Counter(column.tolist()).most_common(MOST_ANSWERS)]

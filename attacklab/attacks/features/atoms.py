@@ -53,7 +53,7 @@ def hashes(outputs: Outputs) -> NDArray[np.uint64]:
     """
     few = distinct(outputs)
     if few is not None:
-        return hashes(few.outputs)[few.places]
+        return _hashed(few.outputs)[few.places]
     return recalled(outputs, "hashes", lambda: _hashed(outputs))
 
 

@@ -38,6 +38,7 @@ from attacklab.attacks.features.values import (
     opened,
 )
 from attacklab.attacks.features.variety import most_telling
+from attacklab.plain_text import quoted
 from attacklab.targets import Outputs
 
 MOST = 64
@@ -220,7 +221,7 @@ class _Walk:
                 present = presence(known, name=name, of_parts=of_parts)
                 if not present.all():
                     read: Callable[[Values], NDArray[Any]] = partial(presence, name=name, of_parts=of_parts)
-                    yield self._feature(f"the presence of {name!r} in {words}", steps, read), False
+                    yield self._feature(f"the presence of {quoted(name)} in {words}", steps, read), False
         if any(isinstance(value, dict) for value in known):
             yield self._feature(f"the size of {words}", steps, lengths), False
             for name, read in order_of_keys(known):

@@ -24,6 +24,7 @@ from attacklab.attacks.features.paths import EXACT_IN_DOUBLES, NUMBER_IN_TEXT, V
 from attacklab.attacks.features.recent import recalled
 from attacklab.attacks.features.values import EXACT, MISSING, Parts, kind_name, opened
 from attacklab.attacks.features.variety import most_telling
+from attacklab.plain_text import quoted
 
 Read: TypeAlias = Callable[[Values], NDArray[Any]]
 Named: TypeAlias = Iterator[tuple[str, Read]]
@@ -74,7 +75,7 @@ def order_of_keys(known: list[Any]) -> Named:
     if len({tuple(sorted(order, key=repr)) for order in orders}) == len(orders):
         return
     for name in names_of(known, of_parts=False)[:ORDERED]:
-        yield f"the place of {name!r} among the keys", partial(_places_of, name=name)
+        yield f"the place of {quoted(name)} among the keys", partial(_places_of, name=name)
 
 
 def in_sets(known: list[Any], of_first: NDArray[np.bool_] | None) -> Named:
@@ -83,7 +84,7 @@ def in_sets(known: list[Any], of_first: NDArray[np.bool_] | None) -> Named:
     reads = [partial(_has_member, member=member) for member in members]
     places = most_telling(reads, known, of_first, MOST_NAMES) if len(members) > MOST_NAMES else range(len(members))
     for place in places:
-        yield f"the presence of {members[place]!r}", reads[place]
+        yield f"the presence of {quoted(members[place])}", reads[place]
 
 
 def remainders(known: list[Any]) -> Named:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from attacklab.attacks.features.recent import recalled
 from attacklab.attacks.features.values import EXACT, MISSING, Parts, is_foreign, opened
+from attacklab.plain_text import quoted
 
 Values: TypeAlias = "NDArray[Any] | list[Any]"
 
@@ -76,7 +77,7 @@ class Named:
 
     def words(self, whole: str) -> str:
         """The part in words, given those for the whole."""
-        return f"{self.name if self.of_parts else repr(self.name)} of {whole}"
+        return f"{self.name if self.of_parts else quoted(self.name)} of {whole}"
 
 
 @dataclass(frozen=True, slots=True)

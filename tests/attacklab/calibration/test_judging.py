@@ -82,10 +82,12 @@ def test_a_value_error_refuses_and_any_other_exception_is_an_error() -> None:
 
 def test_where_the_best_number_is_unknown_nothing_is_concluded_between() -> None:
     grid = [{"rho": 1.0, "epsilon": 1.0}]
-    [finding] = calibrate("zcdp_delta", lambda **_: 0.4, name="between", grid=grid)
+    known = quantity("zcdp_delta").bound(grid[0])
+    between = (known.below() + known.above()) / 2
+    [finding] = calibrate("zcdp_delta", lambda **_: between, name="between", grid=grid)
     assert finding.verdict is Verdict.INCONCLUSIVE
     assert finding.bound is not None
-    assert finding.bound.lower < 0.4 < finding.bound.upper
+    assert finding.bound.lower < between < finding.bound.upper
 
 
 def test_unknown_quantities_and_arguments_are_refused_by_name() -> None:

@@ -135,7 +135,7 @@ def test_findings_are_in_their_files_whether_or_not_the_table_is_read(folder: Pa
 def test_a_terminal_without_greek_letters_shows_the_rest_and_json_has_all(folder: Path) -> None:
     done = run(folder, LEAKING, env={"PYTHONIOENCODING": "ascii"})
     assert (done.returncode, done.stderr) == (1, b"")
-    assert b"leaking claims ? = 1.0" in done.stdout
+    assert b"The claim of leaking, ? = 1.0, is refuted" in done.stdout
     done = run(folder, f"{LEAKING} --json -", env={"PYTHONIOENCODING": "ascii"})
     assert done.returncode == 1
     assert "ε" in done.stdout.decode("utf-8")
@@ -187,7 +187,12 @@ def test_no_command_overwrites_what_it_did_not_write(folder: Path, line: str, op
 
 
 def test_two_files_of_one_name_are_refused(folder: Path) -> None:
-    for names in ("--json out --sarif ./out", "--json - --sarif /dev/stdout", "--html out --sarif out"):
+    for names in (
+        "--json out --resume out",
+        "--json out --sarif ./out",
+        "--json - --sarif /dev/stdout",
+        "--html out --sarif out",
+    ):
         done = run(folder, f"{LEAKING} {names}")
         assert (done.returncode, done.stdout) == (2, b"")
         assert b"name the same file" in done.stderr
@@ -197,7 +202,7 @@ def test_the_page_for_people_is_written_beside_the_findings(folder: Path) -> Non
     for _ in range(2):  # the second one replaces the first
         done = run(folder, f"{LEAKING} --json out.json --html deep/out.html")
         assert done.returncode == 1
-        assert "is refuted.</strong>" in (folder / "deep" / "out.html").read_text(encoding="utf-8")
+        assert "is refuted by low_bit_laplace" in (folder / "deep" / "out.html").read_text(encoding="utf-8")
     assert b"--html needs the name of a file" in run(folder, f"{LEAKING} --html -").stderr
 
 
@@ -256,6 +261,33 @@ def test_a_run_cannot_be_kept_in_a_device(folder: Path, name: str) -> None:
     done = run(folder, f"{LEAKING} --resume {name}")
     told = f"attacklab: {name} cannot keep results: it is not a regular file; choose another one\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, b"", told.encode())
+
+
+def test_a_disk_that_fills_up_takes_what_would_be_kept_and_no_finding(folder: Path) -> None:
+    code = "from attacklab.cli.supervised import main; main()"
+    environment = {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}  # or else it would be cut off as well
+    for blocks, kept in ((0, 0), (2, 1024)):  # of 512 bytes: none for the first line, or not enough for the rest
+        words = shlex.join([sys.executable, "-c", code, *f"{LEAKING} --resume kept.{blocks}".split()])
+        limited = f"ulimit -f {blocks}; exec {words} 2>&1 | cat"
+        done = subprocess.run(  # noqa: S603
+            ["/bin/sh", "-c", limited], cwd=folder, env=environment, capture_output=True, check=False
+        )
+        told = done.stdout.decode()
+        assert "File too large; the audit goes on, and no further results are kept" in told
+        assert told.count("no further results are kept") == 1
+        assert "low_bit_laplace  violated" in told
+        assert (folder / f"kept.{blocks}").stat().st_size == kept
+
+
+def test_a_page_takes_the_place_of_no_findings_and_a_script_is_made_of_no_device(folder: Path) -> None:
+    assert run(folder, f"{LEAKING} --json out.json").returncode == 1
+    before = (folder / "out.json").read_bytes()
+    done = run(folder, f"{LEAKING} --html out.json")
+    told = b"out.json holds a JSON record, not a page of HTML, so it is kept; choose another file, or remove it"
+    assert (done.returncode, done.stderr) == (2, b"attacklab: " + told + b"\n")
+    assert (folder / "out.json").read_bytes() == before
+    done = run(folder, "poc /dev/zero")
+    assert (done.returncode, done.stderr) == (2, b"attacklab: /dev/zero is not a regular file; name the file itself\n")
 
 
 def test_what_a_target_says_steers_neither_a_terminal_nor_a_log(folder: Path) -> None:

@@ -9,10 +9,10 @@ import pytest
 from attacklab.claims import PrivacyClaim, ZeroConcentrated
 from attacklab.cli.output import show, status_of
 from attacklab.cli.status import Status
-from attacklab.findings import FAILURE, Estimate, Finding, Verdict
+from attacklab.findings import FAILURE, Counts, Estimate, Finding, Verdict
 from attacklab.flaws import catalogue
 
-REASON = "P[E] in [0.522, 0.988] and Q[E] in [0, 0.218] need ε ≥ 1.16, whatever the auxiliary knowledge [of anyone] is"
+REASON = "E happened in 27 of 32 trials on the first input and in 0 on the second, whatever anyone [at all] knows"
 
 
 def finding(verdict: Verdict, **rest: object) -> Finding:
@@ -22,7 +22,8 @@ def finding(verdict: Verdict, **rest: object) -> Finding:
 
 
 VIOLATED = finding(Verdict.VIOLATED, event="an even number", advantage=Estimate(-0.25, -0.5, -0.125), ceiling=0.4621)
-QUIET = finding(Verdict.NOT_DETECTED, attack="longer_name", advantage=Estimate(0.0, -0.1, 0.1), ceiling=0.4621)
+QUIET = replace(VIOLATED, verdict=Verdict.NOT_DETECTED, attack="longer_name", reason="not refuted", event="")
+QUIET = replace(QUIET, advantage=Estimate(0.0, -0.1, 0.1))
 FAILED = finding(Verdict.ERROR, attack="failing", reason="it raised ValueError")
 ELSEWHERE = finding(Verdict.NOT_APPLICABLE, attack="cast")
 
@@ -37,13 +38,13 @@ def test_figures_stand_in_one_line_and_words_below_it(
 ) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
     assert shown(capsys, VIOLATED, QUIET, FAILED, ELSEWHERE) == [
-        "noisy claims ε = 1.0",
+        "The claim of noisy, ε = 1.0, is refuted by bits.",
         "attack       verdict       advantage  allowed",
         "bits         violated        -0.2500   0.4621",
         "    event: an even number",
         f"    {REASON}",
         "longer_name  not detected     0.0000   0.4621",
-        f"    {REASON}",
+        "    not refuted",
         "failing      error",
         "    it raised ValueError",
         "do not apply to this target: cast",
@@ -58,7 +59,7 @@ def test_a_claim_of_another_kind_is_said_with_the_point_at_which_it_was_judged(
     judged = {"claim": ZeroConcentrated(0.5), "judged_at": PrivacyClaim(1.23411, 0.101234)}
     together = {**judged, "claim": ZeroConcentrated(1.0), "answers": 2}
     assert shown(capsys, replace(VIOLATED, **judged), replace(QUIET, **together))[:9] == [
-        "noisy claims ρ-zCDP with ρ = 0.5",
+        "The claim of noisy, ρ-zCDP with ρ = 0.5, is refuted by bits.",
         "attack       verdict       advantage  allowed",
         "bits         violated        -0.2500   0.4621",
         "    event: an even number",
@@ -75,7 +76,8 @@ def test_words_are_wrapped_at_the_width_of_the_terminal_and_none_is_lost(
     width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
-    lines = shown(capsys, VIOLATED)[4:-1]
+    told = shown(capsys, VIOLATED)
+    lines = told[told.index("    event: an even number") + 1 : -1]
     assert all(line.startswith("    ") and len(line) <= width for line in lines)
     assert " ".join(line.strip() for line in lines) == REASON
     assert (len(lines) == 1) is (width >= 4 + len(REASON))
@@ -89,27 +91,43 @@ def test_a_line_that_replays_a_finding_is_never_wrapped(
     assert shown(capsys, finding(Verdict.VIOLATED, replay=replay))[-1] == f"replay: {replay}"
 
 
-def test_a_refuted_claim_says_which_flaw_shows(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "    flaw: it fails on one" in shown(capsys, replace(VIOLATED, flaw="it fails on one"))
-    assert not any("flaw" in line for line in shown(capsys, replace(QUIET, flaw="it fails on one")))
-
-
-def test_a_known_flaw_is_told_with_its_repair_once_and_where_to_read(
+def test_all_is_said_in_one_sentence_and_the_flaw_it_names_is_not_told_again(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)  # workers of pytest-xdist have it
-    known = replace(VIOLATED, attack="precision", flaw="some floats")
+    known = replace(VIOLATED, attack="precision", flaw="some floats", counts=Counts(27, 0, 32))
+    other = replace(VIOLATED, attack="black_box", flaw="they differ")
     flaw = catalogue()["precision"]
-    lines = shown(capsys, known, replace(known, event="another event"))
-    assert lines.count("    flaw: some floats") == 2
-    assert lines.count(f"    usual repair: {flaw.repair}") == 1
+    lines = shown(capsys, other, known, replace(known, event="another event"))
+    assert lines[0] == (
+        "The claim of noisy, ε = 1.0, is refuted by precision (odds of 490 to 1 against it): some floats; "
+        f"to repair it, {flaw.repair}."
+    )
+    assert not any("some floats" in line or flaw.repair in line for line in lines[1:])
     assert lines.count(f"    read: attacklab explain precision; {flaw.read[0].title}, {flaw.read[0].url}") == 1
-    lines = shown(capsys, replace(known, flaw=FAILURE))
-    assert f"    usual repair: {catalogue()['fails'].repair}" in lines
+    assert lines.count("    flaw: they differ") == 1
+    assert lines.count(f"    usual repair: {catalogue()['black_box'].repair}") == 1
+    assert lines.count(f"    {REASON}") == 1
+    assert not any("flaw" in line for line in shown(capsys, replace(QUIET, flaw="it fails on one")))
 
 
-def test_nothing_but_what_does_not_apply_has_no_table(capsys: pytest.CaptureFixture[str]) -> None:
-    assert shown(capsys, ELSEWHERE) == ["do not apply to this target: cast"]
+def test_a_flaw_that_an_attack_came_across_is_named_before_the_attack(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)  # workers of pytest-xdist have it
+    lines = shown(capsys, replace(VIOLATED, attack="precision", flaw=FAILURE, event="the target fails"))
+    assert any(line.startswith("fails (by precision)  violated") for line in lines)
+    assert catalogue()["fails"].repair in lines[0]
+
+
+def test_nothing_but_what_does_not_apply_has_no_table(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)  # workers of pytest-xdist have it
+    assert shown(capsys, ELSEWHERE) == [
+        "There is no verdict on the claim of noisy, ε = 1.0: none of the attacks applies to it.",
+        "do not apply to this target: cast",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -59,11 +59,11 @@ def file_of(folder: Path, findings: list[Finding]) -> str:
     return str(path)
 
 
-def test_the_finding_that_the_fewest_outputs_show_is_taken(findings: list[Finding], tmp_path: Path) -> None:
+def test_the_finding_on_the_most_ordinary_inputs_is_taken(findings: list[Finding], tmp_path: Path) -> None:
     file = file_of(tmp_path, findings)
-    assert "the answer exceeds 1152921504606847104" in run(file)
-    assert "numpy's C code" in run(file, "--attack", "low_bit_laplace")
-    assert "numpy's C code" in run(file, "--finding", "2")
+    assert "numpy's C code" in run(file)  # the answers 0 and 1, not 2^60
+    assert "the answer exceeds 1152921504606847104" in run(file, "--attack", "integer_cast")
+    assert "the answer exceeds 1152921504606847104" in run(file, "--finding", "3")
 
 
 def test_a_script_is_written_to_a_file_and_over_an_older_one_only(findings: list[Finding], tmp_path: Path) -> None:

@@ -171,7 +171,7 @@ def test_what_a_sampler_does_wrong_is_an_error_finding(
     assert reason in finding["reason"]
     assert finding["replay"] == f"attacklab prove samplers.py:{name} --first 0 --second 1"
     assert [pair["readable"] for pair in (finding["pair"]["first"], finding["pair"]["second"])] == [["0.0"], ["1.0"]]
-    assert out.splitlines()[0] == "release claims ε = 1.0"
+    assert out.splitlines()[0] == "There is no verdict on the claim of release, ε = 1.0: there was an error."
     assert out.splitlines()[2].split() == ["exact_law", "error"]
     assert out.splitlines()[3].startswith("    ")
     assert finding["reason"] in out
@@ -320,7 +320,10 @@ def test_a_proof_with_slack_is_a_note_of_the_tool_in_sarif(attacklab: Any, tmp_p
         (f"{RESPONSE} --epsilon 1 --domain 0..1 --first 2 --second 3", "claims nothing of this pair"),
         (f"{RESPONSE} --epsilon 1 --seconds 0", "--seconds"),
         (f"{RESPONSE} --epsilon 1 --exec ./program", "name a target, or a program after --exec, not both"),
-        (f"{RESPONSE} --epsilon 1 --first {'[' * 9000} --second 1", "--first is nested too deep; give a flatter input"),
+        (
+            f"{RESPONSE} --epsilon 1 --first {'[' * 60_000} --second 1",
+            "--first is nested too deep; give a flatter input",
+        ),
         (
             "prove samplers.py:RESPONSES --kind noise --epsilon 1",
             "samplers.py:RESPONSES is a list, not a function; name a sampler or a release function",

@@ -60,6 +60,7 @@ def attacklab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     (tmp_path / "accepts.py").write_text(ACCEPTS)
     (tmp_path / "refuses.py").write_text(REFUSES)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)  # workers of pytest-xdist have it
     monkeypatch.setattr(sys, "path", list(sys.path))
 
     def run(line: str) -> tuple[int, str, str]:
@@ -105,7 +106,7 @@ def test_an_accepted_certificate_proves_every_pair(attacklab: Any, tmp_path: Pat
     status, out, _ = attacklab("prove s.py:drafted --all --checker accepts.py --output here --json f.json")
     assert status == 0
     assert out.splitlines() == [
-        "odd name/1 claims ε = 1.0",
+        "The claim of odd name/1, ε = 1.0, is proved within the scope that each finding names.",
         "attack       verdict  advantage  allowed",
         "certificate  proved",
         "    scope: every pair of neighbours (answers at most the sensitivity apart)",

@@ -68,6 +68,13 @@ def noisy(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Float
     return records.sum() + rng.laplace(0.0, 1.0, trials)
 
 
+def refusing(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:
+    outputs = noisy(records, trials, rng)
+    if (outputs > 7).any():
+        raise ValueError("too large")
+    return outputs
+
+
 def slow(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:
     time.sleep(0.02)
     return noisy(records, trials, rng)

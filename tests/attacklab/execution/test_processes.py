@@ -41,6 +41,15 @@ def test_a_target_is_loaded_by_the_worker_and_must_be_the_same_version(tmp_path:
             audit(target, [Bets()], trials=2_000, seed=2, where=workers.runner)
 
 
+@LINUX
+def test_a_refusal_in_a_process_is_the_refusal_that_it_is_here() -> None:
+    target = Target.dataset(own.refusing, epsilon=0.5)
+    with ProcessWorkers(1) as workers:
+        found = audit(target, [Bets()], trials=5_000, where=workers.runner)
+    assert timeless(found) == timeless(audit(target, [Bets()], trials=5_000))
+    assert found[0].verdict is not Verdict.ERROR
+
+
 @pytest.mark.few(0)
 @LINUX
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ def test_a_target_without_noise_is_refuted_wherever_it_runs(ran: Ran, form: str)
 def test_a_generator_with_a_fixed_seed_is_noise_that_repeats_wherever_it_runs(ran: Ran, way: str, name: str) -> None:
     (finding,) = audit(replace(ran(way, name), pairs=(pair_of("floats"),)), [RepeatedNoise()], trials=TRIALS)
     assert finding.refutes, finding.reason
-    assert finding.flaw == "the same noise comes up again, so outputs tell their inputs"
+    assert finding.flaw == "the same outputs come up again, and tell their input"
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -166,6 +166,7 @@ def test_what_a_python_target_prints_or_reads_does_not_disturb(misbehaving: Made
         ("too_many", ChildFailure.COUNT, "wrong number of outputs: 4 outputs for 3 trials"),
         ("too_few", ChildFailure.COUNT, "wrong number of outputs: 2 outputs for 3 trials"),
         ("nothing", ChildFailure.GARBAGE, "garbage: it returned NoneType, not an array or a list of outputs"),
+        ("forks", ChildFailure.GARBAGE, "garbage: it forked, and the copy of this process came back from the call"),
         ("code", ChildFailure.GARBAGE, "garbage: its outputs: values of type function cannot be sent"),
     ],
 )
@@ -204,9 +205,8 @@ def test_an_adversary_that_sees_failures_sees_those_of_the_release_and_not_of_it
 
 
 @pytest.mark.parametrize("name", ["not_a_number", "not_a_number_in_a_list"])
-def test_nan_is_refused_as_from_a_target_in_this_process(misbehaving: Made, name: str) -> None:
-    with pytest.raises(TargetError, match="returned NaN"):
-        misbehaving(name).outputs(0.0, 3, rng())
+def test_nan_is_an_output_as_from_a_target_in_this_process(misbehaving: Made, name: str) -> None:
+    assert np.isnan(misbehaving(name).outputs(0.0, 3, rng())[-1])
 
 
 @X86_64_GLIBC

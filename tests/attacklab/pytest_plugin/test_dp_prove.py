@@ -104,7 +104,7 @@ def test_a_refuted_claim_fails_with_the_pair_the_event_and_the_bound(pytester: p
             "  pair: 0.0 and 1.0",
             "  event: first input likelier than allowed: 0",
             "  advantage: 0.3333, within *; the claim allows 0.2913",
-            "  ε ≥ 0.6931 by the exact laws",
+            "  ε ≥ 0.693 by the exact laws",
             "replay: pytest test_it.py::test_it",
         ]
     )

@@ -12,8 +12,18 @@ import pytest
 
 from attacklab.claims import PrivacyClaim
 from attacklab.findings import Counts, Estimate, EventCode, Finding, Severity, Verdict
+from attacklab.flaws import catalogue
 from attacklab.reporting.audit_page import audit_page
 
+REFUTED = (
+    "The claim of a_target, ε = 0.5, is refuted by low_bit_laplace on the inputs 0.0 and 1.0 (odds of 10^6 to 1 "
+    "against it): the low bits of some outputs can come from one true answer only; "
+    f"to repair it, {catalogue()['low_bit_laplace'].repair}."
+)
+NOTHING = (
+    "Nothing was found against the claim of a_target, ε = 0.5, which is no proof of it; an advantage of 0.251, by "
+    "event, would have been detected (power 95%), and the claim allows 0.245."
+)
 WHEN = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 VOID = {"meta", "line", "circle"}
 HOSTILE = "</p><script>alert(1)</script>\x1b[31m\u202e&amp;"
@@ -35,7 +45,7 @@ VIOLATED = replace(
     attack="low_bit_laplace",
     verdict=Verdict.VIOLATED,
     reason="P and Q need more",
-    flaw="a Laplace sampler can reach some outputs from one true answer only",
+    flaw="the low bits of some outputs can come from one true answer only",
     pair={
         "relation": None,
         "first": {"shape": [], "dtype": "float64", "hex": ["0x0.0p+0"], "readable": ["0.0"]},
@@ -86,24 +96,24 @@ def page(*findings: Finding) -> Page:
 @pytest.mark.parametrize(
     ("findings", "said"),
     [
-        ([NOT_DETECTED, VIOLATED], "The claim of a_target, ε = 0.5, is refuted."),
-        ([VIOLATED, replace(NOT_DETECTED, verdict=Verdict.ERROR)], "The claim of a_target, ε = 0.5, is refuted."),
-        ([NOT_DETECTED], "Nothing was found against the claim of a_target, ε = 0.5. That is no proof of it."),
+        ([NOT_DETECTED, VIOLATED], REFUTED),
+        ([VIOLATED, replace(NOT_DETECTED, verdict=Verdict.ERROR)], REFUTED),
+        ([NOT_DETECTED], NOTHING),
         (
             [NOT_DETECTED, replace(VIOLATED, severity=Severity.ROBUSTNESS)],
-            "Nothing was found against the claim of a_target, ε = 0.5. That is no proof of it.",
+            NOTHING,
         ),
         (
             [NOT_DETECTED, replace(NOT_DETECTED, verdict=Verdict.ERROR)],
-            "There is no verdict on a_target: the audit ended in an error.",
+            "There is no verdict on the claim of a_target, ε = 0.5: there was an error.",
         ),
         (
             [replace(NOT_DETECTED, verdict=verdict) for verdict in (Verdict.INCONCLUSIVE, Verdict.NOT_APPLICABLE)],
-            "There is no verdict on a_target: nothing that was tested could have decided.",
+            "There is no verdict on the claim of a_target, ε = 0.5: nothing that was tested could have decided.",
         ),
         (
             [replace(NOT_DETECTED, verdict=Verdict.NOT_APPLICABLE)],
-            "There is no verdict on a_target: none of the attacks applies to it.",
+            "There is no verdict on the claim of a_target, ε = 0.5: none of the attacks applies to it.",
         ),
         (
             [replace(NOT_DETECTED, verdict=Verdict.PROVED)],
@@ -137,13 +147,12 @@ def test_a_finding_has_its_pair_event_counts_bounds_figure_repair_and_replay_lin
         "47",
         "64",
         "0.350000 to 0.960000",
-        "ε of at least 1.25",
+        "1. low_bit_laplace: the low bits of some outputs can come from one true answer only",
         "discrete Laplace",
     ):
         assert text in shown.said
     assert "attacklab audit a_target --seed 0" in shown.said
     assert {"svg", "figure"} <= set(shown.tags)
-    assert "the event happens on one input only" in page(replace(VIOLATED, epsilon_lower=math.inf)).said
 
 
 def test_the_figure_stays_on_its_axis_where_the_second_rate_is_larger() -> None:
@@ -167,7 +176,7 @@ def test_rows_of_one_attack_are_told_apart_by_event_and_inputs() -> None:
     unchosen = replace(other, event="", verdict=Verdict.UNTESTABLE)
     third = replace(other, pair=None, event="another event")
     said = re.sub(r"\s+", " ", audit_page([VIOLATED, other, unchosen, third], WHEN).replace("<td", " <td"))
-    rows = re.findall(r'<td class="event">(.*?)</td>', said)
+    rows = re.findall(r'<td class="event"[^>]*>(.*?)</td>', said)
     assert sorted(rows) == ["an event; inputs 0.0 and 1.0"] * 2 + ["another event", "inputs 0.0 and 1.0"]
 
 
@@ -202,7 +211,7 @@ def test_only_attacks_with_a_verdict_are_said_to_have_looked() -> None:
 def test_it_says_what_was_not_tested() -> None:
     said = page(VIOLATED, replace(NOT_DETECTED, attack="zero_rounding", verdict=Verdict.NOT_APPLICABLE)).said
     assert "do not apply to this target: zero_rounding." in said
-    assert "a Laplace sampler" not in page(NOT_DETECTED).said
+    assert "low bits" not in page(NOT_DETECTED).said
     assert "settings other than those named above" in said
 
 
@@ -211,6 +220,23 @@ def test_nothing_of_a_target_becomes_html_or_a_control_character(field: str) -> 
     clean, hostile = page(VIOLATED), page(replace(VIOLATED, **{field: HOSTILE}))
     assert not set(hostile.tags) - set(clean.tags)
     assert "</p><script>alert(1)</script>\\x1b[31m\\u202e&amp;" in hostile.said
+
+
+def test_it_says_which_file_was_tested_by_which_command() -> None:
+    said = Page(audit_page([VIOLATED], WHEN, place="lib/noise.py", command="attacklab audit lib/noise.py:t")).said
+    assert "a_target, version 1, in lib/noise.py" in said
+    assert said.index("attacklab audit lib/noise.py:t") < said.index("What was not tested")
+
+
+def test_the_finding_that_the_verdict_names_comes_first() -> None:
+    learned = replace(VIOLATED, attack="black_box", flaw="they differ")
+    assert "1. low_bit_laplace" in page(learned, VIOLATED).said
+
+
+def test_every_cell_says_what_it_is_where_a_phone_has_no_room_for_a_table() -> None:
+    text = audit_page([VIOLATED, NOT_DETECTED], WHEN)
+    assert "max-width: 40rem" in text
+    assert text.count("<td") == len(re.findall(r'<td[^>]* data-label="[a-z]+"', text)) == 2 * 6 + 2 * 5
 
 
 def test_a_proof_of_concept_stands_in_it_as_it_is() -> None:

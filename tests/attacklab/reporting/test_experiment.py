@@ -75,7 +75,9 @@ def test_a_module_that_lacks_a_name_is_refused_by_it(source: str, missing: str, 
 
 
 def test_a_folder_without_experiments_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="no experiments/ in this folder; run it from a checkout of the lab"):
+    with pytest.raises(
+        ValueError, match="no experiments/ in this folder; run it from a checkout of the lab's repository"
+    ):
         load_experiments(tmp_path)
 
 

@@ -16,7 +16,9 @@ from attacklab.claims import GaussianDP, PrivacyClaim
 from attacklab.errors import UsageError
 from attacklab.files import write_whole
 from attacklab.findings import Estimate, Finding, Verdict, record, to_text
-from attacklab.reporting.pages import LONGEST_TABLE, write_index
+from attacklab.reporting.lab_page import lab_page
+from attacklab.reporting.pages import LONGEST_TABLE, outdated, write_index
+from attacklab.reporting.sources import digests
 from tests.attacklab.test_findings import BARE, FULL
 
 ERROR = replace(BARE, verdict=Verdict.ERROR, reason="broke raised ValueError: a | b", target="broken", attack="x")
@@ -248,3 +250,60 @@ def test_a_figure_that_is_missing_is_named(tmp_path: Path) -> None:
     (tmp_path / "figures" / "one_figure.png").unlink()
     with pytest.raises(ValueError, match=r"one_figure\.png is missing; run the experiment one again"):
         write_index(tmp_path)
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Path:
+    for name in ("one", "two"):
+        write_whole(tmp_path / "lab" / "experiments" / f"{name}.py", "X = 1\n")
+    return tmp_path / "lab"
+
+
+def test_a_page_says_at_its_top_that_other_code_made_it_and_when_and_where(tmp_path: Path, lab: Path) -> None:
+    for name in ("one", "two"):
+        written(tmp_path, name, [FULL], sources=dict(digests(lab, f"experiments.{name}")))
+        measured(tmp_path, name)
+    index = write_index(tmp_path, lab)
+    assert outdated(tmp_path, lab) == ([], [])
+    assert "Older" not in (tmp_path / "one.md").read_text("utf-8")
+    (lab / "experiments" / "one.py").write_text("X = 2\n")
+    older, differing = outdated(tmp_path, lab)
+    assert older == ["one"]
+    assert {path.relative_to(tmp_path).as_posix() for path in differing} == {"one.md", "measured/one.md", "index.md"}
+    write_index(tmp_path, lab)
+    assert outdated(tmp_path, lab) == (["one"], [])
+    for page in ("one.md", "measured/one.md"):
+        head = (tmp_path / page).read_text("utf-8").split("\n\n")[2]
+        assert head.startswith("> **Older than the code.** This was measured on 2026-02-03 on ")
+        assert "`attacklab run one --output reports`" in head
+    assert "What of one? *(older)*" in index.read_text("utf-8")
+    assert "Older" not in (tmp_path / "two.md").read_text("utf-8")
+
+
+def test_a_record_that_does_not_say_what_made_it_is_older_than_the_code(tmp_path: Path, lab: Path) -> None:
+    written(tmp_path, "one", [FULL])
+    assert outdated(tmp_path, lab)[0] == ["one"]
+    write_index(tmp_path, lab)
+    assert "**Older than the code.**" in (tmp_path / "one.md").read_text("utf-8")
+
+
+def test_what_is_about_the_lab_itself_stands_apart_in_the_index(tmp_path: Path) -> None:
+    written(tmp_path, "one", [FULL])
+    written(tmp_path, "two", [FULL], package="bench")
+    before, after = write_index(tmp_path).read_text("utf-8").split("## About the lab itself")
+    assert "**one**" in before
+    assert "**two**" in after
+
+
+def test_one_page_of_html_has_all_pages_and_every_link_and_picture_is_there(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        written(tmp_path, name, [FULL] * 41)
+        measured(tmp_path, name)
+    html = lab_page(tmp_path, write_index(tmp_path))
+    anchors = set(re.findall(r'<section id="([^"]+)"', html))
+    assert anchors == {"index", "one", "two", "measured/one", "measured/two"}
+    for address in re.findall(r'(?:href|src)="([^"]+)"', html):
+        if address.startswith("#"):
+            assert address[1:] in anchors
+        else:
+            assert (tmp_path / address).is_file() or address.endswith(".svg"), address

@@ -232,12 +232,13 @@ def test_a_matrix_is_drawn_with_its_names_texts_colours_and_a_key_of_the_verdict
     red, _, blue = np.asarray(axes.images[0].get_array())[0]
     assert tuple(red) == to_rgb("#c1272d")
     assert tuple(blue) == to_rgb("#0b5fa5")
-    assert {text.get_text() for text in axes.get_legend().get_texts()} == {str(verdict) for verdict in Verdict}
+    assert {text.get_text() for text in axes.get_legend().get_texts()} == {*map(str, Verdict), "not run"}
     assert len(plots.save(MATRIX, tmp_path)) == 2
 
 
 def test_every_verdict_has_a_colour_of_its_own() -> None:
-    assert len({plots.VERDICT_COLOURS[verdict] for verdict in Verdict}) == len(Verdict)
+    assert set(plots.VERDICT_COLOURS) == {*Verdict, None}
+    assert len(set(plots.VERDICT_COLOURS.values())) == len(Verdict) + 1
 
 
 def test_a_folder_that_cannot_be_written_is_an_os_error(tmp_path: Path) -> None:

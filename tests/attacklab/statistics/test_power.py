@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -129,3 +130,14 @@ def test_no_counts_refute_in_fewer_trials_than_those_of_an_event_of_one_input_on
 
 def test_a_claim_that_nothing_refutes_has_no_number_of_trials() -> None:
     assert fewest_trials(PrivacyClaim(60.0), 1e-6) is None
+
+
+@pytest.mark.parametrize("epsilon", [4.0, 8.0, 16.0])
+def test_an_event_that_only_one_input_shows_takes_the_trials_that_the_page_on_auditing_names(epsilon: float) -> None:
+    """At the α of a run, and at that of one scenario among twenty."""
+    page = (Path(__file__).parents[3] / "docs/how_to/auditing.md").read_text("utf-8")
+    assert "takes 16 to 20·e^ε trials" in page
+    for alpha in (1e-6, 5e-8):
+        needed = fewest_trials(PrivacyClaim(epsilon), alpha)
+        assert needed is not None
+        assert 16 <= needed / math.exp(epsilon) <= 20

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -31,6 +32,14 @@ def test_a_bound_on_the_ratio_is_wrong_with_probability_at_most_alpha_whatever_t
     assert wrong <= alpha * (1 + 1e-9)
     if p / q == 2 and alpha > 0.01:
         assert wrong > alpha / 20  # else it would be far from the ratio
+
+
+def test_the_page_on_auditing_says_what_a_million_trials_prove_at_most() -> None:
+    """An event that all outputs of one input show and none of the other's: ln(n/ln(1/α)), nearly."""
+    page = (Path(__file__).parents[3] / "docs/how_to/auditing.md").read_text("utf-8")
+    most = _of_share(1_000_000, 0, 1e-6)
+    assert most == pytest.approx(math.log(1_000_000 / math.log(1e6)), abs=1e-4)
+    assert f"prove ε = {most:.2f} at the very most" in page
 
 
 def test_the_outputs_that_coins_ask_for_are_as_if_each_trial_had_tossed_one() -> None:

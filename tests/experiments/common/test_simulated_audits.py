@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from attacklab.claims import PrivacyClaim
 from attacklab.reporting.experiment import Settings
-from experiments import evidence
+from bench import evidence
 from experiments.common.simulated_audits import by_betting, by_clopper_pearson, counts_at_looks, fewest_trials, looks
 
 ALPHA = 1e-6

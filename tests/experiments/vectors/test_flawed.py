@@ -15,8 +15,8 @@ from attacklab.flaws import catalogue
 from attacklab.random_bits import TapedBits
 from attacklab.reporting.figures import Figure
 from attacklab.vectors.checking import Budget, check
-from experiments import vector_types
-from experiments.vector_types import CONTROL, NOT_A_FLAW, TYPES, caught, cell, idle_flags
+from bench import vector_types
+from bench.vector_types import CONTROL, NOT_A_FLAW, TYPES, caught, cell, idle_flags
 from experiments.vectors.flawed import IMPLEMENTATIONS, Flawed
 from experiments.vectors.flawed_sources import DoubleCoins, FiftyThreeBits, OneAttempt, Remainders, TwisterBits
 from experiments.vectors.traces import Recorder

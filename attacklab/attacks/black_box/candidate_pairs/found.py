@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
@@ -14,7 +15,7 @@ from attacklab.attacks.black_box.candidate_pairs.records import pairs_of_records
 from attacklab.attacks.black_box.candidate_pairs.utilities import pairs_of_utilities
 from attacklab.attacks.common.failures import sampled
 from attacklab.floats import format_of
-from attacklab.neighbours import NeighbouringPair
+from attacklab.neighbours import NeighbouringPair, as_array
 from attacklab.targets import Kind, Target
 
 
@@ -56,5 +57,6 @@ def _each_once(pairs: Iterable[NeighbouringPair]) -> Iterator[NeighbouringPair]:
 
 def fingerprint(input_: object) -> tuple[object, ...]:
     """What tells an input from any other, bit for bit."""
-    array = np.asarray(input_)
-    return (array.dtype.str, array.shape, repr(input_) if array.dtype == object else array.tobytes())
+    array = as_array(input_)
+    with np.printoptions(threshold=sys.maxsize):  # no number of an array within is left out
+        return (array.dtype.str, array.shape, repr(input_) if array.dtype == object else array.tobytes())

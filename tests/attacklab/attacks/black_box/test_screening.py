@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from attacklab.attacks.black_box.candidate_pairs.found import fingerprint
 from attacklab.attacks.black_box.screening import Sampler, screened, told_apart
 from attacklab.claims import PrivacyClaim
 from attacklab.errors import Refused
@@ -79,3 +80,10 @@ def test_two_samples_of_one_law_promise_no_evidence_and_two_far_ones_do() -> Non
     near, also_near, far = (rng.normal(mean, 1.0, 256) for mean in (0.0, 0.0, 9.0))
     assert told_apart(near, also_near, CLAIM) < 0 < told_apart(near, far, CLAIM)
     assert told_apart(np.zeros(64), np.zeros(64), CLAIM) <= 0
+
+
+def test_two_ragged_inputs_that_differ_amid_long_arrays_are_two() -> None:
+    one, other = [np.zeros(3_000), np.zeros(2)], [np.zeros(3_000), np.zeros(2)]
+    assert fingerprint(one) == fingerprint(other)
+    other[0][1_500] = -0.0
+    assert fingerprint(one) != fingerprint(other)

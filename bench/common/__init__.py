@@ -1,0 +1,1 @@
+"""What several of these share. No module here is an experiment."""

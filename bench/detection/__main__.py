@@ -1,0 +1,10 @@
+"""Count false alarms at the claim's edge, some hours of audits; what is interrupted continues where it ended."""
+
+import argparse
+
+from bench.detection.edge import AUDITS, Journal
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(prog="python -m bench.detection", description=__doc__)
+    parser.add_argument("--audits", type=int, default=AUDITS, help=f"how many audits in all [default: {AUDITS}]")
+    Journal().extend(parser.parse_args().audits, print)

@@ -1,0 +1,173 @@
+"""False alarms at the claim's edge: whole default audits of sound targets that spend all of what they claim.
+
+Few trials and a large α make many audits affordable: an audit accuses such a target with probability α at the most,
+whatever α is. Counts are kept in `bench/data/edge_alarms.jsonl`, a line a chunk of audits, so that a run may be
+interrupted; they count again only while the code that decides is the same.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from attacklab.findings import Finding, Severity, Verdict
+from attacklab.referee import audit
+from attacklab.statistics.inference import clopper_pearson
+from attacklab.targets import Target
+from bench.detection import SPECIMENS
+
+ROOT = Path(__file__).parent.parent.parent
+JOURNAL = ROOT / "bench" / "data" / "edge_alarms.jsonl"
+
+ALPHA = 0.05
+TRIALS = 500
+AUDITS = 10_000
+CHUNK = 20
+CONFIDENCE = 0.95
+"""The confidence of the bounds on the rate of false alarms."""
+
+NAMES = (
+    "two_answers",
+    "of_seven_answers",
+    "noise_of_five",
+    "binary32_of_integer",
+    "uniform_of_many",
+    "truth_or_response",
+    "integer_sum",
+    "response_on_the_best",
+    "full_histogram",
+    "sum_as_json",
+    "fresh_answers",
+    "site_by_response",
+)
+"""Sound specimens with a pair and an event at which the claim is an equation, but for rounding in its last digits."""
+
+EDGE: tuple[Callable[[], Target], ...] = tuple(
+    specimen.make for name in NAMES for specimen in SPECIMENS if specimen.name == name
+)
+
+DECIDES = ("attacks", "claims", "domains", "execution", "statistics", "neighbours.py", "referee.py", "targets.py")
+"""What of the package decides which targets are accused."""
+
+Alarms: TypeAlias = Mapping[str, list[str]]
+"""The attacks that accused a target, by the seed of the audit, for those audits in which some did."""
+
+
+@dataclass(frozen=True)
+class Rate:
+    """How often one target was accused.
+
+    Attributes:
+        target: its name.
+        audits: how many there were.
+        alarms: those in which some attack accused it.
+    """
+
+    target: str
+    audits: int
+    alarms: Alarms
+
+    def to_json(self) -> dict[str, Any]:
+        """Its counts, with the rate between its bounds."""
+        lower, upper = clopper_pearson(len(self.alarms), self.audits, 1 - CONFIDENCE)
+        rate = [float(lower), len(self.alarms) / self.audits, float(upper)]
+        return {"target": self.target, "audits": self.audits, "alarms": self.alarms, "rate": rate}
+
+
+def accusers(findings: list[Finding]) -> list[str]:
+    """The attacks that refuted a claim, each once."""
+    refuted = (one for one in findings if one.verdict is Verdict.VIOLATED and one.severity is Severity.CLAIM)
+    return list(dict.fromkeys(one.attack for one in refuted))
+
+
+def audited(target: Target, seeds: range) -> Alarms:
+    """The alarms of one default audit a seed."""
+    found = {str(seed): accusers(audit(target, trials=TRIALS, alpha=ALPHA, seed=seed)) for seed in seeds}
+    return {seed: attacks for seed, attacks in found.items() if attacks}
+
+
+def digest() -> str:
+    """A digest of the code that decides, whatever its docstrings and comments say."""
+    paths = [ROOT / "attacklab" / name for name in DECIDES] + [ROOT / "bench" / "detection"]
+    files = sorted(file for path in paths for file in ([path] if path.is_file() else path.rglob("*.py")))
+    together = hashlib.sha256()
+    for file in files:
+        together.update(file.relative_to(ROOT).as_posix().encode() + b"\0" + _code(file).encode())
+    return together.hexdigest()[:16]
+
+
+def _code(file: Path) -> str:
+    """What a module does: its syntax tree without the texts that stand alone."""
+    tree = ast.parse(file.read_bytes())
+    for node in ast.walk(tree):
+        for field in ("body", "orelse", "finalbody"):
+            if isinstance(statements := getattr(node, field, None), list):
+                setattr(node, field, [one for one in statements if not _is_text(one)])
+    return ast.dump(tree)
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
+
+
+class Journal:
+    """The chunks of audits that have been done with the present code.
+
+    Args:
+        path: where they are kept.
+        chunk: how many audits to do before they are kept.
+    """
+
+    def __init__(self, path: Path = JOURNAL, chunk: int = CHUNK) -> None:
+        self._path = path
+        self._chunk = chunk
+        self._digest = digest()
+
+    def rates(self) -> list[Rate]:
+        """What is known of each target, in the order of `EDGE`."""
+        known: dict[str, tuple[int, dict[str, list[str]]]] = {}
+        for chunk in self._chunks():
+            audits, alarms = known.get(chunk["target"], (0, {}))
+            if chunk["first"] == audits:  # a chunk that two runs did at once counts once
+                known[chunk["target"]] = (audits + chunk["audits"], {**alarms, **chunk["alarms"]})
+        return [Rate(name, *known[name]) for name in NAMES if name in known]
+
+    def extend(self, audits: int, say: Callable[[str], object]) -> None:
+        """Audit all targets in turn until there are so many audits together, a chunk at a time.
+
+        Args:
+            audits: how many there shall be, the known ones among them.
+            say: is told after each chunk how many there are.
+        """
+        done = dict.fromkeys(NAMES, 0) | {rate.target: rate.audits for rate in self.rates()}
+        while sum(done.values()) < audits:
+            name = min(done, key=done.__getitem__)
+            target = EDGE[NAMES.index(name)]()
+            first = done[name]
+            alarms = audited(target, range(first, first + self._chunk))
+            self._keep({"target": name, "first": first, "audits": self._chunk, "alarms": alarms})
+            done[name] += self._chunk
+            say(f"{sum(done.values())} of {audits} audits")
+
+    def _chunks(self) -> Iterator[dict[str, Any]]:
+        if not self._path.is_file():
+            return
+        for line in self._path.read_text(encoding="utf-8").splitlines():
+            try:
+                chunk = json.loads(line)
+            except ValueError:  # the last line of a run that was interrupted
+                continue
+            if chunk["digest"] == self._digest:
+                yield chunk
+
+    def _keep(self, chunk: dict[str, Any]) -> None:
+        line = json.dumps({"digest": self._digest, **chunk})
+        whole = not self._path.is_file() or self._path.read_bytes().endswith(b"\n")
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(("" if whole else "\n") + line + "\n")

@@ -1,0 +1,72 @@
+"""Exact noise for sound specimens, and the laws of what is made of it.
+
+`Generator.integers` draws uniform integers without bias, by rejection. So a coin of rational probability is exact, and
+discrete Laplace noise comes from `mechanisms`, which keeps it exact.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.random_bits import SeededBits
+from bench.detection.specimen import Law, Rng
+from mechanisms.laplace.exact_fast import discrete_laplace_many
+
+
+def scale_of(epsilon: float, sensitivity: int = 1) -> Fraction:
+    """The scale of discrete Laplace noise that gives exactly this ε, the float taken for what it is."""
+    return sensitivity / Fraction(epsilon)
+
+
+def discrete_laplace(scale: Fraction | int, trials: int, rng: Rng) -> NDArray[np.int64]:
+    """Integers n with probability proportional to e^(−|n|/scale), exactly."""
+    return discrete_laplace_many(Fraction(scale), trials, SeededBits(rng))
+
+
+def laplace_law(scale: Fraction | int) -> dict[int, float]:
+    """The law of `discrete_laplace`."""
+    ratio = math.exp(-1 / scale)
+    reach = math.ceil(30 * scale)
+    return {n: (1 - ratio) / (1 + ratio) * ratio ** abs(n) for n in range(-reach, reach + 1)}
+
+
+def coins(probability: Fraction, trials: int, rng: Rng) -> NDArray[np.bool_]:
+    """Coins that are True with exactly this probability, whose denominator is below 2^63."""
+    heads: NDArray[np.bool_] = rng.integers(probability.denominator, size=trials) < probability.numerator
+    return heads
+
+
+def truth_probability(epsilon: float, answers: int = 2) -> Fraction:
+    """The largest multiple of 2^−53 at which telling the truth in randomized response of so many answers keeps ε."""
+    kept = math.exp(epsilon) / (math.exp(epsilon) + answers - 1)
+    return Fraction(math.floor(kept * 2**50) - 1, 2**50)  # the float is right to 50 bits
+
+
+def weighted(weights: Sequence[int], trials: int, rng: Rng) -> NDArray[np.intp]:
+    """Indices with probability proportional to integer weights, exactly."""
+    ends = np.cumsum(np.array(weights, dtype=np.int64))
+    return np.searchsorted(ends, rng.integers(int(ends[-1]), size=trials), side="right")
+
+
+def joint(*laws: Mapping[Any, float]) -> dict[tuple[Any, ...], float]:
+    """The law of independent draws together."""
+    return {
+        tuple(value for value, _ in draw): math.prod(mass for _, mass in draw)
+        for draw in itertools.product(*(law.items() for law in laws))
+    }
+
+
+def pushed(law: Mapping[Any, float], function: Callable[[Any], Hashable]) -> Law:
+    """The law of a function of a draw."""
+    outputs: dict[Hashable, float] = defaultdict(float)
+    for value, mass in law.items():
+        outputs[function(value)] += mass
+    return outputs

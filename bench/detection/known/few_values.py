@@ -1,0 +1,310 @@
+# ruff: noqa: D103 - what is said of each specimen stands in its `why`
+"""Noise that takes few values, or repeats: small generators, pools, tables, truncation, noise that sticks."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.domains import Domain, Queries
+from attacklab.neighbours import NeighbouringPair
+from attacklab.targets import Target
+from bench.detection.exact_noise import (
+    coins,
+    discrete_laplace,
+    laplace_law,
+    pushed,
+    scale_of,
+    truth_probability,
+    weighted,
+)
+from bench.detection.specimen import Computed, Rng, Specimen, broken, sound
+
+GROUP = "few-valued and repeating noise"
+
+ZERO_ONE = NeighbouringPair(0.0, 1.0, None)
+WHOLE = Domain(integers=True)
+BIT = Domain(integers=True, bounds=(0, 1))
+WHOLE_01 = NeighbouringPair(0, 1, None)
+
+POOL = np.random.default_rng(20).laplace(0.0, 1.0, 1000)
+IN_POOL = frozenset(POOL)
+FROM_42 = frozenset(np.random.default_rng(42).laplace(0.0, 1.0, 20_000))
+BYTE_TABLE = np.array([math.copysign(-math.log((k % 128 + 0.5) / 128), k - 127.5) for k in range(256)])
+IN_TABLE = frozenset(BYTE_TABLE)
+
+
+def _inverse_cdf(uniform: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
+    centred = uniform - 0.5
+    return np.asarray(-scale * np.sign(centred) * np.log1p(-2 * np.abs(centred)))
+
+
+SIXTEEN_BIT = frozenset(_inverse_cdf((np.arange(1 << 16) + 0.5) / (1 << 16), 2.0))
+TEN_BIT = frozenset(sign * -np.log(k / 1024) / 0.2 for k in range(1, 1025) for sign in (-1.0, 1.0))
+FIRST_OF_SHORT_SEEDS = frozenset(np.random.RandomState(seed).laplace(0.0, 4.0) for seed in range(4096))
+
+
+def fixed_seed(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:  # noqa: ARG001 - that is the flaw
+    return answer + np.random.default_rng(42).laplace(0.0, 1.0, trials)
+
+
+def byte_table(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
+    return np.asarray(answer + BYTE_TABLE[rng.integers(0, 256, trials)])
+
+
+def sixteen_bit_uniform(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
+    return answer + _inverse_cdf((rng.integers(0, 1 << 16, trials) + 0.5) / (1 << 16), 2.0)
+
+
+def keyed_by_answer(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:  # noqa: ARG001 - that is the flaw
+    seed = int.from_bytes(hashlib.sha256(repr(float(answer)).encode()).digest()[:8], "big")
+    return np.full(trials, answer + np.random.default_rng(seed).laplace(0.0, 1.0))
+
+
+@functools.cache
+def _noise_of_seeds(width: int) -> NDArray[np.float64]:
+    return np.stack([np.random.RandomState(seed).laplace(0.0, 4.0, width) for seed in range(4096)])
+
+
+def short_seeds(answers: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.float64]:
+    seeds = rng.integers(0, 4096, trials)
+    return np.asarray(answers + _noise_of_seeds(len(answers))[seeds])
+
+
+def pool_of_noise(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
+    return np.asarray(answer + rng.choice(POOL, trials))
+
+
+def three_values(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
+    return np.asarray(answer + 2.0 * rng.choice([-1, 0, 1], trials, p=[0.25, 0.5, 0.25]))
+
+
+def triangular(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
+    return np.asarray(answer + rng.integers(0, 9, trials) - rng.integers(0, 9, trials))
+
+
+def clipped_noise(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
+    return np.asarray(answer + np.clip(discrete_laplace(scale_of(0.5), trials, rng), -8, 8))
+
+
+def three_dice(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
+    return np.asarray(answer + rng.integers(1, 7, (trials, 3)).sum(axis=1) - 10)
+
+
+def ten_bit_uniform(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
+    magnitude = -np.log(rng.integers(1, 1025, trials) / 1024) / 0.2
+    return np.asarray(answer + rng.choice([-1.0, 1.0], trials) * magnitude)
+
+
+def one_draw_for_all_queries(answers: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.float64]:
+    return np.asarray(answers + rng.laplace(0.0, 1.0, (trials, 1)))
+
+
+def rotating_noise(answers: NDArray[Any], trials: int, rng: Rng) -> list[list[float]]:
+    start = rng.integers(0, len(POOL), trials)
+    return [(answers + POOL[(k + np.arange(len(answers))) % len(POOL)]).tolist() for k in start]
+
+
+def two_answers(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
+    lies = ~coins(truth_probability(1.0), trials, rng)
+    return np.asarray(np.where(lies, 1 - answer, answer))
+
+
+def clamped_answer(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
+    return np.clip(answer + discrete_laplace(scale_of(0.5), trials, rng), 0, 10)
+
+
+def clock_arithmetic(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
+    return np.asarray((answer + discrete_laplace(scale_of(0.5), trials, rng)) % 8)
+
+
+def always_the_same(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:  # noqa: ARG001 - public
+    return np.full(trials, 3.5)
+
+
+def of_seven_answers(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
+    truth = coins(truth_probability(2.0, 7), trials, rng)
+    others = rng.integers(0, 6, trials)
+    return np.asarray(np.where(truth, answer, others + (others >= answer)))
+
+
+def table_of_weights(answer: int, trials: int, rng: Rng) -> NDArray[np.intp]:
+    return weighted([2 ** (4 - abs(answer - k)) for k in range(5)], trials, rng)
+
+
+SPECIMENS: tuple[Specimen, ...] = (
+    broken(
+        "fixed_seed",
+        GROUP,
+        lambda: Target.noise(fixed_seed, epsilon=1.0),
+        "the generator is seeded with 42 in every call, so that the first output is always the same",
+        ZERO_ONE,
+        lambda output: output in FROM_42,
+    ),
+    broken(
+        "byte_table",
+        GROUP,
+        lambda: Target.noise(byte_table, epsilon=1.0),
+        "noise has 256 values, looked up by a random byte",
+        ZERO_ONE,
+        lambda output: output in IN_TABLE,
+    ),
+    broken(
+        "sixteen_bit_uniform",
+        GROUP,
+        lambda: Target.noise(sixteen_bit_uniform, epsilon=0.5),
+        "the inverse of the distribution function is taken at one of 2^16 numbers",
+        ZERO_ONE,
+        lambda output: output in SIXTEEN_BIT,
+    ),
+    broken(
+        "keyed_by_answer",
+        GROUP,
+        lambda: Target.noise(keyed_by_answer, epsilon=1.0),
+        "noise is a function of the answer, so that repeated queries cannot average it away",
+        ZERO_ONE,
+        lambda output: output == keyed_by_answer(0.0, 1, np.random.default_rng(0))[0],
+    ),
+    broken(
+        "short_seeds",
+        GROUP,
+        lambda: Target.dataset(short_seeds, epsilon=1.0, domain=Domain(shape=Queries(size=4))),
+        "each row of noise comes from one of 4,096 seeds",
+        NeighbouringPair(np.zeros(4), np.ones(4), None),
+        lambda output: output[0] in FIRST_OF_SHORT_SEEDS,
+    ),
+    broken(
+        "pool_of_noise",
+        GROUP,
+        lambda: Target.noise(pool_of_noise, epsilon=1.0),
+        "noise is drawn from a pool of 1,000 values made in advance",
+        ZERO_ONE,
+        lambda output: output in IN_POOL,
+    ),
+    broken(
+        "three_values",
+        GROUP,
+        lambda: Target.noise(three_values, epsilon=1.0),
+        "noise is −2, 0 or 2",
+        ZERO_ONE,
+        lambda output: output == 0.0,
+    ),
+    broken(
+        "triangular",
+        GROUP,
+        lambda: Target.noise(triangular, epsilon=1.0, domain=WHOLE),
+        "noise of bounded range: one end is reached from one of two neighbours only",
+        WHOLE_01,
+        lambda output: output == -8,
+        trials=20_000,
+    ),
+    broken(
+        "clipped_noise",
+        GROUP,
+        lambda: Target.noise(clipped_noise, epsilon=0.5, domain=WHOLE),
+        "noise is clipped, not the output",
+        WHOLE_01,
+        lambda output: output == -8,
+        trials=20_000,
+    ),
+    broken(
+        "three_dice",
+        GROUP,
+        lambda: Target.noise(three_dice, epsilon=1.0, domain=WHOLE),
+        "a sum of three dice instead of normal noise has bounded range",
+        WHOLE_01,
+        lambda output: output == -7,
+        trials=50_000,
+    ),
+    broken(
+        "ten_bit_uniform",
+        GROUP,
+        lambda: Target.noise(ten_bit_uniform, epsilon=0.2),
+        "logarithms of 1,024 uniform numbers",
+        ZERO_ONE,
+        lambda output: output in TEN_BIT,
+    ),
+    broken(
+        "one_draw_for_all_queries",
+        GROUP,
+        lambda: Target.dataset(one_draw_for_all_queries, epsilon=3.0, domain=Domain(shape=Queries(size=3))),
+        "three answers share one draw of noise, so that their differences are exact",
+        NeighbouringPair(np.array([1.0, 0.0, 0.0]), np.zeros(3), None),
+        lambda output: output[0] - output[1] > 0.5,
+    ),
+    broken(
+        "rotating_noise",
+        GROUP,
+        lambda: Target.dataset(rotating_noise, epsilon=4.0, domain=Domain(shape=Queries(size=4))),
+        "a row takes four numbers in succession from a public list of noise",
+        NeighbouringPair(np.zeros(4), np.ones(4), None),
+        lambda output: output[0] in IN_POOL,
+    ),
+    sound(
+        "two_answers",
+        GROUP,
+        lambda: Target.noise(two_answers, epsilon=1.0, domain=BIT),
+        "randomized response has two outputs, each of which may come from either input",
+        Computed(
+            WHOLE_01,
+            lambda answer: {
+                answer: float(truth_probability(1.0)),
+                1 - answer: float(1 - truth_probability(1.0)),
+            },
+        ),
+    ),
+    sound(
+        "clamped_answer",
+        GROUP,
+        lambda: Target.noise(clamped_answer, epsilon=0.5, domain=Domain(integers=True, bounds=(0, 10))),
+        "outputs pile up at the ends, alike for all inputs",
+        Computed(
+            NeighbouringPair(10, 9, None),
+            lambda answer: pushed(laplace_law(2), lambda n: min(10, max(0, answer + n))),
+        ),
+    ),
+    sound(
+        "clock_arithmetic",
+        GROUP,
+        lambda: Target.noise(clock_arithmetic, epsilon=0.5, domain=Domain(integers=True, bounds=(-1000, 1000))),
+        "eight outputs: a remainder is post-processing",
+        Computed(WHOLE_01, lambda answer: pushed(laplace_law(2), lambda n: (answer + n) % 8)),
+    ),
+    sound(
+        "always_the_same",
+        GROUP,
+        lambda: Target.noise(always_the_same, epsilon=0.1),
+        "the output says nothing of the answer",
+        Computed(ZERO_ONE, lambda answer: {3.5: 1.0}),  # noqa: ARG005 - says nothing of the answer
+    ),
+    sound(
+        "of_seven_answers",
+        GROUP,
+        lambda: Target.noise(of_seven_answers, epsilon=2.0, sensitivity=6, domain=Domain(integers=True, bounds=(0, 6))),
+        "randomized response with seven answers, which keeps its claim between any two of them",
+        Computed(
+            NeighbouringPair(0, 6, None),
+            lambda answer: {
+                k: float(truth_probability(2.0, 7) if k == answer else (1 - truth_probability(2.0, 7)) / 6)
+                for k in range(7)
+            },
+        ),
+    ),
+    sound(
+        "table_of_weights",
+        GROUP,
+        lambda: Target.noise(table_of_weights, epsilon=2 * math.log(2), domain=Domain(integers=True, bounds=(0, 4))),
+        "integer weights 2^(4 − |difference|): a weight and their total move by a factor of 2 each at the most",
+        Computed(
+            NeighbouringPair(0, 1, None),
+            lambda answer: {
+                k: 2 ** (4 - abs(answer - k)) / sum(2 ** (4 - abs(answer - j)) for j in range(5)) for k in range(5)
+            },
+        ),
+    ),
+)

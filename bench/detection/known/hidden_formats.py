@@ -1,0 +1,388 @@
+# ruff: noqa: D103 - what is said of each specimen stands in its `why`
+"""Noise in narrow floats, or on a grid, that is handed on in another type, rounded, scaled, or printed."""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.domains import Domain, Queries, Records
+from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.targets import Target
+from bench.detection.exact_noise import coins, discrete_laplace, joint, laplace_law, pushed, scale_of
+from bench.detection.specimen import Computed, Rng, Specimen, broken, sound
+
+GROUP = "hidden formats"
+
+ZERO_ONE = NeighbouringPair(0.0, 1.0, None)
+WHOLE_01 = NeighbouringPair(0, 1, None)
+ONE_QUERY = Domain(shape=Queries(size=1))
+FIRST_MOVES = NeighbouringPair(np.array([0.0]), np.array([1.0]), None)
+SOME_INTEGERS = Domain(integers=True, bounds=(-1000, 1000))
+
+
+def is_off_grid(value: float, grid: float, *, within: float = 0.0) -> bool:
+    """Whether a number below a quarter is further from a multiple of `grid` than `within`."""
+    steps = value / grid
+    return abs(value) < 0.25 and abs(steps - round(steps)) > within
+
+
+def laplace32(trials: int, rng: Rng) -> NDArray[np.float32]:
+    """Laplace noise of scale 1 as somebody writes it in binary32: uniform with 24 bits, then a logarithm."""
+    magnitude = -np.log1p(-rng.random(trials, dtype=np.float32))
+    return np.where(rng.random(trials) < 0.5, -magnitude, magnitude).astype(np.float32)
+
+
+def double_of_binary32(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
+    return np.asarray(np.float32(answer) + laplace32(trials, rng), dtype=np.float64)
+
+
+def nine_decimals(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
+    return np.round(double_of_binary32(answer, trials, rng), 9)
+
+
+def printed_binary32(answers: NDArray[Any], trials: int, rng: Rng) -> list[str]:
+    noisy = answers.astype(np.float32)[0] + laplace32(trials, rng)
+    return [f"{value:.9g}" for value in noisy]
+
+
+def percentages(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
+    return np.asarray(100.0 * (answer + rng.laplace(0.0, 1.0, trials)))
+
+
+def fahrenheit_of_binary32(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
+    celsius = (np.float32(answer) + laplace32(trials, rng)).astype(np.float64)
+    return np.asarray(1.8 * celsius + 32.0)
+
+
+def half_precision(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
+    noise = (rng.standard_normal(trials) * 4.0).astype(np.float16)
+    return np.asarray(np.float16(answer) + noise, dtype=np.float64)
+
+
+def as_decimals(answers: NDArray[Any], trials: int, rng: Rng) -> list[Decimal]:
+    noisy = answers.astype(np.float32)[0] + laplace32(trials, rng)
+    return [Decimal(float(value)) for value in noisy]
+
+
+def nano_units(answer: float, trials: int, rng: Rng) -> NDArray[np.int64]:
+    return np.rint(1e9 * (np.float32(answer) + laplace32(trials, rng)).astype(np.float64)).astype(np.int64)
+
+
+def packed_floats(answers: NDArray[Any], trials: int, rng: Rng) -> list[bytes]:
+    noisy = answers.astype(np.float32)[0] + laplace32(trials, rng)
+    return [struct.pack(">d", float(value)) for value in noisy]
+
+
+def column_of_rows(answers: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.float64]:
+    wide = np.zeros((trials, 3))
+    wide[:, 0] = discrete_laplace(1, trials, rng)
+    wide[:, 2] = np.float32(answers[0]) + laplace32(trials, rng)
+    return wide
+
+
+def truncated_to_bfloat16(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
+    cut = laplace32(trials, rng).view(np.uint32) & np.uint32(0xFFFF0000)
+    return answer + cut.view(np.float32).astype(np.float64)
+
+
+def exponential_of_noise(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
+    return np.exp((np.float32(answer) + laplace32(trials, rng)).astype(np.float64))
+
+
+def json_record(answers: NDArray[Any], trials: int, rng: Rng) -> list[str]:
+    noisy = answers[0] + rng.laplace(0.0, 1.0, trials)
+    return [json.dumps({"unit": "m", "value": float(value)}) for value in noisy]
+
+
+def sum_in_binary32(records: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.float64]:
+    total = np.float32(np.clip(records, 0.0, 1.0).sum())
+    return (total + laplace32(trials, rng)).astype(np.float64)
+
+
+def grid_of_noise_only(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
+    return np.asarray(answer + np.round(rng.laplace(0.0, 1.0, trials), 2))
+
+
+def tenths(answer: int, trials: int, rng: Rng) -> NDArray[np.float64]:
+    return np.asarray((answer + discrete_laplace(1, trials, rng)) * 0.1)
+
+
+def text_of_integer(records: NDArray[Any], trials: int, rng: Rng) -> list[str]:
+    noisy = int(records.sum()) + discrete_laplace(1, trials, rng)
+    return [f"{float(value):.3e}" for value in noisy]
+
+
+def binary32_of_integer(answer: int, trials: int, rng: Rng) -> NDArray[np.float32]:
+    return (answer + discrete_laplace(scale_of(0.3), trials, rng)).astype(np.float32)
+
+
+def to_nearest_five(answer: int, trials: int, rng: Rng) -> NDArray[np.float64]:
+    return np.asarray(5.0 * np.round((answer + discrete_laplace(scale_of(0.3), trials, rng)) / 5.0))
+
+
+def affine_of_integer(answer: int, trials: int, rng: Rng) -> NDArray[np.float64]:
+    return np.asarray(1.8 * (answer + discrete_laplace(1, trials, rng)) + 32.0)
+
+
+def rows_in_half_precision(answers: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.float16]:
+    noise = discrete_laplace(3, 3 * trials, rng).reshape(trials, 3)
+    return (answers + noise).astype(np.float16)
+
+
+def square_root_of_magnitude(answer: int, trials: int, rng: Rng) -> NDArray[np.float64]:
+    return np.sqrt(np.abs(answer + discrete_laplace(scale_of(2.0), trials, rng)).astype(np.float64))
+
+
+def subnormal_units(answer: int, trials: int, rng: Rng) -> NDArray[np.float64]:
+    return np.asarray((answer + discrete_laplace(1, trials, rng)) * 2.0**-1070)
+
+
+def overflowing_units(answer: int, trials: int, rng: Rng) -> NDArray[np.float64]:
+    with np.errstate(over="ignore"):
+        return np.asarray((answer + discrete_laplace(1, trials, rng)) * 1e306)
+
+
+def halves_with_signed_zero(answer: int, trials: int, rng: Rng) -> NDArray[np.float64]:
+    return np.asarray(np.round(0.5 * (answer + discrete_laplace(1, trials, rng))))
+
+
+def sometimes_nan(answer: int, trials: int, rng: Rng) -> NDArray[np.float64]:
+    lost = coins(Fraction(1, 8), trials, rng)
+    return np.asarray(np.where(lost, np.nan, answer + discrete_laplace(1, trials, rng)))
+
+
+def _grid32(value: float) -> bool:
+    return is_off_grid(value, 2.0**-24)
+
+
+SPECIMENS: tuple[Specimen, ...] = (
+    broken(
+        "double_of_binary32",
+        GROUP,
+        lambda: Target.noise(double_of_binary32, epsilon=1.0),
+        "binary32 noise, cast to doubles at the end",
+        ZERO_ONE,
+        _grid32,
+    ),
+    broken(
+        "nine_decimals",
+        GROUP,
+        lambda: Target.noise(nine_decimals, epsilon=1.0),
+        "binary32 noise rounded to nine decimals, a finer grid than that of sums with 1",
+        ZERO_ONE,
+        lambda output: is_off_grid(output, 2.0**-24, within=0.02),
+    ),
+    broken(
+        "printed_binary32",
+        GROUP,
+        lambda: Target.dataset(printed_binary32, epsilon=1.0, domain=ONE_QUERY),
+        "binary32 noise printed with nine digits",
+        FIRST_MOVES,
+        lambda output: is_off_grid(float(output), 2.0**-24, within=0.01),
+    ),
+    broken(
+        "percentages",
+        GROUP,
+        lambda: Target.noise(percentages, epsilon=1.0, noise_scale=100.0),
+        "numpy's Laplace in doubles, times 100",
+        ZERO_ONE,
+        lambda output: abs(output) < 25 and 100.0 * (round(output / 100 * 2.0**53) * 2.0**-53) != output,
+    ),
+    broken(
+        "fahrenheit_of_binary32",
+        GROUP,
+        lambda: Target.noise(fahrenheit_of_binary32, epsilon=1.0, noise_scale=1.8),
+        "binary32 noise through an affine map in doubles",
+        ZERO_ONE,
+        lambda output: is_off_grid((output - 32.0) / 1.8, 2.0**-24, within=1e-4),
+    ),
+    broken(
+        "half_precision",
+        GROUP,
+        lambda: Target.noise(half_precision, epsilon=2.0, delta=1e-3, noise_scale=4.0),
+        "normal noise in binary16, cast to doubles at the end",
+        ZERO_ONE,
+        lambda output: is_off_grid(output, 2.0**-11),
+        trials=20_000,
+    ),
+    broken(
+        "as_decimals",
+        GROUP,
+        lambda: Target.dataset(as_decimals, epsilon=1.0, domain=ONE_QUERY),
+        "binary32 noise as decimal numbers",
+        FIRST_MOVES,
+        lambda output: _grid32(float(output)),
+    ),
+    broken(
+        "nano_units",
+        GROUP,
+        lambda: Target.noise(nano_units, epsilon=1.0, noise_scale=1e9),
+        "binary32 noise times 10^9 as integers",
+        ZERO_ONE,
+        lambda output: is_off_grid(output * 1e-9, 2.0**-24, within=0.02),
+    ),
+    broken(
+        "packed_floats",
+        GROUP,
+        lambda: Target.dataset(packed_floats, epsilon=1.0, domain=ONE_QUERY),
+        "binary32 noise in the bytes of a double, the most significant first",
+        FIRST_MOVES,
+        lambda output: _grid32(struct.unpack(">d", output)[0]),
+    ),
+    broken(
+        "column_of_rows",
+        GROUP,
+        lambda: Target.dataset(column_of_rows, epsilon=1.0, domain=ONE_QUERY),
+        "binary32 noise in one column of a matrix of doubles, beside a column of integers",
+        FIRST_MOVES,
+        lambda output: _grid32(output[2]),
+    ),
+    broken(
+        "truncated_to_bfloat16",
+        GROUP,
+        lambda: Target.noise(truncated_to_bfloat16, epsilon=1.0, noise_scale=1.0),
+        "binary32 noise cut to bfloat16, added in doubles",
+        ZERO_ONE,
+        lambda output: is_off_grid(output, 2.0**-8),
+    ),
+    broken(
+        "exponential_of_noise",
+        GROUP,
+        lambda: Target.noise(exponential_of_noise, epsilon=1.0, noise_scale=1.0),
+        "the exponential of binary32 noise, in doubles",
+        ZERO_ONE,
+        lambda output: is_off_grid(math.log(output), 2.0**-24, within=1e-4),
+    ),
+    broken(
+        "json_record",
+        GROUP,
+        lambda: Target.dataset(json_record, epsilon=1.0, domain=ONE_QUERY),
+        "numpy's Laplace in doubles, printed to the last bit in JSON",
+        FIRST_MOVES,
+        lambda output: is_off_grid(json.loads(output)["value"], 2.0**-53),
+    ),
+    broken(
+        "sum_in_binary32",
+        GROUP,
+        lambda: Target.sum(sum_in_binary32, epsilon=1.0, bounds=(0, 1)),
+        "a sum with binary32 noise, cast to a double",
+        NeighbouringPair.records(np.array([0.0]), np.array([1.0]), Relation.SUBSTITUTE),
+        _grid32,
+    ),
+    broken(
+        "grid_of_noise_only",
+        GROUP,
+        lambda: Target.noise(grid_of_noise_only, epsilon=1.0),
+        "noise is rounded to two decimals, the answer is not",
+        NeighbouringPair(0.0, 0.005, None),
+        lambda output: is_off_grid(output / 10, 0.001, within=0.2),
+    ),
+    sound(
+        "tenths",
+        GROUP,
+        lambda: Target.noise(tenths, epsilon=1.0, domain=SOME_INTEGERS, noise_scale=0.1),
+        "an integer with exact noise, times 0.1: each integer has one double",
+        Computed(WHOLE_01, lambda answer: pushed(laplace_law(1), lambda n: (answer + n) * 0.1)),
+    ),
+    sound(
+        "text_of_integer",
+        GROUP,
+        lambda: Target.dataset(
+            text_of_integer, epsilon=1.0, domain=Domain(shape=Records(), integers=True, bounds=(0, 1))
+        ),
+        "an integer with exact noise in scientific notation with three decimals",
+        Computed(
+            NeighbouringPair.records(np.array([0, 1]), np.array([0]), Relation.ADD_REMOVE),
+            lambda records: pushed(laplace_law(1), lambda n: f"{float(records.sum() + n):.3e}"),
+        ),
+    ),
+    sound(
+        "binary32_of_integer",
+        GROUP,
+        lambda: Target.noise(binary32_of_integer, epsilon=0.3, domain=SOME_INTEGERS),
+        "an integer with exact noise, cast to binary32",
+        Computed(WHOLE_01, lambda answer: pushed(laplace_law(scale_of(0.3)), lambda n: float(answer + n))),
+    ),
+    sound(
+        "to_nearest_five",
+        GROUP,
+        lambda: Target.noise(to_nearest_five, epsilon=0.3, domain=SOME_INTEGERS),
+        "the output is rounded, ties to even, after exact noise was added",
+        Computed(
+            WHOLE_01, lambda answer: pushed(laplace_law(scale_of(0.3)), lambda n: 5.0 * round((answer + n) / 5.0))
+        ),
+    ),
+    sound(
+        "affine_of_integer",
+        GROUP,
+        lambda: Target.noise(affine_of_integer, epsilon=1.0, domain=SOME_INTEGERS, noise_scale=1.8),
+        "an affine map in doubles of an integer with exact noise",
+        Computed(WHOLE_01, lambda answer: pushed(laplace_law(1), lambda n: 1.8 * (answer + n) + 32.0)),
+    ),
+    sound(
+        "rows_in_half_precision",
+        GROUP,
+        lambda: Target.dataset(
+            rows_in_half_precision,
+            epsilon=1.0,
+            domain=Domain(shape=Queries(size=3), integers=True, bounds=(0, 100)),
+        ),
+        "three integers with exact noise, a third of ε each, in binary16",
+    ),
+    sound(
+        "square_root_of_magnitude",
+        GROUP,
+        lambda: Target.noise(square_root_of_magnitude, epsilon=2.0, domain=SOME_INTEGERS),
+        "a function of an integer with exact noise, in doubles",
+        Computed(
+            WHOLE_01, lambda answer: pushed(laplace_law(scale_of(2.0)), lambda n: math.sqrt(float(abs(answer + n))))
+        ),
+    ),
+    sound(
+        "subnormal_units",
+        GROUP,
+        lambda: Target.noise(subnormal_units, epsilon=1.0, domain=SOME_INTEGERS, noise_scale=2.0**-1070),
+        "an integer with exact noise times 2^−1070, exactly",
+        Computed(WHOLE_01, lambda answer: pushed(laplace_law(1), lambda n: (answer + n) * 2.0**-1070)),
+    ),
+    sound(
+        "overflowing_units",
+        GROUP,
+        lambda: Target.noise(overflowing_units, epsilon=1.0, domain=SOME_INTEGERS, noise_scale=1e306),
+        "an integer with exact noise times 10^306, which is infinite from 180 on",
+        Computed(WHOLE_01, lambda answer: pushed(laplace_law(1), lambda n: (answer + n) * 1e306)),
+    ),
+    sound(
+        "halves_with_signed_zero",
+        GROUP,
+        lambda: Target.noise(halves_with_signed_zero, epsilon=1.0, domain=SOME_INTEGERS),
+        "halves of an integer with exact noise, rounded: −1/2 goes to a zero with a sign",
+        Computed(
+            WHOLE_01,
+            lambda answer: pushed(laplace_law(1), lambda n: repr(float(np.round(0.5 * (answer + n))))),
+            lambda output: repr(float(output)),
+        ),
+    ),
+    sound(
+        "sometimes_nan",
+        GROUP,
+        lambda: Target.noise(sometimes_nan, epsilon=1.0, domain=SOME_INTEGERS),
+        "one output in eight is NaN, whatever the answer",
+        Computed(
+            WHOLE_01,
+            lambda answer: pushed(
+                joint({True: 1 / 8, False: 7 / 8}, laplace_law(1)),
+                lambda draw: "nan" if draw[0] else repr(float(answer + draw[1])),
+            ),
+            lambda output: repr(float(output)),
+        ),
+    ),
+)

@@ -1,0 +1,290 @@
+# ruff: noqa: D103 - what is said of each specimen stands in its `why`
+"""Integer and gridded noise whose masses are wrong: parity, multiples, rounding, division, biased coins."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.claims import GaussianDP
+from attacklab.domains import Domain, Queries
+from attacklab.neighbours import NeighbouringPair
+from attacklab.random_bits import SeededBits
+from attacklab.targets import Target
+from bench.detection.exact_noise import coins, discrete_laplace, laplace_law, pushed, scale_of, weighted
+from bench.detection.specimen import Computed, Rng, Specimen, broken, sound
+from mechanisms.gaussian.exact_fast import exact_discrete_gaussian_fast
+from mechanisms.grid import Grid
+
+GROUP = "lattice bias"
+
+WHOLE = Domain(integers=True, bounds=(-1000, 1000))
+ZERO_ONE = NeighbouringPair(0, 1, None)
+ONE_ZERO = NeighbouringPair(1, 0, None)
+
+
+def parity_bias(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
+    noise = discrete_laplace(10, trials, rng)
+    odd_again = (noise % 2 != 0) & coins(Fraction(1, 4), trials, rng)
+    return np.asarray(answer + noise + odd_again)
+
+
+def truncated_float(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
+    return answer + np.trunc(rng.laplace(0.0, 1.0, trials)).astype(np.int64)
+
+
+def even_noise(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
+    return np.asarray(answer + 2 * np.rint(rng.laplace(0.0, 4.0, trials) / 2).astype(np.int64))
+
+
+def fours_are_heavier(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
+    weights = [(3 if n % 4 == 0 else 2) * max(1, round(1e6 * math.exp(-abs(n) / 9))) for n in range(-80, 81)]
+    return np.asarray(answer + weighted(weights, trials, rng) - 80)
+
+
+def two_zeros(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
+    magnitude = rng.geometric(1 - math.exp(-0.5), trials) - 1
+    return np.asarray(answer + np.where(rng.random(trials) < 0.5, magnitude, -magnitude))
+
+
+def no_zero(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
+    magnitude = rng.geometric(1 - math.exp(-0.5), trials)
+    return np.asarray(answer + np.where(rng.random(trials) < 0.5, magnitude, -magnitude))
+
+
+def floored_variance(answer: int, trials: int, rng: Rng) -> NDArray[np.float64]:
+    sigma = math.isqrt(3)  # the integer part, instead of the root
+    return exact_discrete_gaussian_fast(answer, trials, SeededBits(rng), sigma=float(sigma), grid=Grid(0))
+
+
+def modulo_of_a_byte(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
+    return np.asarray(answer + rng.integers(0, 256, trials) % 150)
+
+
+def integer_division(answer: int, trials: int, rng: Rng) -> list[int]:
+    """Geometric noise by a coin of e^−1/20 as a quotient of integers, divided too early."""
+    accept = 1000 * 95123 // 100000 // 10 * 10  # of 1000
+    outputs = []
+    drawn = iter(rng.integers(0, 1000, 60 * trials))
+    for _ in range(trials):
+        n = 0
+        while next(drawn) < accept and n < 50:
+            n += 1
+        outputs.append(answer + (n if next(drawn) < 500 else -n))
+    return outputs
+
+
+def coarse_steps(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
+    return np.asarray(answer + 4 * discrete_laplace(2, trials, rng))
+
+
+def rounded_to_even_tenths(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
+    return np.asarray(np.floor(10 * answer) / 10 + 0.2 * discrete_laplace(10, trials, rng))
+
+
+def geometric_of_two_scales(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
+    noise = discrete_laplace(20, trials, rng)
+    return np.asarray(answer + np.where(noise < 0, noise // 2, noise))
+
+
+def bits_of_noise(answers: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
+    """Noise composed of independent bits, the lowest of which are biased."""
+    bits = rng.random((trials, len(answers), 6)) < np.array([0.8, 0.6, 0.5, 0.45, 0.4, 0.3])
+    sign = np.where(rng.random((trials, len(answers))) < 0.5, 1, -1)
+    return np.asarray(answers + sign * (bits @ (1 << np.arange(6))))
+
+
+def skew_within_claim(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
+    weights = [(11 if n % 2 == 0 else 10) * 2 ** (20 - abs(n)) for n in range(-20, 21)]
+    return np.clip(answer + weighted(weights, trials, rng) - 20, -1, 2)
+
+
+def _skewed(answer: int) -> dict[int, float]:
+    weights = {n: (11 if n % 2 == 0 else 10) * 2 ** (20 - abs(n)) for n in range(-20, 21)}
+    total = sum(weights.values())
+    return dict(pushed({n: w / total for n, w in weights.items()}, lambda n: min(2, max(-1, answer + n))))
+
+
+def step_of_four(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
+    """The answer is rounded down to a multiple of 4, which neighbours move by one step at the most."""
+    return np.asarray(4 * (answer // 4 + discrete_laplace(scale_of(0.5), trials, rng)))
+
+
+def even_answers_even_noise(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
+    return np.asarray(2 * answer + 2 * discrete_laplace(scale_of(0.2), trials, rng))
+
+
+def modulo_bias_in_delta(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
+    return np.asarray(answer + rng.integers(0, 1 << 12, trials) % 1000)
+
+
+def _modulo(answer: int) -> dict[int, float]:
+    return dict(pushed(dict.fromkeys(range(1 << 12), 2.0**-12), lambda n: answer + n % 1000))
+
+
+def sum_of_two_noises(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
+    return np.asarray(answer + discrete_laplace(2, trials, rng) + 3 * discrete_laplace(1, trials, rng))
+
+
+SPECIMENS: tuple[Specimen, ...] = (
+    broken(
+        "parity_bias",
+        GROUP,
+        lambda: Target.noise(parity_bias, epsilon=0.1, domain=WHOLE),
+        "a quarter of the odd noise is moved to the even number above",
+        ZERO_ONE,
+        lambda output: output % 2 == 0,
+    ),
+    broken(
+        "truncated_float",
+        GROUP,
+        lambda: Target.noise(truncated_float, epsilon=1.0, domain=WHOLE),
+        "Laplace noise cut towards 0, which so takes the mass of two cells",
+        ZERO_ONE,
+        lambda output: output == 0,
+    ),
+    broken(
+        "even_noise",
+        GROUP,
+        lambda: Target.noise(even_noise, epsilon=0.25, domain=WHOLE),
+        "noise has steps of 2, so that the parity of the answer is exact",
+        ZERO_ONE,
+        lambda output: output % 2 == 0,
+    ),
+    broken(
+        "fours_are_heavier",
+        GROUP,
+        lambda: Target.noise(fours_are_heavier, epsilon=1 / 9, domain=WHOLE),
+        "multiples of 4 have half as much mass again as they should",
+        ZERO_ONE,
+        lambda output: output % 4 == 0,
+        trials=50_000,
+    ),
+    broken(
+        "two_zeros",
+        GROUP,
+        lambda: Target.noise(two_zeros, epsilon=0.5, domain=WHOLE),
+        "a sign times a magnitude counts 0 twice",
+        ZERO_ONE,
+        lambda output: output == 0,
+    ),
+    broken(
+        "no_zero",
+        GROUP,
+        lambda: Target.noise(no_zero, epsilon=0.5, domain=WHOLE),
+        "magnitudes begin at 1, so that noise is never 0",
+        ZERO_ONE,
+        lambda output: output == 1,
+    ),
+    broken(
+        "floored_variance",
+        GROUP,
+        lambda: Target.noise(floored_variance, claim=GaussianDP(1 / math.sqrt(3)), domain=WHOLE),
+        "the standard deviation is the integer part of what it should be",
+        NeighbouringPair(0, 1, None),
+        lambda output: output <= 0,
+    ),
+    broken(
+        "modulo_of_a_byte",
+        GROUP,
+        lambda: Target.noise(modulo_of_a_byte, epsilon=0.1, delta=0.02, domain=WHOLE, sensitivity=10),
+        "a byte modulo 150 is twice as often below 106",
+        NeighbouringPair(0, 10, None),
+        lambda output: output < 10,
+    ),
+    broken(
+        "integer_division",
+        GROUP,
+        lambda: Target.noise(integer_division, epsilon=0.05, domain=WHOLE),
+        "the acceptance probability of geometric noise is cut to 95 %, and 0 counts twice",
+        ZERO_ONE,
+        lambda output: output == 0,
+        trials=20_000,
+    ),
+    broken(
+        "coarse_steps",
+        GROUP,
+        lambda: Target.noise(coarse_steps, epsilon=0.5, domain=WHOLE),
+        "noise has steps of 4, the answer has not",
+        ZERO_ONE,
+        lambda output: output % 4 == 0,
+    ),
+    broken(
+        "rounded_to_even_tenths",
+        GROUP,
+        lambda: Target.noise(rounded_to_even_tenths, epsilon=0.5),
+        "answers are floored to tenths, noise has steps of a fifth",
+        NeighbouringPair(0.0, 0.1, None),
+        lambda output: round(10 * output) % 2 == 0,
+    ),
+    broken(
+        "geometric_of_two_scales",
+        GROUP,
+        lambda: Target.noise(geometric_of_two_scales, epsilon=0.05, domain=WHOLE),
+        "negative noise is halved, which doubles its mass",
+        NeighbouringPair(0, 1, None),
+        lambda output: output < 0,
+        trials=100_000,
+    ),
+    broken(
+        "bits_of_noise",
+        GROUP,
+        lambda: Target.dataset(
+            bits_of_noise, epsilon=1.0, domain=Domain(shape=Queries(size=2), integers=True, bounds=(0, 50))
+        ),
+        "the lowest bit of the noise is 1 four times out of five",
+        NeighbouringPair(np.array([0, 0]), np.array([1, 1]), None),
+        lambda output: output[0] % 2 == 1 and output[1] % 2 == 1,
+    ),
+    sound(
+        "skew_within_claim",
+        GROUP,
+        lambda: Target.noise(skew_within_claim, epsilon=math.log(2.2), domain=Domain(integers=True, bounds=(0, 1))),
+        "even numbers are heavier by a tenth, which the claim includes",
+        Computed(ZERO_ONE, _skewed),
+    ),
+    sound(
+        "step_of_four",
+        GROUP,
+        lambda: Target.noise(step_of_four, epsilon=0.5, domain=WHOLE),
+        "outputs have steps of 4, and so has the rounded answer",
+        Computed(NeighbouringPair(3, 4, None), lambda answer: pushed(laplace_law(2), lambda n: 4 * (answer // 4 + n))),
+    ),
+    sound(
+        "even_answers_even_noise",
+        GROUP,
+        lambda: Target.noise(even_answers_even_noise, epsilon=0.2, domain=WHOLE),
+        "all outputs are even, whatever the answer",
+        Computed(ZERO_ONE, lambda answer: pushed(laplace_law(scale_of(0.2)), lambda n: 2 * answer + 2 * n)),
+    ),
+    sound(
+        "modulo_bias_in_delta",
+        GROUP,
+        lambda: Target.noise(modulo_bias_in_delta, epsilon=0.25, delta=0.002, domain=WHOLE),
+        "biased uniform noise, whose bias the claim includes",
+        Computed(ZERO_ONE, _modulo),
+    ),
+    sound(
+        "sum_of_two_noises",
+        GROUP,
+        lambda: Target.noise(sum_of_two_noises, epsilon=0.5, domain=WHOLE),
+        "exact noise and more noise on multiples of 3, which is post-processing",
+        Computed(
+            ZERO_ONE,
+            lambda answer: _two_noises(answer),
+        ),
+    ),
+)
+
+
+def _two_noises(answer: int) -> dict[int, float]:
+    outer = laplace_law(1)
+    total: dict[int, float] = {}
+    for n, mass in laplace_law(2).items():
+        for m, other in outer.items():
+            total[answer + n + 3 * m] = total.get(answer + n + 3 * m, 0.0) + mass * other
+    return total

@@ -1,0 +1,370 @@
+# ruff: noqa: D103 - what is said of each specimen stands in its `why`
+"""Noise too small for what one person can change: sums, means and other statistics, and the pairs that show it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.claims import GaussianDP
+from attacklab.domains import Domain, Graphs, Pattern, Queries, Records
+from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.targets import Target
+from bench.detection.exact_noise import discrete_laplace, laplace_law, pushed, scale_of
+from bench.detection.specimen import Computed, Rng, Specimen, broken, sound
+
+GROUP = "sensitivity"
+
+WHOLE = Domain(integers=True)
+
+
+def _pair(first: list[Any], second: list[Any], relation: Relation) -> NeighbouringPair:
+    return NeighbouringPair.records(np.array(first), np.array(second), relation)
+
+
+def _changed(first: list[Any], second: list[Any]) -> NeighbouringPair:
+    return _pair(first, second, Relation.SUBSTITUTE)
+
+
+def _one_edge_less(nodes: int) -> NeighbouringPair:
+    """A complete graph, and the same without one edge."""
+    complete = ~np.eye(nodes, dtype=bool)
+    less = complete.copy()
+    less[0, 1] = less[1, 0] = False
+    return NeighbouringPair.graphs(complete, less, Relation.EDGE)
+
+
+def _exact(total: int, epsilon: float, sensitivity: int, trials: int, rng: Rng) -> NDArray[np.int64]:
+    return total + discrete_laplace(scale_of(epsilon, sensitivity), trials, rng)
+
+
+def upper_clip_only(records: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.float64]:
+    return np.asarray(np.minimum(records, 5.0).sum() + rng.laplace(0.0, 5.0, trials))
+
+
+def largest_bound_only(records: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.float64]:
+    clipped = np.clip(records, -3.0, 4.0)
+    return np.asarray(clipped.sum() + rng.laplace(0.0, 4.0, trials))
+
+
+def mean_of_private_count(records: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.float64]:
+    if not len(records):
+        return rng.laplace(0.0, 1.0, trials)
+    return np.asarray(np.clip(records, 0.0, 1.0).mean() + rng.laplace(0.0, 1.0 / len(records), trials))
+
+
+def total_in_a_byte(records: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
+    total = int(np.clip(records, 0, 10).astype(np.int8).sum(dtype=np.int8))
+    return _exact(total, 1.0, 10, trials, rng)
+
+
+def records_rounded_first(records: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
+    return _exact(int(np.rint(np.clip(records, 0.5, 1.5)).sum()), 1.0, 1, trials, rng)
+
+
+def total_rounded_to_tens(records: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.float64]:
+    total = np.round(np.clip(records, 0.0, 1.0).sum(), -1)
+    return np.asarray(total + rng.laplace(0.0, 1.0, trials))
+
+
+def missing_as_mean(records: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.float64]:
+    clipped = np.clip(records, 0.0, 1.0)
+    known = clipped[~np.isnan(clipped)]
+    filled = np.where(np.isnan(clipped), known.mean() if len(known) else 0.5, clipped)
+    return np.asarray(filled.sum() + rng.laplace(0.0, 1.0, trials))
+
+
+def unit_scale(answer: float, trials: int, rng: Rng) -> NDArray[np.int64]:
+    return np.asarray(np.rint(answer).astype(np.int64) + discrete_laplace(1, trials, rng))
+
+
+def variance_of_few(records: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.float64]:
+    spread = float(np.var(np.clip(records, 0.0, 1.0))) if len(records) else 0.0
+    return np.asarray(np.round(64 * (spread + rng.laplace(0.0, 1.0 / 64, trials))))
+
+
+def local_median(records: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.float64]:
+    median = float(np.median(records)) if len(records) else 0.0
+    return np.asarray(np.round(median + rng.laplace(0.0, 10.0 / max(1, len(records)), trials), 1))
+
+
+def largest_for_all(answers: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
+    return np.asarray(answers + discrete_laplace(1, trials * len(answers), rng).reshape(trials, -1))
+
+
+def distinct_words(records: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
+    """Each record is a person's five days as digits; the claim is for people, the noise for days."""
+    days = {digit for record in records for digit in f"{int(record):05d}"}
+    return len(days) + discrete_laplace(1, trials, rng)
+
+
+def triangles(graph: NDArray[np.bool_], trials: int, rng: Rng) -> NDArray[np.int64]:
+    adjacency = graph.astype(np.int64)
+    return int(np.trace(adjacency @ adjacency @ adjacency)) // 6 + discrete_laplace(1, trials, rng)
+
+
+def degrees(graph: NDArray[np.bool_], trials: int, rng: Rng) -> NDArray[np.int64]:
+    noise = discrete_laplace(1, trials * len(graph), rng).reshape(trials, len(graph))
+    return np.asarray(np.sort(graph.sum(axis=1))[::-1] + noise)
+
+
+def rounded_at_halves(answer: float, trials: int, rng: Rng) -> NDArray[np.int64]:
+    return int(np.rint(answer)) + discrete_laplace(1, trials, rng)
+
+
+def euclidean_for_sum(answers: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.float64]:
+    sigma = 1.0  # of one query: sensitivity 1, not the root of 9
+    return np.asarray(answers + np.rint(rng.normal(0.0, sigma, (trials, len(answers)))))
+
+
+def integer_sum(records: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
+    return _exact(int(np.clip(records, -3, 4).sum()), 0.7, 7, trials, rng)
+
+
+def integer_count(records: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
+    return _exact(len(records), 0.1, 1, trials, rng)
+
+
+def public_size_mean(records: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.float64]:
+    if not len(records):
+        return np.zeros(trials)
+    return np.asarray(_exact(int(np.clip(records, 0, 6).sum()), 1.0, 6, trials, rng) / len(records))
+
+
+def rounded_with_room(answer: float, trials: int, rng: Rng) -> NDArray[np.int64]:
+    """A rounded answer moves by at most ⌈sensitivity⌉ = 3 when the answer moves by 2.5 (to a half, ties to even)."""
+    return _exact(int(np.rint(answer)), 1.0, 3, trials, rng)
+
+
+def edges(graph: NDArray[np.bool_], trials: int, rng: Rng) -> NDArray[np.int64]:
+    return _exact(int(graph.sum()) // 2, 1.0, 1, trials, rng)
+
+
+def exact_answers(answers: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
+    noise = discrete_laplace(scale_of(1.0, 6), trials * len(answers), rng).reshape(trials, -1)
+    return np.asarray(answers + noise)
+
+
+def exact_maximum(records: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
+    largest = int(np.clip(records, 0, 20).max(initial=0))
+    return _exact(largest, 1.0, 20, trials, rng)
+
+
+SPECIMENS: tuple[Specimen, ...] = (
+    broken(
+        "upper_clip_only",
+        GROUP,
+        lambda: Target.sum(upper_clip_only, epsilon=1.0, bounds=(0, 5)),
+        "records are clipped from above only",
+        _changed([-100.0], [5.0]),
+        lambda output: output < -50,
+    ),
+    broken(
+        "largest_bound_only",
+        GROUP,
+        lambda: Target.sum(largest_bound_only, epsilon=1.0, bounds=(-3, 4), relation="substitute"),
+        "noise of a substitution has the scale of the larger bound, not of the width",
+        _changed([-3.0], [4.0]),
+        lambda output: output <= -3,
+    ),
+    broken(
+        "mean_of_private_count",
+        GROUP,
+        lambda: Target.mean(mean_of_private_count, epsilon=1.0, bounds=(0, 1), relation="add-remove"),
+        "noise has the scale 1/n, and n is private",
+        _pair([0.0, 0.0], [0.0], Relation.ADD_REMOVE),
+        lambda output: abs(output) > 1.5,
+        trials=50_000,
+    ),
+    broken(
+        "total_in_a_byte",
+        GROUP,
+        lambda: Target.sum(total_in_a_byte, epsilon=1.0, bounds=(0, 10), relation="substitute", domain=WHOLE),
+        "the total is kept in a signed byte, which overflows",
+        _changed([10] * 12 + [7], [10] * 12 + [8]),
+        lambda output: output < 0,
+    ),
+    broken(
+        "records_rounded_first",
+        GROUP,
+        lambda: Target.sum(records_rounded_first, epsilon=1.0, bounds=(0.5, 1.5), relation="substitute"),
+        "the bounds are halves, which go to 0 and 2: twice the sensitivity",
+        _changed([0.5], [1.5]),
+        lambda output: output <= 0,
+    ),
+    broken(
+        "total_rounded_to_tens",
+        GROUP,
+        lambda: Target.sum(total_rounded_to_tens, epsilon=1.0, bounds=(0, 1)),
+        "a rounded total moves by 10 or not at all",
+        _changed([1.0] * 5 + [0.0], [1.0] * 6),
+        lambda output: output < 5,
+    ),
+    broken(
+        "missing_as_mean",
+        GROUP,
+        lambda: Target.sum(missing_as_mean, epsilon=1.0, bounds=(0, 1), relation="substitute"),
+        "missing values are filled with the mean of the others, so that one record moves many",
+        _changed([0.0, *[math.nan] * 30], [1.0, *[math.nan] * 30]),
+        lambda output: output < 15,
+    ),
+    broken(
+        "unit_scale",
+        GROUP,
+        lambda: Target.noise(unit_scale, epsilon=1.0, sensitivity=5.0, domain=WHOLE),
+        "the sensitivity is 5, and the noise that of 1",
+        NeighbouringPair(0, 5, None),
+        lambda output: output <= 0,
+    ),
+    broken(
+        "variance_of_few",
+        GROUP,
+        lambda: Target.dataset(
+            variance_of_few, epsilon=1.0, relation="substitute", domain=Domain(shape=Records(most=64), bounds=(0, 1))
+        ),
+        "the sensitivity of a variance is taken for 64 records, whatever their number",
+        _changed([0.0, 1.0], [0.0, 0.0]),
+        lambda output: output >= 16,
+    ),
+    broken(
+        "local_median",
+        GROUP,
+        lambda: Target.dataset(
+            local_median,
+            epsilon=1.0,
+            relation="substitute",
+            domain=Domain(shape=Records(least=3, most=51), bounds=(0, 10)),
+        ),
+        "the noise of a median has the scale of a mean",
+        _changed([0.0] * 25 + [0.0] + [10.0] * 25, [0.0] * 25 + [10.0] + [10.0] * 25),
+        lambda output: output < 5,
+    ),
+    broken(
+        "largest_for_all",
+        GROUP,
+        lambda: Target.dataset(
+            largest_for_all,
+            epsilon=1.0,
+            domain=Domain(shape=Queries(size=6, patterns=(Pattern.ALL, Pattern.ONE)), integers=True, bounds=(0, 100)),
+        ),
+        "six answers that may all move have the noise of one",
+        NeighbouringPair(np.zeros(6, dtype=np.int64), np.ones(6, dtype=np.int64), None),
+        lambda output: bool((output <= 0).all()),
+    ),
+    broken(
+        "distinct_words",
+        GROUP,
+        lambda: Target.dataset(
+            distinct_words,
+            epsilon=1.0,
+            relation="substitute",
+            pairs=(_changed([11111, 11111], [11111, 23456]), _changed([11111, 22222], [11111, 33333])),
+        ),
+        "a person adds five values, and the noise is for one",
+        _changed([11111, 11111], [11111, 23456]),
+        lambda output: output <= 1,
+    ),
+    broken(
+        "triangles",
+        GROUP,
+        lambda: Target.dataset(triangles, epsilon=1.0, relation="edge", domain=Domain(shape=Graphs(nodes=7))),
+        "an edge of a complete graph is part of five triangles, and the noise is for one",
+        _one_edge_less(7),
+        lambda output: output >= 35,
+    ),
+    broken(
+        "degrees",
+        GROUP,
+        lambda: Target.dataset(degrees, epsilon=1.0, relation="edge", domain=Domain(shape=Graphs(nodes=4))),
+        "an edge moves two degrees, and the noise is for one",
+        _one_edge_less(4),
+        lambda output: output[2] >= 3 and output[3] >= 3,
+    ),
+    broken(
+        "rounded_at_halves",
+        GROUP,
+        lambda: Target.noise(rounded_at_halves, epsilon=1.0),
+        "a rounded answer can move by 2 when the answer moves by 1",
+        NeighbouringPair(0.5, 1.5, None),
+        lambda output: output <= 0,
+    ),
+    broken(
+        "euclidean_for_sum",
+        GROUP,
+        lambda: Target.dataset(
+            euclidean_for_sum, claim=GaussianDP(1.0), domain=Domain(shape=Queries(size=9), integers=True, bounds=(0, 9))
+        ),
+        "the norm of nine answers that move together is 3, and the noise is for 1",
+        NeighbouringPair(np.zeros(9, dtype=np.int64), np.ones(9, dtype=np.int64), None),
+        lambda output: float(np.sum(output)) < 4.5,
+    ),
+    sound(
+        "integer_sum",
+        GROUP,
+        lambda: Target.sum(integer_sum, epsilon=0.7, bounds=(-3, 4), domain=WHOLE),
+        "a clipped integer sum with exact noise for the width of the bounds",
+        Computed(
+            _changed([-3, 0], [4, 0]),
+            lambda records: pushed(laplace_law(scale_of(0.7, 7)), lambda n: int(records.sum()) + n),
+        ),
+    ),
+    sound(
+        "integer_count",
+        GROUP,
+        lambda: Target.dataset(
+            integer_count, epsilon=0.1, relation="add-remove", domain=Domain(shape=Records(), bounds=(0, 1))
+        ),
+        "a count with exact noise",
+        Computed(
+            _pair([0.0, 1.0], [0.0], Relation.ADD_REMOVE),
+            lambda records: pushed(laplace_law(scale_of(0.1)), lambda n: len(records) + n),
+        ),
+    ),
+    sound(
+        "public_size_mean",
+        GROUP,
+        lambda: Target.mean(public_size_mean, epsilon=1.0, bounds=(0, 6), relation="substitute", domain=WHOLE),
+        "an exactly noisy sum over a public number of records",
+        Computed(
+            _changed([6, 0, 1], [0, 0, 1]),
+            lambda records: pushed(laplace_law(6), lambda n: (int(records.sum()) + n) / 3),
+        ),
+    ),
+    sound(
+        "rounded_with_room",
+        GROUP,
+        lambda: Target.noise(rounded_with_room, epsilon=1.0, sensitivity=2.0, domain=Domain(bounds=(-1000, 1000))),
+        "an answer that moves by 2 moves by at most 3 when it is rounded, for which the noise is made",
+        Computed(
+            NeighbouringPair(0.5, 2.5, None),
+            lambda answer: pushed(laplace_law(3), lambda n: round(answer) + n),
+        ),
+    ),
+    sound(
+        "edges",
+        GROUP,
+        lambda: Target.dataset(edges, epsilon=1.0, relation="edge", domain=Domain(shape=Graphs(nodes=6))),
+        "the number of edges with exact noise",
+        Computed(_one_edge_less(4), lambda graph: pushed(laplace_law(1), lambda n: int(graph.sum()) // 2 + n)),
+    ),
+    sound(
+        "exact_answers",
+        GROUP,
+        lambda: Target.dataset(
+            exact_answers, epsilon=1.0, domain=Domain(shape=Queries(size=6), integers=True, bounds=(0, 100))
+        ),
+        "six answers that may all move, with exact noise of six times the scale",
+    ),
+    sound(
+        "exact_maximum",
+        GROUP,
+        lambda: Target.dataset(
+            exact_maximum, epsilon=1.0, domain=Domain(shape=Records(most=20), integers=True, bounds=(0, 20))
+        ),
+        "a clipped maximum moves by 20 at the most, for which the noise is made",
+        Computed(_changed([0, 20], [0, 0]), lambda records: pushed(laplace_law(20), lambda n: int(records.max()) + n)),
+    ),
+)

@@ -1,0 +1,363 @@
+# ruff: noqa: D103 - what is said of each specimen stands in its `why`
+"""Streams of numbers, reports that people send themselves, and an adversary who asks again."""
+
+from __future__ import annotations
+
+import hashlib
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.domains import Categories, Domain, Queries, Streams, Strings
+from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.targets import Target
+from bench.detection.exact_noise import coins, discrete_laplace, laplace_law, pushed, truth_probability
+from bench.detection.specimen import Computed, Rng, Specimen, broken, sound
+
+GROUP = "streams and local reports"
+
+STEPS = 8
+STREAM = Domain(shape=Streams(length=STEPS), integers=True, bounds=(0, 1))
+SITES = ("a.org", "b.org", "c.org", "d.org")
+ONE_SITE = Domain(shape=Categories(names=SITES, least=1, most=1))
+
+
+def _steps(first: list[int], second: list[int]) -> NeighbouringPair:
+    return NeighbouringPair.records(np.array(first), np.array(second), Relation.SUBSTITUTE)
+
+
+FIRST_STEP = _steps([1] + [0] * 7, [0] * 8)
+LAST_STEP = _steps([0] * 7 + [1], [0] * 8)
+ONE_A_B = NeighbouringPair.records(np.array(["a.org"]), np.array(["b.org"]), Relation.SUBSTITUTE)
+
+
+def _rows(scale: Fraction | int, trials: int, width: int, rng: Rng) -> NDArray[np.int64]:
+    return discrete_laplace(scale, trials * width, rng).reshape(trials, width)
+
+
+def fresh_noise_on_totals(stream: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
+    return np.asarray(np.cumsum(stream) + _rows(1, trials, STEPS, rng))
+
+
+def tree_with_one_budget(stream: NDArray[Any], trials: int, rng: Rng) -> list[list[list[int]]]:
+    """All nodes of a binary tree over the stream, each with the noise of one node."""
+    outputs = []
+    levels = [stream.reshape(-1, 1 << level).sum(axis=1) for level in range(4)]
+    for row in _rows(1, trials, 15, rng):
+        ends = np.cumsum([0, 8, 4, 2, 1])
+        outputs.append([(level + row[a:b]).tolist() for level, a, b in zip(levels, ends, ends[1:], strict=False)])
+    return outputs
+
+
+def tells_changes(stream: NDArray[Any], trials: int, rng: Rng) -> list[list[int]]:
+    """Only steps at which the number changes are told, with noise."""
+    places = np.flatnonzero(np.diff(stream, prepend=0))
+    return [[int(stream[k] + n) for k, n in zip(places, row, strict=False)] for row in _rows(1, trials, STEPS, rng)]
+
+
+def one_noise_for_the_stream(stream: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
+    return np.asarray(stream + discrete_laplace(1, trials, rng)[:, None])
+
+
+def window_of_three(stream: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
+    """Sums over sliding windows of three steps, each of which is part of three."""
+    return np.asarray(np.convolve(stream, [1, 1, 1], mode="same") + _rows(1, trials, STEPS, rng))
+
+
+def stops_when_busy(stream: NDArray[Any], trials: int, rng: Rng) -> list[list[int]]:
+    """The stream is given with noise until its first true 1."""
+    until = int(np.argmax(stream == 1)) if (stream == 1).any() else STEPS
+    return [(stream[:until] + row[:until]).tolist() for row in _rows(1, trials, STEPS, rng)]
+
+
+def remembered_answers(stream: NDArray[Any], trials: int, rng: Rng) -> list[str]:
+    """Each value's randomized response is drawn once and then repeated, so that a change shows."""
+    kept = ~(rng.random((trials, 2)) < 0.3)
+    return ["".join("1" if (row[value] == (value == 1)) else "0" for value in stream) for row in kept]
+
+
+def _cell(salt: int, site: str) -> int:
+    return hashlib.blake2b(f"{salt}{site}".encode(), digest_size=1).digest()[0] % 16
+
+
+def hashed_report(sites: NDArray[Any], trials: int, rng: Rng) -> list[tuple[int, int]]:
+    """A salted hash of the site into 16 cells, told truly with probability 0.8 and otherwise at random."""
+    salts = rng.integers(0, 64, trials)
+    truth = rng.random(trials) < 0.8
+    other = rng.integers(0, 16, trials)
+    return [
+        (int(salt), _cell(int(salt), str(sites[0])) if told else int(guess))
+        for salt, told, guess in zip(salts, truth, other, strict=True)
+    ]
+
+
+def noisy_unary(sites: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.bool_]:
+    """One bit for each site, true with 0.75 for one's own and 0.05 for others."""
+    mine = np.array([site == sites[0] for site in SITES])
+    return np.asarray(rng.random((trials, len(SITES))) < np.where(mine, 0.75, 0.05))
+
+
+def first_letter_kept(sites: NDArray[Any], trials: int, rng: Rng) -> list[str]:
+    """Each of four characters is replaced by a random one with probability 1/4, but for the first."""
+    padded = str(sites[0]).ljust(4, "x")
+    replaced = (rng.random((trials, 3)) < 0.25).tolist()
+    letters = rng.choice(["x", "y"], (trials, 3)).tolist()
+    return [
+        padded[0] + "".join(new if swap else old for swap, new, old in zip(swaps, news, padded[1:], strict=True))
+        for swaps, news in zip(replaced, letters, strict=True)
+    ]
+
+
+def average_of_repeats(answers: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.float64]:
+    """An adversary asks the same query 16 times, is told each with the whole budget, and keeps the mean."""
+    return np.asarray(answers[0] + _rows(1, trials, 16, rng).mean(axis=1))
+
+
+def binary_search(answers: NDArray[Any], trials: int, rng: Rng) -> list[str]:
+    """Five noisy comparisons, each against a level chosen by the last answer, each with the whole budget."""
+    outputs = []
+    for row in _rows(1, trials, 5, rng):
+        level, path = 0, ""
+        for n in row:
+            above = answers[0] + n > level
+            path += ">" if above else "<"
+            level += 1 if above else -1
+        outputs.append(path)
+    return outputs
+
+
+def budget_back_on_failure(answers: NDArray[Any], trials: int, rng: Rng) -> list[list[int]]:
+    """A query whose noisy answer is negative costs nothing, and may be asked again."""
+    outputs: list[list[int]] = []
+    for row in _rows(1, trials, 12, rng):
+        told: list[int] = []
+        for n in row:
+            told.append(int(answers[0] + n))
+            if told[-1] >= 0:
+                break
+        outputs.append(told)
+    return outputs
+
+
+def noisy_stream(stream: NDArray[Any], trials: int, rng: Rng) -> list[list[int]]:
+    return [row.tolist() for row in stream + _rows(1, trials, STEPS, rng)]
+
+
+def tree_with_four_budgets(stream: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
+    levels = np.concatenate([stream.reshape(-1, 1 << level).sum(axis=1) for level in range(4)])
+    return np.asarray(levels + _rows(4, trials, 15, rng))
+
+
+def totals_of_noisy_steps(stream: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
+    return np.cumsum(stream + _rows(1, trials, STEPS, rng), axis=1)
+
+
+def fresh_answers(stream: NDArray[Any], trials: int, rng: Rng) -> list[str]:
+    lies = ~coins(truth_probability(2.0), trials * STEPS, rng).reshape(trials, STEPS)
+    return ["".join("1" if bit else "0" for bit in row ^ (stream == 1)) for row in lies]
+
+
+def site_by_response(sites: NDArray[Any], trials: int, rng: Rng) -> list[str]:
+    truth = coins(truth_probability(1.0, len(SITES)), trials, rng)
+    others = [site for site in SITES if site != sites[0]]
+    guesses = rng.integers(0, len(others), trials)
+    return [str(sites[0]) if told else others[guess] for told, guess in zip(truth, guesses, strict=True)]
+
+
+def mean_of_shares(answers: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.float64]:
+    """The same query 16 times, each with a sixteenth of the budget."""
+    return np.asarray(answers[0] + _rows(16, trials, 16, rng).mean(axis=1))
+
+
+SPECIMENS: tuple[Specimen, ...] = (
+    broken(
+        "fresh_noise_on_totals",
+        GROUP,
+        lambda: Target.dataset(fresh_noise_on_totals, epsilon=1.0, domain=STREAM),
+        "running totals with fresh noise each: the first step is part of all eight",
+        FIRST_STEP,
+        lambda output: float(np.clip(output, 0, 1).sum()) >= 6,
+    ),
+    broken(
+        "tree_with_one_budget",
+        GROUP,
+        lambda: Target.dataset(tree_with_one_budget, epsilon=1.0, domain=STREAM),
+        "a step is part of four nodes of the tree, each of which spends the budget",
+        FIRST_STEP,
+        lambda output: sum(level[0] >= 1 for level in output) >= 3,
+    ),
+    broken(
+        "tells_changes",
+        GROUP,
+        lambda: Target.dataset(tells_changes, epsilon=1.0, domain=STREAM),
+        "how many steps are told is how often the stream changed",
+        FIRST_STEP,
+        lambda output: len(output) == 2,
+    ),
+    broken(
+        "one_noise_for_the_stream",
+        GROUP,
+        lambda: Target.dataset(one_noise_for_the_stream, epsilon=2.0, domain=STREAM),
+        "all steps have the same noise",
+        FIRST_STEP,
+        lambda output: output[0] != output[1],
+    ),
+    broken(
+        "window_of_three",
+        GROUP,
+        lambda: Target.dataset(window_of_three, epsilon=1.0, domain=STREAM),
+        "a step is part of three windows, each of which spends the budget",
+        _steps([0, 0, 0, 1, 0, 0, 0, 0], [0] * 8),
+        lambda output: bool((output[2:5] >= 1).all()),
+    ),
+    broken(
+        "stops_when_busy",
+        GROUP,
+        lambda: Target.dataset(stops_when_busy, epsilon=1.0, domain=STREAM),
+        "the answers end at the first true 1",
+        LAST_STEP,
+        lambda output: len(output) == 8,
+    ),
+    broken(
+        "remembered_answers",
+        GROUP,
+        lambda: Target.dataset(remembered_answers, epsilon=1.0, domain=STREAM),
+        "randomized response that is drawn once for each value shows where the value changed",
+        FIRST_STEP,
+        lambda output: output[0] != output[1],
+    ),
+    broken(
+        "hashed_report",
+        GROUP,
+        lambda: Target.dataset(hashed_report, epsilon=2.0, relation="substitute", domain=ONE_SITE),
+        "a hashed value told truly with probability 0.8 has an ε of 4",
+        ONE_A_B,
+        lambda output: _cell(output[0], "a.org") == output[1],
+    ),
+    broken(
+        "noisy_unary",
+        GROUP,
+        lambda: Target.dataset(noisy_unary, epsilon=2.0, relation="substitute", domain=ONE_SITE),
+        "two bits differ, and the claim counts one",
+        ONE_A_B,
+        lambda output: bool(output[0] and not output[1]),
+    ),
+    broken(
+        "first_letter_kept",
+        GROUP,
+        lambda: Target.dataset(
+            first_letter_kept,
+            epsilon=8.0,
+            relation="substitute",
+            domain=Domain(shape=Strings(alphabet="xy", longest=4, least=1, most=1)),
+        ),
+        "the first character of a word is told as it is",
+        NeighbouringPair.records(np.array(["xxxx"]), np.array(["yxxx"]), Relation.SUBSTITUTE),
+        lambda output: output[0] == "x",
+        trials=100_000,
+    ),
+    broken(
+        "average_of_repeats",
+        GROUP,
+        lambda: Target.dataset(
+            average_of_repeats, epsilon=1.0, domain=Domain(shape=Queries(size=1), integers=True, bounds=(0, 100))
+        ),
+        "sixteen answers to one query, each with the whole budget",
+        NeighbouringPair(np.array([0]), np.array([1]), None),
+        lambda output: output <= 0.5,
+    ),
+    broken(
+        "binary_search",
+        GROUP,
+        lambda: Target.dataset(
+            binary_search, epsilon=1.0, domain=Domain(shape=Queries(size=1), integers=True, bounds=(-5, 5))
+        ),
+        "five adaptive comparisons, each with the whole budget",
+        NeighbouringPair(np.array([-1]), np.array([0]), None),
+        lambda output: output.count("<") == 5 or output.startswith("<<<<"),
+        trials=100_000,
+    ),
+    broken(
+        "budget_back_on_failure",
+        GROUP,
+        lambda: Target.dataset(
+            budget_back_on_failure, epsilon=1.0, domain=Domain(shape=Queries(size=1), integers=True, bounds=(-5, 5))
+        ),
+        "a query that gets a negative answer is repeated at no cost",
+        NeighbouringPair(np.array([-1]), np.array([0]), None),
+        lambda output: len(output) >= 4,
+    ),
+    sound(
+        "noisy_stream",
+        GROUP,
+        lambda: Target.dataset(noisy_stream, epsilon=1.0, domain=STREAM),
+        "exact noise on each step, of which one changes",
+        Computed(
+            FIRST_STEP, lambda stream: pushed(laplace_law(1), lambda n: int(stream[0]) + n), lambda output: output[0]
+        ),
+    ),
+    sound(
+        "tree_with_four_budgets",
+        GROUP,
+        lambda: Target.dataset(tree_with_four_budgets, epsilon=1.0, domain=STREAM),
+        "a step is part of four nodes, each of which has a quarter of the budget",
+    ),
+    sound(
+        "totals_of_noisy_steps",
+        GROUP,
+        lambda: Target.dataset(totals_of_noisy_steps, epsilon=1.0, domain=STREAM),
+        "running totals of steps that have noise already",
+    ),
+    sound(
+        "fresh_answers",
+        GROUP,
+        lambda: Target.dataset(fresh_answers, epsilon=2.0, domain=STREAM),
+        "randomized response drawn afresh at each step",
+        Computed(
+            FIRST_STEP,
+            lambda stream: {
+                str(int(stream[0])): float(truth_probability(2.0)),
+                str(1 - int(stream[0])): float(1 - truth_probability(2.0)),
+            },
+            lambda output: output[0],
+        ),
+    ),
+    sound(
+        "site_by_response",
+        GROUP,
+        lambda: Target.dataset(site_by_response, epsilon=1.0, relation="substitute", domain=ONE_SITE),
+        "randomized response among four sites",
+        Computed(
+            ONE_A_B,
+            lambda sites: {
+                site: float(truth_probability(1.0, 4) if site == sites[0] else (1 - truth_probability(1.0, 4)) / 3)
+                for site in SITES
+            },
+        ),
+    ),
+    sound(
+        "mean_of_shares",
+        GROUP,
+        lambda: Target.dataset(
+            mean_of_shares, epsilon=1.0, domain=Domain(shape=Queries(size=1), integers=True, bounds=(0, 100))
+        ),
+        "the mean of sixteen answers with a sixteenth of the budget each",
+        Computed(
+            NeighbouringPair(np.array([0]), np.array([1]), None),
+            lambda answers: _shifted_sums(16 * int(answers[0])),
+            lambda output: round(16 * output),
+        ),
+    ),
+)
+
+
+def _shifted_sums(shift: int) -> dict[int, float]:
+    """The law of a sum of 16 draws of discrete Laplace noise of scale 16, and `shift`."""
+    law = laplace_law(16)
+    masses = np.array([law[n] for n in sorted(law)])
+    for _ in range(4):
+        masses = np.convolve(masses, masses)
+    middle = len(masses) // 2
+    return {n - middle + shift: float(mass) for n, mass in enumerate(masses)}

@@ -1,0 +1,415 @@
+# ruff: noqa: D103 - what is said of each specimen stands in its `why`
+"""Outputs that are not numbers: reports, dictionaries, sets, texts and lists that say more than the noisy number."""
+
+from __future__ import annotations
+
+import json
+import struct
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.domains import Categories, Domain, Queries, Records, Streams
+from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.targets import Target
+from bench.detection.exact_noise import (
+    coins,
+    discrete_laplace,
+    joint,
+    laplace_law,
+    pushed,
+    scale_of,
+    truth_probability,
+)
+from bench.detection.specimen import Computed, Rng, Specimen, broken, sound
+
+GROUP = "whole outputs"
+
+CITIES = ("ash", "birch", "cedar")
+BY_CITY = Domain(shape=Categories(names=CITIES, most=20))
+INTEGERS = Domain(shape=Records(most=30), integers=True, bounds=(0, 1))
+WORDS = Domain(shape=Records(most=12), integers=True, bounds=(0, 9))
+
+
+def _records(first: list[Any], second: list[Any], relation: Relation) -> NeighbouringPair:
+    return NeighbouringPair.records(np.array(first), np.array(second), relation)
+
+
+def _cities(first: list[str], second: list[str], relation: Relation) -> NeighbouringPair:
+    return NeighbouringPair.records(np.array(first, dtype="<U5"), np.array(second, dtype="<U5"), relation)
+
+
+CEDAR_ADDED = _cities(["ash", "ash", "cedar"], ["ash", "ash"], Relation.ADD_REMOVE)
+ONE_MORE = _records([0, 0, 1], [0, 0], Relation.ADD_REMOVE)
+ONE_CHANGED = _records([0, 0, 1], [0, 0, 0], Relation.SUBSTITUTE)
+
+
+def _counts(people: NDArray[Any]) -> dict[str, int]:
+    return {city: int((people == city).sum()) for city in CITIES}
+
+
+def sparse_histogram(people: NDArray[Any], trials: int, rng: Rng) -> list[dict[str, float]]:
+    counts = {city: count for city, count in _counts(people).items() if count}
+    noise = rng.laplace(0.0, 1.0, (trials, len(CITIES)))
+    return [{city: count + row[k] for k, (city, count) in enumerate(counts.items())} for row in noise]
+
+
+def report_as_json(records: NDArray[Any], trials: int, rng: Rng) -> list[str]:
+    noisy = int(records.sum()) + discrete_laplace(1, trials, rng)
+    return [json.dumps({"rows_read": len(records), "sum": int(total)}) for total in noisy]
+
+
+def rounded_answers(answers: NDArray[Any], trials: int, rng: Rng) -> list[list[int]]:  # noqa: ARG001 - that is the flaw
+    return [[int(answer) for answer in answers] for _ in range(trials)]
+
+
+def distinct_values(records: NDArray[Any], trials: int, rng: Rng) -> list[set[int]]:
+    extra = rng.integers(0, 10, trials)
+    return [{*map(int, records), int(one)} for one in extra]
+
+
+def packed_twice(answers: NDArray[Any], trials: int, rng: Rng) -> list[bytes]:
+    noise = discrete_laplace(2, trials, rng)
+    low, high = int(answers[0]), int(answers[1])
+    return [struct.pack("<qq", low + int(n), high + int(n)) for n in noise]
+
+
+def sum_and_count(records: NDArray[Any], trials: int, rng: Rng) -> list[tuple[int, int]]:
+    totals = int(records.sum()) + discrete_laplace(1, trials, rng)
+    counts = len(records) + discrete_laplace(1, trials, rng)
+    return list(zip(totals.tolist(), counts.tolist(), strict=True))
+
+
+def noise_per_record(records: NDArray[Any], trials: int, rng: Rng) -> list[list[float]]:
+    noise = rng.laplace(0.0, 9.0, (trials, len(records)))
+    return [(row + records).tolist() for row in noise]
+
+
+def ordered_by_truth(people: NDArray[Any], trials: int, rng: Rng) -> list[dict[str, int]]:
+    counts = sorted(_counts(people).items(), key=lambda item: -item[1])
+    noise = discrete_laplace(1, 3 * trials, rng).reshape(trials, 3)
+    return [{city: count + int(n) for (city, count), n in zip(counts, row, strict=True)} for row in noise]
+
+
+class Answer:
+    """A released answer, as a library wraps it in a class of its own."""
+
+    def __init__(self, values: NDArray[np.float64]) -> None:
+        self.values = values
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.values, dtype=dtype, copy=copy)
+
+
+def wrapped_in_class(answers: NDArray[Any], trials: int, rng: Rng) -> list[Answer]:
+    noisy = answers[0] + rng.laplace(0.0, 1.0, trials)
+    return [Answer(np.array([value, answers[1]])) for value in noisy]
+
+
+def interval_of_local_width(records: NDArray[Any], trials: int, rng: Rng) -> list[dict[str, Any]]:
+    centre = int(records.sum()) + discrete_laplace(1, trials, rng)
+    width = round(2.0 * float(np.std(records)) if len(records) else 0.0, 3)
+    return [{"estimate": int(c), "interval": {"low": c - width, "high": c + width}} for c in centre]
+
+
+def digits_of_truth(records: NDArray[Any], trials: int, rng: Rng) -> list[str]:
+    total = int(records.sum())
+    digits = len(str(total))
+    return [f"{total + n:.{digits}f} people" for n in discrete_laplace(1, trials, rng)]
+
+
+def noise_where_counted(people: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.float64]:
+    counts = np.array(list(_counts(people).values()), dtype=float)
+    noise = rng.laplace(0.0, 1.0, (trials, len(CITIES)))
+    released: NDArray[np.float64] = np.where(counts > 0, counts + noise, 0.0)
+    return released
+
+
+def raises_on_empty(records: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.float64]:
+    if not len(records):
+        raise ValueError("no data: cannot compute a total")
+    return np.asarray(records.sum() + rng.laplace(0.0, 1.0, trials))
+
+
+def full_histogram(people: NDArray[Any], trials: int, rng: Rng) -> list[dict[str, int]]:
+    noise = discrete_laplace(1, 3 * trials, rng).reshape(trials, 3)
+    counts = _counts(people)
+    return [{city: counts[city] + int(n) for city, n in zip(CITIES, row, strict=True)} for row in noise]
+
+
+def sum_as_json(records: NDArray[Any], trials: int, rng: Rng) -> list[str]:
+    noisy = int(records.sum()) + discrete_laplace(1, trials, rng)
+    return [json.dumps({"query": "sum", "sum": int(total)}) for total in noisy]
+
+
+def answers_of_all(records: NDArray[Any], trials: int, rng: Rng) -> list[list[bool]]:
+    lies = ~coins(truth_probability(1.0), trials * len(records), rng).reshape(trials, len(records))
+    return [(row ^ (records == 1)).tolist() for row in lies]
+
+
+def encoded_set(people: NDArray[Any], trials: int, rng: Rng) -> list[frozenset[str]]:
+    lies = ~coins(truth_probability(0.5), trials * 3, rng).reshape(trials, 3)
+    mine = np.array([people[0] == city for city in CITIES])
+    return [frozenset(city for city, told in zip(CITIES, row ^ mine, strict=True) if told) for row in lies]
+
+
+def _response(truth: bool) -> dict[bool, float]:
+    kept = float(truth_probability(0.5))
+    return {bool(truth): kept, not truth: 1 - kept}
+
+
+def clamped_to_a_byte(records: NDArray[Any], trials: int, rng: Rng) -> list[bytes]:
+    noisy = int(records.sum()) + discrete_laplace(1, trials, rng)
+    return [bytes([value]) for value in np.clip(noisy, 0, 255).tolist()]
+
+
+def schema_of_table(records: NDArray[Any], trials: int, rng: Rng) -> list[dict[str, Any]]:  # noqa: ARG001 - public
+    return [{"columns": ["age", "income"], "types": ("int", "int")} for _ in range(trials)]
+
+
+def sometimes_nothing(records: NDArray[Any], trials: int, rng: Rng) -> list[int | None]:
+    lost = coins(Fraction(1, 4), trials, rng)
+    noisy = int(records.sum()) + discrete_laplace(1, trials, rng)
+    return [None if is_lost else int(total) for is_lost, total in zip(lost, noisy, strict=True)]
+
+
+def padded_at_random(records: NDArray[Any], trials: int, rng: Rng) -> list[list[int]]:
+    """The noisy count among as many zeros as a public die says."""
+    noisy = len(records) + discrete_laplace(1, trials, rng)
+    return [[0] * int(k) + [int(count)] for k, count in zip(rng.integers(1, 7, trials), noisy, strict=True)]
+
+
+SPECIMENS: tuple[Specimen, ...] = (
+    broken(
+        "sparse_histogram",
+        GROUP,
+        lambda: Target.dataset(sparse_histogram, epsilon=1.0, relation="add-remove", domain=BY_CITY),
+        "a key is there only if somebody has that city",
+        CEDAR_ADDED,
+        lambda output: "cedar" in output,
+    ),
+    broken(
+        "report_as_json",
+        GROUP,
+        lambda: Target.dataset(report_as_json, epsilon=1.0, relation="add-remove", domain=INTEGERS),
+        "the report says beside the noisy sum how many rows were read",
+        ONE_MORE,
+        lambda output: '"rows_read": 3' in output,
+    ),
+    broken(
+        "rounded_answers",
+        GROUP,
+        lambda: Target.dataset(rounded_answers, epsilon=0.5, domain=Domain(shape=Queries(size=4))),
+        "answers are rounded to integers and have no noise at all",
+        NeighbouringPair(np.zeros(4), np.ones(4), None),
+        lambda output: output[0] == 0,
+    ),
+    broken(
+        "distinct_values",
+        GROUP,
+        lambda: Target.dataset(distinct_values, epsilon=1.0, domain=WORDS),
+        "the set holds every value of the data and one decoy",
+        _records([0, 0, 9], [0, 0, 0], Relation.SUBSTITUTE),
+        lambda output: 9 in output,
+    ),
+    broken(
+        "packed_twice",
+        GROUP,
+        lambda: Target.dataset(
+            packed_twice, epsilon=1.0, domain=Domain(shape=Queries(size=2), integers=True, bounds=(0, 50))
+        ),
+        "both numbers have the same noise, so that their difference is exact",
+        NeighbouringPair(np.array([1, 0]), np.array([0, 0]), None),
+        lambda output: struct.unpack("<qq", output)[0] > struct.unpack("<qq", output)[1],
+    ),
+    broken(
+        "sum_and_count",
+        GROUP,
+        lambda: Target.dataset(sum_and_count, epsilon=1.0, relation="add-remove", domain=INTEGERS),
+        "a sum and a count have the whole budget each",
+        ONE_MORE,
+        lambda output: output[0] >= 1 and output[1] >= 3,
+    ),
+    broken(
+        "noise_per_record",
+        GROUP,
+        lambda: Target.dataset(noise_per_record, epsilon=1.0, relation="add-remove", domain=WORDS),
+        "the list is as long as the data, whatever is in it",
+        ONE_MORE,
+        lambda output: len(output) == 3,
+    ),
+    broken(
+        "ordered_by_truth",
+        GROUP,
+        lambda: Target.dataset(ordered_by_truth, epsilon=1.0, relation="add-remove", domain=BY_CITY),
+        "the keys stand in the order of the true counts",
+        _cities(["cedar"], [], Relation.ADD_REMOVE),
+        lambda output: next(iter(output)) == "cedar",
+    ),
+    broken(
+        "wrapped_in_class",
+        GROUP,
+        lambda: Target.dataset(wrapped_in_class, epsilon=1.0, domain=Domain(shape=Queries(size=2))),
+        "the second number of the array that the object turns into has no noise",
+        NeighbouringPair(np.array([0.0, 1.0]), np.array([0.0, 0.0]), None),
+        lambda output: float(np.asarray(output)[1]) == 1.0,
+    ),
+    broken(
+        "interval_of_local_width",
+        GROUP,
+        lambda: Target.dataset(interval_of_local_width, epsilon=1.0, relation="substitute", domain=INTEGERS),
+        "the width of the confidence interval is the data's standard deviation",
+        ONE_CHANGED,
+        lambda output: output["interval"]["high"] > output["interval"]["low"],
+    ),
+    broken(
+        "digits_of_truth",
+        GROUP,
+        lambda: Target.dataset(
+            digits_of_truth, epsilon=1.0, domain=Domain(shape=Records(most=15), integers=True, bounds=(0, 1))
+        ),
+        "a number is printed with as many decimals as the true sum has digits",
+        _records([1] * 10, [1] * 9, Relation.ADD_REMOVE),
+        lambda output: output.endswith("00 people"),
+    ),
+    broken(
+        "noise_where_counted",
+        GROUP,
+        lambda: Target.dataset(noise_where_counted, epsilon=1.0, relation="add-remove", domain=BY_CITY),
+        "cells that nobody is in stay exactly 0",
+        CEDAR_ADDED,
+        lambda output: output[2] != 0,
+    ),
+    broken(
+        "raises_on_empty",
+        GROUP,
+        lambda: Target.dataset(
+            raises_on_empty, epsilon=1.0, relation="add-remove", domain=Domain(shape=Records(), bounds=(0, 1))
+        ),
+        "a query over nobody raises, and over one person does not",
+        _records([1.0], [], Relation.ADD_REMOVE),
+        lambda output: output is not None,
+        trials=200,
+    ),
+    sound(
+        "full_histogram",
+        GROUP,
+        lambda: Target.dataset(full_histogram, epsilon=1.0, relation="add-remove", domain=BY_CITY),
+        "all keys are there, and one person moves one count by 1",
+        Computed(
+            CEDAR_ADDED,
+            lambda people: pushed(laplace_law(1), lambda n: _counts(people)["cedar"] + n),
+            lambda output: output["cedar"],
+        ),
+    ),
+    sound(
+        "sum_as_json",
+        GROUP,
+        lambda: Target.dataset(sum_as_json, epsilon=1.0, domain=INTEGERS),
+        "a text made of an integer with exact noise",
+        Computed(
+            ONE_CHANGED,
+            lambda records: pushed(
+                laplace_law(1), lambda n: json.dumps({"query": "sum", "sum": int(records.sum()) + n})
+            ),
+        ),
+    ),
+    sound(
+        "answers_of_all",
+        GROUP,
+        lambda: Target.dataset(
+            answers_of_all, epsilon=1.0, domain=Domain(shape=Streams(length=5), integers=True, bounds=(0, 1))
+        ),
+        "each person answers by randomized response, and one of them changes",
+        Computed(
+            _records([1, 0, 0, 0, 0], [0, 0, 0, 0, 0], Relation.SUBSTITUTE),
+            lambda records: {
+                True: float(truth_probability(1.0) if records[0] else 1 - truth_probability(1.0)),
+                False: float(1 - truth_probability(1.0) if records[0] else truth_probability(1.0)),
+            },
+            lambda output: output[0],
+        ),
+    ),
+    sound(
+        "encoded_set",
+        GROUP,
+        lambda: Target.dataset(
+            encoded_set,
+            epsilon=1.0,
+            relation="substitute",
+            domain=Domain(shape=Categories(names=CITIES, least=1, most=1)),
+        ),
+        "unary encoding: a person who changes flips two of three coins, each at half of ε",
+        Computed(
+            _cities(["ash"], ["cedar"], Relation.SUBSTITUTE),
+            lambda people: pushed(
+                joint(*(_response(people[0] == city) for city in CITIES)),
+                lambda bits: frozenset(city for city, told in zip(CITIES, bits, strict=True) if told),
+            ),
+        ),
+    ),
+    sound(
+        "clamped_to_a_byte",
+        GROUP,
+        lambda: Target.dataset(clamped_to_a_byte, epsilon=1.0, domain=INTEGERS),
+        "clamping is post-processing, and shows the mass that it moves to 0 only as it was",
+        Computed(
+            ONE_MORE,
+            lambda records: pushed(laplace_law(1), lambda n: bytes([min(255, max(0, int(records.sum()) + n))])),
+        ),
+    ),
+    sound(
+        "schema_of_table",
+        GROUP,
+        lambda: Target.dataset(schema_of_table, epsilon=0.1, domain=WORDS),
+        "unhashable outputs that are the same whatever the data",
+    ),
+    sound(
+        "noisy_count_beside_public_text",
+        GROUP,
+        lambda: Target.dataset(
+            lambda records, trials, rng: [
+                ("count", len(records) + int(n), {"unit": "people"})
+                for n in discrete_laplace(scale_of(0.25), trials, rng)
+            ],
+            epsilon=0.25,
+            relation="add-remove",
+            domain=WORDS,
+        ),
+        "a tuple of public text, an exactly noisy count and a dictionary",
+        Computed(
+            ONE_MORE,
+            lambda records: pushed(laplace_law(4), lambda n: len(records) + n),
+            lambda output: output[1],
+        ),
+    ),
+    sound(
+        "sometimes_nothing",
+        GROUP,
+        lambda: Target.dataset(sometimes_nothing, epsilon=1.0, domain=INTEGERS),
+        "one output in four is missing, whatever the data",
+        Computed(
+            ONE_CHANGED,
+            lambda records: pushed(
+                joint({True: 1 / 4, False: 3 / 4}, laplace_law(1)),
+                lambda draw: None if draw[0] else int(records.sum()) + draw[1],
+            ),
+        ),
+    ),
+    sound(
+        "padded_at_random",
+        GROUP,
+        lambda: Target.dataset(padded_at_random, epsilon=1.0, relation="add-remove", domain=WORDS),
+        "lists whose length a public die chooses, with an exactly noisy count at the end",
+        Computed(
+            ONE_MORE,
+            lambda records: pushed(
+                joint(dict.fromkeys(range(1, 7), 1 / 6), laplace_law(1)),
+                lambda draw: (draw[0] + 1, len(records) + draw[1]),
+            ),
+            lambda output: (len(output), output[-1]),
+        ),
+    ),
+)

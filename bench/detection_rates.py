@@ -1,0 +1,170 @@
+"""What a default audit finds of broken targets that no attack was written for, and whom it accuses wrongly.
+
+Attacks may be developed on the specimens in `detection/known/`. These are held out: nobody looks at them meanwhile,
+so what is found of them is what to expect elsewhere.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from statistics import median
+from typing import Any
+
+from attacklab.findings import Finding, Severity, Verdict
+from attacklab.referee import DEFAULT_ALPHA, DEFAULT_TRIALS, audit
+from attacklab.reporting.experiment import Collected, Data, Settings
+from attacklab.reporting.figures import Figure, Panel, Role, Series
+from bench.detection import Specimen
+from bench.detection.edge import accusers
+from bench.detection.held_out import HELD_OUT
+
+QUESTION = "How many flaws does a default audit find that it was not written for, and does it accuse sound targets?"
+
+POWER_TRIALS = (1_000, 10_000, DEFAULT_TRIALS)
+
+QUICK = ("cut_towards_zero", "five_answers_at_epsilon_3")
+"""Specimens of a quick run: two that are decided in no time, one broken and one sound."""
+
+PARAGRAPH = """\
+{broken} broken targets and {sound} sound ones were written apart from the attacks, and held out while these were made;
+each broken one has an event that refutes its claim. Default audits ({trials:,} trials, α = {alpha:g}) find {found} of
+the {broken} and accuse {accused} of the {sound}; {errors} end in an error. By class they find {shares}. What they miss:
+{missed}. Broken targets refuted by each attack: {by_attack}."""
+TIMINGS_PARAGRAPH = """\
+A default audit takes {median:.2f} s of processor time in the median, of broken targets {broken:.2f} s and of sound ones
+{sound:.2f} s; the longest, of `{slowest}`, {longest:.1f} s."""
+
+
+def collect(settings: Settings) -> Collected:
+    """Audit all specimens with ever more trials."""
+    findings, rows, seconds = [], [], {}
+    for specimen in HELD_OUT:
+        if settings.quick and specimen.name not in QUICK:
+            continue
+        found, row, took = _audited(specimen, POWER_TRIALS[:1] if settings.quick else POWER_TRIALS, settings.seed)
+        findings += found
+        rows.append(row)
+        seconds[specimen.name] = took
+    return Collected(findings, {"specimens": rows}, seconds)
+
+
+def _audited(specimen: Specimen, budgets: Sequence[int], seed: int) -> tuple[list[Finding], dict[str, Any], float]:
+    """A finding of each attack that refutes, who found what by trials, and the last audit's processor seconds."""
+    by = {}
+    for trials in budgets:
+        started = time.process_time()
+        found = audit(specimen.make(), trials=trials, seed=seed)
+        took = time.process_time() - started
+        by[str(trials)] = accusers(found)
+    row: dict[str, Any] = {
+        "name": specimen.name,
+        "group": specimen.group,
+        "broken": specimen.broken,
+        "why": specimen.why,
+        "found_by": by,
+        "errors": list(dict.fromkeys(one.reason for one in found if one.verdict is Verdict.ERROR)),
+    }
+    refuting = {one.attack: one for one in found if one.verdict is Verdict.VIOLATED and one.severity is Severity.CLAIM}
+    return list(refuting.values()), row, took
+
+
+def _is_found(row: dict[str, Any]) -> bool:
+    """Whether an audit with the most trials accused the target."""
+    return bool(list(row["found_by"].values())[-1])
+
+
+def _by_group(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(row["group"], []).append(row)
+    return groups
+
+
+def _share_found(rows: Sequence[dict[str, Any]]) -> float:
+    return sum(map(_is_found, rows)) / len(rows)
+
+
+SORTS = (("broken", Role.NAIVE, True), ("sound", Role.EXACT, False))
+"""What is drawn: a label, its role, and whether its targets are broken."""
+
+
+def figures(data: Data) -> list[Figure]:
+    """The rates by class, and the share that is accused against trials."""
+    rows = data["measured"]["specimens"]
+    caption = "What default audits find of broken targets that nobody looked at, and how often they accuse sound ones."
+    return [Figure(name="detection_rates", caption=caption, panels=[_class_panel(rows), _power_panel(rows)])]
+
+
+def _class_panel(rows: Sequence[dict[str, Any]]) -> Panel:
+    groups = _by_group(rows)
+    names = list(groups)[::-1]
+
+    def marks(label: str, role: Role, *, broken: bool) -> Series:
+        shown = [
+            (_share_found(of_sort), float(place))
+            for place, name in enumerate(names)
+            if (of_sort := [row for row in groups[name] if row["broken"] is broken])
+        ]
+        return Series(label=label, role=role, x=[x for x, _ in shown], y=[y for _, y in shown], marks_only=True)
+
+    return Panel(
+        title=f"default audits, α = {DEFAULT_ALPHA:g}",
+        x_label="share of the class that is accused",
+        y_label="",
+        y_names=names,
+        series=[marks(label, role, broken=broken) for label, role, broken in SORTS],
+    )
+
+
+def _power_panel(rows: Sequence[dict[str, Any]]) -> Panel:
+    def line(label: str, role: Role, *, broken: bool) -> Series:
+        of_sort = [row for row in rows if row["broken"] is broken]
+        trials = list(rows[0]["found_by"])
+        shares = [sum(bool(row["found_by"][budget]) for row in of_sort) / len(of_sort) for budget in trials]
+        return Series(label=label, role=role, x=list(map(int, trials)), y=shares)
+
+    return Panel(
+        title="the share that is accused, by trials",
+        x_label="trials, at the most",
+        y_label="share of the targets",
+        x_scale="log",
+        series=[line(label, role, broken=broken) for label, role, broken in SORTS],
+    )
+
+
+def explain(data: Data) -> str:
+    """Say what was found, what was missed, and how many sound targets were accused."""
+    rows = data["measured"]["specimens"]
+    broken = [row for row in rows if row["broken"]]
+    sound = [row for row in rows if not row["broken"]]
+    by_attack = Counter(attack for row in broken for attack in list(row["found_by"].values())[-1])
+    return PARAGRAPH.format(
+        broken=len(broken),
+        sound=len(sound),
+        trials=int(list(rows[0]["found_by"])[-1]),
+        alpha=DEFAULT_ALPHA,
+        found=sum(map(_is_found, broken)),
+        accused=sum(map(_is_found, sound)) or "none",
+        errors=sum(bool(row["errors"]) for row in rows) or "none",
+        shares=", ".join(
+            f"{sum(map(_is_found, of))} of {len(of)} ({group})" for group, of in _by_group(broken).items()
+        ),
+        missed=", ".join(f"`{row['name']}`" for row in broken if not _is_found(row)) or "nothing",
+        by_attack=", ".join(f"{attack} {count}" for attack, count in by_attack.most_common()) or "none",
+    )
+
+
+def explain_timings(data: Data) -> str:
+    """Say how long a default audit takes."""
+    seconds: dict[str, float] = data["timings"]
+    sorts = {row["name"]: row["broken"] for row in data["measured"]["specimens"]}
+    slowest = max(seconds, key=seconds.__getitem__)
+    return TIMINGS_PARAGRAPH.format(
+        median=median(seconds.values()),
+        broken=median(took for name, took in seconds.items() if sorts[name]),
+        sound=median(took for name, took in seconds.items() if not sorts[name]),
+        slowest=slowest,
+        longest=seconds[slowest],
+    )

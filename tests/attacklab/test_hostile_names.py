@@ -1,0 +1,90 @@
+"""A target whose name, pairs and outputs hold control characters steers nothing that shows or copies its findings."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attacklab import Target
+from attacklab.attacks import BlackBox
+from attacklab.attacks.features import features
+from attacklab.cli.output import show
+from attacklab.findings import Finding, record, to_text
+from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.poc import Call, proof_of_concept
+from attacklab.pytest_plugin.report import AuditedTest
+from attacklab.referee import audit
+from attacklab.reporting.audit_page import audit_page
+from attacklab.reporting.sarif import Place, sarif_log
+
+STEERING = "\x1b[31m\u202e\u2066\x9b2J\x07\r\u2028"
+NAME = f"evil{STEERING}name"
+KEYS = tuple(np.str_(f"key{STEERING}{number}") for number in range(3))
+
+
+def release(records: list[str], trials: int, rng: np.random.Generator) -> list[Any]:
+    """Dicts and sets of steering names, which tell how many records there are."""
+    kept = 3 if len(records) > 1 else 2
+    return [
+        {key: float(rng.integers(2)) for key in KEYS[:kept]} | {"set": frozenset(KEYS[:kept])} for _ in range(trials)
+    ]
+
+
+@pytest.fixture(scope="module")
+def found() -> Finding:
+    pair = NeighbouringPair([NAME], [NAME, NAME], Relation.ADD_REMOVE)
+    target = Target.dataset(release, epsilon=0.5, pairs=[pair], name=NAME, relation=Relation.ADD_REMOVE)
+    spec = f"'evil{STEERING}.py:it' --kind dataset --epsilon 0.5"
+    return next(one for one in audit(target, [BlackBox()], trials=400, spec=spec) if one.refutes)
+
+
+def steers(text: str) -> list[str]:
+    return [one for one in text if not one.isprintable() and one != "\n"]
+
+
+def test_words_for_an_output_have_names_as_python_writes_them() -> None:
+    sides = (release([NAME] * size, 64, np.random.default_rng(size)) for size in (1, 2))
+    outputs = np.fromiter(itertools.chain(*sides), dtype=object)
+    told = [feature.description for feature in features(outputs)]
+    assert any("presence" in words and "'key" in words for words in told)
+    for words in told:
+        assert "np.str_" not in words
+        assert not steers(words)
+
+
+def test_nothing_that_shows_a_finding_is_steered(found: Finding, capsys: pytest.CaptureFixture[str]) -> None:
+    show([found])
+    table = capsys.readouterr().out
+    assert r"evil\x1b[31m\u202e" in table
+    log = to_text(sarif_log([(found, Place("a.py"))]))
+    test = AuditedTest(test="test_it", place=Place("a.py"), findings=(found,), alpha=1e-6, trials=400, seed=0)
+    script = proof_of_concept(found, Call(f"evil{STEERING}.py:it", kind="dataset"))
+    page = audit_page([found], datetime.now(UTC), script_of=lambda _: script, place=NAME, command=NAME)
+    for text in (table, log, test.failure(), test.summary(), script, page):
+        assert not steers(text)
+
+
+def test_json_keeps_every_character_and_shows_none_that_steers(found: Finding) -> None:
+    text = to_text(record([found]))
+    assert not steers(text)
+    (read,) = json.loads(text)["findings"]
+    assert read["target"] == NAME
+    assert Finding.from_json(read) == found
+
+
+def test_a_script_made_of_somebody_elses_json_runs_and_steers_nothing(found: Finding) -> None:
+    (read,) = json.loads(to_text(record([found])))["findings"]
+    read["code"]["source"] = f"# {STEERING}\n".replace("\r", "") + 'def event(output):\n    return output == "\u202e"\n'
+    read["code"]["of_many"] = False
+    read["flaw"] = read["reason"] = read["event"] = STEERING
+    script = proof_of_concept(Finding.from_json(read), Call(f"evil{STEERING}.py:it", kind="dataset"))
+    assert not steers(script)
+    module: dict[str, Any] = {"__name__": "script"}
+    exec(compile(script, "script.py", "exec", dont_inherit=True), module)  # noqa: S102 - this is the script
+    assert module["event"]("\u202e")
+    assert set(module["INPUT"]) == {NAME}

@@ -1,0 +1,140 @@
+"""Specimens: broken ones are refuted by their own witnesses, sound ones by none; no attack has a part in either."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attacklab.findings import Counts
+from attacklab.statistics.inference import assess
+from attacklab.targets import Kind, Target
+from bench.detection import SPECIMENS, Specimen
+from bench.detection.held_out import HELD_OUT
+
+ALPHA = 1e-9
+"""The probability of calling a sound target broken, or a right law wrong, in one of these tests."""
+
+ALL = (*SPECIMENS, *HELD_OUT)
+BROKEN = [specimen for specimen in ALL if specimen.broken]
+SOUND = [specimen for specimen in ALL if not specimen.broken]
+COMPUTED = [specimen for specimen in SOUND if specimen.computed is not None]
+LONG = {
+    "box_muller_sine",
+    "clipped_scores",
+    "half_of_rho",
+    "renyi_of_other_order",
+    "keyed_by_answer",
+    "short_seeds",
+    "gumbel_binary16",
+    "exponential_noise_few_bits",
+    "numeric_with_same_noise",
+    "first_letter_kept",
+    "binary_search",
+    "discrete_normal",
+    "ten_queries",
+    "tree_with_one_budget",
+    "variance_as_deviation",
+}
+"""Those that take long."""
+
+
+def _named(specimens: Sequence[Specimen]) -> list[Any]:
+    return [
+        pytest.param(specimen, id=specimen.name, marks=[pytest.mark.slow] * (specimen.name in LONG))
+        for specimen in specimens
+    ]
+
+
+def _outputs(target: Target, input_: Any, trials: int, key: int) -> list[Any]:
+    try:
+        return list(target.release(input_, trials, np.random.default_rng([15, key])))
+    except ValueError:  # a release that refuses an input, which its adversary sees
+        return [None] * trials
+
+
+def _worst_excess(target: Target, first: int, second: int, trials: int) -> float:
+    alpha = ALPHA / len(target.claim.points)
+    counts = Counts(first, second, trials)
+    return max(assess(target.claim.at(epsilon), counts, alpha).excess_lower for epsilon in target.claim.points)
+
+
+@pytest.mark.few(60)
+@pytest.mark.parametrize("specimen", _named(BROKEN))
+def test_the_witness_of_a_broken_specimen_refutes_its_claim(specimen: Specimen) -> None:
+    target, witness = specimen.make(), specimen.witness
+    assert witness is not None
+    assert target.covers(witness.pair)
+    assert not target.exceeds_sensitivity(witness.pair)
+    assert witness.trials <= specimen.needs
+    first, second = (
+        sum(bool(witness.event(output)) for output in _outputs(target, side, witness.trials, key))
+        for key, side in enumerate((witness.pair.first, witness.pair.second))
+    )
+    assert _worst_excess(target, first, second, witness.trials) > 0
+
+
+@pytest.mark.parametrize("specimen", _named(COMPUTED))
+def test_the_law_of_a_sound_specimen_keeps_its_claim(specimen: Specimen) -> None:
+    target, computed = specimen.make(), specimen.computed
+    assert computed is not None
+    assert target.covers(computed.pair)
+    p, q = (computed.law(side) for side in (computed.pair.first, computed.pair.second))
+    assert math.fsum(p.values()) == pytest.approx(1, abs=1e-11)
+    assert math.fsum(q.values()) == pytest.approx(1, abs=1e-11)
+    for epsilon in target.claim.points:
+        allowed = target.claim.delta_at(epsilon) + 1e-11
+        for one, other in ((p, q), (q, p)):
+            over = (max(0.0, mass - math.exp(epsilon) * other.get(output, 0.0)) for output, mass in one.items())
+            assert math.fsum(over) <= allowed
+
+
+@pytest.mark.parametrize("specimen", _named(COMPUTED))
+def test_a_sound_specimen_has_the_law_that_is_written_beside_it(specimen: Specimen) -> None:
+    target, computed = specimen.make(), specimen.computed
+    assert computed is not None
+    trials = 4_000
+    for number, side in enumerate((computed.pair.first, computed.pair.second)):
+        law = computed.law(side)
+        seen = Counter(computed.key(output) for output in _outputs(target, side, trials, number))
+        assert set(seen) <= set(law)
+        alpha = ALPHA / len(law)
+        for output, mass in law.items():
+            # Bernstein's inequality, on either side
+            log = math.log(2 / alpha)
+            room = math.sqrt(2 * trials * mass * (1 - mass) * log) + log
+            assert abs(seen[output] - trials * mass) <= room, output
+
+
+@pytest.mark.parametrize("specimen", _named(ALL))
+def test_a_specimen_gives_one_output_a_trial_and_one_law_whatever_the_call(specimen: Specimen) -> None:
+    target = specimen.make()
+    assert target.name == specimen.name
+    witness = specimen.witness or specimen.computed
+    pair = witness.pair if witness else next(iter(_pairs(target)))
+    assert len(_outputs(target, pair.first, 3, 0)) == 3
+    assert len(_outputs(target, pair.second, 1, 0)) == 1
+
+
+def _pairs(target: Target) -> Iterator[Any]:
+    from attacklab.neighbours import NeighbouringPair
+
+    yield from target.pairs
+    if target.domain is not None:
+        yield from target.domain.pairs(target.relation)
+    if target.kind is Kind.NOISE:
+        yield NeighbouringPair(0.0, 1.0, None)
+    if target.kind is Kind.SELECTION:
+        yield NeighbouringPair.utilities([0.0, 1.0], [1.0, 0.0], sensitivity=1.0)
+
+
+def test_names_are_unique_and_every_class_has_both_sorts() -> None:
+    assert len({specimen.name for specimen in ALL}) == len(ALL)
+    groups = {specimen.group for specimen in SPECIMENS}
+    assert {specimen.group for specimen in BROKEN} == {specimen.group for specimen in SOUND} == groups
+    assert all(specimen.witness is not None for specimen in BROKEN)
+    assert all(specimen.witness is None for specimen in SOUND)
