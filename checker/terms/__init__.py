@@ -1,0 +1,1 @@
+"""The checker of terms: standard library only, and nothing of what it judges."""

@@ -1,0 +1,106 @@
+"""Check certificates of terms: `python checker/terms/check.py FILE...`.
+
+Nothing of what is judged is imported or run: a term's promise is derived anew from its JSON, its tables are checked
+number by number, and the code that runs terms must be as it was when somebody read it.
+
+Exit status: 0 if every certificate is accepted, 1 if one is refused, 2 if there was nothing to check.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path[0] = str(Path(__file__).resolve().parents[2])
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from checker.terms import claims, rules
+from checker.terms.forms import Fields, Refused, read
+from checker.terms.laws import Law
+from checker.terms.readings import require_read
+from checker.terms.tables import check_table
+
+SCHEMA = "exact-term/1"
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """What a certificate shows.
+
+    Args:
+        statement: in words.
+        cells: how many cells of tables were checked.
+        readings: the files that were read, whose hashes are right.
+    """
+
+    statement: str
+    cells: int
+    readings: tuple[str, ...]
+
+
+def check(certificate: Any) -> Conclusion:
+    """Check a certificate.
+
+    Args:
+        certificate: its JSON.
+
+    Raises:
+        Refused: it does not show what it states.
+    """
+    fields = Fields(certificate, "a certificate")
+    fields.one_of("schema", SCHEMA)
+    fields.take("name", str)
+    term = rules.release(fields.take("term"))
+    relation, promised = fields.take("relation", str), claims.claim(fields.take("claim"))
+    tables = [_checked(json.dumps(table)) for table in fields.take("tables", list)]
+    fields.done()
+    if term.neighbours is None or term.neighbours.relation != relation:
+        raise Refused(
+            f"the term's neighbours are {term.neighbours.relation if term.neighbours else 'any'}, not {relation}"
+        )
+    if not claims.keep(term.losses, promised):
+        raise Refused(f"the term is not seen to keep {promised}")
+    _require_tables(term.tabled, [law for law, _ in tables])
+    cells = sum(cells for _, cells in tables)
+    return Conclusion(f"{promised} for every pair of {term.neighbours.words}", cells, require_read())
+
+
+@cache
+def _checked(table: str) -> tuple[Law, int]:
+    """Check a table once, however many certificates have it."""
+    return check_table(json.loads(table))
+
+
+def _require_tables(wanted: frozenset[Law], given: list[Law]) -> None:
+    missing = wanted - set(given)
+    if missing:
+        raise Refused(f"there is no table of {', '.join(sorted(map(str, missing)))}, which the term draws from")
+
+
+def main(arguments: list[str]) -> int:
+    """Check the certificates of some paths and print what each of them shows."""
+    paths = [Path(argument) for argument in arguments]
+    if not paths or any(argument.startswith("-") for argument in arguments):
+        print("usage: python checker/terms/check.py FILE...", file=sys.stderr)
+        return 2
+    refused = 0
+    for path in paths:
+        try:
+            shown = check(read(path))
+        except (Refused, RecursionError) as error:
+            refused += 1
+            print(f"REFUSED   {path.stem}: {error}")
+            continue
+        print(f"ACCEPTED  {path.stem}: {shown.statement}")
+        names = ", ".join(Path(file).stem for file in shown.readings)
+        print(f"          checked {shown.cells:,} cells of tables; readings {names}")
+    return int(refused > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,45 @@
+"""The certificate of a term: what it is, what it promises, and the tables that its noise is drawn from, as JSON.
+
+A certificate proves nothing by itself. The checker, a program of its own that shares no code with this package, derives
+the claim anew from the term and checks each table number by number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from mechanisms.core.laws import Law
+from mechanisms.core.noise import Noise
+from mechanisms.core.term import Mechanism, encoded
+
+SCHEMA = "exact-term/1"
+
+
+def certificate(name: str, term: Mechanism) -> dict[str, Any]:
+    """Return the certificate of a term.
+
+    Args:
+        name: what the mechanism is called.
+        term: the mechanism.
+    """
+    return {
+        "schema": SCHEMA,
+        "name": name,
+        "term": encoded(term),
+        "relation": term.relation,
+        "claim": encoded(term.claim),
+        "tables": [Noise(law).table.evidence() for law in laws_of(term)],
+    }
+
+
+def laws_of(term: Any) -> list[Law]:
+    """Return the different laws of noise that a term draws from, in the order in which its fields name them."""
+    if isinstance(term, Law):
+        return [term]
+    parts = term if isinstance(term, tuple) else ()
+    drawn = getattr(term, "noise", None)
+    own = [drawn.law] if isinstance(drawn, Noise) else []
+    if is_dataclass(term) and not isinstance(term, type):
+        parts = tuple(getattr(term, field.name) for field in fields(term))
+    return list(dict.fromkeys([*own, *(law for part in parts for law in laws_of(part))]))

@@ -1,0 +1,227 @@
+"""Putting mechanisms together: in turn on the same data, by public maps of what was released, and as a session.
+
+Sources: Dwork and Roth 2014, proposition 2.1 (post-processing) and theorem 3.16 (composition); Rogers, Roth, Ullman and
+Vadhan 2016, 'Privacy Odometers and Filters', section 3 (budgets that are spent adaptively).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from mechanisms.core.claims import NOTHING, ApproximateDP, Claim, together
+from mechanisms.core.numbers import positive
+from mechanisms.core.records import Answer
+from mechanisms.core.term import Mechanism, OneByOne, Prepared, Relation
+from mechanisms.randomness import RandomBits
+
+
+@dataclass(frozen=True)
+class Both(Mechanism):
+    """Several mechanisms on the same data, each with randomness of its own: their losses add up.
+
+    Args:
+        parts: the mechanisms.
+
+    Raises:
+        ValueError: there is none, their neighbours or sensitivities differ, or no rule adds up their claims.
+    """
+
+    parts: tuple[Mechanism, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", tuple(self.parts))
+        relations = {part.relation for part in self.parts} - {None}
+        if not self.parts or len(relations) > 1:
+            raise ValueError(f"parts must be mechanisms with the same neighbours, not of {sorted(map(str, relations))}")
+        if len(sensitivities := frozenset[Fraction]().union(*map(sensitivities_of, self.parts))) > 1:
+            raise ValueError(
+                f"parts must be about answers of one sensitivity, not of {sorted(map(str, sensitivities))}"
+            )
+        self.claim  # noqa: B018 # there is a rule
+
+    @property
+    def relation(self) -> Relation | None:
+        """That of the parts."""
+        return next((part.relation for part in self.parts if part.relation), None)
+
+    @property
+    def claim(self) -> Claim:
+        """The parts' claims together."""
+        return together(*(part.claim for part in self.parts))
+
+    def prepared(self, data: Any) -> InTurn:
+        """Look at the data; see `Mechanism.prepared`."""
+        return InTurn(tuple(part.prepared(data) for part in self.parts))
+
+
+@dataclass(frozen=True)
+class InTurn:
+    """Prepared mechanisms whose outputs are released together, as a tuple."""
+
+    parts: tuple[Prepared, ...]
+
+    def one(self, bits: RandomBits) -> tuple[Any, ...]:
+        """Draw one output of each."""
+        return tuple(part.one(bits) for part in self.parts)
+
+    def many(self, trials: int, bits: RandomBits) -> tuple[Any, ...]:
+        """Draw several outputs of each, an array or a list a part."""
+        return tuple(part.many(trials, bits) for part in self.parts)
+
+
+@dataclass(frozen=True)
+class Mapped(Mechanism):
+    """A public function of what a mechanism releases: post-processing, which loses nothing.
+
+    The function gets the released value and nothing else. It must be made of operations that work on numbers and,
+    elementwise, on arrays of them alike, and keep no state.
+
+    Args:
+        mechanism: what is released.
+        function: the map.
+    """
+
+    mechanism: Mechanism
+    function: Callable[[Any], Any]
+
+    @property
+    def relation(self) -> Relation | None:
+        """The mechanism's."""
+        return self.mechanism.relation
+
+    @property
+    def claim(self) -> Claim:
+        """The mechanism's."""
+        return self.mechanism.claim
+
+    def prepared(self, data: Any) -> PreparedMap:
+        """Look at the data; see `Mechanism.prepared`."""
+        return PreparedMap(self.mechanism.prepared(data), self.function)
+
+
+@dataclass(frozen=True)
+class PreparedMap:
+    """A prepared mechanism and a map of its outputs."""
+
+    inner: Prepared
+    function: Callable[[Any], Any]
+
+    def one(self, bits: RandomBits) -> Any:
+        """Draw one output."""
+        output = self.function(self.inner.one(bits))
+        return output.item() if isinstance(output, np.generic) else output
+
+    def many(self, trials: int, bits: RandomBits) -> Any:
+        """Draw several independent outputs."""
+        return self.function(self.inner.many(trials, bits))
+
+
+@dataclass(frozen=True)
+class Size(Mechanism):
+    """The number of records, where neighbours replace a record and so have the same number: it tells nothing."""
+
+    @property
+    def relation(self) -> Relation:
+        """Records of which one is replaced."""
+        return "substitute"
+
+    @property
+    def claim(self) -> Claim:
+        """Nothing is lost."""
+        return NOTHING
+
+    def prepared(self, data: Any) -> Public:
+        """Look at the data; see `Mechanism.prepared`."""
+        return Public(len(data))
+
+
+@dataclass(frozen=True)
+class Public:
+    """A value that is the same for all neighbours."""
+
+    value: int
+
+    def one(self, bits: RandomBits) -> int:  # noqa: ARG002
+        """Return it."""
+        return self.value
+
+    def many(self, trials: int, bits: RandomBits) -> int:  # noqa: ARG002
+        """Return it once, for all trials."""
+        return self.value
+
+
+@dataclass(frozen=True)
+class Session(Mechanism):
+    """Questions that may depend on all answers before them, within a budget of ε.
+
+    A question is a mechanism of pure DP. It is asked only if its ε and those of all questions before it add up to at
+    most the budget; whether they do depends on what was released alone. So on every path the losses add up to at most
+    the budget, and the ratio of the probabilities of a transcript is their product.
+
+    Args:
+        ask: `ask(answers, left)` returns the next mechanism, given the tuple of answers so far and what is left of the
+            budget; None ends the session. It must be a function of these alone.
+        budget: what all questions may lose, above 0.
+        neighbours: the relation of every mechanism that is asked.
+
+    Raises:
+        TypeError: `budget` is not a number.
+        ValueError: `budget` is not above 0, or the neighbours are answers or utilities.
+    """
+
+    ask: Callable[[Sequence[Any], Fraction], Mechanism | None]
+    budget: Fraction
+    neighbours: Relation
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "budget", positive("budget", self.budget))
+        if self.neighbours in ("answers", "utilities"):
+            raise ValueError(
+                "a session is about records or a bit: how far answers move is not the same for all questions"
+            )
+
+    @property
+    def relation(self) -> Relation:
+        """That of all questions."""
+        return self.neighbours
+
+    @property
+    def claim(self) -> Claim:
+        """The budget."""
+        return ApproximateDP(self.budget)
+
+    def prepared(self, data: Any) -> OneByOne:
+        """Hold the data for the questions to come."""
+        return OneByOne(lambda bits: self._transcript(data, bits))
+
+    def _transcript(self, data: Any, bits: RandomBits) -> tuple[Any, ...]:
+        """Ask until there is no further question.
+
+        Raises:
+            ValueError: a question has other neighbours, promises no pure ε, or costs more than is left.
+        """
+        answers: tuple[Any, ...] = ()
+        left = self.budget
+        while (question := self.ask(answers, left)) is not None:
+            cost = question.claim
+            if question.relation not in (self.neighbours, None):
+                raise ValueError(f"a question about neighbours by {question.relation!r} in a session about others")
+            if not isinstance(cost, ApproximateDP) or not cost.within(ApproximateDP(left)):
+                raise ValueError(f"a question promises {cost} and {left} of the budget is left; ask a cheaper one")
+            left -= cost.epsilon
+            answers = (*answers, question.release(data, bits))
+        return answers
+
+
+def sensitivities_of(term: Any) -> frozenset[Fraction]:
+    """Return the sensitivities that the queries of a term name."""
+    parts = term if isinstance(term, tuple) else ()
+    if is_dataclass(term) and not isinstance(term, type):
+        parts = tuple(getattr(term, field.name) for field in fields(term))
+    own = frozenset([term.sensitivity]) if isinstance(term, Answer) else frozenset()
+    return own.union(*map(sensitivities_of, parts))

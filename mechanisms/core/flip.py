@@ -1,0 +1,205 @@
+"""Randomized response: one private bit, told truly or turned round.
+
+Sources: Warner 1965, 'Randomized Response'; as local DP, Kasiviswanathan et al. 2011, 'What Can We Learn Privately?',
+section 4.1; shuffled, Cheu, Smith, Ullman, Zeber and Zhilyaev 2019, 'Distributed Differential Privacy via Shuffling'.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from gmpy2 import mpq
+
+from mechanisms.coins import bernoulli, uniform_below
+from mechanisms.core.claims import ApproximateDP, Claim
+from mechanisms.core.numbers import count, positive, rational, vector
+from mechanisms.core.rounding import exp_above, log_above, rounding
+from mechanisms.core.term import Mechanism, OneByOne, Relation
+from mechanisms.randomness import RandomBits
+
+_STEP = 64  # bits by which an enclosure is narrowed; also how much finer it is than the bits it is compared with
+
+
+@dataclass(frozen=True)
+class Response(Mechanism):
+    """Tell the truth with probability e^ε/(1 + e^ε), and its opposite otherwise: the ratio of the two is e^ε.
+
+    A uniform real is compared with that probability bit by bit until no further bit can change which is less. It is
+    irrational for a rational ε, so that the comparison ends.
+
+    Args:
+        epsilon: above 0.
+
+    Raises:
+        TypeError: `epsilon` is not a number.
+        ValueError: `epsilon` is not finite and above 0.
+    """
+
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
+
+    @property
+    def relation(self) -> Relation:
+        """Any two bits."""
+        return "bit"
+
+    @property
+    def claim(self) -> Claim:
+        """ε-DP."""
+        return ApproximateDP(self.epsilon)
+
+    def prepared(self, data: Any) -> OneByOne:
+        """Look at the bit, any value by its truth; see `Mechanism.prepared`."""
+        truth = bool(data)
+        return OneByOne(lambda bits: truth == bits.call(logistic_coin, self.epsilon))
+
+
+@dataclass(frozen=True)
+class RationalResponse(Mechanism):
+    """Turn the bit round with a rational probability p: the ratio of the two is (1 − p)/p.
+
+    Args:
+        flip: p, above 0 and at most ½.
+
+    Raises:
+        TypeError: `flip` is not a number.
+        ValueError: `flip` is outside (0, ½].
+    """
+
+    flip: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "flip", _flip(self.flip))
+
+    @property
+    def relation(self) -> Relation:
+        """Any two bits."""
+        return "bit"
+
+    @property
+    def claim(self) -> Claim:
+        """ε-DP with ε = ln((1 − p)/p), rounded up."""
+        return ApproximateDP(log_above((1 - self.flip) / self.flip))
+
+    def prepared(self, data: Any) -> OneByOne:
+        """Look at the bit, any value by its truth; see `Mechanism.prepared`."""
+        truth = bool(data)
+        return OneByOne(lambda bits: truth != bits.call(bernoulli, self.flip))
+
+
+@dataclass(frozen=True)
+class ShuffledResponse(Mechanism):
+    """Turn each of several people's bits round with a rational probability, then put them into uniformly random order.
+
+    The shuffled list tells how many yeses there are and nothing else. That number is the sum of independent bits whose
+    law depends on how many of the people say yes; where one of them changes, two such laws are compared. δ at ε is the
+    sum of their excess, the largest for any number of yeses among the others.
+
+    Args:
+        flip: the probability with which an answer is turned round, above 0 and at most ½.
+        people: how many answers there are, a public number.
+        epsilon: the ε at which δ is stated.
+
+    Raises:
+        TypeError: a parameter is not a number, or `people` not an integer.
+        ValueError: a parameter is out of its range.
+    """
+
+    flip: Fraction
+    people: int
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "flip", _flip(self.flip))
+        object.__setattr__(self, "people", count("people", self.people))
+        object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
+
+    @property
+    def relation(self) -> Relation:
+        """Records of which one is replaced."""
+        return "substitute"
+
+    @property
+    def claim(self) -> Claim:
+        """(ε, δ)-DP."""
+        return ApproximateDP(self.epsilon, delta_of_shuffled(self.epsilon, self.flip, self.people))
+
+    def prepared(self, data: Any) -> OneByOne:
+        """Read the answers, at least 1 for yes; see `Mechanism.prepared`.
+
+        Raises:
+            TypeError: an answer is not a number, by its type.
+            ValueError: there are not as many answers as people.
+        """
+        answers = [int(number >= 1) for number in vector("answers", data)]
+        if len(answers) != self.people:
+            raise ValueError(f"there must be {self.people} answers, their public number, not {len(answers)}")
+        return OneByOne(lambda bits: self._shuffled(answers, bits))
+
+    def _shuffled(self, answers: list[int], bits: RandomBits) -> tuple[int, ...]:
+        shuffled = [answer ^ bits.call(bernoulli, self.flip) for answer in answers]
+        for last in range(len(shuffled) - 1, 0, -1):
+            place = bits.call(uniform_below, last + 1)
+            shuffled[last], shuffled[place] = shuffled[place], shuffled[last]
+        return tuple(shuffled)
+
+
+def delta_of_shuffled(epsilon: Fraction, flip: Fraction, people: int) -> Fraction:
+    """Return a rational that is at least the δ of `ShuffledResponse`, and more by less than 2^−100."""
+    least = 1 / exp_above(-epsilon)
+    worst = Fraction(0)
+    for others in range(people):
+        rates = [1 - flip] * others + [flip] * (people - 1 - others)
+        yes, no = _count_law([1 - flip, *rates]), _count_law([flip, *rates])
+        for first, second in ((yes, no), (no, yes)):
+            worst = max(
+                worst, sum((max(p - least * q, Fraction(0)) for p, q in zip(first, second, strict=True)), Fraction(0))
+            )
+    return worst
+
+
+def _count_law(rates: list[Fraction]) -> list[Fraction]:
+    """Return the probabilities of 0, 1, … yeses among independent answers."""
+    law = [Fraction(1)]
+    for rate in rates:
+        law = [p * (1 - rate) + q * rate for p, q in zip([*law, Fraction(0)], [Fraction(0), *law], strict=True)]
+    return law
+
+
+def logistic_coin(gamma: Fraction, bits: RandomBits) -> bool:
+    """Draw True with exactly probability 1/(1 + e^−γ), for a rational γ above 0.
+
+    A uniform U is known to lie in [leading, leading + 1]/2^length; further bits are drawn only where they are needed.
+    """
+    leading = length = precision = 0
+    while True:
+        if precision <= length + _STEP:
+            precision = (length // _STEP + 2) * _STEP
+            below, above = enclose_logistic(gamma, precision)
+        if leading + 1 <= below * 2**length:
+            return True
+        if leading >= above * 2**length:
+            return False
+        leading, length = leading << 1 | bits.take(1), length + 1
+
+
+def enclose_logistic(gamma: Fraction, precision: int) -> tuple[mpq, mpq]:
+    """Enclose 1/(1 + e^−γ) for a rational γ above 0, by an exponential of so many bits."""
+    below, above = mpq(0), mpq(1, 1 << precision)  # e^−γ < 2^−γ, all that is needed to know once γ > precision
+    if gamma <= precision:
+        down, up = rounding(precision)
+        exponent = -mpq(gamma)
+        below = mpq(down.exp(down.div(exponent.numerator, exponent.denominator)))
+        above = mpq(up.exp(up.div(exponent.numerator, exponent.denominator)))
+    return 1 / (1 + above), 1 / (1 + below)
+
+
+def _flip(value: Any) -> Fraction:
+    flip = rational("flip", value)
+    if not 0 < flip <= Fraction(1, 2):
+        raise ValueError(f"flip must lie in (0, 1/2], not {value}")
+    return flip

@@ -1,0 +1,346 @@
+"""Integer laws of noise: their tails between two bounds, and what a shift of the answer costs.
+
+Every law here is symmetric about 0 and log-concave: P[k + 1]/P[k] never grows with k. The table of
+`mechanisms.core.table` rests on that, and so does what a claim says of all shifts: for log-concave noise the worst
+event of a shift is a half line, whose probability changes the more the larger the shift.
+
+What has to be right is `tail`, `heights` and `loss`. A `guess` may be wrong: that costs time and nothing else.
+
+Sources: Ghosh, Roughgarden and Sundararajan 2009 (geometric noise); Inusah and Kozubowski 2006 (the discrete Laplace
+law); Canonne, Kamath and Steinke 2020, 'The Discrete Gaussian for Differential Privacy'; Prékopa 1973 (integrals of a
+log-concave density over unit intervals are log-concave in the interval's place).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from statistics import NormalDist
+
+import gmpy2
+from gmpy2 import mpfr, mpq
+
+from mechanisms.core.claims import ApproximateDP, Claim, ZeroConcentratedDP
+from mechanisms.core.gaussian_tails import Enclosure, complement, discrete_sum, exponential, lattice_sum, normal_tail
+from mechanisms.core.numbers import positive
+from mechanisms.core.rounding import fraction, rounding
+
+HEIGHT_BITS = 128
+"""Heights are in units of 2^−HEIGHT_BITS."""
+
+_LOSS_BITS = 64
+_LEAST = 5e-324
+_STANDARD = NormalDist()
+
+
+class Law(ABC):
+    """An integer law, symmetric about 0 and log-concave; a frozen dataclass of rational parameters."""
+
+    def tail(self, outcome: int, precision: int) -> Enclosure:
+        """Enclose P[N ≥ outcome], in arithmetic of `precision` ≥ 64 bits; P[N ≥ k] = 1 − P[N ≥ 1 − k] by symmetry."""
+        if outcome >= 1:
+            return self.upper_tail(outcome, precision)
+        return complement(self.upper_tail(1 - outcome, precision), precision)
+
+    def guess(self, uniform: float | mpq) -> int:
+        """Guess the k with P[N > k] < uniform < P[N ≥ k]."""
+        is_upper = uniform < 0.5
+        size = math.floor(self.quantile(max(float(uniform if is_upper else 1 - uniform), _LEAST)))
+        return size if is_upper else -size
+
+    @abstractmethod
+    def upper_tail(self, outcome: int, precision: int) -> Enclosure:
+        """Enclose P[N ≥ outcome] for an outcome of at least 1."""
+
+    @abstractmethod
+    def heights(self, sizes: Sequence[int]) -> list[int]:
+        """Return for each size k ≥ 0 an integer of at most 2^HEIGHT_BITS·P[N = k], and not much less."""
+
+    @abstractmethod
+    def quantile(self, tail: float) -> float:
+        """Return about the real x at which the formula of P[N ≥ x] gives `tail`, of at most ½."""
+
+    @property
+    @abstractmethod
+    def spread(self) -> Fraction:
+        """The scale or the standard deviation in steps, roughly."""
+
+    @abstractmethod
+    def loss(self, steps: int) -> Claim:
+        """Return what noise of this law promises where neighbours' answers are at most so many steps apart."""
+
+
+@dataclass(frozen=True)
+class DiscreteLaplace(Law):
+    """P[N = k] = q^|k|·(1 − q)/(1 + q) with q = e^(−1/scale).
+
+    Log-concave: |k| is convex. Loss: a shift by d changes |k| by at most d, and so each probability by e^(±d/scale).
+
+    Args:
+        scale: in steps, above 0.
+    """
+
+    scale: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", positive("scale", self.scale))
+
+    def upper_tail(self, outcome: int, precision: int) -> Enclosure:
+        """Enclose q^outcome/(1 + q)."""
+        rate = -1 / mpq(self.scale)
+        return _geometric_tail(exponential(outcome * rate, precision), exponential(rate, precision), precision)
+
+    def heights(self, sizes: Sequence[int]) -> list[int]:
+        """Bound q^k·(1 − q)/(1 + q) from below; see `Law.heights`."""
+        rate = 1 / mpq(self.scale)
+        _, up = rounding(HEIGHT_BITS)
+        with up:
+            slope = mpfr(rate)
+        return _exponential_heights(_geometric_middle(exponential(-rate, HEIGHT_BITS).upper), slope, sizes)
+
+    def quantile(self, tail: float) -> float:
+        """Solve q^x/(1 + q) = tail."""
+        scale = float(self.scale)
+        return -scale * math.log(tail * (1 + math.exp(-1 / max(scale, 1e-3))))
+
+    @property
+    def spread(self) -> Fraction:
+        """The scale."""
+        return self.scale
+
+    def loss(self, steps: int) -> ApproximateDP:
+        """Pure DP with ε = steps/scale."""
+        return ApproximateDP(steps / self.scale)
+
+
+@dataclass(frozen=True)
+class Geometric(Law):
+    """P[N = k] = q^|k|·(1 − q)/(1 + q) with a rational q, 0 < q < 1: two-sided geometric noise.
+
+    Log-concave: |k| is convex. Loss: a shift by d changes |k| by at most d, and so each probability by q^(±d).
+
+    Args:
+        ratio: q.
+    """
+
+    ratio: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ratio", positive("ratio", self.ratio))
+        if self.ratio >= 1:
+            raise ValueError(f"ratio must be below 1, not {self.ratio}")
+
+    def upper_tail(self, outcome: int, precision: int) -> Enclosure:
+        """Enclose q^outcome/(1 + q); a rounded q is off by a part of 2^−bits, and its power by that times outcome."""
+        ratio, power = [], []
+        for context in rounding(precision + outcome.bit_length()):
+            with context:
+                ratio.append(mpfr(mpq(self.ratio)))
+                power.append(ratio[-1] ** outcome)
+        return _geometric_tail(Enclosure(*power), Enclosure(*ratio), precision)
+
+    def heights(self, sizes: Sequence[int]) -> list[int]:
+        """Bound q^k·(1 − q)/(1 + q) from below; see `Law.heights`."""
+        down, up = rounding(HEIGHT_BITS)
+        with up:
+            most = mpfr(mpq(self.ratio))
+        with down:
+            slope = -gmpy2.log(mpfr(mpq(self.ratio)))
+        return _exponential_heights(_geometric_middle(most), slope, sizes)
+
+    def quantile(self, tail: float) -> float:
+        """Solve q^x/(1 + q) = tail."""
+        return math.log(tail * float(1 + self.ratio)) / math.log1p(-float(1 - self.ratio))
+
+    @property
+    def spread(self) -> Fraction:
+        """1/(1 − q), which is above 1/ln(1/q) by less than 1."""
+        return 1 / (1 - self.ratio)
+
+    def loss(self, steps: int) -> ApproximateDP:
+        """Pure DP with ε = steps·ln(1/q), rounded up to a multiple of 2^−64."""
+        down, _ = rounding(4 * _LOSS_BITS)
+        with down:
+            logarithm = fraction(gmpy2.log(mpfr(mpq(self.ratio))))
+        return ApproximateDP(Fraction(math.ceil(-steps * logarithm * 2**_LOSS_BITS), 2**_LOSS_BITS))
+
+
+@dataclass(frozen=True)
+class RoundedLaplace(Law):
+    """round(X), X Laplace noise of a scale: P[N ≥ k] = e^(−(k − ½)/scale)/2 for k ≥ 1.
+
+    Log-concave: X has a log-concave density (Prékopa). Loss: x + N = round(x + X) for whole x, which postprocesses the
+    textbook's mechanism, so each probability changes by e^(±d/scale) at most. X is halfway between integers with
+    probability 0.
+
+    Args:
+        scale: in steps, above 0.
+    """
+
+    scale: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", positive("scale", self.scale))
+
+    def upper_tail(self, outcome: int, precision: int) -> Enclosure:
+        """Enclose e^(−(outcome − ½)/scale)/2."""
+        power = exponential((1 - 2 * outcome) / (2 * mpq(self.scale)), precision)
+        down, up = rounding(precision)
+        return Enclosure(down.div_2exp(power.lower, 1), up.div_2exp(power.upper, 1))
+
+    def heights(self, sizes: Sequence[int]) -> list[int]:
+        """Bound 1 − e^(−1/2s) and e^(−(2k − 1)/2s)·(1 − e^(−1/s))/2 from below; see `Law.heights`."""
+        rate = 1 / (2 * mpq(self.scale))
+        down, up = rounding(HEIGHT_BITS)
+        with up:
+            slope = mpfr(rate)
+        with down:
+            middle = int(gmpy2.mul_2exp(1 - exponential(-rate, HEIGHT_BITS).upper, HEIGHT_BITS))
+            factor = (1 - exponential(-2 * rate, HEIGHT_BITS).upper) / 2
+        others = _exponential_heights(factor, slope, [abs(2 * size - 1) for size in sizes])
+        return [height if size else middle for size, height in zip(sizes, others, strict=True)]
+
+    def quantile(self, tail: float) -> float:
+        """Solve e^(−(x − ½)/scale)/2 = tail."""
+        return 0.5 - float(self.scale) * math.log(2 * tail)
+
+    @property
+    def spread(self) -> Fraction:
+        """The scale."""
+        return self.scale
+
+    def loss(self, steps: int) -> ApproximateDP:
+        """Pure DP with ε = steps/scale."""
+        return ApproximateDP(steps / self.scale)
+
+
+@dataclass(frozen=True)
+class DiscreteGaussian(Law):
+    """P[N = k] ∝ e^(−k²/2σ²).
+
+    Log-concave: k² is convex. Loss: d²/2σ²-zCDP by Canonne, Kamath and Steinke's theorem 4.
+
+    Args:
+        variance: σ² in steps², above 0.
+    """
+
+    variance: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "variance", positive("variance", self.variance))
+
+    def upper_tail(self, outcome: int, precision: int) -> Enclosure:
+        """Enclose S(outcome)/S, all probabilities being in proportion to e^(−k²/2σ²)."""
+        variance = mpq(self.variance)
+        tail, whole = discrete_sum(outcome, variance, precision), lattice_sum(variance, precision)
+        down, up = rounding(precision)
+        return Enclosure(down.div(tail.lower, whole.upper), up.div(tail.upper, whole.lower))
+
+    def heights(self, sizes: Sequence[int]) -> list[int]:
+        """Bound e^(−k²/2σ²)/S from below; see `Law.heights`."""
+        down, up = rounding(HEIGHT_BITS)
+        with up:
+            slope = mpfr(1 / (2 * mpq(self.variance)))
+        factor = down.div(1, lattice_sum(mpq(self.variance), HEIGHT_BITS).upper)
+        return _exponential_heights(factor, slope, [size * size for size in sizes])
+
+    def quantile(self, tail: float) -> float:
+        """Solve Q((x − ½)·(1 + 1/24σ²)/σ) = tail, which is the midpoint rule with its first correction."""
+        variance = float(self.variance)
+        return 0.5 - math.sqrt(variance) * _STANDARD.inv_cdf(tail) / (1 + 1 / (24 * variance))
+
+    @property
+    def spread(self) -> Fraction:
+        """About σ."""
+        return _root(self.variance)
+
+    def loss(self, steps: int) -> ZeroConcentratedDP:
+        """Return steps²/2σ² as ρ of zCDP."""
+        return ZeroConcentratedDP(steps**2 / (2 * self.variance))
+
+
+@dataclass(frozen=True)
+class RoundedGaussian(Law):
+    """round(X), X normal with mean 0: P[N ≥ k] = Q((k − ½)/σ) for k ≥ 1.
+
+    Log-concave: X has a log-concave density (Prékopa). Loss: x + N = round(x + X) for whole x, which postprocesses the
+    textbook's mechanism, so it is d²/2σ²-zCDP (Bun and Steinke 2016, proposition 1.6).
+
+    Args:
+        variance: σ² in steps², above 0.
+    """
+
+    variance: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "variance", positive("variance", self.variance))
+
+    def upper_tail(self, outcome: int, precision: int) -> Enclosure:
+        """Enclose Q((outcome − ½)/σ)."""
+        return normal_tail(outcome - mpq(1, 2), mpq(self.variance), precision)
+
+    def heights(self, sizes: Sequence[int]) -> list[int]:
+        """Bound masses from below by differences of tails for small σ, else by their series; see `Law.heights`.
+
+        With c = k/σ² and v = 1/2σ² the mass is φ(k/σ)/σ·∫ cosh(ct)·e^(−vt²) dt over |t| ≤ ½. The integrand is at least
+        (1 + c²t²/2 + c⁴t⁴/24)·(1 − vt²), and t², t⁴ and t⁶ have the integrals 1/12, 1/80 and 1/448.
+        """
+        down, up = rounding(HEIGHT_BITS)
+        if self.variance < _SERIES_FROM:
+            ends = {end: self.tail(end, 2 * HEIGHT_BITS) for size in sizes for end in (size, size + 1)}
+            with down:
+                masses = [ends[size].lower - ends[size + 1].upper for size in sizes]
+                return [max(0, int(gmpy2.mul_2exp(mass, HEIGHT_BITS))) for mass in masses]
+        v = 1 / (2 * mpq(self.variance))
+        with up:
+            slope = mpfr(v)
+            whole = gmpy2.sqrt(2 * gmpy2.const_pi() * mpfr(mpq(self.variance)))
+        with down:
+            terms = 1 - v / 12, 4 * v**2 * (mpq(1, 24) - v / 160), 16 * v**4 * (mpq(1, 1920) - v / 10752)
+            constant, square, fourth = [mpfr(term) / whole for term in terms]
+            return [
+                int(gmpy2.mul_2exp(gmpy2.exp(-k2 * slope) * (constant + k2 * (square + k2 * fourth)), HEIGHT_BITS))
+                for k2 in (size * size for size in sizes)
+            ]
+
+    def quantile(self, tail: float) -> float:
+        """Solve Q((x − ½)/σ) = tail."""
+        return 0.5 - math.sqrt(self.variance) * _STANDARD.inv_cdf(tail)
+
+    @property
+    def spread(self) -> Fraction:
+        """About σ."""
+        return _root(self.variance)
+
+    def loss(self, steps: int) -> ZeroConcentratedDP:
+        """Return steps²/2σ² as ρ of zCDP."""
+        return ZeroConcentratedDP(steps**2 / (2 * self.variance))
+
+
+_SERIES_FROM = 64
+
+
+def _geometric_tail(power: Enclosure, ratio: Enclosure, precision: int) -> Enclosure:
+    """Enclose power/(1 + ratio)."""
+    down, up = rounding(precision)
+    return Enclosure(down.div(power.lower, up.add(1, ratio.upper)), up.div(power.upper, down.add(1, ratio.lower)))
+
+
+def _geometric_middle(ratio: mpfr) -> mpfr:
+    """Bound (1 − q)/(1 + q) from below for all q ≤ ratio: it falls as q grows."""
+    down, up = rounding(HEIGHT_BITS)
+    return down.div(down.sub(1, ratio), up.add(1, ratio))
+
+
+def _exponential_heights(factor: mpfr, slope: mpfr, exponents: Sequence[int]) -> list[int]:
+    """Bound 2^HEIGHT_BITS·factor·e^(−slope·exponent) from below."""
+    down, _ = rounding(HEIGHT_BITS)
+    with down:
+        return [int(gmpy2.mul_2exp(factor * gmpy2.exp(-each * slope), HEIGHT_BITS)) for each in exponents]
+
+
+def _root(square: Fraction) -> Fraction:
+    return Fraction(math.isqrt(math.floor(square * 4**_LOSS_BITS)), 2**_LOSS_BITS)

@@ -1,0 +1,98 @@
+"""Public maps of what was released, on numbers and elementwise on arrays of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mechanisms.core.grid import Grid
+
+
+@dataclass(frozen=True)
+class Quotient:
+    """A released total over a released count, from `origin` on, clamped to public bounds; a count below 1 counts as 1.
+
+    Args:
+        lower: the least quotient that is shown.
+        upper: the largest one.
+        origin: what is added to the quotient.
+    """
+
+    lower: float
+    upper: float
+    origin: float = 0.0
+
+    def __call__(self, released: tuple[Any, Any]) -> Any:
+        """Return the quotient, or the quotients."""
+        total, count = released
+        return np.clip(total / np.maximum(count, 1.0) + self.origin, self.lower, self.upper)
+
+
+@dataclass(frozen=True)
+class WithOrigins:
+    """A released total of what records have above `lower`, and their public number: the total of the records.
+
+    Args:
+        lower: where records count from.
+    """
+
+    lower: float
+
+    def __call__(self, released: tuple[Any, int]) -> Any:
+        """Return the total, or the totals."""
+        above, size = released
+        return size * self.lower + above
+
+
+@dataclass(frozen=True)
+class Within:
+    """Brings a released number into a public range.
+
+    Args:
+        lower: its least number.
+        upper: its largest one.
+    """
+
+    lower: float
+    upper: float
+
+    def __call__(self, released: Any) -> Any:
+        """Return the number, or the numbers."""
+        return np.clip(released, self.lower, self.upper)
+
+
+@dataclass(frozen=True)
+class Share:
+    """A released total over a public number of parts, from `origin` on.
+
+    Args:
+        parts: how many parts there are.
+        origin: what is added to the share.
+    """
+
+    parts: int
+    origin: float
+
+    def __call__(self, released: Any) -> Any:
+        """Return the share, or the shares."""
+        return released / self.parts + self.origin
+
+
+@dataclass(frozen=True)
+class PointAt:
+    """The point of a grid that a released number of steps lies above a public one, all within the grid.
+
+    Args:
+        first: the public point, in steps from 0.
+        grid: the grid.
+    """
+
+    first: int
+    grid: Grid
+
+    def __call__(self, released: Any) -> Any:
+        """Return the point, or the points."""
+        return (self.first + released) * math.ldexp(1.0, self.grid.exponent)

@@ -1,0 +1,167 @@
+"""Report noisy max: selection by the largest sum of a utility and noise, for exponential and for Laplace noise.
+
+With Gumbel noise it is the exponential mechanism (Yellott 1977), which `mechanisms.core.select` draws. With one-sided
+exponential noise it is permute-and-flip, and not the exponential mechanism as Dwork and Roth 2014, theorem 3.13, says.
+
+Sources: McKenna and Sheldon 2020, 'Permute-and-Flip'; Ding, Kifer, Sayed, Steinke, Wang, Xiao and Zhang 2021, 'The
+Permute-and-Flip Mechanism is Identical to Report-Noisy-Max with Exponential Noise'; Dwork and Roth 2014, claim 3.9.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.coins import bernoulli, bernoulli_exp, uniform_below
+from mechanisms.core.claims import ApproximateDP, Claim
+from mechanisms.core.laws import DiscreteLaplace
+from mechanisms.core.noise import Noise
+from mechanisms.core.numbers import count, positive
+from mechanisms.core.scores import Scored, Scores
+from mechanisms.core.term import Mechanism, OneByOne, Relation
+from mechanisms.randomness import RandomBits
+
+
+@dataclass(frozen=True)
+class PermuteAndFlip(Mechanism):
+    """Go through the outcomes in random order until a coin comes up: e^(−γ), γ = ε·(max u − u)/(2Δu).
+
+    The coin of the best outcome always comes up, so the last of them ends it. McKenna and Sheldon prove ε-DP: an
+    outcome's probability is a function of the gaps that a common shift of all utilities leaves as it is, that falls as
+    its own utility falls and as others rise, and falls by a factor e^(−ε/2) at most if its own falls by Δu. Raising all
+    others by Δu is a common shift after lowering its own by another Δu. If utilities are monotone, only one of the two
+    happens, and e^(−2γ) will do.
+
+    Args:
+        query: gives the utilities.
+        epsilon: ε, above 0.
+
+    Raises:
+        TypeError: `epsilon` is not a number.
+        ValueError: `epsilon` is not finite and above 0.
+    """
+
+    query: Scores
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
+
+    @property
+    def relation(self) -> Relation:
+        """The query's."""
+        return self.query.relation
+
+    @property
+    def claim(self) -> Claim:
+        """ε-DP."""
+        return ApproximateDP(self.epsilon)
+
+    def prepared(self, data: Any) -> OneByOne:
+        """Look at the data; see `Mechanism.prepared`."""
+        rate = 1 / _scale(self) / self.query.sensitivity
+        utilities = _exact(self.query.of(data))
+        best = max(utilities)
+        gaps = tuple(rate * (best - utility) for utility in utilities)
+        return OneByOne(lambda bits: self._first_up(gaps, bits))
+
+    @staticmethod
+    def _first_up(gaps: tuple[Fraction, ...], bits: RandomBits) -> int:
+        waiting = list(range(len(gaps)))
+        while True:
+            position = bits.call(uniform_below, len(waiting))
+            waiting[position], waiting[-1] = waiting[-1], waiting[position]
+            candidate = waiting.pop()
+            if bits.call(bernoulli_exp, gaps[candidate]):
+                return candidate
+
+
+@dataclass(frozen=True)
+class NoisyMax(Mechanism):
+    """Report the outcome whose utility, in whole units of Δu, is largest after adding discrete Laplace noise.
+
+    Utilities are measured in units of Δu and rounded at random, ⌊u/Δu + V⌋ with V uniform in [0, 1): given the same V,
+    utilities at most one unit apart become integers at most one apart, on the same side, so for each V the mechanism
+    behind sees neighbours. Given the others' noisy utilities, an outcome wins if its noise is at least some integer, or
+    one more and a coin breaks the tie; between neighbours that integer moves by 2 at most, or by 1 if utilities are
+    monotone. Noise of scale 2/ε, or 1/ε, changes the probability of both events by a factor e^ε at most.
+
+    Args:
+        query: gives the utilities.
+        epsilon: ε, above 0.
+
+    Raises:
+        TypeError: `epsilon` is not a number.
+        ValueError: `epsilon` is not finite and above 0.
+    """
+
+    query: Scores
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
+
+    @cached_property
+    def noise(self) -> Noise:
+        """Draws the noise; the table that it makes for arrays is this term's."""
+        return Noise(DiscreteLaplace(_scale(self)))
+
+    @property
+    def relation(self) -> Relation:
+        """The query's."""
+        return self.query.relation
+
+    @property
+    def claim(self) -> Claim:
+        """ε-DP."""
+        return ApproximateDP(self.epsilon)
+
+    def prepared(self, data: Any) -> NoisyUtilities:
+        """Look at the data; see `Mechanism.prepared`."""
+        units = [utility / self.query.sensitivity for utility in _exact(self.query.of(data))]
+        return NoisyUtilities(tuple(divmod(unit, 1) for unit in units), self.noise)
+
+
+@dataclass(frozen=True)
+class NoisyUtilities:
+    """Utilities to which noise is added.
+
+    Args:
+        units: the whole part of each utility, and what is left of it, in [0, 1); private.
+        noise: draws the noise.
+    """
+
+    units: tuple[tuple[int, Fraction], ...]
+    noise: Noise
+
+    def one(self, bits: RandomBits) -> int:
+        """Select an outcome."""
+        return self._winner([self.noise.one(bits) for _ in self.units], bits)
+
+    def many(self, trials: int, bits: RandomBits) -> NDArray[np.int64]:
+        """Select outcomes, shape (trials,)."""
+        noise = self.noise.many(count("trials", trials, 0) * len(self.units), bits).reshape(trials, len(self.units))
+        return np.array([self._winner(row.tolist(), bits) for row in noise], dtype=np.int64)
+
+    def _winner(self, noise: list[int], bits: RandomBits) -> int:
+        noisy = [
+            whole + bits.call(bernoulli, rest) + noise if rest else whole + noise
+            for (whole, rest), noise in zip(self.units, noise, strict=True)
+        ]
+        largest = max(noisy)
+        winners = [outcome for outcome, value in enumerate(noisy) if value == largest]
+        return winners[bits.call(uniform_below, len(winners))]
+
+
+def _scale(mechanism: PermuteAndFlip | NoisyMax) -> Fraction:
+    """Return the scale of the noise in units of Δu."""
+    return (1 if mechanism.query.monotone else 2) / mechanism.epsilon
+
+
+def _exact(utilities: Scored) -> list[Fraction]:
+    return [Fraction(utility) for utility in utilities]

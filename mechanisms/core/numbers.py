@@ -1,0 +1,128 @@
+"""What a mechanism accepts as a number: Python's and numpy's integers, truth values and doubles, and fractions.
+
+Each is the rational that it is. Every other type is refused by its type alone, so that no error tells what a private
+number was; NaN and infinities are numbers, which `clamped` brings into a public range.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Number = int | float | Fraction
+"""A private number; numpy's integers, doubles and truth values are read as Python's."""
+
+Numbers = Iterable[Number] | NDArray[Any]
+
+_FLOATS = (float, np.float64)
+_INTEGERS = (int, bool, np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64)
+
+
+def exact(name: str, number: Any) -> Fraction | float:
+    """Return the rational that a number is, or the float if it is NaN or infinite.
+
+    Raises:
+        TypeError: its type is not one of those that a mechanism accepts.
+    """
+    kind = type(number)
+    if kind in _FLOATS:
+        return Fraction(float(number)) if math.isfinite(number) else float(number)
+    if kind in _INTEGERS:
+        return Fraction(int(number))
+    if kind is Fraction:
+        return Fraction(number)
+    raise TypeError(f"{name} must be int, float or Fraction, or an integer or double of numpy, not {kind.__name__}")
+
+
+def vector(name: str, numbers: Any) -> NDArray[Any] | list[Fraction | float]:
+    """Read a list of numbers or an array of one dimension.
+
+    Returns:
+        An array of float64, int64 or uint64 for an array, perhaps the caller's own and so read-only, and an array of
+        float64 for a list of doubles alone; a list of exact numbers for anything else.
+
+    Raises:
+        TypeError: the type of the array, or of a number, is not one that a mechanism accepts.
+        ValueError: it does not have one dimension.
+    """
+    if not isinstance(numbers, np.ndarray):
+        if isinstance(numbers, str | bytes) or not isinstance(numbers, Iterable):
+            raise TypeError(f"{name} must be a list or an array of numbers, not {type(numbers).__name__}")
+        listed = list(numbers)
+        if listed and set(map(type, listed)) <= set(_FLOATS):
+            return np.array(listed, dtype=np.float64)
+        return [exact(name, number) for number in listed]
+    if numbers.ndim != 1:
+        raise ValueError(f"{name} must have one dimension, not {numbers.ndim}")
+    plain = np.asarray(numbers)
+    if plain.dtype.type not in (*_FLOATS, *_INTEGERS):
+        raise TypeError(f"{name} must be an array of integers or of doubles, not of {plain.dtype}")
+    wide = {"f": np.float64, "u": np.uint64}.get(plain.dtype.kind, np.int64)
+    read = plain.astype(wide, copy=False).view()
+    read.flags.writeable = False
+    return read
+
+
+def clamped(number: Fraction | float, lower: Fraction, upper: Fraction, *, missing: Fraction) -> Fraction:
+    """Bring an exact number into a public range, in which a NaN counts as `missing`."""
+    if number != number:
+        return missing
+    return Fraction(min(max(number, lower), upper))
+
+
+def rational(name: str, value: Any) -> Fraction:
+    """Take a public parameter as the rational that it is.
+
+    Raises:
+        TypeError: it is not a number.
+        ValueError: it is NaN or infinite.
+    """
+    number = exact(name, value)
+    if not isinstance(number, Fraction) or isinstance(value, bool):
+        raise ValueError(f"{name} must be a finite number, not {value}")
+    return number
+
+
+def positive(name: str, value: Any) -> Fraction:
+    """Take a public parameter above 0 as the rational that it is.
+
+    Raises:
+        TypeError: it is not a number.
+        ValueError: it is NaN, infinite or not above 0.
+    """
+    number = rational(name, value)
+    if number <= 0:
+        raise ValueError(f"{name} must be above 0, not {value}")
+    return number
+
+
+def count(name: str, value: Any, least: int = 1) -> int:
+    """Take a public parameter that counts something.
+
+    Raises:
+        TypeError: it is not an integer.
+        ValueError: it is less than `least`.
+    """
+    if type(value) not in _INTEGERS or type(value) in (bool, np.bool_):
+        raise TypeError(f"{name} must be an integer, not {value!r}")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least}, not {value}")
+    return int(value)
+
+
+def failure_probability(value: Any) -> Fraction:
+    """Take a δ, with which a mechanism may fail, as the rational that it is.
+
+    Raises:
+        TypeError: it is not a number.
+        ValueError: it is outside (0, 1/2], where the proofs hold.
+    """
+    delta = rational("delta", value)
+    if not 0 < delta <= Fraction(1, 2):
+        raise ValueError(f"delta must lie in (0, 1/2], not {value}")
+    return delta

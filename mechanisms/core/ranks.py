@@ -1,0 +1,108 @@
+"""How far each of some public candidates lies from a quantile in rank: utilities for a selection.
+
+Source: Smith 2011, 'Privacy-preserving Statistical Estimation with Optimal Convergence Rates', section 3 (the utility);
+he has all numbers of an interval for candidates.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.core.grid import Grid
+from mechanisms.core.numbers import clamped, rational, vector
+from mechanisms.core.scores import WIDEST_RANGE, Scores
+from mechanisms.core.term import Relation
+
+MOST_CANDIDATES = 1 << 24
+"""Arrays of them must fit into memory."""
+
+GREATEST_DENOMINATOR = 1 << 20
+"""A quantile's denominator at most; 2^33 records, more than fit into memory, then keep utilities within 53 bits."""
+
+
+@dataclass(frozen=True)
+class RankScores(Scores):
+    """The utility −|(q − p)·#{x < c} − p·#{x > c}| of each point c of a grid in an interval, for the quantile p/q.
+
+    It is q times the distance in rank, and records that equal c count on neither side. The difference is a sum over the
+    records, whatever their number and order: each adds q − p, −p or 0. So one record more or fewer moves it, and its
+    modulus, by max(p, q − p) at most. Records are brought into the interval one by one.
+
+    Args:
+        quantile: p/q, in [0, 1], with q at most 2^20.
+        first: the least candidate, a point of the grid; a NaN counts as it.
+        last: the largest one, a point of the grid above `first`; there are at most 2^24 candidates.
+        grid: the public grid.
+
+    Raises:
+        TypeError: a parameter is not a number.
+        ValueError: a parameter is out of its range.
+    """
+
+    quantile: Fraction
+    first: Fraction
+    last: Fraction
+    grid: Grid
+    sensitivity: Fraction = field(init=False)
+    lower: Fraction = field(init=False, default=WIDEST_RANGE[0])
+    upper: Fraction = field(init=False, default=Fraction(0))
+    monotone: bool = field(init=False, default=False)
+
+    def __post_init__(self) -> None:
+        for name in ("quantile", "first", "last"):
+            object.__setattr__(self, name, rational(name, getattr(self, name)))
+        if not 0 <= self.quantile <= 1 or self.quantile.denominator > GREATEST_DENOMINATOR:
+            raise ValueError(f"quantile must lie in [0, 1], with a denominator of at most 2^20, not {self.quantile}")
+        if not 2 <= self.candidates <= MOST_CANDIDATES:
+            raise ValueError(f"there must be from 2 to {MOST_CANDIDATES} candidates, not {self.candidates}")
+        share = self.quantile
+        object.__setattr__(self, "sensitivity", Fraction(max(share.numerator, share.denominator - share.numerator)))
+
+    @property
+    def candidates(self) -> int:
+        """How many candidates there are."""
+        return self.grid.steps_of("last", self.last) - self.origin + 1
+
+    @property
+    def origin(self) -> int:
+        """The least candidate, in steps from 0."""
+        return self.grid.steps_of("first", self.first)
+
+    @property
+    def relation(self) -> Relation:
+        """One record is added or removed."""
+        return "add-remove"
+
+    def of(self, data: Any) -> NDArray[np.float64]:
+        """Return the utilities, shape (candidates,).
+
+        Raises:
+            TypeError: a record is not a number, by its type.
+            ValueError: the records do not have one dimension.
+        """
+        numbers = vector("records", data)
+        reached, passed = self._places(numbers)
+        below = np.cumsum(np.bincount(passed, minlength=self.candidates + 1))[:-1]
+        above = len(numbers) - np.cumsum(np.bincount(reached, minlength=self.candidates))
+        share = self.quantile
+        distances: NDArray[np.float64] = np.abs(
+            (share.denominator - share.numerator) * below - share.numerator * above
+        ).astype(np.float64)
+        return -distances
+
+    def _places(self, numbers: NDArray[Any] | list[Fraction | float]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return for each record how many candidates are less than it, and how many are not above it."""
+        if isinstance(numbers, list) or numbers.dtype != np.float64:
+            exact = numbers if isinstance(numbers, list) else map(Fraction, numbers.tolist())
+            kept = [clamped(number, self.first, self.last, missing=self.first) for number in exact]
+            places = [(number - self.first) / self.grid.step for number in kept]
+            return np.array([*map(math.ceil, places)], np.int64), np.array([*map(math.floor, places)], np.int64) + 1
+        points = self.grid.values(np.arange(self.origin, self.origin + self.candidates))
+        within = np.fmin(np.fmax(numbers, points[0]), points[-1])
+        return np.searchsorted(points, within, side="left"), np.searchsorted(points, within, side="right")

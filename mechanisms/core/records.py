@@ -1,0 +1,282 @@
+"""Queries: what is counted or added up, in whole steps of a public grid, and how far one record moves it.
+
+Each record becomes an integer by a function of that record alone, and from then on sums are sums of integers. So one
+person moves them by no more than the bounds say, however records were rounded and in whatever order they are added.
+
+Source: Casacuberta, Shoemate, Vadhan and Wagaman 2022, 'Widespread Underestimation of Sensitivity in Differentially
+Private Libraries and How to Fix It', sections 5.3 and 6 (integer and fixed-point sums).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.core.grid import Grid
+from mechanisms.core.numbers import clamped, positive, rational, vector
+from mechanisms.core.term import Query, Relation
+
+_LOW_BITS = 26
+
+
+@dataclass(frozen=True)
+class Answer(Query[int]):
+    """An answer that the caller has computed, rounded to a grid, half a step upward.
+
+    The data are the answer itself. With d = ⌈sensitivity/step⌉ and R(x) = ⌊x + ½⌋ in steps, a ≤ b ≤ a + d gives
+    R(a) ≤ R(b) ≤ R(a + d) = R(a) + d, as R is monotone and commutes with adding an integer; clamping to the grid is
+    monotone and moves no two answers further apart.
+
+    Args:
+        sensitivity: how far neighbours' answers can be apart, above 0.
+        grid: the public grid.
+
+    Raises:
+        TypeError: `sensitivity` is not a number.
+        ValueError: `sensitivity` is not finite and above 0.
+    """
+
+    sensitivity: Fraction
+    grid: Grid
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sensitivity", positive("sensitivity", self.sensitivity))
+
+    @property
+    def relation(self) -> Relation:
+        """Answers at most the sensitivity apart."""
+        return "answers"
+
+    @property
+    def stability(self) -> int:
+        """The sensitivity in steps, rounded up."""
+        return math.ceil(self.sensitivity / self.grid.step)
+
+    def of(self, data: Any) -> int:
+        """Return the answer in steps from 0."""
+        return self.grid.nearest(data)
+
+    def of_each(self, data: Any) -> NDArray[np.int64]:
+        """Return each of many answers in steps from 0, shape (n,)."""
+        return self.grid.nearest_each(data)
+
+
+@dataclass(frozen=True)
+class Total(Query[int]):
+    """The sum of records, each clamped to public bounds and rounded to a grid by itself.
+
+    A record is a whole number of steps between those of the bounds, so adding or removing it moves the sum by the
+    larger modulus of the two at most, and putting another one in its place by their difference. The sum is that of
+    integers: the high and the low part of each are added up apart, and neither sum leaves 64 bits for fewer than 2^36
+    records, more than fit into memory.
+
+    Args:
+        lower: the least value of a record, a point of the grid; a NaN counts as it.
+        upper: the largest one, a point of the grid above `lower`.
+        grid: the public grid that records are rounded to.
+        relation: which records are neighbours.
+        above_lower: add up what each record has above `lower`; the bounds are then doubles whose difference is a point
+            of the grid, and need not be on it themselves.
+
+    Raises:
+        TypeError: a bound is not a number.
+        ValueError: a bound is not where it must be, or the relation is not one of records.
+    """
+
+    lower: Fraction
+    upper: Fraction
+    grid: Grid
+    relation: Relation = "add-remove"
+    above_lower: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lower", rational("lower", self.lower))
+        object.__setattr__(self, "upper", rational("upper", self.upper))
+        if any(float(bound) != bound for bound in (self.lower, self.upper)):
+            raise ValueError(f"bounds must be doubles, not {self.lower} and {self.upper}; records are clamped to them")
+        if not self.lower < self.upper:
+            raise ValueError(f"upper must be above lower, not {float(self.upper)} against {float(self.lower)}")
+        require_records(self.relation)
+        self._steps  # noqa: B018 # checks that they are points of the grid
+
+    @property
+    def _steps(self) -> tuple[int, int]:
+        """The bounds in steps: the least and the largest integer that a record becomes."""
+        if self.above_lower:
+            return 0, self.grid.steps_of("upper − lower", self.upper - self.lower)
+        return self.grid.steps_of("lower", self.lower), self.grid.steps_of("upper", self.upper)
+
+    @property
+    def stability(self) -> int:
+        """How many steps one record moves the sum."""
+        low, high = self._steps
+        moves = {"add-remove": max(abs(low), abs(high)), "substitute": high - low}
+        return max(move for relation, move in moves.items() if relation in self.relation)
+
+    def of(self, data: Any) -> int:
+        """Return the sum in steps.
+
+        Raises:
+            TypeError: a record is not a number, by its type.
+            ValueError: the records do not have one dimension.
+        """
+        origin = self.lower if self.above_lower else Fraction(0)
+        steps = self.grid.nearest_each(_within(vector("records", data), self.lower, self.upper, origin))
+        high = steps >> _LOW_BITS
+        low = steps & (1 << _LOW_BITS) - 1
+        return (int(high.sum()) << _LOW_BITS) + int(low.sum())
+
+
+@dataclass(frozen=True)
+class Count(Query[int]):
+    """The number of records; neighbours that replace one have the same.
+
+    Raises:
+        ValueError: the relation is not one of records.
+    """
+
+    relation: Relation = "add-remove"
+
+    def __post_init__(self) -> None:
+        require_records(self.relation)
+
+    @property
+    def grid(self) -> Grid:
+        """Whole numbers."""
+        return Grid(0)
+
+    @property
+    def stability(self) -> int:
+        """1 where a record comes or goes, else 0."""
+        return 0 if self.relation == "substitute" else 1
+
+    def of(self, data: Sequence[Any]) -> int:
+        """Return the number of records."""
+        return len(data)
+
+
+@dataclass(frozen=True)
+class CountFrom(Query[int]):
+    """The number of records that are at least a public bound; a NaN is not.
+
+    Args:
+        bound: the least number that counts.
+        relation: which records are neighbours; either way one record moves the count by 1.
+
+    Raises:
+        TypeError: `bound` is not a number.
+        ValueError: the relation is not one of records.
+    """
+
+    bound: Fraction = Fraction(1)
+    relation: Relation = "add-remove"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bound", rational("bound", self.bound))
+        require_records(self.relation)
+
+    @property
+    def grid(self) -> Grid:
+        """Whole numbers."""
+        return Grid(0)
+
+    @property
+    def stability(self) -> int:
+        """1."""
+        return 1
+
+    def of(self, data: Any) -> int:
+        """Return how many records count."""
+        return sum(bool(number >= self.bound) for number in vector("records", data))
+
+
+@dataclass(frozen=True)
+class Histogram(Query[NDArray[np.int64]]):
+    """How many records each of several public cells has; records of no cell are not counted.
+
+    One record is in one cell at most, so that adding or removing it moves one count by 1, and replacing it at most two
+    counts by 1 each. The stability is the sum of what all counts move.
+
+    Args:
+        cells: the cells, in the order of the counts, all different and hashable.
+        relation: which records are neighbours.
+
+    Raises:
+        ValueError: there is no cell, two are equal, or the relation is not one of records.
+    """
+
+    cells: tuple[Hashable, ...]
+    relation: Relation = "add-remove"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cells", tuple(self.cells))
+        if not self.cells or len(set(self.cells)) < len(self.cells):
+            raise ValueError("cells must name at least one cell, and each of them once")
+        require_records(self.relation)
+
+    @property
+    def grid(self) -> Grid:
+        """Whole numbers."""
+        return Grid(0)
+
+    @property
+    def stability(self) -> int:
+        """How far one record moves all counts together."""
+        return 1 if self.relation == "add-remove" else 2
+
+    def of(self, data: Any) -> NDArray[np.int64]:
+        """Return the count of each cell, shape (cells,)."""
+        counts = Counter(data)
+        return np.array([counts[cell] for cell in self.cells], dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Counts(Query[NDArray[np.int64]]):
+    """Counts that the caller has taken, of which one record moves one by 1: a histogram whose cells are not listed."""
+
+    @property
+    def relation(self) -> Relation:
+        """Lists of counts of which one differs by 1."""
+        return "answers"
+
+    @property
+    def grid(self) -> Grid:
+        """Whole numbers."""
+        return Grid(0)
+
+    @property
+    def stability(self) -> int:
+        """How far one record moves all counts together."""
+        return 1
+
+    def of(self, data: Any) -> NDArray[np.int64]:
+        """Return the counts, each rounded by itself, shape (cells,)."""
+        return self.grid.nearest_each(data)
+
+
+def require_records(relation: str) -> None:
+    """Check that a relation is one of records.
+
+    Raises:
+        ValueError: it is none of the three.
+    """
+    if relation not in ("add-remove", "substitute", "add-remove or substitute"):
+        raise ValueError(f"relation must be 'add-remove', 'substitute' or 'add-remove or substitute', not {relation!r}")
+
+
+def _within(
+    numbers: NDArray[Any] | list[Fraction | float], lower: Fraction, upper: Fraction, origin: Fraction
+) -> NDArray[Any] | list[Fraction]:
+    """Clamp each number to the bounds, a NaN to the lower one, and take the origin away, each by itself."""
+    if isinstance(numbers, list) or numbers.dtype != np.float64:
+        values = numbers if isinstance(numbers, list) else [Fraction(number) for number in numbers.tolist()]
+        return [clamped(number, lower, upper, missing=lower) - origin for number in values]
+    kept: NDArray[np.float64] = np.fmin(np.fmax(numbers, float(lower)), float(upper))
+    return kept - float(origin)

@@ -1,0 +1,151 @@
+"""Mechanisms on a secret sample of the records: whoever is not in it loses nothing, and nobody knows who is.
+
+Source: Balle, Barthe and Gaboardi 2018, 'Privacy Amplification by Subsampling: Tight Analyses via Couplings and
+Divergences', theorems 8 and 9.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from mechanisms.coins import bernoulli
+from mechanisms.core.claims import ApproximateDP, Claim
+from mechanisms.core.numbers import count, positive, rational
+from mechanisms.core.rounding import exp_above, log_above
+from mechanisms.core.term import Mechanism, OneByOne, Relation
+from mechanisms.randomness import RandomBits
+
+
+@dataclass(frozen=True)
+class PoissonSample(Mechanism):
+    """A mechanism of pure DP on a sample in which each record is with a given probability, whoever else is.
+
+    With the rate q and the mechanism's ε the whole loses ln(1 + q·(e^ε − 1)): the law with a record is q times that
+    with it in the sample and 1 − q times that without.
+
+    Args:
+        mechanism: what sees the sample; its neighbours add or remove a record.
+        rate: q, above 0 and at most 1.
+
+    Raises:
+        TypeError: `rate` is not a number.
+        ValueError: `rate` is out of its range, or the mechanism's claim or relation is another one.
+    """
+
+    mechanism: Mechanism
+    rate: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rate", rational("rate", self.rate))
+        if not 0 < self.rate <= 1:
+            raise ValueError(f"rate must lie in (0, 1], not {self.rate}")
+        _require(self.mechanism, "add-remove")
+
+    @property
+    def relation(self) -> Relation:
+        """Records of which one comes or goes."""
+        return "add-remove"
+
+    @property
+    def claim(self) -> Claim:
+        """ln(1 + q·(e^ε − 1)), rounded up."""
+        return _amplified(self.mechanism, self.rate)
+
+    def prepared(self, data: Any) -> OneByOne:
+        """Hold the records; see `Mechanism.prepared`."""
+        records = list(data)
+        return OneByOne(lambda bits: self._sampled(records, bits))
+
+    def _sampled(self, records: list[Any], bits: RandomBits) -> Any:
+        sample = [record for record in records if bits.call(bernoulli, self.rate)]
+        return self.mechanism.release(sample, bits)
+
+
+@dataclass(frozen=True)
+class FixedSample(Mechanism):
+    """A mechanism of pure DP on a sample of a given size, drawn without replacement.
+
+    As for `PoissonSample`, with the probability size/records that a record is in the sample.
+
+    Args:
+        mechanism: what sees the sample; its neighbours replace a record.
+        size: how many records are in the sample.
+        records: how many there are, a public number.
+
+    Raises:
+        TypeError: `size` or `records` is not an integer.
+        ValueError: they are out of their range, or the mechanism's claim or relation is another one.
+    """
+
+    mechanism: Mechanism
+    size: int
+    records: int
+
+    def __post_init__(self) -> None:
+        if count("size", self.size) > count("records", self.records):
+            raise ValueError(f"size must be at most the {self.records} records, not {self.size}")
+        _require(self.mechanism, "substitute")
+
+    @property
+    def relation(self) -> Relation:
+        """Records of which one is replaced."""
+        return "substitute"
+
+    @property
+    def claim(self) -> Claim:
+        """ln(1 + size/records·(e^ε − 1)), rounded up."""
+        return _amplified(self.mechanism, Fraction(self.size, self.records))
+
+    def prepared(self, data: Any) -> OneByOne:
+        """Hold the records; see `Mechanism.prepared`.
+
+        Raises:
+            ValueError: there are not as many records as the public number.
+        """
+        records = list(data)
+        if len(records) != self.records:
+            raise ValueError(f"there must be {self.records} records, their public number, not {len(records)}")
+        return OneByOne(lambda bits: self._sampled(records, bits))
+
+    def _sampled(self, records: list[Any], bits: RandomBits) -> Any:
+        sample: list[Any] = []
+        for left in range(len(records), 0, -1):
+            if bits.call(bernoulli, Fraction(self.size - len(sample), left)):
+                sample.append(records[left - 1])
+        return self.mechanism.release(sample, bits)
+
+
+def spent_on_sample(epsilon: Fraction, share: Fraction) -> Fraction:
+    """Return the ε that may be spent on a sample so that all of the data keep a given one: ln(1 + (e^ε − 1)/share).
+
+    Args:
+        epsilon: what is promised, above 0.
+        share: the probability with which a record is in the sample, in (0, 1].
+
+    Returns:
+        A rational number below the formula by less than a part of 2^−90.
+
+    Raises:
+        ValueError: an argument is out of its range.
+    """
+    promised = positive("epsilon", epsilon)
+    if not 0 < share <= 1:
+        raise ValueError(f"share must lie in (0, 1], not {share}")
+    least = 1 / exp_above(-promised)
+    return -log_above(1 / (1 + (least - 1) / share)) * (1 - Fraction(1, 1 << 100))
+
+
+def _require(mechanism: Mechanism, relation: Relation) -> None:
+    claim = mechanism.claim
+    if mechanism.relation != relation or not isinstance(claim, ApproximateDP) or claim.delta:
+        raise ValueError(
+            f"the mechanism must be of pure DP for {relation!r} neighbours, not {mechanism.relation!r}: {claim}"
+        )
+
+
+def _amplified(mechanism: Mechanism, share: Fraction) -> ApproximateDP:
+    claim = mechanism.claim
+    assert isinstance(claim, ApproximateDP)  # noqa: S101 # for types; it was required
+    return ApproximateDP(log_above(1 + share * (exp_above(claim.epsilon) - 1)))

@@ -1,0 +1,157 @@
+"""Utilities of outcomes: the queries that selections look at."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.core.numbers import Number, clamped, positive, rational, vector
+from mechanisms.core.term import Query, Relation
+
+Scored = NDArray[np.float64] | list[Fraction]
+"""One utility an outcome, finite and exact: doubles, or fractions where a double might not do."""
+
+WIDEST_RANGE = (-(Fraction(2) ** 1022), Fraction(2) ** 1022)
+"""The widest range of utilities: the difference of any two is a finite double."""
+
+_EXACT_INTEGERS = 1 << 53
+
+
+class Scores(Query[Scored]):
+    """A query that gives each of several public outcomes a utility; larger is better.
+
+    Attributes:
+        sensitivity: Δu, the most that one record moves any utility.
+        lower: the lowest utility there can be.
+        upper: the highest one.
+        monotone: whether a record moves all utilities in the same direction.
+    """
+
+    sensitivity: Fraction
+    lower: Fraction
+    upper: Fraction
+    monotone: bool
+
+    @property
+    def stability(self) -> int:
+        """How far neighbours' utilities are apart at most, in units of the sensitivity."""
+        return 1
+
+    @abstractmethod
+    def of(self, data: Any) -> Scored:
+        """Return the utilities, shape (outcomes,), at least one."""
+
+
+@dataclass(frozen=True)
+class Utilities(Scores):
+    """Utilities that the caller has computed, each clamped to a public range; a NaN counts as its lower end.
+
+    Clamping moves no two utilities further apart and keeps their order, so that neighbours' utilities still differ by
+    at most the sensitivity, and in one direction if they did before. What is refused is refused by type and length.
+
+    Args:
+        sensitivity: Δu, above 0.
+        lower: the lowest utility, at least −2^1022.
+        upper: the highest one, at most 2^1022.
+        monotone: whether a record moves all utilities in the same direction.
+
+    Raises:
+        TypeError: a parameter is not a number.
+        ValueError: `sensitivity` is not finite and above 0, or the range is empty or too wide.
+    """
+
+    sensitivity: Fraction = Fraction(1)
+    lower: Fraction = WIDEST_RANGE[0]
+    upper: Fraction = WIDEST_RANGE[1]
+    monotone: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sensitivity", positive("sensitivity", self.sensitivity))
+        object.__setattr__(self, "lower", rational("lower", self.lower))
+        object.__setattr__(self, "upper", rational("upper", self.upper))
+        if not WIDEST_RANGE[0] <= self.lower <= self.upper <= WIDEST_RANGE[1]:
+            raise ValueError("utility_range must not end below its start and must lie within ±2^1022")
+
+    @property
+    def relation(self) -> Relation:
+        """Lists of utilities, each at most the sensitivity apart, all of them upward or all downward if monotone."""
+        return "utilities"
+
+    def of(self, data: Any) -> Scored:
+        """Return the utilities; see `Scores.of`.
+
+        Raises:
+            TypeError: a utility is not a number, by its type.
+            ValueError: there are none, or they do not have one dimension.
+        """
+        numbers = vector("utilities", data)
+        if len(numbers) == 0:
+            raise ValueError("utilities must name at least one outcome")
+        return self._within(numbers)
+
+    def of_each(self, rows: Any) -> NDArray[np.float64] | list[list[Fraction]]:
+        """Return the utilities of each row: an array of two dimensions, or rows of one length.
+
+        Raises:
+            TypeError: a utility is not a number, by its type.
+            ValueError: rows have no outcome or different numbers of them, or there are not two dimensions.
+        """
+        if isinstance(rows, np.ndarray):
+            if rows.ndim != 2 or not rows.shape[1]:
+                raise ValueError(f"utilities must be rows of at least one outcome, not of shape {rows.shape}")
+            scored = self._within(vector("utilities", rows.reshape(-1)))
+            if isinstance(scored, np.ndarray):
+                return scored.reshape(rows.shape)
+            return [scored[start : start + rows.shape[1]] for start in range(0, len(scored), rows.shape[1])]
+        listed = [self.of(row) for row in rows]
+        if len({len(row) for row in listed}) > 1:
+            raise ValueError("utilities must be rows of one length")
+        doubles = [row for row in listed if isinstance(row, np.ndarray)]
+        if listed and len(doubles) == len(listed):
+            return np.stack(doubles)
+        return [[Fraction(utility) for utility in row] for row in listed]
+
+    @cached_property
+    def _ends(self) -> tuple[float, float] | None:
+        """The ends of the range, if they are doubles."""
+        ends = float(self.lower), float(self.upper)
+        return ends if tuple(map(Fraction, ends)) == (self.lower, self.upper) else None
+
+    def _within(self, numbers: NDArray[Any] | list[Fraction | float]) -> Scored:
+        """Clamp: in doubles where the ends of the range and all numbers are doubles, which changes no number."""
+        if isinstance(numbers, np.ndarray) and self._ends and _are_doubles(numbers):
+            low, high = self._ends
+            with np.errstate(all="ignore"):  # comparing a signalling NaN would be an event
+                return np.where(numbers >= low, np.minimum(numbers, high), low)
+        listed: Iterable[Any] = numbers.tolist() if isinstance(numbers, np.ndarray) else numbers
+        return [_clamped(number, self.lower, self.upper) for number in listed]
+
+
+def utilities(
+    sensitivity: Number = 1, utility_range: tuple[Number, Number] = WIDEST_RANGE, monotone: bool = False
+) -> Utilities:
+    """Return the query behind a selection by given utilities, of numbers each of which is the rational that it is.
+
+    Raises:
+        TypeError: a parameter is not a number.
+        ValueError: `sensitivity` is not finite and above 0, or the range is empty or too wide.
+    """
+    lower, upper = (rational("utility_range", end) for end in utility_range)
+    return Utilities(positive("sensitivity", sensitivity), lower, upper, monotone)
+
+
+def _are_doubles(numbers: NDArray[Any]) -> bool:
+    if numbers.dtype == np.float64 or not numbers.size:
+        return True
+    return int(numbers.min()) >= -_EXACT_INTEGERS and int(numbers.max()) <= _EXACT_INTEGERS
+
+
+def _clamped(number: Any, lower: Fraction, upper: Fraction) -> Fraction:
+    return clamped(number, lower, upper, missing=lower)

@@ -1,0 +1,322 @@
+"""Selection with probabilities exactly proportional to e^(ε·u/(2Δu)), by integers that bound the weights.
+
+An outcome o lies γ = ε·(max u − u_o)/(2Δu) below the best one; its weight is the real number r = 2^31·e^(−γ). Integers
+L and W with L ≤ r ≤ L + W are found in a dozen operations on arrays (`bounds_below`). Imagine W + L intervals of length
+1 for each outcome, [0, 1), [1, 2), …, all of them equally likely to be drawn, and a uniform point in the one drawn. The
+outcome is accepted if the point lies below r, or else the draw is repeated: so it is selected in proportion to r, which
+is the mechanism. In the first L intervals every point lies below r, and nothing remains to be drawn. Only the other W,
+about one draw in 2^17, look at r itself, in enclosures by MPFR that are narrowed until they decide.
+
+So a draw is a search in cumulated integers, for one, for many and for rows alike.
+
+Sources: McSherry and Talwar 2007, 'Mechanism Design via Differential Privacy', theorem 6; Dwork and Roth 2014, section
+3.4; Durfee and Rogers 2019, 'Practical Differentially Private Top-k Selection', and Cesar and Rogers 2021, 'Bounding,
+Concentrating, and Truncating', corollary 8 (a mechanism of ε-bounded range is ε²/8-zCDP).
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, cached_property, reduce
+from typing import Any
+
+import gmpy2
+import numpy as np
+from gmpy2 import mpq
+from numpy.typing import NDArray
+
+from mechanisms.core.claims import ApproximateDP, Claim, ZeroConcentratedDP
+from mechanisms.core.gaussian_tails import Enclosure, exponential
+from mechanisms.core.numbers import count, positive
+from mechanisms.core.rounding import rounding
+from mechanisms.core.scores import Scores, Utilities
+from mechanisms.core.term import Mechanism, Relation
+from mechanisms.randomness import REJECTED, RandomBits
+
+Rows = NDArray[np.float64] | list[list[Fraction]]
+
+_WEIGHT_BITS = 31  # the best outcome weighs 2^31
+_TABLE_BITS = 11  # each of two tables has 2^11 entries: 32 octaves of 2^6, and 2^11 steps of 2^−17 octave
+_STEP_BITS = 17
+_LAST_STEP = (32 << _STEP_BITS) - 1
+_STEPS_PER_E = mpq(1442695040888963407359924681002, 10**30) * (2**_STEP_BITS + mpq(2) ** (_STEP_BITS - 50))
+_RATES = mpq(1, 2**900), mpq(2**900)
+_LAST_WORD = np.uint64(2**64 - 1)
+_CHUNK = 1 << 14  # words, or utilities of rows, whose temporaries stay in a core's cache
+_NARROWED = 64  # bits by which an enclosure is narrowed
+
+
+@dataclass(frozen=True)
+class Select(Mechanism):
+    """The exponential mechanism: an outcome o is selected with probability proportional to e^(ε·u_o/(2Δu)).
+
+    Moving each utility by at most Δu changes a weight, and the sum of the weights, by factors within e^(±ε/2), hence a
+    probability by e^(±ε). If utilities move in one direction only, a weight and the sum change by factors within [1,
+    e^(ε/2)] or both within [e^(−ε/2), 1], and twice the exponent is allowed: e^(ε·u_o/Δu). In both cases the ratios of
+    probabilities of neighbours lie within a factor e^ε of one another for all outcomes (ε-bounded range), so that the
+    mechanism is ε²/8-zCDP as well.
+
+    Args:
+        query: gives the utilities.
+        epsilon: ε, above 0.
+        concentrated: whether to claim ε²/8-zCDP in place of ε-DP.
+
+    Raises:
+        TypeError: `epsilon` is not a number.
+        ValueError: `epsilon` is not finite and above 0, or ε/Δu is outside [2^−899, 2^900].
+    """
+
+    query: Scores
+    epsilon: Fraction
+    concentrated: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
+        if not _RATES[0] <= self.rate <= _RATES[1]:
+            raise ValueError("epsilon/sensitivity must lie between 2^-899 and 2^900")
+
+    @property
+    def relation(self) -> Relation:
+        """The query's."""
+        return self.query.relation
+
+    @property
+    def claim(self) -> Claim:
+        """ε-DP, or ε²/8-zCDP."""
+        return ZeroConcentratedDP(self.epsilon**2 / 8) if self.concentrated else ApproximateDP(self.epsilon)
+
+    @cached_property
+    def rate(self) -> mpq:
+        """By how much the exponent grows with a utility."""
+        return mpq(self.epsilon) / mpq(self.query.sensitivity) / (1 if self.query.monotone else 2)
+
+    @cached_property
+    def steps(self) -> float:
+        """By how many steps of 2^−17 octave a weight falls with a utility: a double above the truth by 2^−48 at most.
+
+        Raised by 2^−50 of itself, lest two roundings of a product with it bring that below the truth.
+        """
+        return math.nextafter(float(self.rate * _STEPS_PER_E), math.inf)
+
+    def prepared(self, data: Any) -> Selection:
+        """Look at the data; see `Mechanism.prepared`."""
+        utilities = self.query.of(data)
+        rows = utilities[np.newaxis] if isinstance(utilities, np.ndarray) else [utilities]
+        return Selection.of(rows, self.rate, self.steps)
+
+    def each(self, rows: Any, bits: RandomBits) -> NDArray[np.int64]:
+        """Select an outcome for each row of utilities; together they keep the claim where neighbours differ in one row.
+
+        Args:
+            rows: shape (queries, outcomes).
+            bits: the source of randomness.
+
+        Returns:
+            The index of each row's outcome, shape (queries,).
+
+        Raises:
+            TypeError: the query is not `Utilities`, or a utility is not a number, by its type.
+            ValueError: the rows have no outcome, or not all have as many.
+        """
+        if not isinstance(self.query, Utilities):
+            raise TypeError(f"each selects by utilities, and this term starts from {type(self.query).__name__}")
+        utilities = self.query.of_each(rows)
+        outcomes = len(utilities[0]) if len(utilities) else 1
+        together = max(1, _CHUNK // outcomes)
+        blocks = [utilities[start : start + together] for start in range(0, len(utilities), together)]
+        drawn = [Selection.of(block, self.rate, self.steps).each(bits) for block in blocks]
+        return np.concatenate([np.empty(0, dtype=np.int64), *drawn])
+
+    def law(self, data: Any, precision: int = 128) -> list[Enclosure]:
+        """Return the probability of each outcome between two bounds, in arithmetic of so many bits."""
+        prepared = self.prepared(data)
+        weights = [exponential(-prepared.gap(0, outcome), precision) for outcome in range(prepared.outcomes)]
+        down, up = rounding(precision)
+        below = reduce(down.add, (weight.lower for weight in weights))
+        above = reduce(up.add, (weight.upper for weight in weights))
+        return [Enclosure(down.div(weight.lower, above), up.div(weight.upper, below)) for weight in weights]
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """Rows of utilities, and the words of 64 bits that select each of their outcomes.
+
+    Of a row with the sums S = ΣL and E = ⌊S/2^17⌋ + 4n ≥ ΣW, n outcomes, each interval has m = ⌊(2^64 − 1)/(S + E)⌋
+    words. The first m·L of an outcome follow those of the outcome before it; intervals that look at r come behind all
+    of these, outcome by outcome. What is left of E selects nothing, nor do the last words, from m·(S + E) on: at most
+    S + E of them. An outcome has at most 2^31 + 2^14 + 4 intervals, so that all these numbers fit 64 bits for any
+    number of outcomes that memory holds.
+
+    Args:
+        utilities: shape (rows, outcomes), finite and exact; private.
+        best: the largest of each row.
+        rate: by how much the exponent grows with a utility.
+        ends: the sums of L up to each outcome, shape (rows, outcomes).
+        alike: m of each row.
+        words: m times the ends: where the words of each outcome end that need no look at r.
+    """
+
+    utilities: Rows
+    best: NDArray[np.float64] | list[Fraction]
+    rate: mpq
+    ends: NDArray[np.int64]
+    alike: NDArray[np.uint64]
+    words: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, utilities: Rows, rate: mpq, steps: float) -> Selection:
+        """Give out the words; see `Select.steps`."""
+        best = utilities.max(axis=1) if isinstance(utilities, np.ndarray) else [max(row) for row in utilities]
+        ends = bounds_below(utilities, best, steps).cumsum(axis=1)
+        sums = ends[:, -1:]
+        alike = _LAST_WORD // (sums + (sums >> _STEP_BITS) + 4 * ends.shape[1]).view(np.uint64)
+        return cls(utilities, best, rate, ends, alike[:, 0], ends.view(np.uint64) * alike)
+
+    @property
+    def outcomes(self) -> int:
+        """How many outcomes a row has."""
+        return int(self.ends.shape[1])
+
+    def gap(self, row: int, outcome: int) -> mpq:
+        """Return γ: exactly how far an outcome lies below the best of its row."""
+        return self.rate * (mpq(self.best[row]) - mpq(self.utilities[row][outcome]))
+
+    def one(self, bits: RandomBits) -> int:
+        """Select an outcome of the first row."""
+        return bits.repeat(self._selected, 0)
+
+    def many(self, trials: int, bits: RandomBits) -> NDArray[np.int64]:
+        """Select outcomes of the first row, shape (trials,)."""
+        selected = np.empty(count("trials", trials, 0), dtype=np.int64)
+        for start in range(0, len(selected), _CHUNK):
+            words = bits.words(min(_CHUNK, len(selected) - start))
+            chunk = selected[start : start + _CHUNK]
+            chunk[:] = self.words[0].searchsorted(words, side="right")
+            self._complete(chunk, words, np.zeros_like(chunk), bits)
+        return selected
+
+    def each(self, bits: RandomBits) -> NDArray[np.int64]:
+        """Select an outcome of each row, shape (rows,)."""
+        words = bits.words(len(self.words))
+        selected: NDArray[np.int64] = (self.words <= words[:, np.newaxis]).sum(axis=1, dtype=np.int64)
+        self._complete(selected, words, np.arange(len(words)), bits)
+        return selected
+
+    def _complete(
+        self, selected: NDArray[np.int64], words: NDArray[np.uint64], rows: NDArray[np.int64], bits: RandomBits
+    ) -> None:
+        """Settle the words that lie behind all outcomes' ends; what they do not select is drawn again."""
+        if selected.max(initial=0) < self.outcomes:
+            return
+        for place in np.flatnonzero(selected == self.outcomes).tolist():
+            outcome = self._settled(int(rows[place]), int(words[place]), bits)
+            selected[place] = bits.repeat(self._selected, int(rows[place])) if outcome is REJECTED else outcome
+
+    def _selected(self, row: int, bits: RandomBits) -> int | None:
+        word = bits.take(64)
+        outcome = bisect_right(self.words[row], word)
+        return outcome if outcome < self.outcomes else self._settled(row, word, bits)
+
+    def _settled(self, row: int, word: int, bits: RandomBits) -> int | None:
+        """Return the outcome of a word that lies behind all outcomes' ends, or none."""
+        sure = np.diff(self.ends[row], prepend=0)
+        others = (sure >> _STEP_BITS) + 4
+        ends = self.ends[row, -1] + others.cumsum()
+        outcome = bisect_right(ends.view(np.uint64) * self.alike[row], word)
+        if outcome == self.outcomes:
+            return REJECTED
+        gap = self.gap(row, outcome)
+        whole, alike = whole_weight(gap), int(self.alike[row])
+        limit = int(ends[outcome] - others[outcome] - sure[outcome]) + whole
+        if word < limit * alike or (word < (limit + 1) * alike and bits.call(lies_below, gap, whole)):
+            return outcome
+        return REJECTED
+
+
+def bounds_below(utilities: Rows, best: Any, steps: float) -> NDArray[np.int64]:
+    """Return L for each outcome, shape (rows, outcomes): 0 ≤ L ≤ r ≤ L + W with r = 2^31·e^(−γ) and W = ⌊L/2^17⌋ + 4.
+
+    Let t be γ in steps of 2^−17 octave, r = 2^31·2^(−t/2^17), and y = fl(`steps`·fl(max u − u)). In any rounding mode
+    t ≤ y ≤ t·(1 + 2^−47), or both are below 2^−900, or infinite. With Y = min(⌊y⌋, 2^22 − 1) = 2^11·i + j,
+
+        L = ⌊A_i·B_j/2^31⌋, 0 ≤ 2^31·2^(−i/2^6) − A_i ≤ 1.01, 0 ≤ 2^31·2^(−(j + 1)/2^17) − B_j ≤ 1.01.
+
+    If Y = ⌊y⌋, then t < Y + 1, so L ≤ 2^31·2^(−(Y + 1)/2^17) = X ≤ r; if it is less, A_i = 0 and r < 1.001. On the
+    other side L > X − 3.02, and t ≥ Y·(1 − 2^−47) ≥ Y − 2^−25, so r ≤ X·2^((1 + 2^−25)/2^17) < X·(1 + 0.7/2^17), and
+    r − L < 0.7·L/2^17 + 3.03 < 0.7·⌊L/2^17⌋ + 3.73 < W. Products are at most 2^62.
+    """
+    with np.errstate(all="ignore"):  # under a caller's np.seterr(all="raise") an underflow would be an event
+        if isinstance(utilities, np.ndarray):
+            exponents = best[:, np.newaxis] - utilities
+        else:
+            exponents = np.array([[float(top - u) for u in row] for row, top in zip(utilities, best, strict=True)])
+        exponents *= steps
+        places = np.minimum(exponents, _LAST_STEP, out=exponents).astype(np.int64)
+    octaves, within = _powers()
+    bounds: NDArray[np.int64] = octaves.take(places >> _TABLE_BITS)
+    places &= (1 << _TABLE_BITS) - 1
+    bounds *= within.take(places)
+    bounds >>= _WEIGHT_BITS
+    return bounds
+
+
+@cache
+def _powers() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return A and B of `bounds_below`, by square roots and products of integers of 128 bits, all rounded down."""
+    octave, step = _root_of_half(_TABLE_BITS - 5), _root_of_half(_STEP_BITS)
+    return _powers_of(octave, 1 << 128), _powers_of(step, step)
+
+
+def _root_of_half(root: int) -> int:
+    """Return 2^128·2^(−1/2^root)."""
+    ratio = 1 << 127
+    for _ in range(root):
+        ratio = math.isqrt(ratio << 128)
+    return ratio
+
+
+def _powers_of(ratio: int, first: int) -> NDArray[np.int64]:
+    powers = [first]
+    while len(powers) < 1 << _TABLE_BITS:
+        powers.append(powers[-1] * ratio >> 128)
+    return np.array([power >> 128 - _WEIGHT_BITS for power in powers], dtype=np.int64)
+
+
+def scaled(gap: mpq, precision: int) -> tuple[int, int]:
+    """Enclose r between two integer multiples of 2^−precision, returned as those integers."""
+    digits = precision + _WEIGHT_BITS
+    lower, upper = exponential(-gap, digits + _NARROWED)
+    with gmpy2.context(precision=digits + _NARROWED):
+        return int(gmpy2.floor(gmpy2.mul_2exp(lower, digits))), int(gmpy2.ceil(gmpy2.mul_2exp(upper, digits)))
+
+
+def whole_weight(gap: mpq) -> int:
+    """Return ⌊r⌋."""
+    precision = _NARROWED
+    while True:
+        lower, upper = (end >> precision for end in scaled(gap, precision))
+        if lower == upper:
+            return lower
+        precision += _NARROWED
+
+
+def lies_below(gap: mpq, whole: int, bits: RandomBits) -> bool:
+    """Draw whether a uniform point of [whole, whole + 1) lies below r, where whole = ⌊r⌋.
+
+    It takes bits of the point until they decide, which they do in the end: r = 2^31·e^(−gap) is irrational for every
+    rational gap but 0, and an integer there.
+    """
+    point = drawn = precision = 0
+    while True:
+        if drawn == precision:
+            precision += _NARROWED
+            lower, upper = scaled(gap, precision)
+        begin = ((whole << drawn) + point) << precision - drawn
+        if begin + (1 << precision - drawn) <= lower:
+            return True
+        if begin >= upper:
+            return False
+        point, drawn = 2 * point + bits.take(1), drawn + 1

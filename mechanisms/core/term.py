@@ -1,0 +1,132 @@
+"""Terms: what every constructor makes, a value that says by itself what it is and what it promises.
+
+A *query* looks at the data and moves a known distance when one record changes, its *stability*. A *mechanism* releases
+something and derives its *claim* from what it was put together from. Both are frozen dataclasses, and their JSON is
+their fields: what is proved is what runs.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from fractions import Fraction
+from typing import Any, Generic, Literal, Protocol, TypeVar
+
+from mechanisms.core.claims import Claim
+from mechanisms.randomness import RandomBits
+
+Relation = Literal["answers", "utilities", "bit", "add-remove", "substitute", "add-remove or substitute"]
+"""Which inputs are neighbours: answers, each of them at most its sensitivity apart; utilities, likewise; any two bits;
+records of which one is added or removed, or replaced by another one, or either."""
+
+Value = TypeVar("Value")
+
+
+class Prepared(Protocol):
+    """A mechanism that has looked at its data, which nobody else may see; it only draws from now on."""
+
+    def one(self, bits: RandomBits) -> Any:
+        """Draw one output."""
+
+    def many(self, trials: int, bits: RandomBits) -> Any:
+        """Draw several independent outputs, in an array or a list; each costs the claim anew."""
+
+
+class Query(ABC, Generic[Value]):
+    """A function of the data that one record moves by a known distance."""
+
+    @property
+    @abstractmethod
+    def relation(self) -> Relation:
+        """Which data are neighbours."""
+
+    @property
+    @abstractmethod
+    def stability(self) -> int:
+        """How far neighbours' values are apart at most."""
+
+    @abstractmethod
+    def of(self, data: Any) -> Value:
+        """Return the value, which is private."""
+
+
+class Mechanism(ABC):
+    """A randomised function of the data with a claim."""
+
+    @property
+    @abstractmethod
+    def relation(self) -> Relation | None:
+        """Which data are neighbours; None if that makes no difference, as the data are not looked at."""
+
+    @property
+    @abstractmethod
+    def claim(self) -> Claim:
+        """What one release promises."""
+
+    @abstractmethod
+    def prepared(self, data: Any) -> Prepared:
+        """Look at the data, once."""
+
+    def release(self, data: Any, bits: RandomBits) -> Any:
+        """Release one output.
+
+        Args:
+            data: what the term's queries look at.
+            bits: the source of randomness.
+        """
+        return self.prepared(data).one(bits)
+
+    def many(self, data: Any, trials: int, bits: RandomBits) -> Any:
+        """Draw several independent outputs for the same data, in an array or a list; each costs the claim anew."""
+        return self.prepared(data).many(trials, bits)
+
+
+@dataclass(frozen=True)
+class OneByOne:
+    """Draws many outputs one after another: the prepared form of what has no faster one.
+
+    Args:
+        draw: `draw(bits)` draws one output.
+    """
+
+    draw: Callable[[RandomBits], Any]
+
+    def one(self, bits: RandomBits) -> Any:
+        """Draw one output."""
+        return self.draw(bits)
+
+    def many(self, trials: int, bits: RandomBits) -> list[Any]:
+        """Draw several."""
+        return [self.draw(bits) for _ in range(trials)]
+
+
+def encoded(value: Any) -> Any:
+    """Return a field of a term as JSON.
+
+    Raises:
+        TypeError: it is of a type that terms have no form for.
+    """
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return {"float": value.hex()}
+    if isinstance(value, Fraction):
+        return {"rational": str(value)}
+    if isinstance(value, bytes):
+        return {"bytes": value.hex()}
+    if isinstance(value, tuple):
+        return [encoded(item) for item in value]
+    if isinstance(value, Mapping):
+        return {name: encoded(item) for name, item in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        names = [field.name for field in fields(value) if field.init]
+        return {"is": _name(type(value))} | {name: encoded(getattr(value, name)) for name in names}
+    if callable(value):
+        return {"function": f"{value.__module__}:{value.__qualname__}"}
+    raise TypeError(f"a term has no form for a field of type {type(value).__name__}")
+
+
+def _name(kind: type) -> str:
+    """Return a class's name, with its module unless it is one of this package, whose rules are known by name."""
+    return kind.__name__ if kind.__module__.startswith("mechanisms.core.") else f"{kind.__module__}:{kind.__qualname__}"

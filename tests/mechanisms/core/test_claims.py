@@ -1,0 +1,79 @@
+"""Claims: what two of them come to, and which of them keeps which."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from mechanisms.core.claims import NOTHING, ApproximateDP, GaussianDP, ProfileDP, RenyiDP, ZeroConcentratedDP, together
+
+HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
+PURE, LOOSE = ApproximateDP(HALF), ApproximateDP(THIRD, Fraction(1, 100))
+RHO, MU = ZeroConcentratedDP(HALF), GaussianDP(Fraction(4))
+
+
+@pytest.mark.parametrize(
+    ("claims", "expected"),
+    [
+        ((), NOTHING),
+        ((PURE,), PURE),
+        ((PURE, NOTHING, PURE), ApproximateDP(Fraction(1))),
+        ((PURE, LOOSE), ApproximateDP(Fraction(5, 6), Fraction(1, 100))),
+        ((LOOSE, LOOSE), ApproximateDP(2 * THIRD, Fraction(2, 100))),
+        ((RHO, RHO), ZeroConcentratedDP(Fraction(1))),
+        ((RHO, PURE), ZeroConcentratedDP(HALF + Fraction(1, 8))),
+        ((PURE, RHO), ZeroConcentratedDP(HALF + Fraction(1, 8))),
+        ((MU, MU), GaussianDP(Fraction(8))),
+        ((NOTHING, MU), MU),
+        ((RenyiDP(Fraction(2), HALF), RenyiDP(Fraction(2), THIRD)), RenyiDP(Fraction(2), Fraction(5, 6))),
+        ((ProfileDP((LOOSE,)), PURE), ProfileDP((ApproximateDP(Fraction(5, 6), Fraction(1, 100)),))),
+    ],
+)
+def test_claims_add_up(claims: Any, expected: Any) -> None:
+    assert together(*claims) == expected
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [(RHO, LOOSE), (LOOSE, RHO), (MU, PURE), (MU, RHO), (RenyiDP(Fraction(2), HALF), RenyiDP(Fraction(3), HALF))],
+)
+def test_claims_that_no_rule_adds_up_are_refused(claims: Any) -> None:
+    with pytest.raises(ValueError, match=r"no rule composes .* restate one of the parts"):
+        together(*claims)
+
+
+@pytest.mark.parametrize(
+    ("kept", "promised", "holds"),
+    [
+        (PURE, ApproximateDP(HALF), True),
+        (PURE, ApproximateDP(HALF - Fraction(1, 10**20)), False),
+        (PURE, ApproximateDP(HALF, HALF), True),
+        (LOOSE, ApproximateDP(THIRD), False),
+        (LOOSE, ApproximateDP(THIRD, Fraction(1, 101)), False),
+        (PURE, ZeroConcentratedDP(Fraction(1, 8)), True),
+        (PURE, ZeroConcentratedDP(Fraction(1, 9)), False),
+        (LOOSE, ZeroConcentratedDP(Fraction(9)), False),
+        (RHO, ZeroConcentratedDP(HALF), True),
+        (RHO, ZeroConcentratedDP(THIRD), False),
+        (RHO, PURE, False),
+        (RHO, RenyiDP(Fraction(3), Fraction(3, 2)), True),
+        (RHO, RenyiDP(Fraction(3), Fraction(4, 3)), False),
+        (RenyiDP(Fraction(3), HALF), RenyiDP(Fraction(2), HALF), True),
+        (RenyiDP(Fraction(2), HALF), RenyiDP(Fraction(3), HALF), False),
+        (RenyiDP(Fraction(2), HALF), RenyiDP(Fraction(2), THIRD), False),
+        (PURE, RenyiDP(Fraction(2), Fraction(1, 4)), True),
+        (PURE, RenyiDP(Fraction(100), HALF), True),
+        (PURE, RenyiDP(Fraction(2), Fraction(1, 5)), False),
+        (LOOSE, RenyiDP(Fraction(2), Fraction(5)), False),
+        (MU, GaussianDP(Fraction(4)), True),
+        (MU, GaussianDP(Fraction(3)), False),
+        (MU, RHO, False),
+        (ProfileDP((PURE, LOOSE)), LOOSE, True),
+        (ProfileDP((PURE, LOOSE)), ProfileDP((LOOSE, PURE)), True),
+        (ProfileDP((LOOSE,)), ProfileDP((LOOSE, PURE)), False),
+    ],
+)
+def test_a_claim_keeps_another_one_or_does_not(kept: Any, promised: Any, holds: bool) -> None:
+    assert kept.within(promised) is holds

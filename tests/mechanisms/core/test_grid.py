@@ -1,0 +1,123 @@
+"""The public grid: rounding to it, half a step upward, for every number, and for arrays as for single numbers."""
+
+from __future__ import annotations
+
+import math
+import random
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+import z3
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mechanisms.core.grid import GREATEST_EXPONENT, LEAST_EXPONENT, LIMIT, Grid
+
+EXPONENTS = st.sampled_from([-1022, -1000, -52, -20, -2, 0, 1, 8, 300, 970])
+EDGES = (
+    0.49999999999999994, 0.5, -0.5, -0.49999999999999994, 1.5, -1.5, 4503599627370495.5, 4503599627370497.5, 2.0**53,
+    -(2.0**53), 2.0**54, 5e-324, -5e-324, 0.0, -0.0, math.inf, -math.inf, math.nan, 1.7976931348623157e308,
+)  # fmt: skip
+
+
+def by_definition(answer: float | Fraction, exponent: int) -> int:
+    """⌊x/2^k + ½⌋, clamped, by rational numbers alone."""
+    if answer != answer:
+        return 0
+    if abs(answer) == math.inf:
+        return LIMIT if answer > 0 else -LIMIT
+    return min(max(math.floor(Fraction(answer) / Fraction(2) ** exponent + Fraction(1, 2)), -LIMIT), LIMIT)
+
+
+@settings(derandomize=True, deadline=None, max_examples=300)
+@given(st.lists(st.floats(width=64) | st.sampled_from(EDGES), max_size=20), EXPONENTS)
+def test_arrays_lists_and_single_answers_are_rounded_half_upward(answers: list[float], exponent: int) -> None:
+    grid = Grid(exponent)
+    scaled = [*answers, *(math.ldexp(edge, exponent) for edge in EDGES if abs(edge) < 2**50)]
+    expected = [by_definition(answer, exponent) for answer in scaled]
+    assert [grid.nearest(answer) for answer in scaled] == expected
+    assert grid.nearest_each(scaled).tolist() == expected
+    rounded = grid.nearest_each(np.array(scaled))
+    assert rounded.dtype == np.int64
+    assert rounded.tolist() == expected
+
+
+@settings(derandomize=True, deadline=None, max_examples=200)
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=20), EXPONENTS)
+def test_integers_are_rounded_exactly_however_large(answers: list[int], exponent: int) -> None:
+    grid = Grid(exponent)
+    expected = [by_definition(Fraction(answer), exponent) for answer in answers]
+    assert grid.nearest_each(np.array(answers, dtype=np.int64)).tolist() == expected
+    assert grid.nearest_each([*answers, 10**400]).tolist() == [*expected, LIMIT]
+    positive = [2**63 - 1 + abs(answer) for answer in answers]
+    assert grid.nearest_each(np.array(positive, dtype=np.uint64)).tolist() == [
+        by_definition(Fraction(answer), exponent) for answer in positive
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.ci
+def test_the_operations_on_doubles_round_every_double_up_to_2_to_the_50() -> None:
+    """The three operations of `nearest_each` on a product y in half steps: floor, + 1, >> 1; no double breaks it."""
+    half_steps, down = z3.FP("y", z3.Float64()), z3.RoundTowardNegative()
+    floored = z3.fpToSBV(down, half_steps, z3.BitVecSort(64))
+    whole = (floored + 1) >> 1
+    below, above = (z3.fpSignedToFP(z3.RNE(), 2 * whole + way, z3.Float64()) for way in (-1, 1))
+    solver = z3.Solver()
+    solver.add(z3.fpLEQ(z3.fpAbs(half_steps), z3.FPVal(2.0**50, z3.Float64())))
+    solver.add(z3.Not(z3.And(z3.fpLEQ(below, half_steps), z3.fpLT(half_steps, above))))
+    assert solver.check() == z3.unsat
+
+
+def test_the_caller_s_array_and_its_error_state_are_left_alone() -> None:
+    answers = np.array([1e308, 5e-324, math.nan, math.inf])
+    before = answers.copy()
+    with np.errstate(all="raise"):
+        for exponent in (LEAST_EXPONENT, 0, GREATEST_EXPONENT):
+            Grid(exponent).nearest_each(answers)
+    assert np.array_equal(answers, before, equal_nan=True)
+
+
+@pytest.mark.parametrize("size", [2**k + d for k in (8, 15, 16, 20) for d in (-1, 0, 1)])
+def test_no_place_of_an_array_is_lost(size: int) -> None:
+    places = random.Random(size).sample(range(size), 20)
+    answers = np.zeros(size)
+    answers[places] = np.arange(1.0, 21.0)
+    rounded = Grid(0).nearest_each(answers)
+    assert rounded[places].tolist() == list(range(1, 21))
+    assert rounded.sum() == 210
+
+
+@pytest.mark.parametrize("exponent", [LEAST_EXPONENT, -2, 0, 8, GREATEST_EXPONENT])
+def test_values_are_exact_doubles_clamped_to_the_grid(exponent: int) -> None:
+    grid = Grid(exponent)
+    steps = [0, 1, -1, 12345, LIMIT - 1, LIMIT, LIMIT + 1, -LIMIT - 1, 2**62, -(2**62)]
+    expected = [Fraction(min(max(step, -LIMIT), LIMIT)) * grid.step for step in steps]
+    assert [Fraction(grid.value(step)) for step in steps] == expected
+    assert [Fraction(value) for value in grid.values(np.array(steps, dtype=np.int64)).tolist()] == expected
+    assert math.copysign(1.0, grid.value(0)) == 1.0
+
+
+@pytest.mark.parametrize("bad", [LEAST_EXPONENT - 1, GREATEST_EXPONENT + 1, 0.0, True, "0"])
+def test_a_grid_that_doubles_cannot_hold_is_refused(bad: Any) -> None:
+    with pytest.raises(ValueError, match=r"grid exponent must be an integer in \[-1022, 970\], not"):
+        Grid(bad)
+
+
+def test_a_public_point_must_be_on_the_grid() -> None:
+    grid = Grid(-2)
+    assert grid.steps_of("bound", 0.75) == 3
+    for bad in (0.1, 2.0**52):
+        with pytest.raises(ValueError, match="bound must be a multiple of the grid's step 2"):
+            grid.steps_of("bound", bad)
+
+
+def test_answers_of_another_shape_or_type_are_refused() -> None:
+    with pytest.raises(ValueError, match="one dimension"):
+        Grid(0).nearest_each(np.zeros((2, 2)))
+    with pytest.raises(TypeError, match="answers must be"):
+        Grid(0).nearest_each(np.zeros(2, dtype=np.float32))
+    with pytest.raises(TypeError, match="answer must be"):
+        Grid(0).nearest("1")  # type: ignore[arg-type] # that is the test

@@ -1,0 +1,557 @@
+"""Selection is exact: words are held against weights from mpmath; one, many and rows are one function of words."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Iterable
+from fractions import Fraction
+from itertools import accumulate
+from typing import Any
+
+import gmpy2
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mpmath import mpf
+from numpy.typing import NDArray
+from scipy.stats import chisquare
+
+from attacklab.laws import Limits, enumerate_law
+from attacklab.random_bits import SeededBits, TapedBits
+from mechanisms.core import select
+from mechanisms.core.claims import ApproximateDP, ZeroConcentratedDP
+from mechanisms.core.scores import Scores, Utilities
+from mechanisms.core.select import Select, Selection, bounds_below, lies_below, scaled, whole_weight
+from mechanisms.core.term import encoded
+from mechanisms.randomness import RandomBits
+
+RNG = np.random.default_rng(11)
+SUBNORMAL = 5e-324
+CASES: list[list[Any]] = [
+    [0.0],
+    [0.0, 0.0, 0.0],
+    [1.0, 2.0, 0.5],
+    [0.0, -42.9, -43.1, -42.97],  # about where a weight is 1
+    [2 * math.log(2) * k for k in range(40)],  # octaves
+    [math.nextafter(2 * math.log(2) * k, math.inf) for k in range(12)],
+    [2 * math.log(2) * k / 2**17 for k in (0, 1, 2, 2047, 2048, 2049, 131072)],  # steps of the tables
+    [0.0, -0.0, SUBNORMAL, -SUBNORMAL, 2.0**-1022, -1e-300],
+    [1e16, 1e16 + 2, 1e16 - 6],
+    [0.0, -1e5, -1e300, -(2.0**1022)],
+    [-1, 2**63 + 1024, 2**63 + 1025],
+    [2**64 + 1, 2.0**64, Fraction(2**65 + 1, 2)],
+    [Fraction(1, 3), 0.25, 7, np.float64(1.5)],
+    RNG.normal(scale=10, size=300).tolist(),
+]
+
+
+POINTS = Fraction(1, 2**300), 1 - Fraction(1, 2**300)
+
+
+class Words(RandomBits):
+    """Given words, whichever way they are asked for, and then zeros; a point is POINTS[bit] of an interval."""
+
+    def __init__(self, words: Iterable[int], bit: int = 0) -> None:
+        self.left, self._bit, self._taken = list(words), bit, 0
+
+    def call(self, sampler: Any, *arguments: object) -> Any:
+        self._taken = 0
+        return sampler(*arguments, self)
+
+    def take(self, count: int) -> int:
+        if count == 64:
+            return int(self.words(1)[0])
+        assert count == 1
+        self._taken += 1
+        return self._bit if self._taken <= 300 else 1 - self._bit
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        drawn, self.left = self.left[:count], self.left[count:]
+        return np.array(drawn + [0] * (count - len(drawn)), dtype=np.uint64)
+
+
+def term(epsilon: Any = 1, sensitivity: Any = 1, *, monotone: bool = False, ends: Any = None) -> Select:
+    return Select(Utilities(Fraction(sensitivity), *(ends or ()), monotone=monotone), Fraction(epsilon))
+
+
+def rate_of(mechanism: Select) -> Fraction:
+    return mechanism.epsilon / mechanism.query.sensitivity / (1 if mechanism.query.monotone else 2)
+
+
+def weights(utilities: list[Any], rate: Fraction = Fraction(1, 2)) -> list[mpf]:
+    """R = 2^31·e^(−γ) of each outcome, to 400 bits."""
+    exact = [Fraction(utility) for utility in utilities]
+    with mpmath.workprec(400):
+        gaps = [rate * (max(exact) - utility) for utility in exact]
+        return [mpf(2) ** 31 * mpmath.exp(-mpf(gap.numerator) / mpf(gap.denominator)) for gap in gaps]
+
+
+class Oracle:
+    """Which outcome a word selects, by the words' layout in plain integers and weights by mpmath."""
+
+    def __init__(self, utilities: list[Any], rate: Fraction = Fraction(1, 2)) -> None:
+        self.weights = weights(utilities, rate)
+        prepared = Select(Utilities(), 2 * rate).prepared(utilities)
+        self.sure = np.diff(prepared.ends[0], prepend=0).tolist()
+        self.ends = [*accumulate(self.sure)]
+        self.open = [*accumulate(((sure >> 17) + 4 for sure in self.sure), initial=self.ends[-1])][1:]
+        self.last = self.ends[-1] + (self.ends[-1] >> 17) + 4 * len(utilities)
+        self.alike = (2**64 - 1) // self.last
+        assert self.open[-1] <= self.last
+
+    def selected(self, word: int, bit: int) -> int | None:
+        """The outcome, or None; `bit` says whether the point drawn lies at the start or the end of its interval."""
+        interval = word // self.alike
+        if interval < self.ends[-1]:
+            return bisect_right(self.ends, interval)
+        outcome = bisect_right(self.open, interval)
+        if outcome == len(self.open):
+            return None
+        place = interval - (self.open[outcome - 1] if outcome else self.ends[-1]) + self.sure[outcome]
+        with mpmath.workprec(400):
+            return (
+                outcome
+                if place + mpf(POINTS[bit].numerator) / POINTS[bit].denominator < self.weights[outcome]
+                else None
+            )
+
+    def corners(self) -> list[int]:
+        """Words on both sides of each end, and of each outcome's first interval that is not wholly below its weight."""
+        starts = [self.ends[-1], *self.open[:-1]]
+        above = [
+            start + int(mpmath.floor(weight)) - sure
+            for start, weight, sure in zip(starts, self.weights, self.sure, strict=True)
+        ]
+        intervals = [0, *self.ends, *self.open, self.last, *above, *(interval + 1 for interval in above)]
+        words = [interval * self.alike + step for interval in intervals for step in (-1, 0, 1)]
+        return sorted({word for word in [*words, 2**64 - 1] if 0 <= word < 2**64})
+
+
+@pytest.mark.parametrize("utilities", CASES)
+def test_the_bounds_hold_the_weight(utilities: list[Any]) -> None:
+    mechanism = term()
+    prepared = mechanism.prepared(utilities)
+    for sure, weight in zip(
+        bounds_below(prepared.utilities, prepared.best, mechanism.steps)[0].tolist(), weights(utilities), strict=True
+    ):
+        assert 0 <= sure <= weight <= sure + (sure >> 17) + 4
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.floats(-1e300, 1e300), min_size=2, max_size=8),
+    st.fractions(Fraction(1, 10**9), 10**9),
+    st.floats(-30, 30).map(math.exp),
+)
+def test_the_bounds_hold_the_weight_at_any_rate(utilities: list[float], epsilon: Fraction, scale: float) -> None:
+    spread = max(max(utilities) - min(utilities), SUBNORMAL)
+    utilities = [utility / spread * scale for utility in utilities if math.isfinite(utility / spread * scale)] or [0.0]
+    mechanism = term(epsilon)
+    prepared = mechanism.prepared(utilities)
+    bounds = bounds_below(prepared.utilities, prepared.best, mechanism.steps)[0].tolist()
+    for sure, weight in zip(bounds, weights(utilities, epsilon / 2), strict=True):
+        assert 0 <= sure <= weight <= sure + (sure >> 17) + 4
+
+
+@given(st.fractions(Fraction(1, 10**20), 10**20), st.booleans())
+def test_exponents_are_in_steps_rounded_up_by_enough_for_two_roundings(epsilon: Fraction, monotone: bool) -> None:
+    mechanism = term(epsilon, Fraction(7, 3), monotone=monotone)
+    with mpmath.workprec(200):
+        share = (
+            mpf(mechanism.steps)
+            / 2**17
+            * mpmath.log(2)
+            / (mpf(rate_of(mechanism).numerator) / rate_of(mechanism).denominator)
+        )
+        assert 1 + mpf(2) ** -50 <= share <= 1 + mpf(2) ** -48
+
+
+def test_the_tables_are_powers_of_two_from_below() -> None:
+    octaves, within = select._powers()
+    assert len(octaves) == len(within) == 2**11
+    with mpmath.workprec(200):
+        for place, (coarse, fine) in enumerate(zip(octaves.tolist(), within.tolist(), strict=True)):
+            assert 0 <= mpf(2) ** (31 - mpf(place) / 2**6) - coarse <= 1.01
+            assert 0 <= mpf(2) ** (31 - mpf(place + 1) / 2**17) - fine <= 1.01
+
+
+@pytest.mark.parametrize("bit", [0, 1])
+@pytest.mark.parametrize("utilities", CASES)
+def test_each_word_selects_what_the_weights_say_for_one_for_many_and_for_rows(utilities: list[Any], bit: int) -> None:
+    oracle, mechanism = Oracle(utilities), term()
+    words = [word for word in oracle.corners() if oracle.selected(word, bit) is not None]
+    expected = [oracle.selected(word, bit) for word in words]
+    assert bit or len(utilities) > 4 or set(expected) == {*range(len(utilities))} or min(oracle.weights) < 2**-99
+    prepared = mechanism.prepared(utilities)
+    assert [prepared.one(Words([word], bit)) for word in words] == expected
+    assert prepared.many(len(words), Words(words, bit)).tolist() == expected
+    if len(utilities) < 100:
+        assert mechanism.each([utilities] * len(words), Words(words, bit)).tolist() == expected
+
+
+@pytest.mark.parametrize("bit", [0, 1])
+@pytest.mark.parametrize("utilities", CASES[:10])
+def test_a_word_that_selects_nothing_is_followed_by_another(utilities: list[Any], bit: int) -> None:
+    oracle, mechanism = Oracle(utilities), term()
+    nothing = [word for word in oracle.corners() if oracle.selected(word, bit) is None]
+    assert 2**64 - 1 in nothing
+    instead, last = oracle.ends[-1] * oracle.alike - 1, oracle.selected(oracle.ends[-1] * oracle.alike - 1, 0)
+    for word in nothing:
+        source = Words([word, instead], bit)
+        assert mechanism.release(utilities, source) == last
+        assert not source.left
+    source = Words([*nothing, *[instead] * len(nothing)], bit)
+    assert mechanism.many(utilities, len(nothing), source).tolist() == [last] * len(nothing)
+    assert not source.left
+
+
+def as_fraction(mass: Any) -> Fraction:
+    return Fraction(*mass.as_integer_ratio())
+
+
+def ideal(utilities: list[Any], rate: Fraction) -> list[Fraction]:
+    shares = weights(utilities, rate)
+    with mpmath.workprec(400):
+        return [Fraction(*gmpy2.mpfr(str(share / sum(shares)), 300).as_integer_ratio()) for share in shares]
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "utilities"),
+    [
+        *((term(), case) for case in CASES[:6]),
+        (term(), CASES[10]),
+        (term(Fraction(3, 4), monotone=True), [0.0, 1.0, 2.5]),
+        (term(0.1), [0.0, 30.0]),
+        (term(Fraction(1, 3), Fraction(7, 5)), [1, 2, Fraction(1, 7)]),
+    ],
+)
+def test_the_law_found_on_all_bits_is_the_ideal_one_and_the_stated_one(mechanism: Select, utilities: list[Any]) -> None:
+    law = enumerate_law(mechanism.release, utilities)
+    unresolved = as_fraction(law.unresolved)
+    assert unresolved <= Fraction(1, 2**60)
+    stated = mechanism.law(utilities, 200)
+    for outcome, probability in enumerate(ideal(utilities, rate_of(mechanism))):
+        mass, slack = as_fraction(law.mass(outcome)), Fraction(1, 10**50)
+        assert mass - slack <= probability <= mass + unresolved + slack
+        below, above = (as_fraction(end) for end in stated[outcome])
+        assert below - slack <= probability <= above + slack
+        assert above - below < Fraction(1, 2**150)
+
+
+@pytest.mark.ci
+def test_an_outcome_far_below_has_its_ideal_probability() -> None:
+    """e^−50 and e^−250, where the lower bound of a weight is 0 from e^−22 on."""
+    utilities = [0.0, 100.0, -400.0]
+    law = enumerate_law(term().release, utilities, limits=Limits(unresolved=Fraction(1, 2**420)))
+    probabilities = ideal(utilities, Fraction(1, 2))
+    assert abs(as_fraction(law.mass(0)) / probabilities[0] - 1) < Fraction(1, 10**20)
+    assert abs(as_fraction(law.mass(2)) / probabilities[2] - 1) < Fraction(1, 10**3)
+
+
+def test_a_point_is_compared_bit_by_bit_with_the_weight() -> None:
+    """Every point of ten bits, its undecided bits followed by zeros, then by ones."""
+    gap = gmpy2.mpq(13, 10)
+    whole = whole_weight(gap)
+    with mpmath.workprec(300):
+        rest = 2**31 * mpmath.exp(-mpf(13) / 10) - whole
+        for point in range(2**10):
+            for tail in (0, 2**200 - 1):
+                value = (point << 200) | tail
+                assert lies_below(gap, whole, TapedBits(value, 210)) is bool(mpf(value) / mpf(2) ** 210 < rest)
+    assert whole_weight(gmpy2.mpq(0)) == 2**31
+    assert whole_weight(gmpy2.mpq(1, 2**400)) == 2**31 - 1
+    assert not lies_below(gmpy2.mpq(0), 2**31, TapedBits(0, 0))
+
+
+@given(st.fractions(0, 60, max_denominator=10**6), st.integers(64, 400))
+def test_enclosures_hold_the_weight_and_are_narrow(gap: Fraction, precision: int) -> None:
+    lower, upper = scaled(gmpy2.mpq(gap), precision)
+    with mpmath.workprec(precision + 300):
+        exact = mpf(2) ** (31 + precision) * mpmath.exp(-mpf(gap.numerator) / gap.denominator)
+        assert lower <= exact <= upper
+    assert upper - lower <= 2
+
+
+SIZES = [0, 1, *(2**power + step for power in (8, 14, 15, 16, 20) for step in (-1, 0, 1))]
+
+
+@pytest.mark.parametrize("trials", SIZES)
+def test_every_draw_of_any_number_has_its_place(trials: int) -> None:
+    """Words that select 0, 1, 2 by a pattern; and some that have to look at the weight, at all ends of chunks."""
+    oracle, mechanism = Oracle([1.0, 2.0, 0.5]), term()
+    sure = [(end - 1) * oracle.alike for end in oracle.ends]
+    looked = [start * oracle.alike for start in (oracle.ends[-1], *oracle.open[:2])]
+    pattern = np.random.default_rng(trials).integers(0, 3, size=trials)
+    words = np.array(sure, dtype=np.uint64)[pattern]
+    for place in {0, 1, 255, 256, *range(2**14 - 1, trials, 2**14), 2**16, 2**16 + 1, trials - 1} & {*range(trials)}:
+        words[place] = looked[pattern[place]]
+    drawn = mechanism.many([1.0, 2.0, 0.5], trials, Words(words.tolist()))
+    assert drawn.dtype == np.int64
+    assert np.array_equal(drawn, pattern)
+
+
+@pytest.mark.parametrize("outcomes", [size for size in SIZES if size])
+def test_every_outcome_of_any_number_has_its_words(outcomes: int) -> None:
+    mechanism, utilities = term(), np.zeros(outcomes)
+    interval = (2**64 - 1) // (
+        (sure := int(select._powers()[1][0])) * outcomes + (sure * outcomes >> 17) + 4 * outcomes
+    )
+    chosen = sorted({0, outcomes // 3, *(size for size in SIZES if size < outcomes), outcomes - 1})
+    firsts = [outcome * sure * interval for outcome in chosen]
+    lasts = [(outcome + 1) * sure * interval - 1 for outcome in chosen]
+    behind = [(sure * outcomes + outcome * ((sure >> 17) + 4)) * interval for outcome in chosen]
+    for words in (firsts, lasts, behind):
+        prepared = mechanism.prepared(utilities)
+        assert prepared.many(len(words), Words(words)).tolist() == chosen
+        assert [prepared.one(Words([word])) for word in words] == chosen
+        if outcomes < 2**17:
+            rows = np.broadcast_to(utilities, (len(words), outcomes))
+            assert mechanism.each(rows, Words(words)).tolist() == chosen
+
+
+@pytest.mark.parametrize("rows", [0, 1, 7, 255, 257, 32769, 65537])
+def test_every_row_is_selected_from_by_itself(rows: int) -> None:
+    utilities = RNG.normal(scale=10, size=(rows, 3))
+    words = RNG.integers(0, 2**64, size=rows, dtype=np.uint64)
+    found = term().each(utilities, Words(words.tolist()))
+    assert found.shape == (rows,)
+    assert found.dtype == np.int64
+    for row in {*range(min(rows, 50)), *range(rows - 50, rows)} & {*range(rows)}:
+        assert found[row] == term().release(utilities[row], Words([int(words[row])]))
+
+
+@pytest.mark.parametrize("bit", [0, 1])
+def test_each_row_looks_at_weights_of_its_own(bit: int) -> None:
+    """Rows of different utilities, each with a word that lies behind all ends of its own; some select nothing first."""
+    rows = RNG.normal(scale=2, size=(60, 4))
+    oracles = [Oracle(row.tolist()) for row in rows]
+    words = [oracle.corners()[-13 + place % 12] for place, oracle in enumerate(oracles)]
+    firsts = [oracle.selected(word, bit) for oracle, word in zip(oracles, words, strict=True)]
+    assert None in firsts
+    assert all(word >= oracle.ends[-1] * oracle.alike - 1 for oracle, word in zip(oracles, words, strict=True))
+    expected = [
+        oracle.selected(0, bit) if first is None else first for oracle, first in zip(oracles, firsts, strict=True)
+    ]
+    assert term().each(rows, Words(words, bit)).tolist() == expected
+
+
+@pytest.mark.parametrize("shape", [(100, 5000), (3, 200_001), (40_000, 4)])
+def test_blocks_of_rows_make_no_difference(shape: tuple[int, int]) -> None:
+    utilities = RNG.normal(scale=3, size=shape)
+    words = RNG.integers(0, 2**64, size=shape[0], dtype=np.uint64).tolist()
+    found = term().each(utilities, Words(words))
+    for row in (0, 1, shape[0] // 2, shape[0] - 1):
+        assert found[row] == term().release(utilities[row], Words([words[row]]))
+
+
+def test_rows_may_be_lists_and_mixed_numbers_and_arrays_of_integers() -> None:
+    plain = [[3.0, 1.0, 2.0], [0.0, 9.0, 0.0]]
+    written: list[Any] = [
+        np.array(plain, dtype=np.int32),
+        np.asfortranarray(plain),
+        np.array(plain)[:, ::-1][:, ::-1],
+        [[3, 1, 2], [0, 9, 0]],
+        [np.array([3, 1, 2]), [Fraction(0), 9.0, False]],
+    ]
+    for seed in range(20):
+        expected = term().each(np.array(plain), SeededBits(seed)).tolist()
+        assert [term().each(rows, SeededBits(seed)).tolist() for rows in written] == [expected] * len(written)
+    wide = np.array([[2**53 + 1, 2**53 - 2], [0, 1]])
+    assert term(10**3).each(wide, SeededBits(1)).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("rows", "error", "named"),
+    [
+        (np.zeros(3), ValueError, "utilities"),
+        (np.zeros((2, 2, 2)), ValueError, "utilities"),
+        (np.zeros((2, 0)), ValueError, "utilities"),
+        ([[1.0], [1.0, 2.0]], ValueError, "utilities"),
+        ([[]], ValueError, "utilities"),
+        ([1.0, 2.0], TypeError, "utilities"),
+        ([["a"]], TypeError, "utilities"),
+        (np.array([["a"]]), TypeError, "utilities"),
+        (np.array([[1j]]), TypeError, "utilities"),
+    ],
+)
+def test_what_is_not_rows_of_numbers_is_refused(rows: Any, error: type[Exception], named: str) -> None:
+    with pytest.raises(error, match=named):
+        term().each(rows, Words([]))
+
+
+def test_frequencies_are_the_ideal_ones() -> None:
+    """χ² on 10^6 draws, and on 10^5 of each of three rows; false alarms: 10^−9 each."""
+    steep = np.arange(24.0)
+    rows = np.array([[0.0, -1.4, -6.0], [-3.0, 0.0, -3.0], [0.0, 0.0, 0.0]])
+    counts = [np.bincount(term().many(steep, 10**6, SeededBits(3)), minlength=24)]
+    drawn = term().each(np.repeat(rows, 10**5, axis=0), SeededBits(4)).reshape(3, -1)
+    counts += [np.bincount(row, minlength=3) for row in drawn]
+    for seen, utilities in zip(counts, [steep, *rows], strict=True):
+        shares = np.exp((utilities - utilities.max()) / 2)
+        assert chisquare(seen, shares / shares.sum() * seen.sum()).pvalue > 1e-9
+
+
+def test_neighbours_lose_no_more_than_is_claimed() -> None:
+    """The ratio of the stated probabilities, over all utilities 0, ½, …, 2 of three outcomes; and the bounded range."""
+    grid = [(Fraction(a, 2), Fraction(b, 2), Fraction(c, 2)) for a in range(4) for b in range(4) for c in range(4)]
+    for mechanism in (term(2), term(2, monotone=True)):
+        laws = {one: [gmpy2.log(share.lower) for share in mechanism.law(one)] for one in grid}
+        worst = widest = gmpy2.mpfr(0)
+        for one, law in laws.items():
+            for other, other_law in laws.items():
+                moved = [b - a for a, b in zip(one, other, strict=True)]
+                if max(map(abs, moved)) <= 1 and not (mechanism.query.monotone and min(moved) < 0 < max(moved)):
+                    losses = [q - p for p, q in zip(law, other_law, strict=True)]
+                    worst, widest = max(worst, *losses), max(widest, max(losses) - min(losses))
+        assert 1.3 < worst <= 2
+        assert 1.999 < widest < 2 + 1e-12
+    assert term(2).claim == ApproximateDP(Fraction(2))
+    assert Select(Utilities(), Fraction(2), concentrated=True).claim == ZeroConcentratedDP(Fraction(1, 2))
+
+
+WILD = [math.nan, math.inf, -math.inf, 2.0**1022, -1.7e308, SUBNORMAL, -0.0, 0.1]
+
+
+@pytest.mark.parametrize("utilities", [WILD, np.array(WILD), [*WILD, 10**400, -1, Fraction(1, 3), np.float64("nan")]])
+@pytest.mark.parametrize("ends", [None, (Fraction(-3), Fraction(7, 2)), (Fraction(1, 3), Fraction(2, 3))])
+def test_no_utility_is_an_error_or_an_event(utilities: Any, ends: Any) -> None:
+    mechanism = term(ends=ends)
+    expected = mechanism.many(utilities, 50, SeededBits(1)).tolist()
+    for context in (gmpy2.context(precision=2, round=gmpy2.RoundUp), gmpy2.ieee(16)):
+        with np.errstate(all="raise"), context:
+            assert mechanism.many(utilities, 50, SeededBits(1)).tolist() == expected
+            assert mechanism.each([utilities] * 3, SeededBits(1)).shape == (3,)
+            assert 0 <= mechanism.release(utilities, Words([2**64 - 2**44, 2**64 - 1])) < len(utilities)
+
+
+def test_signalling_nan_counts_as_the_lowest_utility() -> None:
+    signalling = np.array([0x7FF0000000000001, 0x3FF0000000000000], dtype=np.uint64).view(np.float64)
+    with np.errstate(all="raise"):
+        assert term(10).many(signalling, 20, SeededBits(1)).tolist() == [1] * 20
+
+
+def test_utilities_beyond_the_range_count_as_its_ends() -> None:
+    within, wild = [0.0, 4.0, 0.0, 2.0, 4.0, 0.0], [-math.inf, math.inf, math.nan, 2.0, 1e308, -7.0]
+    mechanism = term(ends=(Fraction(0), Fraction(4)))
+    assert mechanism.law(wild) == mechanism.law(within) == term().law(within)
+    assert mechanism.law(np.array(wild)) == mechanism.law(wild)
+
+
+def test_equal_numbers_have_one_law_however_they_are_written() -> None:
+    near = term().law([0.0, 1.0])
+    for dtype in (np.int64, np.uint64):
+        assert term().law(np.array([2**60, 2**60 + 1], dtype=dtype)) == near
+        assert term().law(np.array([2**53, 2**53 + 1], dtype=dtype)) == near
+    assert term().law(np.array([-(2**63), -(2**63) + 1])) == near
+    assert term().law(np.array([2**64 - 2, 2**64 - 1], dtype=np.uint64)) == near
+    assert term().law([Fraction(1, 3), Fraction(4, 3)]) == near
+    assert term().law([2**63 + 1024, 2**63 + 1025]) == near
+    for dtype in (np.int8, np.uint16, np.bool_, ">f8", ">i8"):
+        assert term().law(np.array([0, 1], dtype=dtype)) == near
+
+
+def test_a_caller_s_array_is_not_changed() -> None:
+    utilities = np.array([3.0, math.nan, math.inf])
+    term().many(utilities, 100, SeededBits(1))
+    term().each(utilities[np.newaxis], SeededBits(1))
+    assert repr(utilities.tolist()) == "[3.0, nan, inf]"
+
+
+def test_huge_and_tiny_rates_are_drawn_with() -> None:
+    assert term(2**900).many([0.0, 1.0], 9, SeededBits(1)).tolist() == [1] * 9
+    assert set(term(Fraction(1, 2**800)).many([-1e200, 0.0], 60, SeededBits(1)).tolist()) == {0, 1}
+    assert term(1, 10**6).many([0.0, 1.0], 60, SeededBits(1)).tolist() != [1] * 60
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "named"),
+    [
+        ({"epsilon": 0}, ValueError, "epsilon"),
+        ({"epsilon": math.nan}, ValueError, "epsilon"),
+        ({"epsilon": math.inf}, ValueError, "epsilon"),
+        ({"epsilon": "1"}, TypeError, "epsilon"),
+        ({"epsilon": Fraction(1, 2**1000)}, ValueError, "epsilon/sensitivity"),
+        ({"epsilon": Fraction(2**1000)}, ValueError, "epsilon/sensitivity"),
+        ({"sensitivity": 0}, ValueError, "sensitivity"),
+        ({"sensitivity": True}, ValueError, "sensitivity"),
+        ({"lower": 1, "upper": 0}, ValueError, "utility_range"),
+        ({"lower": -math.inf}, ValueError, "lower"),
+        ({"upper": math.nan}, ValueError, "upper"),
+        ({"upper": 2**1023}, ValueError, "utility_range"),
+        ({"upper": "1"}, TypeError, "upper"),
+    ],
+)
+def test_bad_parameters_are_named_when_the_term_is_made(
+    parameters: dict[str, Any], error: type[Exception], named: str
+) -> None:
+    epsilon = parameters.pop("epsilon", Fraction(1))
+    with pytest.raises(error, match=named):
+        Select(Utilities(**parameters), epsilon)
+
+
+@pytest.mark.parametrize(
+    ("utilities", "error"),
+    [
+        ([], ValueError),
+        (np.zeros(0), ValueError),
+        (np.zeros((1, 2)), ValueError),
+        (3.0, TypeError),
+        (["a", "b"], TypeError),
+        ([1.0, 1j], TypeError),
+        ([1.0, None], TypeError),
+        (np.array([1, 2j]), TypeError),
+        ("12", TypeError),
+    ],
+)
+def test_what_is_not_a_list_of_numbers_is_refused(utilities: Any, error: type[Exception]) -> None:
+    with pytest.raises(error, match="utilities"):
+        term().release(utilities, Words([]))
+
+
+def test_a_number_of_trials_is_one() -> None:
+    with pytest.raises(ValueError, match="trials must be at least 0, not -1"):
+        term().many([1.0], -1, Words([]))
+    with pytest.raises(TypeError, match="trials must be an integer"):
+        term().many([1.0], 1.5, Words([]))
+
+
+class Ages(Scores):
+    """A query of data that are not utilities."""
+
+    sensitivity, lower, upper, monotone = Fraction(1), Fraction(0), Fraction(9), False
+    relation = "substitute"
+
+    def of(self, data: Any) -> NDArray[np.float64]:
+        return np.bincount(data, minlength=3).astype(np.float64)
+
+
+def test_rows_need_utilities_that_are_given_and_other_queries_see_their_data() -> None:
+    assert Select(Ages(), Fraction(99)).many([0, 2, 2, 2], 5, SeededBits(1)).tolist() == [2] * 5
+    with pytest.raises(TypeError, match="this term starts from Ages"):
+        Select(Ages(), Fraction(1)).each([[1.0]], Words([]))
+
+
+def test_a_term_says_in_json_what_it_is() -> None:
+    assert encoded(term(Fraction(1, 3), 2, monotone=True, ends=(Fraction(0), Fraction(5)))) == {
+        "is": "Select",
+        "query": {
+            "is": "Utilities",
+            "sensitivity": {"rational": "2"},
+            "lower": {"rational": "0"},
+            "upper": {"rational": "5"},
+            "monotone": True,
+        },
+        "epsilon": {"rational": "1/3"},
+        "concentrated": False,
+    }
+
+
+def test_a_selection_is_looked_at_once() -> None:
+    prepared = term().prepared([1.0, 2.0])
+    assert isinstance(prepared, Selection)
+    assert prepared.outcomes == 2
+    first, second = ([prepared.one(bits), *prepared.many(5, bits)] for bits in (SeededBits(1), SeededBits(1)))
+    assert first == second
