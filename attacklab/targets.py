@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import enum
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from numbers import Integral, Rational, Real
@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab import raised
-from attacklab.certificates import Draft
 from attacklab.claims import Claim, PrivacyClaim
 from attacklab.domains import Domain
 from attacklab.errors import (
@@ -103,7 +102,7 @@ class Target:
         version: of the implementation.
         domain: the inputs that it takes; None where it takes whatever its kind says.
         pairs: neighbouring pairs to try besides those that the attacks find.
-        draft: makes the draft of a certificate for every pair of neighbours; None where nobody has drafted one.
+        certificate: makes the certificate for every pair of neighbours, as JSON; None where there is none.
     """
 
     name: str
@@ -119,7 +118,7 @@ class Target:
     version: str = "unknown"
     domain: Domain | None = None
     pairs: tuple[NeighbouringPair, ...] = field(default=(), repr=False)
-    draft: Callable[[], Draft] | None = field(default=None, repr=False)
+    certificate: Callable[[], Mapping[str, Any]] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not callable(self.release):
@@ -372,18 +371,19 @@ class Target:
             raise UsageTypeError(f"sampler must be callable as sampler(input, bits), not {sampler!r}")
         return replace(self, sampler=sampler, numpy_as_python=numpy_as_python)
 
-    def certified(self, draft: Callable[[], Draft]) -> Target:
-        """The same target with the draft of a certificate, so that it can be proved for every pair of neighbours.
+    def certified(self, certificate: Callable[[], Mapping[str, Any]]) -> Target:
+        """The same target with a certificate, so that it can be proved for every pair of neighbours.
 
         Args:
-            draft: makes the draft when it is called, since its evidence can take long to compute.
+            certificate: makes the JSON when it is called, since its tables can take long to compute; it has at least
+                the fields `claim` and `relation`, as `mechanisms.core.certificate` writes them.
 
         Raises:
-            TypeError: `draft` is not callable.
+            TypeError: `certificate` is not callable.
         """
-        if not callable(draft):
-            raise UsageTypeError(f"draft must be callable as draft() and return a Draft, not {draft!r}")
-        return replace(self, draft=draft)
+        if not callable(certificate):
+            raise UsageTypeError(f"certificate must be callable as certificate() and return JSON, not {certificate!r}")
+        return replace(self, certificate=certificate)
 
     def covers(self, pair: NeighbouringPair) -> bool:
         """Whether the claim promises anything of a pair: of what a mechanism sees of its datasets it always does.

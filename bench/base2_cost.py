@@ -22,7 +22,7 @@ from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.base2.precision import empirical_precision, worst_case_precision
 from mechanisms.exponential.exact_base2 import exact_exponential_base2
 from mechanisms.exponential.naive import naive_exponential
-from mechanisms.laplace.exact import discrete_laplace
+from mechanisms.published import discrete_laplace
 
 QUESTION = "What does the exponential mechanism in base 2 cost, beside its paper's own figures?"
 

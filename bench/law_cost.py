@@ -15,8 +15,7 @@ from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from mechanisms.exponential.base2.weighted_sampling import IntegerWeights, sample_by_bisection
 from mechanisms.exponential.exact import exact_exponential
-from mechanisms.gaussian.exact import discrete_gaussian
-from mechanisms.laplace.exact import discrete_laplace
+from mechanisms.published import discrete_gaussian, discrete_laplace
 from mechanisms.randomness import RandomBits
 
 QUESTION = "What does an exact law cost, against the number of outcomes, the precision and the number of open tapes?"

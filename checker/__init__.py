@@ -1,1 +1,1 @@
-"""An independent checker of certificates: the standard library, and the mechanism that a certificate speaks of."""
+"""The checker of terms: standard library only, and nothing of what it judges."""

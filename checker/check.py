@@ -1,86 +1,104 @@
-"""Check certificates: `python checker/check.py reports/proofs/*.json`.
+"""Check certificates of terms: `python checker/check.py FILE...`.
 
-A certificate makes the checker run the functions that it names. They are of `mechanisms`; with `--package NAME` they
-may be of that package too, which you then trust to be run.
+Nothing of what is judged is imported or run: a term's promise is derived anew from its JSON, its tables are checked
+number by number, and the code that runs terms must be as it was when somebody read it.
 
-Exit status: 0 if every one is accepted, 1 if one is refused, 2 if there was nothing to check.
+Exit status: 0 if every certificate is accepted, 1 if one is refused, 2 if there was nothing to check.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections.abc import Collection
 from pathlib import Path
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-from checker.core.certificate import PACKAGE, Certificate, Conclusion, Refused, load, require_sources
-from checker.core.probe import require_arithmetic
-from checker.kinds.state import left_as_it_was
-from checker.lemmas import LEMMAS
-from checker.theorems import THEOREMS
+import json
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from checker import claims, rules
+from checker.forms import Fields, Refused, read
+from checker.laws import Law
+from checker.readings import require_read
+from checker.tables import check_table
+
+SCHEMA = "exact-term/1"
 
 
-def check(certificate: Certificate, *, sources: bool = True, packages: Collection[str] = (PACKAGE,)) -> Conclusion:
+@dataclass(frozen=True)
+class Conclusion:
+    """What a certificate shows.
+
+    Args:
+        statement: in words.
+        cells: how many cells of tables were checked.
+        readings: the files that were read, whose hashes are right.
+    """
+
+    statement: str
+    cells: int
+    readings: tuple[str, ...]
+
+
+def check(certificate: Any) -> Conclusion:
     """Check a certificate.
 
     Args:
-        certificate: what was read.
-        sources: whether the sources must be those that it was written for.
-        packages: whose functions may be run.
-
-    Returns:
-        What is proved.
+        certificate: its JSON.
 
     Raises:
         Refused: it does not show what it states.
     """
-    require_arithmetic()
-    if certificate.package not in packages:
+    fields = Fields(certificate, "a certificate")
+    fields.one_of("schema", SCHEMA)
+    fields.take("name", str)
+    term = rules.release(fields.take("term"))
+    relation, promised = fields.take("relation", str), claims.claim(fields.take("claim"))
+    tables = [_checked(json.dumps(table)) for table in fields.take("tables", list)]
+    fields.done()
+    if term.neighbours is None or term.neighbours.relation != relation:
         raise Refused(
-            f"it would run functions of {certificate.package}; add --package {certificate.package} if you trust them"
+            f"the term's neighbours are {term.neighbours.relation if term.neighbours else 'any'}, not {relation}"
         )
-    if sources:
-        require_sources(certificate)
-    if certificate.theorem not in THEOREMS:
-        raise Refused(f"no theorem is called {certificate.theorem!r}")
-    try:
-        for role in certificate.functions:
-            certificate.function(role)
-        with left_as_it_was(certificate.package):
-            found = THEOREMS[certificate.theorem](certificate)
-    except Refused:
-        raise
-    except Exception as error:  # whatever a mechanism or odd evidence raises, nothing is shown
-        raise Refused(f"{type(error).__name__}: {error}") from error
-    unknown = set(found.lemmas) - set(LEMMAS)
-    if unknown:
-        raise RuntimeError(f"lemmas without a statement: {sorted(unknown)}")
-    return found
+    if not claims.keep(term.losses, promised):
+        raise Refused(f"the term is not seen to keep {promised}")
+    _require_tables(term.tabled, [law for law, _ in tables])
+    cells = sum(cells for _, cells in tables)
+    return Conclusion(f"{promised} for every pair of {term.neighbours.words}", cells, require_read())
+
+
+@cache
+def _checked(table: str) -> tuple[Law, int]:
+    """Check a table once, however many certificates have it."""
+    return check_table(json.loads(table))
+
+
+def _require_tables(wanted: frozenset[Law], given: list[Law]) -> None:
+    missing = wanted - set(given)
+    if missing:
+        raise Refused(f"there is no table of {', '.join(sorted(map(str, missing)))}, which the term draws from")
 
 
 def main(arguments: list[str]) -> int:
     """Check the certificates of some paths and print what each of them shows."""
-    parser = argparse.ArgumentParser(prog="python checker/check.py", description=__doc__)
-    parser.add_argument("certificates", nargs="*", type=Path)
-    parser.add_argument("--package", action="append", default=[PACKAGE], help="whose functions may be run")
-    given = parser.parse_args(arguments)
-    if not given.certificates:
-        parser.print_usage(sys.stderr)
+    paths = [Path(argument) for argument in arguments]
+    if not paths or any(argument.startswith("-") for argument in arguments):
+        print("usage: python checker/check.py FILE...", file=sys.stderr)
         return 2
     refused = 0
-    for path in given.certificates:
+    for path in paths:
         try:
-            found = check(load(path), packages=given.package)
-        except Refused as error:
+            shown = check(read(path))
+        except (Refused, RecursionError) as error:
             refused += 1
             print(f"REFUSED   {path.stem}: {error}")
             continue
-        checked = ", ".join(f"{count:,} {what}" for what, count in found.checked.items())
-        print(f"ACCEPTED  {path.stem}: {found.statement}")
-        print(f"          checked {checked}; lemmas {', '.join(found.lemmas) or 'none'}")
+        print(f"ACCEPTED  {path.stem}: {shown.statement}")
+        names = ", ".join(Path(file).stem for file in shown.readings)
+        print(f"          checked {shown.cells:,} cells of tables; readings {names}")
     return int(refused > 0)
 
 

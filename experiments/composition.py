@@ -46,9 +46,8 @@ from experiments.common.composition_bounds import (
     optimal_epsilon,
 )
 from experiments.common.curves import estimate_series
-from mechanisms.gaussian.exact import discrete_gaussian
 from mechanisms.gaussian.privacy import discrete_gaussian_delta, gaussian_delta
-from mechanisms.laplace.exact import two_sided_geometric
+from mechanisms.published import discrete_gaussian, two_sided_geometric
 
 QUESTION = "How do leaks add up over many answers, and what does composition allow?"
 

@@ -21,11 +21,10 @@ from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments.common.bounds import as_floats, middle
 from mechanisms.exponential.base2.eta import BaseTwoEta
-from mechanisms.gaussian.exact import discrete_gaussian
 from mechanisms.gaussian.privacy import discrete_gaussian_delta
-from mechanisms.laplace.exact import discrete_laplace
 from mechanisms.laplace.exact_geometric import exact_two_sided_geometric
 from mechanisms.laplace.exact_randomized_response import exact_randomized_response
+from mechanisms.published import discrete_gaussian, discrete_laplace
 
 QUESTION = (
     "What do posteriors, groups, δ(ε) and trade-off curves of exact laws look like beside what the claim promises?"

@@ -26,7 +26,7 @@ from attacklab.laws import Limits, enumerate_law, smallest_epsilon
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments.common.karate_club import CLUB, PEOPLE, Graph, degrees, rewired
-from mechanisms.laplace.exact import discrete_laplace
+from mechanisms.published import discrete_laplace
 
 QUESTION = "What does an ε for the edges of a graph promise to its people, and what does an ε for people cost?"
 

@@ -30,9 +30,9 @@ from mechanisms.exponential.base2.weighted_sampling import (
 from mechanisms.exponential.exact import exact_exponential
 from mechanisms.exponential.exact_base2 import exact_exponential_base2
 from mechanisms.exponential.exact_fixed_work import FixedWork, exact_exponential_fixed_work
-from mechanisms.laplace.exact import discrete_laplace, two_sided_geometric
 from mechanisms.laplace.exact_fast import discrete_laplace_by_inversion
 from mechanisms.laplace.exact_geometric import exact_two_sided_geometric
+from mechanisms.published import discrete_laplace, two_sided_geometric
 from mechanisms.randomness import RandomBits
 
 QUESTION = "What does an adversary learn by seeing how much work an exact mechanism did?"

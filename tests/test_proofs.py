@@ -33,7 +33,6 @@ from mechanisms.exponential.base2.weighted_sampling import (
 )
 from mechanisms.exponential.exact import exact_exponential
 from mechanisms.exponential.exact_base2 import exact_exponential_base2
-from mechanisms.gaussian.exact import discrete_gaussian
 from mechanisms.grid import Grid
 from mechanisms.laplace.exact import discrete_laplace, exact_discrete_laplace, two_sided_geometric
 from mechanisms.laplace.exact_fast import discrete_laplace_by_inversion
@@ -44,6 +43,7 @@ from mechanisms.local_sensitivity.ptr.exact import exact_ptr_mean
 from mechanisms.local_sensitivity.smooth.exact import exact_smooth_mean
 from mechanisms.local_sensitivity.sum_over_count.exact import exact_sum_over_count
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_laplace_noisy_max
+from mechanisms.published import discrete_gaussian
 from tests.representatives import first_of_each
 
 WITHIN = mpq(1, 1 << 60)

@@ -17,9 +17,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from checker.core.certificate import Refused, load, require_sources
+
 from attacklab.certificates import certificate
 from checker.check import check
-from checker.core.certificate import Refused, load, require_sources
 from experiments.certificates import DRAFTS
 
 TREE = Path.cwd()

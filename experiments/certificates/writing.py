@@ -17,6 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from checker.lemmas import LEMMAS
+
 from attacklab.certificates import Draft
 from attacklab.claims import PrivacyClaim, ZeroConcentrated
 from attacklab.files import write_whole
@@ -27,7 +29,6 @@ from attacklab.reporting.experiment import DATA, load_experiments, measured_here
 from attacklab.reporting.pages import write_index
 from attacklab.reporting.proofs import PROOFS, RECORD, TIMES
 from attacklab.targets import Target
-from checker.lemmas import LEMMAS
 from experiments import matrix, targets
 from experiments.certificates import DRAFTS
 from experiments.certificates.committed import ROOT

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial, wraps
@@ -11,11 +10,12 @@ from typing import Any, ParamSpec
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.certificates import Draft
 from attacklab.neighbours import NeighbouringPair
 from attacklab.random_bits import RandomBits, SeededBits
 from attacklab.targets import Target
-from mechanisms.grid import Grid
+from mechanisms.core.certificate import certificate
+from mechanisms.core.grid import Grid
+from mechanisms.core.term import Mechanism
 
 GRID = Grid(-2)
 """The public grid of exact additive mechanisms: a quarter."""
@@ -27,27 +27,15 @@ Parameters = ParamSpec("Parameters")
 
 
 def named(make: Callable[Parameters, Target]) -> Callable[Parameters, Target]:
-    """Give each target that a function makes the name of that function, and its certificate, if there is one.
-
-    Certificates are drafted for the targets that the functions make by default.
-    """
-    signature = inspect.signature(make)
+    """Give each target that a function makes the name of that function, and a term's target its certificate."""
 
     @wraps(make)
     def make_named(*arguments: Parameters.args, **options: Parameters.kwargs) -> Target:
         target = replace(make(*arguments, **options), name=make.__name__)
-        given = signature.bind(*arguments, **options).arguments
-        is_default = all(value == signature.parameters[name].default for name, value in given.items())
-        draft = _draft_of(make.__name__) if is_default else None
-        return target if draft is None else target.certified(draft)
+        term = getattr(target.release, "term", None)
+        return target if term is None else target.certified(partial(certificate, target.name, term))
 
     return make_named
-
-
-def _draft_of(name: str) -> Callable[[], Draft] | None:
-    from experiments.certificates import DRAFTS  # here, because the drafts speak of the targets' parameters
-
-    return DRAFTS.get(name)
 
 
 def selection(mechanism: Callable[..., Any], epsilon: float) -> Target:
@@ -60,23 +48,31 @@ def noise(mechanism: Callable[..., Any], epsilon: float) -> Target:
     return Target.noise(partial(mechanism, epsilon=epsilon), epsilon=epsilon)
 
 
-def exact_by_both_paths(
-    make: Callable[..., Target],
-    fast: Callable[..., NDArray[Any] | list[Any]],
-    reference: Callable[..., Any],
-    parameters: Mapping[str, Any],
-    **claim: Any,
-) -> Target:
-    """Make a target of an exact mechanism that has a fast path, which is run, and a reference path, which is proved.
+def of_term(make: Callable[..., Target], term: Mechanism, **claim: Any) -> Target:
+    """Make a target of a term, which is what is run, proved and certified.
 
     Args:
         make: `Target.noise` or another constructor.
-        fast: `fast(input, trials, bits, **parameters)`.
-        reference: `reference(input, bits, **parameters)`.
-        parameters: of the mechanism.
+        term: the exact mechanism.
         **claim: what else the constructor takes.
     """
-    return make(exactly(fast, **parameters), **claim).exact(partial(reference, **parameters))
+    return make(OfTerm(term), **claim).exact(term.release)
+
+
+@dataclass(frozen=True)
+class OfTerm:
+    """A release that is a term's: its random bits come from the generator that it is given.
+
+    Attributes:
+        term: the exact mechanism.
+    """
+
+    term: Mechanism
+
+    def __call__(self, input_: Any, trials: int, rng: np.random.Generator) -> NDArray[Any] | list[Any]:
+        """Draw outputs."""
+        released: NDArray[Any] | list[Any] = self.term.many(input_, trials, SeededBits(rng))
+        return released
 
 
 def exact_by_reference(make: Callable[..., Target], sampler: Callable[..., Any], **claim: Any) -> Target:

@@ -15,11 +15,10 @@ from mechanisms.coins import bernoulli, bernoulli_exp, uniform_below
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.exact import exact_exponential
 from mechanisms.exponential.exact_base2 import exact_exponential_base2
-from mechanisms.gaussian.exact import discrete_gaussian
-from mechanisms.laplace.exact import discrete_laplace, two_sided_geometric
 from mechanisms.laplace.exact_geometric import exact_two_sided_geometric
 from mechanisms.laplace.exact_randomized_response import exact_randomized_response
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max
+from mechanisms.published import discrete_gaussian, discrete_laplace, two_sided_geometric
 from mechanisms.randomness import RandomBits
 
 Parameters: TypeAlias = Mapping[str, Any]

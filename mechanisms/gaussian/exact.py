@@ -17,9 +17,9 @@ from fractions import Fraction
 from mechanisms.coins import bernoulli_exp
 from mechanisms.gaussian.privacy import discrete_gaussian_delta
 from mechanisms.grid import Grid
-from mechanisms.laplace.exact import discrete_laplace
 from mechanisms.parameters import positive_rational
 from mechanisms.private_numbers import PrivateNumber
+from mechanisms.published import discrete_laplace
 from mechanisms.randomness import REJECTED, RandomBits
 
 

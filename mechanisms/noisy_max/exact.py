@@ -21,9 +21,9 @@ from mechanisms.coins import bernoulli_exp, uniform_below
 from mechanisms.exponential.exact import exact_exponential
 from mechanisms.exponential.levels import WIDEST_RANGE
 from mechanisms.exponential.utilities import UtilityScale, round_at_random
-from mechanisms.laplace.exact import discrete_laplace
 from mechanisms.parameters import positive_rational
 from mechanisms.private_numbers import PrivateNumbers
+from mechanisms.published import discrete_laplace
 from mechanisms.randomness import RandomBits
 
 exact_gumbel_noisy_max = exact_exponential

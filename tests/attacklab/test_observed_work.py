@@ -12,7 +12,7 @@ from attacklab.errors import TargetError
 from attacklab.neighbours import NeighbouringPair
 from attacklab.observed_work import CountedBits, bits_between, interleaved, with_bits_drawn, with_bits_taken, with_time
 from attacklab.targets import Kind, Target
-from mechanisms.laplace.exact import discrete_laplace, two_sided_geometric
+from mechanisms.published import discrete_laplace, two_sided_geometric
 
 LOOPED = Target.noise(lambda answer, trials, _rng: np.full(trials, answer), epsilon=1.0, name="looped")
 

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from checker.core.certificate import load, require_sources
 
 from attacklab.certificates import Draft, certificate, to_text
 from attacklab.findings import Finding, Verdict, read_record
 from attacklab.proof.certificates import require_draft
 from attacklab.reporting.proofs import RECORD, TIMES
 from attacklab.targets import Target
-from checker.core.certificate import load, require_sources
 from experiments import targets
 from experiments.certificates import DRAFTS
 from experiments.targets.making import exact_by_both_paths, exact_by_reference, named, what_runs

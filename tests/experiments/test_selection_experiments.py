@@ -22,7 +22,7 @@ from experiments.common.adult import marital_counts
 from experiments.common.karate_club import CLUB, PEOPLE, Graph, degrees, rewired
 from mechanisms.exponential.exact import exact_exponential
 from mechanisms.exponential.exact_base2 import exact_exponential_base2
-from mechanisms.laplace.exact import discrete_laplace
+from mechanisms.published import discrete_laplace
 
 LIMITS = Limits(unresolved=Fraction(1, 1 << 30))
 FEW_PRICES = range(1, 7)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from checker.lemmas import LEMMAS
 
 from attacklab.certificates import Draft
 from attacklab.claims import PrivacyClaim
@@ -17,7 +18,6 @@ from attacklab.errors import UsageError
 from attacklab.findings import CERTIFICATE, EXACT_LAW, Verdict, read_record
 from attacklab.reporting.experiment import load_experiments, replace_findings
 from attacklab.reporting.proofs import PROOFS, RECORD, TIMES
-from checker.lemmas import LEMMAS
 from experiments.certificates import DRAFTS, writing
 from experiments.certificates.committed import ROOT, committed
 

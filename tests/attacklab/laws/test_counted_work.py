@@ -18,7 +18,7 @@ from attacklab.laws import Limits, advantage, enumerate_law, smallest_epsilon
 from attacklab.laws.series import Series, SeriesArithmetic
 from attacklab.random_bits import SeededBits, TapedBits, TapeEnded
 from mechanisms.coins import bernoulli, bernoulli_exp, uniform_below
-from mechanisms.laplace.exact import two_sided_geometric
+from mechanisms.published import two_sided_geometric
 from mechanisms.randomness import RandomBits
 
 COARSE = Limits(unresolved=Fraction(1, 2**24))

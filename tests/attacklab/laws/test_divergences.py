@@ -32,7 +32,7 @@ from attacklab.laws import (
 )
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.exact_base2 import exact_exponential_base2
-from mechanisms.laplace.exact import discrete_laplace
+from mechanisms.published import discrete_laplace
 
 # Two laws on at most five outcomes, closed or not: masses in 24ths.
 masses = st.lists(st.integers(0, 5), min_size=5, max_size=5).filter(lambda counts: 0 < sum(counts) <= 24)

@@ -40,8 +40,7 @@ from attacklab.laws import (
 from attacklab.random_bits import SeededBits, TapedBits, TapeEnded
 from mechanisms.coins import bernoulli, bernoulli_exp, uniform_below
 from mechanisms.exponential.exact import exact_exponential
-from mechanisms.gaussian.exact import discrete_gaussian
-from mechanisms.laplace.exact import discrete_laplace
+from mechanisms.published import discrete_gaussian, discrete_laplace
 from mechanisms.randomness import RandomBits
 
 

@@ -18,7 +18,7 @@ from mechanisms.core.noisy import Noisy, noisy
 from mechanisms.core.records import Count, CountFrom
 from mechanisms.core.sample import FixedSample, PoissonSample, spent_on_sample
 from mechanisms.core.term import Mechanism, OneByOne, Relation
-from mechanisms.laplace.exact import two_sided_geometric
+from mechanisms.published import two_sided_geometric
 from tests.mechanisms.enumeration import law_of
 
 

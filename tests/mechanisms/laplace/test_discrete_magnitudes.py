@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import gmpy2
 import pytest
+from checker.kinds.discrete_magnitudes import offset
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checker.kinds.discrete_magnitudes import offset
 from mechanisms.laplace.discrete_magnitudes import (
     OFFSET_BITS,
     decide_magnitude,

@@ -15,7 +15,7 @@ import gmpy2
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.laplace.exact import discrete_laplace
+from mechanisms.published import discrete_laplace
 from mechanisms.randomness import RandomBits
 
 REACH = 50

@@ -10,7 +10,7 @@ import pytest
 
 from attacklab.random_bits import SeededBits
 from mechanisms.grid import Grid
-from mechanisms.laplace.exact import discrete_laplace
+from mechanisms.published import discrete_laplace
 from mechanisms.summation.bounds import Bounds
 from mechanisms.summation.exact import exact_bounded_mean, exact_bounded_sum
 

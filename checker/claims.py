@@ -1,0 +1,241 @@
+"""What a mechanism may promise, what is lost by releasing, and whether losses together keep a promise.
+
+Losses of what is released in turn, each of which may depend on what was released before, add up by kind:
+
+- (ε, δ)-DP: ε and δ add up (Dwork and Roth 2014, theorem 3.16); a Gaussian shift among them has δ(ε) at the ε that is
+  left;
+- ρ-zCDP: ρ add up (Bun and Steinke 2016, lemma 1.7); ε-DP is ε²/2-zCDP (proposition 1.4); ε-bounded range is
+  ε²/8-zCDP (Cesar and Rogers 2021, lemma 3.2); ρ-zCDP is (ε, δ)-DP for δ = e^(−(ε − ρ)²/4ρ) (proposition 1.3);
+- Rényi DP: ε at one α add up (Mironov 2017, proposition 1), ρ-zCDP is (α, αρ)-RDP, and more at a larger α holds at a
+  smaller one;
+- μ-GDP: μ² add up (Dong, Roth and Su 2022, corollary 3.3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from checker.forms import Fields, Refused
+from checker.intervals import exp, of
+from checker.laws import GaussianLaw, RoundedGaussian, normal_keeps_delta
+
+
+@dataclass(frozen=True)
+class ApproximateDP:
+    """(ε, δ)-DP; pure where δ = 0."""
+
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+
+    def __str__(self) -> str:
+        return f"({shown(self.epsilon)}, {shown(self.delta)})-DP" if self.delta else f"{shown(self.epsilon)}-DP"
+
+
+@dataclass(frozen=True)
+class ZeroConcentratedDP:
+    """ρ-zCDP."""
+
+    rho: Fraction
+
+    def __str__(self) -> str:
+        return f"{shown(self.rho)}-zCDP"
+
+
+@dataclass(frozen=True)
+class RenyiDP:
+    """(α, ε)-Rényi DP."""
+
+    alpha: Fraction
+    epsilon: Fraction
+
+    def __str__(self) -> str:
+        return f"({shown(self.alpha)}, {shown(self.epsilon)})-RDP"
+
+
+@dataclass(frozen=True)
+class GaussianDP:
+    """μ-GDP, by μ²."""
+
+    mu_squared: Fraction
+
+    def __str__(self) -> str:
+        return f"√{shown(self.mu_squared)}-GDP"
+
+
+@dataclass(frozen=True)
+class ProfileDP:
+    """(ε, δ)-DP at each of several points."""
+
+    points: tuple[ApproximateDP, ...]
+
+    def __str__(self) -> str:
+        return " and ".join(map(str, self.points))
+
+
+Claim = ApproximateDP | ZeroConcentratedDP | RenyiDP | GaussianDP | ProfileDP
+
+
+@dataclass(frozen=True)
+class BoundedRange:
+    """The loss of a selection: all privacy losses of a pair lie in an interval of length ε, which 0 is in."""
+
+    epsilon: Fraction
+
+
+@dataclass(frozen=True)
+class Shift:
+    """The loss of Gaussian noise on an answer that moves by at most so many steps."""
+
+    law: GaussianLaw
+    steps: int
+
+
+Loss = Claim | BoundedRange | Shift
+Losses = tuple[Loss, ...]
+
+
+def claim(value: Any) -> Claim:
+    """Read a claim.
+
+    Raises:
+        Refused: it is not one.
+    """
+    fields = Fields(value, "a claim")
+    kind = fields.one_of("is", "ApproximateDP", "ZeroConcentratedDP", "RenyiDP", "GaussianDP", "ProfileDP")
+    found: Claim
+    if kind == "ApproximateDP":
+        found = ApproximateDP(fields.rational("epsilon"), fields.rational("delta"))
+    elif kind == "ZeroConcentratedDP":
+        found = ZeroConcentratedDP(fields.rational("rho"))
+    elif kind == "RenyiDP":
+        found = RenyiDP(fields.rational("alpha"), fields.rational("epsilon"))
+    elif kind == "GaussianDP":
+        found = GaussianDP(fields.rational("mu_squared"))
+    else:
+        found = ProfileDP(fields.each("points", _point))
+    fields.done()
+    numbers = [getattr(found, name) for name in found.__dataclass_fields__ if name != "points"]
+    if any(number < 0 for number in numbers) or (isinstance(found, RenyiDP) and found.alpha <= 1):
+        raise Refused(f"{kind} promises a number that is out of its range")
+    return found
+
+
+def _point(value: Any) -> ApproximateDP:
+    found = claim(value)
+    if not isinstance(found, ApproximateDP):
+        raise Refused("a point of a profile must be ApproximateDP")
+    return found
+
+
+def keep(losses: Losses, promised: Claim) -> bool:
+    """Whether several losses together are seen to keep a promise."""
+    if isinstance(promised, ApproximateDP):
+        return _keep_approximate(losses, promised.epsilon, promised.delta)
+    if isinstance(promised, ProfileDP):
+        return all(keep(losses, point) for point in promised.points)
+    if isinstance(promised, GaussianDP):
+        return _keep_gaussian(losses, promised.mu_squared)
+    if isinstance(promised, ZeroConcentratedDP):
+        rhos = [_rho(loss) for loss in losses]
+        return None not in rhos and sum(filter(None, rhos)) <= promised.rho
+    bounds = [_renyi(loss, promised.alpha) for loss in losses]
+    return None not in bounds and sum(filter(None, bounds)) <= promised.epsilon
+
+
+def pure(losses: Losses) -> Fraction | None:
+    """Return the ε of several losses of pure DP, or None if one of them is of another kind."""
+    epsilons = [_epsilon_delta(loss) for loss in losses]
+    if any(one is None or one[1] for one in epsilons):
+        return None
+    return sum((one[0] for one in epsilons if one), Fraction(0))
+
+
+def approximate(losses: Losses) -> tuple[Fraction, Fraction] | None:
+    """Return what several losses of approximate DP add up to, or None if one of them is of another kind."""
+    parts = [_epsilon_delta(loss) for loss in losses]
+    if None in parts:
+        return None
+    known = [part for part in parts if part]
+    return sum((part[0] for part in known), Fraction(0)), sum((part[1] for part in known), Fraction(0))
+
+
+def _epsilon_delta(loss: Loss) -> tuple[Fraction, Fraction] | None:
+    if isinstance(loss, ApproximateDP):
+        return loss.epsilon, loss.delta
+    return (loss.epsilon, Fraction(0)) if isinstance(loss, BoundedRange) else None
+
+
+def _keep_approximate(losses: Losses, epsilon: Fraction, delta: Fraction) -> bool:
+    """Whether losses keep (ε, δ): those of approximate DP take their part, and the others what is left."""
+    others = []
+    for loss in losses:
+        part = _epsilon_delta(loss)
+        if part is None:
+            others.append(loss)
+        else:
+            epsilon, delta = epsilon - part[0], delta - part[1]
+    if epsilon < 0 or delta < 0:
+        return False
+    if not others:
+        return True
+    if len(others) == 1:
+        (only,) = others
+        if isinstance(only, Shift):
+            return only.law.keeps_delta(only.steps, epsilon, delta)
+        if isinstance(only, ProfileDP):
+            return any(point.epsilon <= epsilon and point.delta <= delta for point in only.points)
+    mu_squared = [_mu_squared(loss) for loss in others]
+    if None not in mu_squared:
+        return normal_keeps_delta(sum(filter(None, mu_squared), Fraction(0)), epsilon, delta)
+    rhos = [_rho(loss) for loss in others]
+    if None in rhos:
+        return False
+    rho = sum(filter(None, rhos), Fraction(0))
+    return epsilon >= rho and (rho == 0 or exp(of(-((epsilon - rho) ** 2) / (4 * rho))).upper <= delta)
+
+
+def _keep_gaussian(losses: Losses, mu_squared: Fraction) -> bool:
+    if len(losses) == 1 and isinstance(losses[0], Shift):
+        return losses[0].law.keeps_mu(losses[0].steps, mu_squared)
+    parts = [_mu_squared(loss) for loss in losses]
+    return None not in parts and sum(filter(None, parts)) <= mu_squared
+
+
+def _mu_squared(loss: Loss) -> Fraction | None:
+    if isinstance(loss, GaussianDP):
+        return loss.mu_squared
+    if isinstance(loss, Shift) and isinstance(loss.law, RoundedGaussian):
+        return loss.steps**2 / loss.law.variance
+    return None
+
+
+def _rho(loss: Loss) -> Fraction | None:
+    if isinstance(loss, ZeroConcentratedDP):
+        return loss.rho
+    if isinstance(loss, Shift):
+        return loss.steps**2 / loss.law.variance / 2
+    if isinstance(loss, BoundedRange):
+        return loss.epsilon**2 / 8
+    if isinstance(loss, ApproximateDP) and not loss.delta:
+        return loss.epsilon**2 / 2
+    return None
+
+
+def _renyi(loss: Loss, alpha: Fraction) -> Fraction | None:
+    if isinstance(loss, RenyiDP):
+        return loss.epsilon if alpha <= loss.alpha else None
+    rho = _rho(loss)
+    bound = None if rho is None else alpha * rho
+    if bound is not None and isinstance(loss, ApproximateDP | BoundedRange):
+        return min(bound, loss.epsilon)
+    return bound
+
+
+def shown(value: Fraction) -> str:
+    """Write a number: short ones and doubles as they are, others with seven digits."""
+    text = str(value)
+    if len(text) <= 8:
+        return text
+    return repr(float(value)) if Fraction(float(value)) == value else f"{float(value):.7g}"

@@ -1,1 +1,0 @@
-"""Enclosures by integers alone: two rationals with the truth between them."""

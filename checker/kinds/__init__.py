@@ -1,1 +1,0 @@
-"""Kinds of arguments that theorems are put together from, one file each."""

@@ -1,1 +1,0 @@
-"""The checker of terms: standard library only, and nothing of what it judges."""

@@ -1,0 +1,192 @@
+"""Enclosures hold the truth as mpmath finds it, and are narrow; claims of Gaussian noise are kept to a part of 10^9."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import mpmath
+import pytest
+
+from checker import claims, laws
+from checker.claims import ApproximateDP, BoundedRange, GaussianDP, ProfileDP, RenyiDP, Shift, ZeroConcentratedDP
+from checker.intervals import ONE, Interval, exp, ln, normal_tail, of, pi, sqrt
+
+DIGITS = 330
+TINY = Fraction(1, 10**9)
+
+
+def _real(number: Fraction | int) -> mpmath.mpf:
+    return mpmath.mpf(number.numerator) / number.denominator
+
+
+def _holds(found: Interval, truth: mpmath.mpf, width_bits: int = 200) -> bool:
+    low, high = mpmath.mpf(found.low) / ONE, mpmath.mpf(found.high) / ONE
+    return bool(low <= truth <= high and high - low <= mpmath.mpf(2) ** -width_bits * max(1, abs(truth)))
+
+
+@pytest.mark.parametrize(
+    "x", [0, 1, -1, 40, -40, 700, -700, Fraction(1, 3), -Fraction(1, 10**9), Fraction(10**9, 7**9)]
+)
+def test_exponentials(x: Fraction) -> None:
+    with mpmath.workdps(DIGITS + 400):
+        assert _holds(exp(of(x)), mpmath.exp(_real(x)))
+
+
+@pytest.mark.parametrize(
+    "x", [1, 2, Fraction(1, 2), Fraction(3, 7), 10**9, Fraction(1, 10**9), Fraction(2**300 + 1, 2**300)]
+)
+def test_logarithms_and_roots(x: Fraction) -> None:
+    with mpmath.workdps(DIGITS + 100):
+        assert _holds(ln(of(x)), mpmath.log(_real(x)))
+        assert _holds(sqrt(of(x)), mpmath.sqrt(_real(x)))
+
+
+def test_wide_intervals_and_pi() -> None:
+    with mpmath.workdps(DIGITS):
+        assert _holds(pi(), mpmath.pi)
+        wide = exp(Interval(-ONE, 2 * ONE))
+        assert mpmath.mpf(wide.low) / ONE <= mpmath.exp(-1)
+        assert mpmath.exp(2) <= mpmath.mpf(wide.high) / ONE
+        barely = exp(Interval(0, ONE // 3))
+        assert mpmath.exp(_real(Fraction(1, 3))) <= mpmath.mpf(barely.high) / ONE
+
+
+@pytest.mark.parametrize("z", [0, Fraction(1, 10), -2, 3, 9, 20, 25, -25, Fraction(311, 100)])
+def test_normal_tails(z: Fraction) -> None:
+    with mpmath.workdps(DIGITS + 100):
+        assert _holds(normal_tail(of(z)), mpmath.erfc(_real(Fraction(z)) / mpmath.sqrt(2)) / 2)
+
+
+def _truth(law: laws.Law, k: int) -> mpmath.mpf:
+    """Return P[N = k] by another way than the checker's."""
+    if isinstance(law, laws.DiscreteLaplace | laws.Geometric):
+        q = mpmath.exp(-1 / _real(law.scale)) if isinstance(law, laws.DiscreteLaplace) else _real(law.ratio)
+        return (1 - q) / (1 + q) * q ** abs(k)
+    if isinstance(law, laws.RoundedLaplace):
+        scale = _real(law.scale)
+        near, far = (mpmath.exp(-abs(abs(k) + end) / scale) / 2 for end in (-mpmath.mpf(1) / 2, mpmath.mpf(1) / 2))
+        return near - far if k else 1 - 2 * far
+    assert isinstance(law, laws.GaussianLaw)
+    sigma = mpmath.sqrt(_real(law.variance))
+    if isinstance(law, laws.RoundedGaussian):
+        return (mpmath.erfc((k - 0.5) / sigma / mpmath.sqrt(2)) - mpmath.erfc((k + 0.5) / sigma / mpmath.sqrt(2))) / 2
+    total = mpmath.jtheta(
+        3, 0, mpmath.exp(-1 / (2 * sigma**2)) if sigma < 1 else mpmath.exp(-2 * (mpmath.pi * sigma) ** 2)
+    )
+    whole = total if sigma < 1 else total * sigma * mpmath.sqrt(2 * mpmath.pi)  # Poisson's formula
+    return mpmath.exp(-(mpmath.mpf(k) ** 2) / (2 * sigma**2)) / whole
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 4), Fraction(1), Fraction(7, 2), Fraction(1000), Fraction(2**45)])
+@pytest.mark.parametrize(
+    "kind", [laws.DiscreteLaplace, laws.Geometric, laws.RoundedLaplace, laws.DiscreteGaussian, laws.RoundedGaussian]
+)
+def test_masses(kind: type[laws.Law], scale: Fraction) -> None:
+    parameter = {laws.Geometric: scale / (scale + 1), laws.DiscreteGaussian: scale**2, laws.RoundedGaussian: scale**2}
+    law = kind(parameter.get(kind, scale))  # type: ignore[call-arg]
+    with mpmath.workdps(DIGITS):
+        for k in {0, 1, 2, int(scale), int(8 * scale), -int(3 * scale)}:
+            assert _holds(law.mass(k), _truth(law, k), 128), k
+
+
+@pytest.mark.parametrize("variance", [Fraction(1, 16), Fraction(9, 4), Fraction(64), Fraction(65), Fraction(400)])
+def test_tails_of_the_discrete_gaussian(variance: Fraction) -> None:
+    law = laws.DiscreteGaussian(variance)
+    with mpmath.workdps(DIGITS):
+        for k in (1, 2, 7, 40):
+            last = k + 60 + int(45 * float(variance) ** 0.5)
+            weights = [mpmath.exp(-(mpmath.mpf(n) ** 2) / (2 * _real(variance))) for n in range(1, last)]
+            assert _holds(law.tail(k), mpmath.fsum(weights[k - 1 :]) / (1 + 2 * mpmath.fsum(weights)), 150)
+
+
+def _needed(shift: Shift, epsilon: Fraction) -> Fraction:
+    """Return δ(ε) as the sum of what one law has in excess of the other, to about 30 digits."""
+    with mpmath.workdps(50):
+        reach = int(15 * float(shift.law.variance) ** 0.5) + 20
+        factor = mpmath.exp(_real(epsilon))
+        masses = {k: _truth(shift.law, k) for k in range(-reach, reach + 1)}
+        excess = (mass - factor * masses.get(k - shift.steps, 0) for k, mass in masses.items())
+        return Fraction(str(mpmath.nstr(mpmath.fsum(max(each, 0) for each in excess), 30)))
+
+
+@pytest.mark.parametrize("steps", [1, 2, 5])
+def test_delta_of_discrete_noise_is_what_the_hockey_stick_sums_to(steps: int) -> None:
+    shift = Shift(laws.DiscreteGaussian(Fraction(23, 2)), steps)
+    for epsilon in (Fraction(0), Fraction(1, 2), Fraction(2)):
+        delta = _needed(shift, epsilon)
+        assert claims.keep((shift,), ApproximateDP(epsilon, delta * (1 + TINY)))
+        assert not claims.keep((shift,), ApproximateDP(epsilon, delta * (1 - TINY)))
+
+
+def test_delta_of_normal_noise() -> None:
+    shift = Shift(laws.RoundedGaussian(Fraction(4)), 2)
+    delta = Fraction("0.1269367375822140")  # Φ(−½) − e·Φ(−3/2), by mpmath
+    with mpmath.workdps(30):
+        truth = mpmath.erfc(0.5 / mpmath.sqrt(2)) / 2 - mpmath.e * mpmath.erfc(1.5 / mpmath.sqrt(2)) / 2
+    delta = Fraction(mpmath.nstr(truth, 20))
+    assert claims.keep((shift,), ApproximateDP(Fraction(1), delta * (1 + TINY)))
+    assert not claims.keep((shift,), ApproximateDP(Fraction(1), delta * (1 - TINY)))
+    halves = (Shift(laws.RoundedGaussian(Fraction(4)), 1),) * 4  # μ² adds up
+    assert claims.keep(halves, ApproximateDP(Fraction(1), delta * (1 + TINY)))
+    assert not claims.keep(halves, ApproximateDP(Fraction(1), delta * (1 - TINY)))
+
+
+@pytest.mark.parametrize(("variance", "steps"), [(Fraction(1), 1), (Fraction(9), 2)])
+def test_the_least_mu_of_discrete_noise_is_that_of_its_worst_threshold(variance: Fraction, steps: int) -> None:
+    law = laws.DiscreteGaussian(variance)
+    with mpmath.workdps(40):
+
+        def quantile(k: int) -> mpmath.mpf:
+            found = law.tail(k)
+            tail = mpmath.mpf(found.low) / ONE
+            return mpmath.findroot(
+                lambda z: mpmath.erfc(z / mpmath.sqrt(2)) / 2 - tail, (k - 0.5) / float(variance) ** 0.5
+            )
+
+        worst = max(quantile(k) - quantile(k - steps) for k in range(steps, int(4 * float(variance) ** 0.5) + steps))
+        mu_squared = Fraction(mpmath.nstr(worst**2, 25))
+    assert law.keeps_mu(steps, mu_squared * (1 + TINY))
+    assert not law.keeps_mu(steps, mu_squared * (1 - TINY))
+
+
+PURE, RHO, RANGE = ApproximateDP(Fraction(1, 2)), ZeroConcentratedDP(Fraction(1, 8)), BoundedRange(Fraction(1))
+
+
+@pytest.mark.parametrize(
+    ("losses", "kept"),
+    [
+        ((PURE, PURE), ApproximateDP(Fraction(1))),
+        ((PURE,), ZeroConcentratedDP(Fraction(1, 8))),
+        ((RANGE,), ZeroConcentratedDP(Fraction(1, 8))),
+        ((RANGE, PURE), ApproximateDP(Fraction(3, 2))),
+        ((RHO, RANGE, PURE), ZeroConcentratedDP(Fraction(3, 8))),
+        ((RHO, RHO), RenyiDP(Fraction(3), Fraction(3, 4))),
+        ((PURE,), RenyiDP(Fraction(100), Fraction(1, 2))),
+        ((RenyiDP(Fraction(4), Fraction(1)), RHO), RenyiDP(Fraction(2), Fraction(5, 4))),
+        ((GaussianDP(Fraction(1, 4)),) * 4, GaussianDP(Fraction(1))),
+        ((Shift(laws.RoundedGaussian(Fraction(16)), 2),) * 2, GaussianDP(Fraction(1, 2))),
+        ((Shift(laws.DiscreteGaussian(Fraction(16)), 2),) * 2, ZeroConcentratedDP(Fraction(1, 4))),
+        (
+            (ProfileDP((ApproximateDP(Fraction(1), Fraction(1, 9)),)), PURE),
+            ApproximateDP(Fraction(3, 2), Fraction(1, 9)),
+        ),
+    ],
+)
+def test_losses_add_up_and_imply_no_more(losses: claims.Losses, kept: claims.Claim) -> None:
+    assert claims.keep(losses, kept)
+    for name in kept.__dataclass_fields__:
+        number = getattr(kept, name)
+        if name != "alpha" and number:
+            assert not claims.keep(losses, type(kept)(**{**vars(kept), name: number * (1 - TINY)}))
+    assert not claims.keep((*losses, ApproximateDP(Fraction(1, 10**9))), kept)
+
+
+def test_what_no_rule_adds_up_is_not_kept() -> None:
+    renyi, discrete = RenyiDP(Fraction(2), Fraction(1, 9)), Shift(laws.DiscreteGaussian(Fraction(1000)), 1)
+    assert not claims.keep((renyi,), RenyiDP(Fraction(3), Fraction(1)))
+    assert not claims.keep((renyi,), ApproximateDP(Fraction(9)))
+    assert not claims.keep((discrete, discrete), GaussianDP(Fraction(1, 2)))
+    assert not claims.keep((ApproximateDP(Fraction(0), TINY),), ZeroConcentratedDP(Fraction(9)))
+    rho = ApproximateDP(Fraction(2), Fraction(1, 10))  # e^(−(2 − 1/4)²/1) is 0.047
+    assert claims.keep((RHO, RHO), rho)
+    assert not claims.keep((RHO, RHO), ApproximateDP(Fraction(2), Fraction(4, 100)))
