@@ -172,13 +172,11 @@ def run_checker(path: Path, checker: Path, *, seconds: float | None = None) -> A
         return Answer(verdict=Verdict.ERROR, reason=f"the checker could not be started: {error}")
     accepted, refused = ACCEPTED.fullmatch(done.stdout), REFUSED.match(done.stdout)
     if done.returncode == 0 and accepted:
-        readings = tuple(accepted["readings"].split(", "))
-        unchanged = "1 file as it was" if len(readings) == 1 else f"{len(readings)} files as they were"
         return Answer(
             verdict=Verdict.PROVED,
-            reason=f"{accepted['statement']}; checked: {accepted['checked']}; {unchanged} read",
+            reason=f"{accepted['statement']}; checked: {accepted['checked']}; its code is as it was read",
             statement=accepted["statement"],
-            readings=readings,
+            readings=tuple(accepted["readings"].split(", ")),
             checked=accepted["checked"],
         )
     if done.returncode == 1 and refused:

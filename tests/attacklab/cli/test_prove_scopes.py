@@ -108,7 +108,7 @@ def test_an_accepted_certificate_proves_every_pair(attacklab: Any, tmp_path: Pat
         "attack       verdict  advantage  allowed",
         "certificate  proved",
         "    scope: every pair of neighbours (answers)",
-        "    1-DP for all answers; checked: 12 cells of tables; 1 file as it was read",
+        "    1-DP for all answers; checked: 12 cells of tables; its code is as it was read",
     ]
     assert json.loads((tmp_path / "here" / "odd_name_1.json").read_text("utf-8"))["name"] == "odd name/1"
     (finding,) = read_record(tmp_path / "f.json")["findings"]

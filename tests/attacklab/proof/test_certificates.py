@@ -53,7 +53,7 @@ def test_what_the_checker_accepts_is_proved_for_every_pair(proved: Any, tmp_path
     finding = proved(ACCEPTS, spec="here:noisy --all")
     assert (finding.verdict, finding.attack, finding.target) == (Verdict.PROVED, CERTIFICATE, "noisy")
     assert finding.scope == Scope(Reach.NEIGHBOURS, neighbours="answers")
-    assert finding.reason == "1-DP for all; checked: 12 cells of tables; 2 files as they were read"
+    assert finding.reason == "1-DP for all; checked: 12 cells of tables; its code is as it was read"
     assert finding.replay == "attacklab prove here:noisy --all"
     written = tmp_path / "written" / "noisy.json"
     assert finding.certificate is not None
