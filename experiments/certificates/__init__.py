@@ -1,4 +1,4 @@
-"""Write the certificate of every exact target to reports/proofs and have each checked, in a minute or two.
+"""Writing the certificate of every exact target to reports/proofs, and having each checked.
 
 `python -m experiments.certificates`, which `make prove` runs, writes them with a record of what the checker said, a
 record of the times, and the pages that show both. The certificates and the first record depend on the sources alone.
@@ -6,11 +6,9 @@ record of the times, and the pages that show both. The certificates and the firs
 
 from __future__ import annotations
 
-import argparse
 import ast
 import json
 import multiprocessing
-import sys
 import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -28,7 +26,7 @@ from attacklab.reporting.pages import write_index
 from attacklab.reporting.proofs import PROOFS, RECORD, TIMES
 from experiments import matrix, targets
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 CHECKER, READ = ROOT / "checker" / "check.py", ROOT / "checker" / "readings.json"
 PROCESSES = 2
 SECONDS = 600.0
@@ -133,8 +131,3 @@ def main(reports: Path) -> int:
     size = sum(path.stat().st_size for path in (reports / PROOFS).rglob("*.json"))
     print(f"written: {write_index(reports)}; the certificates, tables and records have {size / 1e6:.1f} MB")
     return int(any(one.finding.verdict is not Verdict.PROVED for one in written))
-
-
-if __name__ == "__main__":
-    argparse.ArgumentParser(prog="python -m experiments.certificates", description=__doc__).parse_args()
-    sys.exit(main(ROOT / "reports"))
