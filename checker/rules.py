@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from checker import claims, laws
 from checker.claims import ApproximateDP, BoundedRange, Losses, Shift
 from checker.forms import Fields, Refused
-from checker.intervals import exp, ln, of
+from checker.intervals import BITS, exp, ln, of
 
 RECORDS = {
     "add-remove": "records, one added or removed",
@@ -457,6 +457,44 @@ def _ln_above(number: Fraction) -> Fraction:
     return ln(of(number)).upper
 
 
+def kernel(fields: Fields) -> Release:
+    """A row of integers for each step gives each outcome its probability, in units of 2^−W.
+
+    Answers are rounded and brought to the steps of the rows, so that neighbours' rows are no further apart than their
+    answers in steps. Pure DP is the greatest ratio, and δ at ε the greatest Σ max(p − e^ε·q, 0), of any two such rows
+    (Dwork and Roth 2014, definition 2.4, for finitely many outcomes).
+    """
+    inner = fields.take("query", dict)
+    asked = query(inner)
+    lower, rows = fields.take("lower", int), fields.each("rows", _row)
+    at = fields.take("epsilon")
+    epsilon = None if at is None else Fields({"epsilon": at}, fields.what).positive("epsilon")
+    total, outcomes = sum(rows[0]), len(rows[0])
+    if inner["is"] != "Answer" or any(len(row) != outcomes or sum(row) != total for row in rows):
+        raise Refused("a kernel looks at an answer, and all its rows have one length and one sum")
+    if (
+        total.bit_count() != 1
+        or not 1 < total <= 1 << 62
+        or not -LIMIT <= lower <= LIMIT + 1 - max(len(rows), outcomes)
+    ):
+        raise Refused("a kernel's rows must add up to a power of two, 2 to 2^62, and lie on the grid")
+    pairs = [(p, q) for at, p in enumerate(rows) for q in rows[max(0, at - asked.moves[0]) : at + asked.moves[0] + 1]]
+    if epsilon is not None:
+        factor = exp(of(epsilon)).low
+        excess = max(sum(max((a << BITS) - factor * b, 0) for a, b in zip(p, q, strict=True)) for p, q in pairs)
+        return Release(asked.neighbours, (ApproximateDP(epsilon, Fraction(excess, total << BITS)),))
+    if any(a and not b for p, q in pairs for a, b in zip(p, q, strict=True)):
+        raise Refused("an outcome of a kernel is possible for one of two neighbours alone")
+    greatest = max(Fraction(a, b) for p, q in pairs for a, b in zip(p, q, strict=True) if b)
+    return Release(asked.neighbours, (ApproximateDP(_ln_above(greatest) if greatest > 1 else Fraction(0)),))
+
+
+def _row(value: Any) -> list[int]:
+    if type(value) is not list or not value or any(type(words) is not int or words < 0 for words in value):
+        raise Refused("a row of a kernel must be a list of integers of at least 0")
+    return value
+
+
 def response(fields: Fields) -> Release:
     """A bit told truly with probability e^ε/(1 + e^ε) (Warner 1965)."""
     return Release(BIT, (ApproximateDP(fields.positive("epsilon")),))
@@ -610,6 +648,7 @@ MECHANISMS: dict[str, Callable[[Fields], Release]] = {
     "NoisyMax": noisy_max,
     "SelectBase2": select_base2,
     "SelectFixedWork": select_fixed_work,
+    "Kernel": kernel,
     "Response": response,
     "RationalResponse": rational_response,
     "ShuffledResponse": shuffled_response,

@@ -16,6 +16,7 @@ from mechanisms.core.chunks import ChunkTotal, Numbered
 from mechanisms.core.compose import Both, Mapped, Session, Size
 from mechanisms.core.flip import RationalResponse, Response, ShuffledResponse
 from mechanisms.core.grid import Grid
+from mechanisms.core.kernel import Kernel
 from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace, Geometric, RoundedGaussian, RoundedLaplace
 from mechanisms.core.local import Mean
 from mechanisms.core.maps import Quotient, Within
@@ -75,6 +76,8 @@ TERMS: dict[str, Mechanism] = {
     "base2_monotone": SelectBase2(MONOTONE, Fraction(3, 4)),
     "fixed_work": SelectFixedWork(UTILITIES, Fraction(3, 4), 2, 16, 8),
     "fixed_work_monotone": SelectFixedWork(MONOTONE, Fraction(3, 4), 2, 16, 8),
+    "kernel": Kernel(ANSWER, -1, ((5, 2, 1), (2, 4, 2), (2, 3, 3))),
+    "kernel_approximate": Kernel(ANSWER, -1, ((5, 3, 0), (2, 4, 2), (0, 3, 5)), Fraction(1, 2)),
     "response": Response(Fraction(1, 3)),
     "rational_response": RationalResponse(Fraction(1, 3)),
     "shuffled": ShuffledResponse(Fraction(1, 8), 4, Fraction(1)),
