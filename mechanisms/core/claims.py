@@ -1,8 +1,8 @@
 """What a term promises of one release, in rational numbers, and what two promises together come to.
 
 Sources: Dwork and Roth 2014, theorems 3.14 and 3.16 (basic composition); Bun and Steinke 2016, 'Concentrated
-Differential Privacy', lemma 1.7 and propositions 1.3 and 1.4 (zCDP); Mironov 2017, 'Rényi Differential Privacy', proposition 1;
-Dong, Roth and Su 2022, 'Gaussian Differential Privacy', corollary 3.3.
+Differential Privacy', lemma 1.7 and propositions 1.3 and 1.4 (zCDP); Mironov 2017, 'Rényi Differential Privacy',
+proposition 1; Dong, Roth and Su 2022, 'Gaussian Differential Privacy', corollary 3.3.
 """
 
 from __future__ import annotations
