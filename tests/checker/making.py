@@ -79,7 +79,7 @@ TERMS: dict[str, Mechanism] = {
     "fixed_work": SelectFixedWork(UTILITIES, Fraction(3, 4), 2, 16, 8),
     "fixed_work_monotone": SelectFixedWork(MONOTONE, Fraction(3, 4), 2, 16, 8),
     "kernel": Kernel(ANSWER, -1, ((5, 2, 1), (3, 3, 2), (2, 3, 3), (1, 3, 4))),
-    "kernel_approximate": Kernel(ANSWER, -1, ((5, 3, 0), (2, 4, 2), (0, 3, 5)), Fraction(1, 2)),
+    "kernel_approximate": Kernel(ANSWER, -1, ((6, 2, 0), (4, 2, 2), (1, 4, 3)), Fraction(1, 2)),
     "distances": SelectBase2(Distances(Fraction(1, 3), Fraction(-1), Fraction(2), Grid(-1)), Fraction(3, 4)),
     "snapped": Snapped(Fraction(5, 4), Fraction(1, 3), Fraction(16)),
     "response": Response(Fraction(1, 3)),

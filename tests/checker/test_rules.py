@@ -49,7 +49,7 @@ WORSE: dict[str, list[tuple[Any, ...]]] = {
     "base2_monotone": [("ratio", Fraction(1, 2)), ("query", "monotone", False)],
     "fixed_work_monotone": [("steps", 3), ("ratio", Fraction(1, 2)), ("spare", 7), ("query", "monotone", False)],
     "kernel": [("query", "sensitivity", 3), ("query", "grid", "exponent", -2), ("rows", 2, [1, 3, 4])],
-    "kernel_approximate": [("epsilon", Fraction(1, 3)), ("rows", 0, [6, 2, 0]), ("epsilon", None)],
+    "kernel_approximate": [("epsilon", Fraction(1, 3)), ("rows", 0, [7, 1, 0]), ("epsilon", None)],
     "distances": [("ratio", Fraction(1, 2))],
     "snapped": [("epsilon", Fraction(1, 2))],
     "response": [("epsilon", Fraction(1, 2))],
