@@ -144,6 +144,10 @@ def _records(fields: Fields) -> Neighbours:
     return Neighbours(relation, RECORDS[relation])
 
 
+def _answers(sensitivity: Fraction) -> Neighbours:
+    return Neighbours("answers", f"answers at most {claims.shown(sensitivity)} apart")
+
+
 # Queries
 
 
@@ -153,8 +157,7 @@ def answer(fields: Fields) -> Query:
     a ≤ b ≤ a + d·step gives R(a) ≤ R(b) ≤ R(a) + d; clamping moves no two numbers further apart.
     """
     sensitivity, step = fields.positive("sensitivity"), fields.step()
-    words = f"answers at most {claims.shown(sensitivity)} apart"
-    return Query(Neighbours("answers", words), (-(-sensitivity // step),))
+    return Query(_answers(sensitivity), (-(-sensitivity // step),))
 
 
 def counts(fields: Fields) -> Query:
@@ -231,6 +234,19 @@ def rank_scores(fields: Fields) -> Scores:
     p, q = quantile.numerator, quantile.denominator
     neighbours = Neighbours("add-remove", RECORDS["add-remove"])
     return Scores(neighbours, Fraction(max(p, q - p)), Fraction(-(2**1022)), Fraction(0), monotone=False)
+
+
+def distances(fields: Fields) -> Scores:
+    """−|answer − c| moves by no more than the answer, and not in one direction for all c (the triangle inequality).
+
+    Clamping the answer between the first and the last c moves no two further apart.
+    """
+    sensitivity, step = fields.positive("sensitivity"), fields.step()
+    first, last = fields.rational("first"), fields.rational("last")
+    on_grid = (first / step).denominator == (last / step).denominator == 1 and max(-first, last) <= LIMIT * step
+    if not on_grid or not 1 <= (last - first) / step < 1 << 20:
+        raise Refused("points must be from 2 to 2^20 of the grid")
+    return Scores(_answers(sensitivity), sensitivity, first - last, Fraction(0), monotone=False)
 
 
 def chunk_total(fields: Fields) -> Query:
@@ -495,6 +511,17 @@ def _row(value: Any) -> list[int]:
     return value
 
 
+def snapped(fields: Fields) -> Release:
+    """An answer with ideal Laplace noise of scale Δ/ε, before and after which public maps bring numbers to a range.
+
+    Clamping moves no two answers further apart; rounding and clamping what has noise loses nothing. Sources: Dwork and
+    Roth 2014, theorem 3.6 and proposition 2.1; Mironov 2012, section 5.2.
+    """
+    sensitivity, epsilon = fields.positive("sensitivity"), fields.positive("epsilon")
+    fields.positive("bound")
+    return Release(_answers(sensitivity), (ApproximateDP(epsilon),))
+
+
 def response(fields: Fields) -> Release:
     """A bit told truly with probability e^ε/(1 + e^ε) (Warner 1965)."""
     return Release(BIT, (ApproximateDP(fields.positive("epsilon")),))
@@ -617,7 +644,11 @@ def _public_function(fields: Fields, name: str) -> None:
 
 BIT = Neighbours("bit", "bits")
 
-SCORES: dict[str, Callable[[Fields], Scores]] = {"Utilities": utilities, "RankScores": rank_scores}
+SCORES: dict[str, Callable[[Fields], Scores]] = {
+    "Utilities": utilities,
+    "RankScores": rank_scores,
+    "Distances": distances,
+}
 
 LOCAL = {"Mean"}
 """Queries that bound their local sensitivity at each distance."""
@@ -649,6 +680,7 @@ MECHANISMS: dict[str, Callable[[Fields], Release]] = {
     "SelectBase2": select_base2,
     "SelectFixedWork": select_fixed_work,
     "Kernel": kernel,
+    "Snapped": snapped,
     "Response": response,
     "RationalResponse": rational_response,
     "ShuffledResponse": shuffled_response,

@@ -14,6 +14,7 @@ from checker.forms import Refused
 from mechanisms.core.certificate import certificate
 from mechanisms.core.chunks import ChunkTotal, Numbered
 from mechanisms.core.compose import Both, Mapped, Session, Size
+from mechanisms.core.distances import Distances
 from mechanisms.core.flip import RationalResponse, Response, ShuffledResponse
 from mechanisms.core.grid import Grid
 from mechanisms.core.kernel import Kernel
@@ -30,6 +31,7 @@ from mechanisms.core.scores import Utilities
 from mechanisms.core.select import Select
 from mechanisms.core.select_dyadic import SelectBase2, SelectFixedWork
 from mechanisms.core.smooth import Smooth
+from mechanisms.core.snapped import Snapped
 from mechanisms.core.term import Mechanism
 from mechanisms.core.tested import Tested
 from mechanisms.core.threshold import AboveThreshold, KeysAbove
@@ -76,8 +78,10 @@ TERMS: dict[str, Mechanism] = {
     "base2_monotone": SelectBase2(MONOTONE, Fraction(3, 4)),
     "fixed_work": SelectFixedWork(UTILITIES, Fraction(3, 4), 2, 16, 8),
     "fixed_work_monotone": SelectFixedWork(MONOTONE, Fraction(3, 4), 2, 16, 8),
-    "kernel": Kernel(ANSWER, -1, ((5, 2, 1), (2, 4, 2), (2, 3, 3))),
-    "kernel_approximate": Kernel(ANSWER, -1, ((5, 3, 0), (2, 4, 2), (0, 3, 5)), Fraction(1, 2)),
+    "kernel": Kernel(ANSWER, -1, ((5, 2, 1), (3, 3, 2), (2, 3, 3), (1, 3, 4))),
+    "kernel_approximate": Kernel(ANSWER, -1, ((6, 2, 0), (4, 2, 2), (1, 4, 3)), Fraction(1, 2)),
+    "distances": SelectBase2(Distances(Fraction(1, 3), Fraction(-1), Fraction(2), Grid(-1)), Fraction(3, 4)),
+    "snapped": Snapped(Fraction(5, 4), Fraction(1, 3), Fraction(16)),
     "response": Response(Fraction(1, 3)),
     "rational_response": RationalResponse(Fraction(1, 3)),
     "shuffled": ShuffledResponse(Fraction(1, 8), 4, Fraction(1)),

@@ -31,7 +31,7 @@ def test_a_true_claim_is_accepted_and_a_stronger_one_refused(name: str) -> None:
         assert "not seen to keep" in refusal(each)
 
 
-WORSE = {
+WORSE: dict[str, list[tuple[Any, ...]]] = {
     "discrete_laplace": [("query", "sensitivity", 3), ("query", "grid", "exponent", -1), ("law", "scale", 1)],
     "geometric": [("law", "ratio", Fraction(1, 2))],
     "sum": [("query", "lower", -4), ("query", "upper", 4), ("query", "grid", "exponent", -2)],
@@ -48,6 +48,10 @@ WORSE = {
     "permute": [("epsilon", Fraction(1, 2))],
     "base2_monotone": [("ratio", Fraction(1, 2)), ("query", "monotone", False)],
     "fixed_work_monotone": [("steps", 3), ("ratio", Fraction(1, 2)), ("spare", 7), ("query", "monotone", False)],
+    "kernel": [("query", "sensitivity", 3), ("query", "grid", "exponent", -2), ("rows", 2, [1, 3, 4])],
+    "kernel_approximate": [("epsilon", Fraction(1, 3)), ("rows", 0, [7, 1, 0]), ("epsilon", None)],
+    "distances": [("ratio", Fraction(1, 2))],
+    "snapped": [("epsilon", Fraction(1, 2))],
     "response": [("epsilon", Fraction(1, 2))],
     "rational_response": [("flip", Fraction(1, 4))],
     "shuffled": [("flip", Fraction(1, 9)), ("people", 3), ("epsilon", Fraction(9, 10))],
@@ -96,6 +100,21 @@ WRONG: dict[str, list[tuple[Any, ...]]] = {
     "noisy_max": [("epsilon", rational(Fraction(1, 2**46)))],
     "base2": [("ratio", rational(Fraction(2, 3))), ("ratio", 1)],
     "fixed_work": [("spare", 1), ("steps", 0), ("precision", 0)],
+    "kernel": [
+        ("query", {"is": "Counts"}),
+        ("lower", 1 << 53),
+        ("rows", 0, [5, 2, 2]),
+        ("rows", 0, [5, 3]),
+        ("rows", 0, [9, -2, 1]),
+        ("rows", 0, [5, True, 2]),
+        ("rows", 0, 8),
+        ("rows", [[3, 2, 1]] * 3),
+        ("rows", [[1 << 63]]),
+        ("rows", []),
+    ],
+    "kernel_approximate": [("epsilon", 0)],
+    "distances": [("query", "last", rational(Fraction(7, 4))), ("query", "last", -1), ("query", "last", 1 << 20)],
+    "snapped": [("bound", 0), ("sensitivity", 0)],
     "rational_response": [("flip", rational(Fraction(2, 3)))],
     "shuffled": [("people", 0), ("people", 65)],
     "poisson": [("rate", rational(Fraction(5, 4))), ("mechanism", {"is": "Size"})],
