@@ -39,7 +39,8 @@ class Restated(Mechanism):
 
     def __post_init__(self) -> None:
         if not _keeps(self.mechanism, self.promised):
-            raise ValueError(f"{self.mechanism.claim} is not seen to keep {self.promised}; promise less, or add noise")
+            inner, promised = type(self.mechanism).__name__, type(self.promised).__name__
+            raise ValueError(f"{inner} is not seen to keep the {promised} that is promised; promise less or add noise")
 
     @property
     def relation(self) -> Relation | None:
