@@ -22,6 +22,9 @@ from mechanisms.core.rounding import fraction
 WORD = 62
 """The bits of a draw of fixed work."""
 
+MOST_POINTS = 1024
+"""In a range of fixed work, whose table has a row for each."""
+
 _PRECISION = 192
 
 
@@ -72,8 +75,8 @@ def exact_fixed_work_gaussian(
     """
     grid = Grid(0)
     first, last = grid.steps_of("lower", lower), grid.steps_of("upper", upper)
-    if first >= last:
-        raise ValueError(f"upper must be above lower = {lower}, not {upper}")
+    if not 0 < last - first < MOST_POINTS:
+        raise ValueError(f"upper must be above lower = {lower} by less than {MOST_POINTS}, not {upper}")
     law = DiscreteGaussian(_variance(sigma, grid))
     tails = [floor(fraction(law.tail(m, _PRECISION).lower) * 2**WORD) for m in range(1, last - first + 1)]
     rows = tuple(_row(tails, place) for place in range(last - first + 1))
