@@ -211,7 +211,7 @@ class DiscreteGaussian(GaussianLaw):
 
         A number z shows that for which Q(z) ≤ T(t) and Q(z − μ) ≥ T(t − d). All thresholds of at least t keep it if
         T(s) ≤ Q(μ/2 + (s·d − d²/2)/σ²μ) for every s ≥ t, where the trade-off curve is no steeper than that of μ-GDP.
-        That holds by itself from (½ + σμ/2 − κd/2)/(1 − κ) on, κ = d/σμ (proved in mechanisms/gaussian/README.md), and
+        That holds by itself from (½ + σμ/2 − κd/2)/(1 − κ) on, κ = d/σμ (proved in mechanisms/core/gaussian_claims), and
         is tried one by one before. Thresholds below (d + 1)/2 mirror those above.
         """
         if not steps:

@@ -21,7 +21,7 @@ from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments.common.bounds import as_floats, middle
 from mechanisms.exponential.base2.eta import BaseTwoEta
-from mechanisms.gaussian.privacy import discrete_gaussian_delta
+from mechanisms.gaussian.claims import discrete_gaussian_delta
 from mechanisms.laplace.exact_geometric import exact_two_sided_geometric
 from mechanisms.laplace.exact_randomized_response import exact_randomized_response
 from mechanisms.published import discrete_gaussian, discrete_laplace

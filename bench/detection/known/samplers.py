@@ -18,8 +18,8 @@ from attacklab.random_bits import SeededBits
 from attacklab.targets import Target
 from bench.detection.exact_noise import discrete_laplace, laplace_law, pushed, scale_of, weighted
 from bench.detection.specimen import Computed, Rng, Specimen, broken, sound
-from mechanisms.gaussian.exact_fast import exact_discrete_gaussian_fast
-from mechanisms.grid import Grid
+from mechanisms.core.grid import Grid
+from mechanisms.gaussian.exact import exact_discrete_gaussian
 from mechanisms.laplace.exact_fast import exact_discrete_laplace_fast
 from mechanisms.laplace.exact_rounded import exact_rounded_laplace_fast
 from mechanisms.laplace.exact_snapping import exact_snapping
@@ -129,7 +129,7 @@ def rounded_laplace(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]
 
 
 def discrete_normal(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
-    return exact_discrete_gaussian_fast(answer, trials, SeededBits(rng), sigma=2.0, grid=Grid(0))
+    return np.asarray(exact_discrete_gaussian(2, grid=Grid(0)).many(answer, trials, SeededBits(rng)))
 
 
 def snapped(answer: float, trials: int, rng: Rng) -> list[float]:
