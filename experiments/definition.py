@@ -20,7 +20,7 @@ from attacklab.laws import Bounds, Law, Limits, enumerate_law, largest_ratio, lo
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments.common.bounds import as_floats, middle
-from mechanisms.gaussian.privacy import discrete_gaussian_delta
+from mechanisms.gaussian.claims import discrete_gaussian_delta
 from mechanisms.laplace.exact import exact_dyadic_geometric, exact_randomized_response
 from mechanisms.published import discrete_gaussian, discrete_laplace
 
