@@ -46,7 +46,7 @@ def needed(p: Fraction, q: Fraction) -> float:
 
 def _law(answer: int) -> Law:
     term = exact_dyadic_geometric(ratio=RATIO, lower=0, upper=LARGEST)
-    return enumerate_law(term.release, answer, limits=Limits(unresolved=Fraction(0)))
+    return enumerate_law(term.release, answer, limits=Limits(unresolved=Fraction(0))).map(int)
 
 
 def _units(law: Law) -> list[int]:
