@@ -40,8 +40,8 @@ class Kernel(Mechanism):
     further apart. The claim is found from the integers: of all pairs of rows as far apart as neighbours' answers can
     be, by the greatest ratio of an outcome's words, or for a given ε by the greatest Σ max(p − e^ε·q, 0).
 
-    Every word is compared with every sum, and all of them are padded to one length. Python promises nothing about the
-    time of an operation, and looking a row up leaves its trace in a cache.
+    Every word is compared with every sum of its row. Python promises nothing about the time of an operation: it
+    compares long integers limb by limb, and looking a row up leaves its trace in a cache.
 
     Args:
         query: the answer, rounded to its grid.
@@ -118,19 +118,14 @@ class Kernel(Mechanism):
         """Draw an outcome of each of many rows, given by their places, a word each."""
         words = (bits.words(len(places)) >> np.uint64(64 - self.bits)).astype(np.int64)
         steps = np.full(len(places), self.lower, dtype=np.int64)
-        for sums in self._sums.T:
+        for sums in self.sums.T:
             steps += words >= sums[places]
         return self.query.grid.values(steps)
 
     @cached_property
-    def _sums(self) -> NDArray[np.int64]:
+    def sums(self) -> NDArray[np.int64]:
         """The running sums of each row but the last one, shape (rows, outcomes − 1)."""
         return np.cumsum(np.array(self.rows, dtype=np.int64), axis=1)[:, :-1]
-
-    @cached_property
-    def padded(self) -> list[list[int]]:
-        """The same sums plus 2^(W + 1), so that all of them have W + 2 bits."""
-        return [[total + (2 << self.bits) for total in sums] for sums in self._sums.tolist()]
 
 
 @dataclass(frozen=True)
@@ -147,8 +142,8 @@ class Row:
 
     def one(self, bits: RandomBits) -> float:
         """Draw one output."""
-        word = bits.take(self.kernel.bits) + (2 << self.kernel.bits)
-        steps = sum([word >= total for total in self.kernel.padded[self.place]])
+        word = bits.take(self.kernel.bits)
+        steps = sum([word >= total for total in self.kernel.sums[self.place].tolist()])
         return self.kernel.query.grid.value(self.kernel.lower + steps)
 
     def many(self, trials: int, bits: RandomBits) -> NDArray[np.float64]:
