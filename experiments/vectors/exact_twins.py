@@ -19,7 +19,7 @@ from experiments.vectors.samplers import RUNS, Run
 from experiments.vectors.specials import MECHANISMS
 from experiments.vectors.traces import Recorder
 from mechanisms.laplace.exact import discrete_laplace, noisy_integer
-from mechanisms.partition_selection.threshold import least_threshold
+from mechanisms.partition_selection.exact import exact_partition_selection
 
 FORMATS = {one.name: one for one in (BINARY64, BINARY32, BFLOAT16, BINARY16)}
 SPECIAL: Mapping[str, Run] = {
@@ -122,4 +122,4 @@ def _noisy_sum(bounds: list[float], records: list[float], bits: Any) -> Fraction
 
 
 def _is_named(count: int, epsilon: Fraction, delta: Fraction, bits: Any) -> bool:
-    return count > 0 and noisy_integer(count, 1 / Fraction(epsilon), bits) >= least_threshold(epsilon, delta)
+    return bool(exact_partition_selection(epsilon=epsilon, delta=delta).release(["key"] * count, bits))
