@@ -227,14 +227,17 @@ def least_threshold(law: Law, delta: Number) -> int:
 
     Raises:
         TypeError: `delta` is not a number.
-        ValueError: `delta` is out of its range.
+        ValueError: `delta` is out of its range or too small, or the noise spreads over more than 2^46 steps.
     """
+    Noise(law)  # checks its spread
     most = positive("delta", delta)
     if most >= Fraction(1, 2):
         raise ValueError(f"delta must be below 1/2, not {delta}")
     high = 2
     while _reached(law, high) > most:
         high *= 2
+        if high > 1 << 62:
+            raise ValueError("delta must be larger, or the threshold would be beyond 2^62 steps")
     return bisect_left(range(high), True, lo=2, key=lambda threshold: _reached(law, threshold) <= most)
 
 
