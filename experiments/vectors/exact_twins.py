@@ -18,8 +18,10 @@ from experiments.vectors.roundings import MODES, rounded
 from experiments.vectors.samplers import RUNS, Run
 from experiments.vectors.specials import MECHANISMS
 from experiments.vectors.traces import Recorder
-from mechanisms.laplace.exact import discrete_laplace, noisy_integer
+from mechanisms.core.grid import Grid
+from mechanisms.laplace.exact import exact_discrete_laplace
 from mechanisms.partition_selection.exact import exact_partition_selection
+from mechanisms.published import discrete_laplace
 
 FORMATS = {one.name: one for one in (BINARY64, BINARY32, BFLOAT16, BINARY16)}
 SPECIAL: Mapping[str, Run] = {
@@ -29,7 +31,7 @@ SPECIAL: Mapping[str, Run] = {
 OF_PAIRS: Mapping[str, Run] = {
     "exponential": lambda of, one, bits: RUNS["exponential"]({"rate": of["epsilon"] / 2}, one, bits),
     "randomized_response": RUNS["randomized_response"],
-    "discrete_laplace_on_integers": lambda of, one, bits: noisy_integer(one, 1 / Fraction(of["epsilon"]), bits),
+    "discrete_laplace_on_integers": lambda of, one, bits: _on_integers(of["epsilon"], one, bits),
     "bounded_sum": lambda of, one, bits: _noisy_sum(of["bounds"], one, bits),
     "partition_selection": lambda of, count, bits: _is_named(count, of["epsilon"], of["delta"], bits),
 }
@@ -112,6 +114,10 @@ ANSWERS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "tape": _tape,
     "trace": _trace,
 }
+
+
+def _on_integers(epsilon: Fraction, answer: int, bits: Any) -> int:
+    return int(exact_discrete_laplace(epsilon=epsilon, grid=Grid(0)).release(answer, bits))
 
 
 def _noisy_sum(bounds: list[float], records: list[float], bits: Any) -> Fraction:
