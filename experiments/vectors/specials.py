@@ -204,7 +204,7 @@ MECHANISMS = (
         sources.EXPONENTIAL,
         "answers",
         SELECTION,
-        partial(exact_exponential, epsilon=ONE, utility_range=(-8.0, 128.0)),
+        exact_exponential(epsilon=ONE, utility_range=(-8, 128)).release,
         list(_utilities()),
     ),
     Mechanism(
@@ -212,7 +212,7 @@ MECHANISMS = (
         sources.PERMUTE_AND_FLIP,
         "answers",
         SELECTION,
-        partial(exact_exponential_noisy_max, epsilon=ONE, utility_range=(-8.0, 128.0)),
+        exact_exponential_noisy_max(epsilon=ONE, utility_range=(-8, 128)).release,
         list(_utilities()),
     ),
     Mechanism(
