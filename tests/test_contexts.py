@@ -20,9 +20,10 @@ from gmpy2 import mpq
 from attacklab.laws.enclosures import exp_bounds, log_bounds, normalised
 from attacklab.laws.law import Bounds
 from attacklab.random_bits import SeededBits
+from mechanisms.core.select import scaled
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.base2.precision import empirical_precision
-from mechanisms.exponential.exact import enclose_scaled_exp, exact_exponential
+from mechanisms.exponential.exact import exact_exponential
 from mechanisms.gaussian.exact_fast import exact_discrete_gaussian_fast
 from mechanisms.gaussian.exact_rounded import RoundedNormal
 from mechanisms.gaussian.law import discrete_tails, normal_tail
@@ -75,8 +76,10 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "the empirical precision for weights that fall fast and many outcomes": lambda: empirical_precision(
         BaseTwoEta(1, 30), 3, 10**6
     ),
-    "a scaled exponential": lambda: enclose_scaled_exp(mpq(40, 3), 19, 64),
-    "the exponential mechanism": lambda: draws(lambda bits: exact_exponential((0.0, 1.25, -3.0), bits, epsilon=THIRD)),
+    "a scaled exponential": lambda: scaled(mpq(40, 3), 64),
+    "the exponential mechanism": lambda: draws(
+        lambda bits: exact_exponential(epsilon=THIRD).release((0.0, 1.25, -3.0), bits)
+    ),
     "the normal tail": lambda: normal_tail(mpq(-7, 3), mpq(2, 7), 200),
     "the discrete Gaussian's tails": lambda: discrete_tails(9, mpq(20, 3), 200),
     "the discrete Gaussian's tails by Euler and Maclaurin": lambda: discrete_tails(9, mpq(10**8, 3), 200),

@@ -15,11 +15,6 @@ import numpy as np
 import mechanisms
 from attacklab.random_bits import RandomBits
 from mechanisms.exponential.base2.eta import BaseTwoEta
-from mechanisms.exponential.exact import exact_exponential
-from mechanisms.exponential.exact_base2 import exact_exponential_base2, exact_exponential_base2_fast
-from mechanisms.exponential.exact_fast import LevelSampler, exact_exponential_fast
-from mechanisms.exponential.exact_fixed_work import FixedWork, exact_exponential_fixed_work
-from mechanisms.exponential.exact_rows import exact_exponential_rows
 from mechanisms.gaussian.exact import exact_discrete_gaussian
 from mechanisms.gaussian.exact_fast import exact_discrete_gaussian_each, exact_discrete_gaussian_fast
 from mechanisms.gaussian.exact_fixed_work import exact_fixed_work_gaussian
@@ -46,7 +41,6 @@ from mechanisms.local_sensitivity.sample_aggregate.anonymous import numbered, pr
 from mechanisms.local_sensitivity.sample_aggregate.exact import exact_sample_aggregate, prepare_sample_aggregate
 from mechanisms.local_sensitivity.smooth.exact import exact_smooth_mean, prepare_smooth_mean
 from mechanisms.local_sensitivity.sum_over_count.exact import exact_sum_over_count, prepare_sum_over_count
-from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_laplace_noisy_max
 from mechanisms.quantile.candidates import Candidates, rank_utilities
 from mechanisms.quantile.exact import exact_quantile, exact_quantile_fast
 from mechanisms.sparse_vector.exact import exact_above_threshold, exact_numeric_sparse
@@ -63,18 +57,15 @@ PRIVATE = {"answer", "answers", "utilities", "records", "truth"}
 """What mechanisms call their private input, which is their first argument."""
 
 WITHIN = {
-    "LevelledUtilities": "what the base-e mechanisms make of utilities that they have read",
     "SeveralAnswers": "what releases of several answers make of them",
-    "levels_of_doubles": "what selections with fixed work make of utilities that they have read",
     "release_in_chunks": "what releases hand their answers to",
 }
 """Names that take a private input and are not for callers, and what they are."""
 
 GRID, EPSILON, ETA = Grid(-2), Fraction(1), BaseTwoEta(3, 2)
 DOMAIN, BOUNDS = Domain(-4, 8, GRID), Bounds(-4, 8, GRID)
-WORK = FixedWork(ETA, steps=2)
-PUBLIC = (GRID, DOMAIN, BOUNDS, ETA, WORK)
-TRIALS = 12  # more than the number up to which the exponential mechanism does without tables
+PUBLIC = (GRID, DOMAIN, BOUNDS, ETA)
+TRIALS = 12
 
 
 def found() -> dict[str, str]:
@@ -113,15 +104,6 @@ def prepared(prepare: Callable[..., Any], **public: Any) -> Run:
     return run
 
 
-def level_sampler(given: Any, bits: RandomBits) -> str:
-    sampler = LevelSampler(given, epsilon=EPSILON)
-    return repr([sampler.draw(trials, bits).tolist() for trials in (2, TRIALS)])
-
-
-def by_rows(given: Any, bits: RandomBits) -> str:
-    return repr(exact_exponential_rows([given] * 8, bits, epsilon=EPSILON).tolist())
-
-
 def of_people(run: Run) -> Run:
     """Give each record a person of its own."""
     return lambda given, bits: run([(str(person), value) for person, value in enumerate(given)], bits)
@@ -140,7 +122,6 @@ SUM = {"epsilon": EPSILON, "bounds": BOUNDS}
 QUANTILE = {"epsilon": EPSILON, "quantile": Fraction(2, 3), "candidates": Candidates(-1, 4, GRID)}
 
 RUNS: dict[str, Run] = {
-    "LevelSampler": level_sampler,
     "clamp_integer": lambda given, _: repr(clamp_integer(given)),
     "exact_above_threshold": one_by_one(exact_above_threshold, **ABOVE),
     "exact_above_threshold_fast": at_once(exact_above_threshold_fast, **ABOVE),
@@ -154,15 +135,7 @@ RUNS: dict[str, Run] = {
     "exact_discrete_laplace": one_by_one(exact_discrete_laplace, **LAPLACE),
     "exact_discrete_laplace_each": each(exact_discrete_laplace_each, **LAPLACE),
     "exact_discrete_laplace_fast": at_once(exact_discrete_laplace_fast, **LAPLACE),
-    "exact_exponential": one_by_one(exact_exponential, epsilon=EPSILON),
-    "exact_exponential_base2": one_by_one(exact_exponential_base2, eta=ETA, utility_range=(-8, 8)),
-    "exact_exponential_base2_fast": at_once(exact_exponential_base2_fast, eta=ETA, utility_range=(-8, 8)),
-    "exact_exponential_fast": at_once(exact_exponential_fast, epsilon=EPSILON),
-    "exact_exponential_fixed_work": one_by_one(exact_exponential_fixed_work, work=WORK, utility_range=(-8, 8)),
-    "exact_exponential_noisy_max": one_by_one(exact_exponential_noisy_max, epsilon=EPSILON),
     "exact_fixed_work_gaussian": one_by_one(exact_fixed_work_gaussian, **FIXED),
-    "exact_exponential_rows": by_rows,
-    "exact_laplace_noisy_max": one_by_one(exact_laplace_noisy_max, epsilon=EPSILON),
     "exact_laplace_on_grid": one_by_one(exact_laplace_on_grid, eta=ETA, lower=-4, spacing=Fraction(1, 3), points=25),
     "exact_narrow_sum": one_by_one(exact_narrow_sum, epsilon=EPSILON, bounds=NARROW),
     "exact_narrow_sum_fast": at_once(exact_narrow_sum_fast, epsilon=EPSILON, bounds=NARROW),
