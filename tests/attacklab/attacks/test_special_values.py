@@ -21,8 +21,7 @@ from mechanisms.exponential.naive import naive_exponential_stabilised
 from mechanisms.grid import Grid
 from mechanisms.laplace.exact_rounded import exact_rounded_laplace_fast
 from mechanisms.laplace.naive import naive_laplace_numpy
-from mechanisms.summation.bounds import Bounds
-from mechanisms.summation.exact_fast import exact_bounded_mean_fast, exact_bounded_sum_fast
+from mechanisms.summation.exact import exact_bounded_mean, exact_bounded_sum
 from mechanisms.summation.naive import naive_bounded_mean, naive_bounded_sum
 from tests.attacklab.attacks.making import exactly, scenarios_of
 from tests.attacklab.narrow import NARROW, exact_laplace_in
@@ -88,12 +87,12 @@ def test_a_sign_of_zero_that_shows_is_caught() -> None:
 @pytest.mark.parametrize(("lower", "upper"), [(0.0, 1.0), (-1.0, 2.0), (3.0, 5.0), (-5.0, -3.0)])
 def test_exact_sums_and_means_are_not_accused(lower: float, upper: float) -> None:
     """Each finding is a false alarm with probability at most 1e-6/9, at this fixed seed."""
-    parameters: dict[str, Any] = {"epsilon": Fraction(1), "bounds": Bounds(lower, upper, Grid(-10))}
+    parameters: dict[str, Any] = {"epsilon": 1, "lower": lower, "upper": upper, "grid": Grid(-10)}
     bounds = (lower, upper)
     for target in (
-        Target.sum(exactly(exact_bounded_sum_fast, **parameters), epsilon=1.0, bounds=bounds),
-        Target.sum(exactly(exact_bounded_sum_fast, relation="substitute", **parameters), epsilon=1.0, bounds=bounds),
-        Target.mean(exactly(exact_bounded_mean_fast, **parameters), epsilon=1.0, bounds=bounds),
+        Target.sum(exactly(exact_bounded_sum(**parameters).many), epsilon=1.0, bounds=bounds),
+        Target.sum(exactly(exact_bounded_sum(relation="substitute", **parameters).many), epsilon=1.0, bounds=bounds),
+        Target.mean(exactly(exact_bounded_mean(**parameters).many), epsilon=1.0, bounds=bounds),
     ):
         assert set(verdicts(judged(target))) == {Verdict.NOT_DETECTED}
 
