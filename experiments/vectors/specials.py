@@ -14,13 +14,12 @@ from attacklab.random_bits import RandomBits
 from attacklab.vectors import Case, Group, VectorFile
 from experiments.vectors import sources
 from experiments.vectors.notes import NOTES
+from mechanisms.core.grid import LIMIT, Grid
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.exact import exact_exponential
-from mechanisms.grid import Grid
 from mechanisms.laplace.exact import exact_discrete_laplace
 from mechanisms.laplace.exact_geometric import exact_two_sided_geometric
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max
-from mechanisms.summation.bounds import Bounds
 from mechanisms.summation.exact import exact_bounded_mean, exact_bounded_sum
 
 DESCRIPTION = (
@@ -34,7 +33,7 @@ LARGEST = sys.float_info.max
 LEAST = math.ulp(0.0)
 HUGE = 1 << 63
 STEP = Grid(-2)
-END = float(STEP.step * STEP.limit)
+END = float(STEP.step * LIMIT)
 """The end of the grid."""
 
 Run = Callable[[Any, RandomBits], Any]
@@ -176,7 +175,7 @@ def _records(relation: str) -> Iterator[Special]:
 
 
 ONE = Fraction(1)
-RECORDS = Bounds(0, 8, STEP)
+RECORDS: dict[str, Any] = {"epsilon": ONE, "lower": 0, "upper": 8, "grid": STEP, "relation": "add-remove"}
 NOISE = {"epsilon": ONE, "sensitivity": ONE, "step": STEP.step}
 SELECTION = {"epsilon": ONE, "sensitivity": ONE, "range": [Fraction(-8), Fraction(128)]}
 OF_RECORDS = {"epsilon": ONE, "bounds": [Fraction(0), Fraction(8)], "step": STEP.step}
@@ -220,7 +219,7 @@ MECHANISMS = (
         sources.SUM,
         "add-remove",
         OF_RECORDS,
-        partial(exact_bounded_sum, epsilon=ONE, bounds=RECORDS),
+        exact_bounded_sum(**RECORDS).release,
         list(_records("add-remove")),
     ),
     Mechanism(
@@ -228,7 +227,7 @@ MECHANISMS = (
         sources.SUM,
         "add-remove",
         OF_RECORDS,
-        partial(exact_bounded_mean, epsilon=ONE, bounds=RECORDS, relation="add-remove"),
+        exact_bounded_mean(**RECORDS).release,
         list(_records("add-remove")),
     ),
 )

@@ -16,10 +16,13 @@ from attacklab.floats import Format
 from attacklab.neighbours import Relation
 from attacklab.referee import audit
 from attacklab.targets import Target
-from mechanisms.exponential.exact_fast import exact_exponential_fast
+from mechanisms.core.grid import Grid
+from mechanisms.core.laws import RoundedLaplace
+from mechanisms.core.noisy import noisy
+from mechanisms.core.records import Answer
+from mechanisms.core.scores import utilities
+from mechanisms.core.select import Select
 from mechanisms.exponential.naive import naive_exponential_stabilised
-from mechanisms.grid import Grid
-from mechanisms.laplace.exact_rounded import exact_rounded_laplace_fast
 from mechanisms.laplace.naive import naive_laplace_numpy
 from mechanisms.summation.exact import exact_bounded_mean, exact_bounded_sum
 from mechanisms.summation.naive import naive_bounded_mean, naive_bounded_sum
@@ -121,7 +124,7 @@ def test_answers_are_caught_where_the_noise_vanishes_and_only_there(sensitivity:
 def test_exact_noise_is_not_accused_at_any_sensitivity(sensitivity: float) -> None:
     """A false alarm on one of the scenarios has probability at most 1e-6, at this fixed seed."""
     grid = Grid(max(-1022, math.frexp(sensitivity)[1] - 4))
-    release = exactly(exact_rounded_laplace_fast, epsilon=Fraction(4), sensitivity=Fraction(sensitivity), grid=grid)
+    release = exactly(noisy(Answer(Fraction(sensitivity), grid), RoundedLaplace, 4).many)
     findings = judged(Target.noise(release, epsilon=4.0, sensitivity=sensitivity))
     assert Verdict.VIOLATED not in verdicts(findings)
     assert Verdict.ERROR not in verdicts(findings)
@@ -140,7 +143,7 @@ def test_selection_is_caught_where_a_utility_makes_it_fail() -> None:
 
 
 def test_selection_that_takes_nan_for_the_lowest_utility_is_not_accused() -> None:
-    target = Target.selection(exactly(exact_exponential_fast, epsilon=Fraction(1)), epsilon=1.0)
+    target = Target.selection(exactly(Select(utilities(), Fraction(1)).many), epsilon=1.0)
     assert set(verdicts(judged(target))) == {Verdict.NOT_DETECTED}
 
 
