@@ -20,6 +20,9 @@ from gmpy2 import mpq
 from attacklab.laws.enclosures import exp_bounds, log_bounds, normalised
 from attacklab.laws.law import Bounds
 from attacklab.random_bits import SeededBits
+from mechanisms.core.laws import DiscreteLaplace
+from mechanisms.core.rounding import exp_above, log_above
+from mechanisms.core.threshold import least_threshold
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.base2.precision import empirical_precision
 from mechanisms.exponential.exact import enclose_scaled_exp, exact_exponential
@@ -33,7 +36,6 @@ from mechanisms.grid import Grid
 from mechanisms.laplace.exact_randomized_response import enclose_logistic
 from mechanisms.laplace.exact_snapping import exact_snapping
 from mechanisms.laplace.exponential_variates import decide_floor
-from mechanisms.local_sensitivity.constants import smoothing_steps, tail_threshold
 from mechanisms.randomness import RandomBits
 
 THIRD = Fraction(1, 3)
@@ -62,8 +64,8 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "the exponential's bounds": lambda: exp_bounds(mpq(-22, 7)),
     "the logarithm's bounds": lambda: log_bounds(Bounds(mpq(1, 3), mpq(10, 3))),
     "an ideal law": lambda: dict(normalised({i: exp_bounds(mpq(i, 3)) for i in range(3)}).masses),
-    "the tail's threshold": lambda: tail_threshold(THIRD, Fraction(1, 10**60)),
-    "the smoothing integer": lambda: smoothing_steps(Fraction(1, 10**30), Fraction(1, 10**6)),
+    "the least threshold": lambda: least_threshold(DiscreteLaplace(1 / THIRD), Fraction(1, 10**60)),
+    "bounds of claims": lambda: (log_above(THIRD), exp_above(THIRD)),
     "the logistic enclosure": lambda: enclose_logistic(THIRD, 192),
     "the floor of an exponential": lambda: draws(lambda bits: decide_floor(THIRD, Fraction(-(10**40), 7), 1, 1, bits)),
     "snapping": lambda: draws(lambda bits: exact_snapping(0.1, bits, epsilon=1, bound=100.0)),

@@ -25,6 +25,8 @@ from attacklab.laws import Bounds, Law, deviation, enumerate_law, normalised, sm
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.proof import LIMITS, laws_of, prove
 from attacklab.targets import Target
+from mechanisms.core.grid import Grid
+from mechanisms.core.term import Mechanism
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.base2.weighted_sampling import (
     sample_by_bisection,
@@ -33,12 +35,10 @@ from mechanisms.exponential.base2.weighted_sampling import (
 )
 from mechanisms.exponential.exact import exact_exponential
 from mechanisms.exponential.exact_base2 import exact_exponential_base2
-from mechanisms.grid import Grid
 from mechanisms.laplace.exact import discrete_laplace, exact_discrete_laplace, two_sided_geometric
 from mechanisms.laplace.exact_fast import discrete_laplace_by_inversion
 from mechanisms.laplace.exact_randomized_response import exact_randomized_response
 from mechanisms.laplace.exact_rounded import exact_rounded_laplace
-from mechanisms.local_sensitivity.domain import Domain
 from mechanisms.local_sensitivity.ptr.exact import exact_ptr_mean
 from mechanisms.local_sensitivity.smooth.exact import exact_smooth_mean
 from mechanisms.local_sensitivity.sum_over_count.exact import exact_sum_over_count
@@ -252,11 +252,11 @@ def test_randomized_response_sits_exactly_on_its_claim() -> None:
     assert 1 - 1e-12 < finding.epsilon_lower <= 1
 
 
-DOMAIN = Domain(0, 2, Grid(0))
-MEANS = {
-    "smooth sensitivity": (partial(exact_smooth_mean, domain=DOMAIN, delta=0.125), 0.125),
-    "sum over count": (partial(exact_sum_over_count, domain=DOMAIN), 0.0),
-    "propose-test-release": (partial(exact_ptr_mean, domain=DOMAIN, bound=1, delta=0.125), 0.125),
+RANGE: dict[str, Any] = {"lower": 0, "upper": 2, "grid": Grid(0)}
+MEANS: dict[str, tuple[Callable[..., Mechanism], float]] = {
+    "smooth sensitivity": (partial(exact_smooth_mean, delta=0.125, **RANGE), 0.125),
+    "sum over count": (partial(exact_sum_over_count, **RANGE), 0.0),
+    "propose-test-release": (partial(exact_ptr_mean, bound=1, delta=0.125, **RANGE), 0.125),
 }
 
 
@@ -276,9 +276,9 @@ MEANS = {
 def test_repaired_means_keep_their_claims(
     mechanism: str, records: list[float], neighbour: list[float], epsilon: float
 ) -> None:
-    sampler, delta = MEANS[mechanism]
+    make, delta = MEANS[mechanism]
     target = Target.mean(lambda *_: [], bounds=(0.0, 2.0), epsilon=epsilon, delta=delta, name=mechanism)
-    target = target.exact(partial(sampler, epsilon=epsilon))
+    target = target.exact(make(epsilon=epsilon).release)
     finding = prove(target, NeighbouringPair.records(records, neighbour, Relation.ADD_REMOVE))
     assert_kept(finding)
 
