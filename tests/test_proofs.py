@@ -26,7 +26,6 @@ from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.proof import LIMITS, laws_of, prove
 from attacklab.targets import Target
 from mechanisms.core.grid import Grid
-from mechanisms.core.term import Mechanism
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.base2.weighted_sampling import (
     sample_by_bisection,
@@ -39,9 +38,6 @@ from mechanisms.laplace.exact import discrete_laplace, exact_discrete_laplace, t
 from mechanisms.laplace.exact_fast import discrete_laplace_by_inversion
 from mechanisms.laplace.exact_randomized_response import exact_randomized_response
 from mechanisms.laplace.exact_rounded import exact_rounded_laplace
-from mechanisms.local_sensitivity.ptr.exact import exact_ptr_mean
-from mechanisms.local_sensitivity.smooth.exact import exact_smooth_mean
-from mechanisms.local_sensitivity.sum_over_count.exact import exact_sum_over_count
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_laplace_noisy_max
 from mechanisms.published import discrete_gaussian
 from tests.representatives import first_of_each
@@ -250,37 +246,6 @@ def test_randomized_response_sits_exactly_on_its_claim() -> None:
     assert_kept(finding)
     assert finding.epsilon_lower is not None
     assert 1 - 1e-12 < finding.epsilon_lower <= 1
-
-
-RANGE: dict[str, Any] = {"lower": 0, "upper": 2, "grid": Grid(0)}
-MEANS: dict[str, tuple[Callable[..., Mechanism], float]] = {
-    "smooth sensitivity": (partial(exact_smooth_mean, delta=0.125, **RANGE), 0.125),
-    "sum over count": (partial(exact_sum_over_count, **RANGE), 0.0),
-    "propose-test-release": (partial(exact_ptr_mean, bound=1, delta=0.125, **RANGE), 0.125),
-}
-
-
-@pytest.mark.few(0)
-@pytest.mark.parametrize("mechanism", first_of_each(MEANS, bool))
-@pytest.mark.parametrize(
-    ("records", "neighbour", "epsilon"),
-    [
-        ([], [2.0], LITTLE_NOISE),
-        pytest.param([2.0], [2.0, 0.0], LITTLE_NOISE, marks=pytest.mark.slow),
-        pytest.param([], [2.0], 1.0, marks=pytest.mark.slow),
-        pytest.param([2.0], [2.0, 0.0], 1.0, marks=pytest.mark.slow),
-        pytest.param([0.0, 1.0], [0.0, 1.0, 2.0], 1.0, marks=pytest.mark.slow),
-        pytest.param([2.0] * 8, [2.0] * 9, 1.0, marks=pytest.mark.slow),
-    ],
-)
-def test_repaired_means_keep_their_claims(
-    mechanism: str, records: list[float], neighbour: list[float], epsilon: float
-) -> None:
-    make, delta = MEANS[mechanism]
-    target = Target.mean(lambda *_: [], bounds=(0.0, 2.0), epsilon=epsilon, delta=delta, name=mechanism)
-    target = target.exact(make(epsilon=epsilon).release)
-    finding = prove(target, NeighbouringPair.records(records, neighbour, Relation.ADD_REMOVE))
-    assert_kept(finding)
 
 
 def test_a_mechanism_with_too_little_noise_is_refuted_by_its_laws() -> None:
