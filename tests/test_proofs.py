@@ -40,7 +40,6 @@ from mechanisms.laplace.exact_randomized_response import exact_randomized_respon
 from mechanisms.laplace.exact_rounded import exact_rounded_laplace
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_laplace_noisy_max
 from mechanisms.published import discrete_gaussian
-from tests.representatives import first_of_each
 
 WITHIN = mpq(1, 1 << 60)
 LITTLE_NOISE = 2.5
