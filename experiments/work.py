@@ -22,6 +22,8 @@ from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments.common.bounds import as_floats, middle
 from mechanisms.coins import uniform_below
+from mechanisms.core.inversion import invert
+from mechanisms.core.laws import DiscreteLaplace
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.base2.weighted_sampling import (
     IntegerWeights,
@@ -29,8 +31,7 @@ from mechanisms.exponential.base2.weighted_sampling import (
     sample_by_rejection_rounds,
 )
 from mechanisms.exponential.exact import exact_exponential, exact_exponential_base2, exact_exponential_fixed_work
-from mechanisms.laplace.exact_fast import discrete_laplace_by_inversion
-from mechanisms.laplace.exact_geometric import exact_two_sided_geometric
+from mechanisms.laplace.exact import exact_two_sided_geometric
 from mechanisms.published import discrete_laplace, two_sided_geometric
 from mechanisms.randomness import RandomBits
 
@@ -87,7 +88,7 @@ class Mechanism:
         return enumerate_law(lambda bits: self.release(self.pair[side], bits), limits=limits, counted=counted)
 
 
-def _noise(label: str, sampler: Callable[..., int], parameter: Fraction) -> Mechanism:
+def _noise(label: str, sampler: Callable[..., int], parameter: Fraction | DiscreteLaplace) -> Mechanism:
     return Mechanism(label, lambda answer, bits: answer + bits.call(sampler, parameter), ANSWERS)
 
 
@@ -114,10 +115,10 @@ MECHANISMS = {
     "geometric": _noise(
         "two-sided geometric, by counting", two_sided_geometric, Fraction(int(ETA_OF_NOISE.x), 1 << ETA_OF_NOISE.y)
     ),
-    "inversion": _noise("discrete Laplace, inversion", discrete_laplace_by_inversion, 1 / EPSILON),
+    "inversion": _noise("discrete Laplace, inversion", invert, DiscreteLaplace(1 / EPSILON)),
     "fixed_work": Mechanism(
         "two-sided geometric, fixed work",
-        partial(exact_two_sided_geometric, eta=ETA_OF_NOISE, lower=0, upper=RANGE),
+        exact_two_sided_geometric(epsilon=EPSILON, lower=0, upper=RANGE).release,
         ANSWERS,
     ),
     "fixed_work_selection": _selection("exponential, fixed work", FIXED_WORK.release),

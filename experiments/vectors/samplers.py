@@ -14,8 +14,7 @@ from experiments.vectors import sources
 from mechanisms.coins import bernoulli, bernoulli_exp, uniform_below
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.exact import exact_exponential, exact_exponential_base2
-from mechanisms.laplace.exact_geometric import exact_two_sided_geometric
-from mechanisms.laplace.exact_randomized_response import exact_randomized_response
+from mechanisms.laplace.exact import exact_dyadic_geometric, exact_randomized_response
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max
 from mechanisms.published import discrete_gaussian, discrete_laplace, two_sided_geometric
 from mechanisms.randomness import RandomBits
@@ -36,8 +35,8 @@ def _exponential_base2(parameters: Parameters, utilities: Any, bits: RandomBits)
 
 
 def _geometric_on_a_range(parameters: Parameters, answer: Any, bits: RandomBits) -> int:
-    eta = eta_of(parameters["decay"])
-    return exact_two_sided_geometric(answer, bits, eta=eta, lower=parameters["lower"], upper=parameters["upper"])
+    lower, upper = parameters["lower"], parameters["upper"]
+    return int(exact_dyadic_geometric(ratio=parameters["decay"], lower=lower, upper=upper).release(answer, bits))
 
 
 RUNS: Mapping[str, Run] = {
@@ -48,7 +47,7 @@ RUNS: Mapping[str, Run] = {
     "discrete_laplace": lambda of, _, bits: discrete_laplace(Fraction(of["scale"]), bits),
     "discrete_gaussian": lambda of, _, bits: discrete_gaussian(Fraction(of["variance"]), bits),
     "permute_and_flip": lambda of, one, bits: exact_exponential_noisy_max(epsilon=2 * of["rate"]).release(one, bits),
-    "randomized_response": lambda of, one, bits: exact_randomized_response(one, bits, epsilon=of["epsilon"]),
+    "randomized_response": lambda of, one, bits: exact_randomized_response(epsilon=of["epsilon"]).release(one, bits),
     "two_sided_geometric_on_a_range": _geometric_on_a_range,
     "exponential": lambda of, one, bits: exact_exponential(epsilon=2 * of["rate"]).release(one, bits),
     "exponential_base2": _exponential_base2,
