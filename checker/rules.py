@@ -344,7 +344,7 @@ def size(fields: Fields) -> Release:
 
 def restated(fields: Fields) -> Release:
     """A promise that the losses keep."""
-    inner, promised = release(fields.take("mechanism")), claims.claim(fields.take("claim"))
+    inner, promised = release(fields.take("mechanism")), claims.claim(fields.take("promised"))
     if not claims.keep(inner.losses, promised):
         raise Refused(f"what is released is not seen to keep {promised}")
     return Release(inner.neighbours, (promised,), inner.tabled)

@@ -62,6 +62,10 @@ WORSE: dict[str, list[tuple[Any, ...]]] = {
     "chunks": [("query", "upper", Fraction(10, 3)), ("query", "grid", "exponent", -1)],
     "numbered": [("query", "query", "lower", -1)],
     "smooth": [("epsilon", Fraction(1, 4)), ("epsilon", Fraction(1, 2)), ("smoothing", 19)],
+    "restated": [("promised", "epsilon", Fraction(99, 100)), ("mechanism", "query", "sensitivity", 3)],
+    "restated_gdp": [("mechanism", "law", "variance", Fraction(224, 100))],
+    "restated_rounded": [("mechanism", "query", "grid", "exponent", -1)],
+    "restated_profile": [("promised", "points", 1, "epsilon", Fraction(199, 100))],
     "tested": [("bound", 3), ("threshold", 8), ("law", "scale", 2), ("test", "scale", 2)],
 }
 """Fields whose change makes the loss larger, with the new value last."""
@@ -152,3 +156,25 @@ def test_parts_about_different_answers_are_refused() -> None:
     assert "different neighbours" in refusal(whole)
     whole["term"]["parts"] = [part, part]
     accepted(whole)
+
+
+@pytest.mark.parametrize("name", [name for name in TERMS if name.startswith("restated")])
+def test_a_promise_that_is_just_too_strong_is_refused(name: str) -> None:
+    whole = written(name)
+    for place, number in leaves(whole["term"]["promised"], ("term", "promised")):
+        if place[-1] == "rational" and Fraction(number) > 0:
+            told = refusal(edited(whole, place, str(Fraction(number) * STRONGER)))
+            assert "what is released is not seen to keep" in told, place
+
+
+@pytest.mark.parametrize("alpha", [Fraction(3, 2), Fraction(32)])
+def test_renyi_claims_of_every_order_follow_from_zcdp(alpha: Fraction) -> None:
+    whole = written("discrete_gaussian")  # 8/9-zCDP
+    claim = {"is": "RenyiDP", "alpha": rational(alpha), "epsilon": rational(alpha * Fraction(8, 9))}
+    promised = {"is": "Restated", "mechanism": whole["term"], "promised": claim}
+    accepted(whole | {"term": promised, "claim": claim})
+    too_strong = claim | {"epsilon": rational(alpha * Fraction(8, 9) * STRONGER)}
+    assert "not seen to keep" in refusal(whole | {"term": promised | {"promised": too_strong}, "claim": claim})
+    assert "out of its range" in refusal(
+        whole | {"term": promised | {"promised": claim | {"alpha": rational(Fraction(1))}}}
+    )

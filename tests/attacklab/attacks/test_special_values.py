@@ -9,17 +9,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from mechanisms.laplace.exact_rounded import exact_rounded_laplace_fast
 
 from attacklab.attacks.special_values import SPECIAL_RECORDS, SpecialValues
 from attacklab.findings import Finding, Verdict
 from attacklab.floats import Format
 from attacklab.neighbours import Relation
+from attacklab.random_bits import SeededBits
 from attacklab.referee import audit
 from attacklab.targets import Target
-from mechanisms.exponential.exact_fast import exact_exponential_fast
+from mechanisms.exponential.exact import exact_exponential
 from mechanisms.exponential.naive import naive_exponential_stabilised
 from mechanisms.grid import Grid
-from mechanisms.laplace.exact_rounded import exact_rounded_laplace_fast
 from mechanisms.laplace.naive import naive_laplace_numpy
 from mechanisms.summation.bounds import Bounds
 from mechanisms.summation.exact_fast import exact_bounded_mean_fast, exact_bounded_sum_fast
@@ -141,7 +142,8 @@ def test_selection_is_caught_where_a_utility_makes_it_fail() -> None:
 
 
 def test_selection_that_takes_nan_for_the_lowest_utility_is_not_accused() -> None:
-    target = Target.selection(exactly(exact_exponential_fast, epsilon=Fraction(1)), epsilon=1.0)
+    term = exact_exponential(epsilon=1)
+    target = Target.selection(lambda data, trials, rng: term.many(data, trials, SeededBits(rng)), epsilon=1.0)
     assert set(verdicts(judged(target))) == {Verdict.NOT_DETECTED}
 
 

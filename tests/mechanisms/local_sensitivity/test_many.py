@@ -7,12 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from mechanisms.laplace.exact_fast import discrete_laplace_by_inversion
 from numpy.typing import NDArray
 
 from attacklab.random_bits import SeededBits
 from mechanisms.certified import CHUNK
 from mechanisms.grid import Grid
-from mechanisms.laplace.exact_fast import discrete_laplace_by_inversion
 from mechanisms.local_sensitivity.domain import Domain
 from mechanisms.local_sensitivity.ptr.exact import PtrMean, prepare_ptr_mean
 from mechanisms.local_sensitivity.release import Release

@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from mechanisms.laplace.exact_fast import exact_discrete_laplace_fast
 
 from attacklab.random_bits import SeededBits
 from mechanisms.grid import Grid
-from mechanisms.laplace.exact_fast import exact_discrete_laplace_fast
 from mechanisms.summation.bounds import Bounds
 from mechanisms.summation.exact_fast import exact_bounded_mean_fast, exact_bounded_sum_fast
 
