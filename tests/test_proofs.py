@@ -28,17 +28,12 @@ from attacklab.laws import Bounds, Law, deviation, enumerate_law, normalised, sm
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.proof import LIMITS, laws_of, prove
 from attacklab.targets import Target
+from mechanisms.core.grid import Grid
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.exact import exact_exponential, exact_exponential_base2
-from mechanisms.grid import Grid
-from mechanisms.laplace.exact import discrete_laplace, exact_discrete_laplace, two_sided_geometric
-from mechanisms.local_sensitivity.domain import Domain
-from mechanisms.local_sensitivity.ptr.exact import exact_ptr_mean
-from mechanisms.local_sensitivity.smooth.exact import exact_smooth_mean
-from mechanisms.local_sensitivity.sum_over_count.exact import exact_sum_over_count
+from mechanisms.laplace.exact import exact_discrete_laplace
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_laplace_noisy_max
-from mechanisms.published import discrete_gaussian
-from tests.representatives import first_of_each
+from mechanisms.published import discrete_gaussian, discrete_laplace, two_sided_geometric
 
 WITHIN = mpq(1, 1 << 60)
 LITTLE_NOISE = 2.5
@@ -234,37 +229,6 @@ def test_randomized_response_sits_exactly_on_its_claim() -> None:
     assert_kept(finding)
     assert finding.epsilon_lower is not None
     assert 1 - 1e-12 < finding.epsilon_lower <= 1
-
-
-DOMAIN = Domain(0, 2, Grid(0))
-MEANS = {
-    "smooth sensitivity": (partial(exact_smooth_mean, domain=DOMAIN, delta=0.125), 0.125),
-    "sum over count": (partial(exact_sum_over_count, domain=DOMAIN), 0.0),
-    "propose-test-release": (partial(exact_ptr_mean, domain=DOMAIN, bound=1, delta=0.125), 0.125),
-}
-
-
-@pytest.mark.few(0)
-@pytest.mark.parametrize("mechanism", first_of_each(MEANS, bool))
-@pytest.mark.parametrize(
-    ("records", "neighbour", "epsilon"),
-    [
-        ([], [2.0], LITTLE_NOISE),
-        pytest.param([2.0], [2.0, 0.0], LITTLE_NOISE, marks=pytest.mark.slow),
-        pytest.param([], [2.0], 1.0, marks=pytest.mark.slow),
-        pytest.param([2.0], [2.0, 0.0], 1.0, marks=pytest.mark.slow),
-        pytest.param([0.0, 1.0], [0.0, 1.0, 2.0], 1.0, marks=pytest.mark.slow),
-        pytest.param([2.0] * 8, [2.0] * 9, 1.0, marks=pytest.mark.slow),
-    ],
-)
-def test_repaired_means_keep_their_claims(
-    mechanism: str, records: list[float], neighbour: list[float], epsilon: float
-) -> None:
-    sampler, delta = MEANS[mechanism]
-    target = Target.mean(lambda *_: [], bounds=(0.0, 2.0), epsilon=epsilon, delta=delta, name=mechanism)
-    target = target.exact(partial(sampler, epsilon=epsilon))
-    finding = prove(target, NeighbouringPair.records(records, neighbour, Relation.ADD_REMOVE))
-    assert_kept(finding)
 
 
 def test_a_mechanism_with_too_little_noise_is_refuted_by_its_laws() -> None:
