@@ -1,238 +1,185 @@
-"""Mutation operators: every small edit of a function's source that changes what it computes.
-
-Source: DeMillo, Lipton and Sayward 1978, 'Hints on Test Data Selection' (mutation testing); the operators are those
-that a slip of the programmer, or a wrong direction of rounding, would make. Messages, annotations, docstrings and the
-validation of parameters are left alone.
-"""
+"""Edits that model what people get wrong: bounds, signs, rounding, types of arrays, clamps, sides and order."""
 
 from __future__ import annotations
 
 import ast
-import copy
-import math
+import hashlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
-_COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
+_COMPARED = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "=="}
+_CALCULATED: dict[type, str] = {
+    ast.Add: "({0}) - ({1})",
+    ast.Sub: "({0}) + ({1})",
+    ast.FloorDiv: "round(({0}) / ({1}))",
+    ast.Pow: "({0}) * ({1})",
+    ast.LShift: "({0}) >> ({1})",
+    ast.RShift: "({0}) << ({1})",
+    ast.BitAnd: "({0}) | ({1})",
 }
-_ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
-    ast.Mult: ast.Div,
-    ast.Div: ast.Mult,
-    ast.LShift: ast.RShift,
-    ast.RShift: ast.LShift,
-    ast.Pow: ast.Mult,
-    ast.BitAnd: ast.BitOr,
-    ast.BitOr: ast.BitAnd,
-    ast.BitXor: ast.BitOr,
-}
-_PAIRS = (
-    ("min", "max"),
-    ("floor", "ceil"),
-    ("fmin", "fmax"),
-    ("minimum", "maximum"),
-    ("down", "up"),
-    ("lower", "upper"),
-    ("below", "above"),
-    ("numerator", "denominator"),
-    ("left", "right"),
-    ("RoundDown", "RoundUp"),
-    ("any", "all"),
-)
-_PARTNERS = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])} | {"rint": "floor", "round": "floor"}
-_FLOORS_IN = {"rint": "np", "round": "math"}
-_OF_TWO_NUMBERS = frozenset(
-    {
-        "Enclosure",
-        "Fraction",
-        "decide_floor",
-        "discrete_tail",
-        "div",
-        "floor_of_exponential",
-        "local_sensitivity",
-        "mpq",
-        "mul_2exp",
-        "nearest_integer",
-        "nextafter",
-        "normal_tail",
-        "rounded_laplace",
-        "sub",
-        "tail_threshold",
-    }
-)
-"""Functions whose first two arguments are of like types, so that nothing else notices if they are swapped."""
+_NAMES = {
+    "int64": ("int32", "int16"), "uint64": ("uint32",), "float64": ("float32",), "floor": ("rint", "ceil"),
+    "ceil": ("floor",), "min": ("max",), "max": ("min",), "minimum": ("maximum",), "maximum": ("minimum",),
+    "fmin": ("fmax", "minimum"), "fmax": ("fmin", "maximum"), "any": ("all",), "all": ("any",),
+    "bisect_left": ("bisect_right",), "bisect_right": ("bisect_left",), "RoundDown": ("RoundUp",),
+    "RoundUp": ("RoundDown",), "down": ("up",), "up": ("down",), "lower": ("upper",), "upper": ("lower",),
+    "numerator": ("denominator",), "denominator": ("numerator",), "below": ("above",), "above": ("below",),
+    "first": ("last",), "last": ("first",), "low": ("high",), "high": ("low",),
+}  # fmt: skip
+_BUILT_IN = ("min", "max", "any", "all", "bisect_left", "bisect_right")
+_LIKE_A_WORD = ("call", "repeat", "map", "isinstance", "getattr", "ldexp", "zip")
+"""Calls whose arguments nobody swaps: they are of different types, and the first run says so."""
+_STRINGS = {
+    "add-remove": ("substitute",), "substitute": ("add-remove",), "answers": ("utilities",), "utilities": ("answers",),
+    "add-remove or substitute": ("add-remove", "substitute"), "left": ("right",), "right": ("left",),
+}  # fmt: skip
+_CLAMPS = ("min", "max", "minimum", "maximum", "fmin", "fmax", "clip", "floor", "ceil", "round", "abs", "sorted")
 
 
-def edits(source: str) -> Iterator[tuple[str, str, str, str]]:
-    """Make all mutants of a module.
+@dataclass(frozen=True)
+class Mutant:
+    """One edit of one file.
 
-    Args:
-        source: its text.
-
-    Yields:
-        The function that is edited, by its qualified name (empty for the module itself), the line before and after,
-        and the text of the mutant.
+    Attributes:
+        module: the file's name, without its ending.
+        scope: the class and function that the edit is in.
+        line: the number of the first line that is edited.
+        before: the lines that are edited.
+        after: the same lines with the edit.
+        start: where the edit begins in the file's bytes.
+        end: where what it replaces ends.
+        text: what it puts there.
     """
-    yield from _Editor(source).of(ast.parse(source), "")
+
+    module: str
+    scope: str
+    line: int
+    before: str
+    after: str
+    start: int
+    end: int
+    text: str
+
+    @property
+    def key(self) -> str:
+        """The mutant's text, by which it is known wherever its line moves."""
+        return f"{self.module}:{self.scope}: {' '.join(self.before.split())} -> {' '.join(self.after.split())}"
+
+    def rank(self, seed: int) -> str:
+        """Say where it stands in the order of a seed."""
+        return hashlib.sha256(f"{seed} {self.key}".encode()).hexdigest()
+
+    def applied(self, source: str) -> str:
+        """Edit a file's text."""
+        return _spliced(source.encode(), self.start, self.end, self.text).decode()
 
 
-class _Editor:
-    def __init__(self, source: str) -> None:
-        self._source = source.encode()
-        starts = [0]
-        for line in self._source.splitlines(keepends=True):
-            starts.append(starts[-1] + len(line))
-        self._starts = starts
-
-    def of(self, parent: ast.AST, function: str) -> Iterator[tuple[str, str, str, str]]:
-        """Edit every statement below a node."""
-        for _, _, statement in _children(parent):
-            if isinstance(statement, ast.FunctionDef | ast.ClassDef):
-                if not statement.name.startswith(("_check", "__post_init__")) and not _is_protocol(statement):
-                    yield from self.of(statement, f"{function}.{statement.name}".lstrip("."))
-            elif isinstance(statement, ast.stmt) and not _is_validation(statement):
-                yield from self._of_statement(statement, function)
-                yield from self.of(statement, function)
-            elif isinstance(statement, ast.excepthandler):
-                yield from self.of(statement, function)
-
-    def _of_statement(self, statement: ast.stmt, function: str) -> Iterator[tuple[str, str, str, str]]:
-        before = _line(statement)
-        for changed in _changed_statements(statement):
-            yield function, before, _line(changed), self._with(statement, ast.unparse(changed))
-        for holder, name, index, node in _expressions(statement):
-            for changed_node in _changed_expressions(node):
-                _put(holder, name, index, changed_node)
-                after = _line(statement)
-                _put(holder, name, index, node)
-                yield function, before, after, self._with(node, f"({ast.unparse(changed_node)})")
-
-    def _with(self, node: Any, text: str) -> str:
-        start = self._starts[node.lineno - 1] + node.col_offset
-        end = self._starts[node.end_lineno - 1] + node.end_col_offset
-        return (self._source[:start] + text.encode() + self._source[end:]).decode()
-
-
-def _children(parent: ast.AST) -> Iterator[tuple[str, int | None, ast.AST]]:
-    for name, value in ast.iter_fields(parent):
-        if isinstance(value, list):
-            yield from ((name, index, item) for index, item in enumerate(value) if isinstance(item, ast.AST))
-        elif isinstance(value, ast.AST):
-            yield name, None, value
-
-
-def _put(holder: ast.AST, name: str, index: int | None, node: ast.AST) -> None:
-    if index is None:
-        setattr(holder, name, node)
-    else:
-        getattr(holder, name)[index] = node
-
-
-def _expressions(holder: ast.AST) -> Iterator[tuple[ast.AST, str, int | None, Any]]:
-    """Find the expressions of a statement, and not those of statements inside it, of annotations and of messages."""
-    for name, index, node in _children(holder):
-        skipped = name in ("annotation", "targets", "target", "type_params") or isinstance(node, ast.JoinedStr)
-        if skipped or isinstance(node, ast.stmt | ast.excepthandler):
+def mutants(module: str, source: str) -> list[Mutant]:
+    """Return every mutant of a file that is another program and compiles, each text once."""
+    data, lines = source.encode(), source.encode().splitlines(keepends=True)
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line))
+    original = ast.dump(ast.parse(source))
+    made: dict[str, Mutant] = {}
+    for node, scope, text in _edits(ast.parse(source), "", set(), source):
+        start, end = starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
+        broken = _spliced(data, start, end, text)
+        try:
+            if ast.dump(ast.parse(broken)) == original:
+                continue
+        except SyntaxError:
             continue
-        if isinstance(node, ast.expr):
-            yield holder, name, index, node
-        yield from _expressions(node)
+        head, tail = starts[node.lineno - 1], starts[node.end_lineno]
+        before, after = data[head:tail].decode(), _spliced(data[head:tail], start - head, end - head, text).decode()
+        mutant = Mutant(module, scope or "module", node.lineno, before, after, start, end, text)
+        made.setdefault(mutant.key, mutant)
+    return list(made.values())
 
 
-def _is_validation(statement: ast.stmt) -> bool:
-    if isinstance(statement, ast.If):
-        return isinstance(statement.body[0], ast.Raise) and not statement.orelse
-    if isinstance(statement, ast.Expr):
-        return isinstance(statement.value, ast.Constant)
-    if isinstance(statement, ast.With):
-        return False
-    return isinstance(statement, ast.Raise | ast.Import | ast.ImportFrom | ast.Try)
+def _spliced(data: bytes, start: int, end: int, text: str) -> bytes:
+    return data[:start] + text.encode() + data[end:]
 
 
-def _is_protocol(statement: ast.AST) -> bool:
-    return isinstance(statement, ast.ClassDef) and any(
-        isinstance(base, ast.Name) and base.id == "Protocol" for base in statement.bases
+def _edits(node: ast.AST, scope: str, names: set[str], source: str) -> Iterator[tuple[Any, str, str]]:
+    """Walk through code, not through types, messages and docstrings, and yield what stands where and its substitute."""
+    if isinstance(node, ast.Raise | ast.JoinedStr | ast.Import | ast.ImportFrom):
+        return
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        scope = f"{scope}.{node.name}".lstrip(".")
+        names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)} | {*_BUILT_IN}
+        names |= {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)}
+    for text in _substitutes(node, names, source):
+        yield node, scope, text
+    for name, value in ast.iter_fields(node):
+        if name in ("annotation", "returns", "decorator_list", "bases", "ops", "op"):
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            is_name = isinstance(child, ast.Constant) and isinstance(child.value, str) and name == "args"
+            if isinstance(child, ast.AST) and not is_name:
+                yield from _edits(child, scope, names, source)
+
+
+def _substitutes(node: ast.AST, names: set[str], source: str) -> Iterator[str]:
+    def part(inner: ast.AST) -> str:
+        return ast.get_source_segment(source, inner) or ""
+
+    match node:
+        case ast.Constant(value=bool(value)):
+            yield str(not value)
+        case ast.Constant(value=int(value)):
+            yield from (f"{value + 1}", f"{value - 1}" if value else "(-1)")
+        case ast.Constant(value=float(value)):
+            yield f"{value * 2}"
+        case ast.Constant(value=str(value)):
+            yield from map(repr, _STRINGS.get(value, ()))
+        case ast.Name(id=name) | ast.Attribute(attr=name) if isinstance(node.ctx, ast.Load):
+            head = part(node)[: -len(name)]
+            for other in _NAMES.get(name, ()):
+                if head or other in names:
+                    yield "round" if head == "math." and other == "rint" else head + other
+        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARED:
+            yield f"{part(left)} {_COMPARED[type(op)]} {part(right)}"
+        case ast.Compare(left=left, ops=[first, second], comparators=[middle, right]):
+            yield f"{part(left)} {_COMPARED[type(first)]} {part(middle)} {_symbol(second)} {part(right)}"
+            yield f"{part(left)} {_symbol(first)} {part(middle)} {_COMPARED[type(second)]} {part(right)}"
+        case ast.BinOp(left=left, op=op, right=right):
+            if type(op) in _CALCULATED:
+                yield f"({_CALCULATED[type(op)].format(part(left), part(right))})"
+            if isinstance(op, ast.Mult):
+                yield from (f"({part(left)})", f"({part(right)})")
+            if isinstance(op, ast.Sub | ast.Div | ast.FloorDiv | ast.Mod):
+                yield f"(({part(right)}) {_symbol(op)} ({part(left)}))"
+        case ast.UnaryOp(op=ast.USub() | ast.Not() | ast.Invert(), operand=operand):
+            yield f"({part(operand)})"
+        case ast.BoolOp(op=op, values=values):
+            yield f"({(' or ' if isinstance(op, ast.And) else ' and ').join(f'({part(value)})' for value in values)})"
+            yield from (f"({part(value)})" for value in values)
+        case ast.IfExp(body=body, orelse=orelse):
+            yield from (f"({part(body)})", f"({part(orelse)})")
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=args, keywords=keywords):
+            if name in _CLAMPS and not any(keyword.arg == "out" for keyword in keywords):
+                yield from (f"({part(each)})" for each in args if not isinstance(each, ast.Starred | ast.GeneratorExp))
+            elif len(args) > 1 and name not in _LIKE_A_WORD and not any(map(_is_other, args[:2])):
+                texts = [part(each) for each in [args[1], args[0], *args[2:], *keywords]]
+                yield f"{part(node.func)}({', '.join(texts)})"
+        case ast.Expr(value=value) if not isinstance(value, ast.Constant):
+            yield "pass"
+        case ast.AugAssign() | ast.Continue() | ast.Break():
+            yield "pass"
+        case ast.If(body=[ast.Raise() | ast.Return() | ast.Continue() | ast.Break()], orelse=[]):
+            yield "pass"
+
+
+def _is_other(argument: ast.expr) -> bool:
+    """Say whether an argument is not one that its neighbour could be mistaken for."""
+    return isinstance(argument, ast.Starred | ast.Lambda) or (
+        isinstance(argument, ast.Constant) and isinstance(argument.value, str)
     )
 
 
-def _line(statement: ast.stmt) -> str:
-    """Return the statement, or the first line of one that holds others."""
-    if hasattr(statement, "body"):
-        return ast.unparse(statement).split("\n", 1)[0]
-    return ast.unparse(statement)
-
-
-def _changed_statements(statement: ast.stmt) -> Iterator[ast.stmt]:
-    if isinstance(statement, ast.AugAssign):
-        yield ast.Pass()
-        if type(statement.op) in _ARITHMETIC:
-            changed = copy.deepcopy(statement)
-            changed.op = _ARITHMETIC[type(statement.op)]()
-            yield changed
-    elif isinstance(statement, ast.Break) or (
-        isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
-    ):
-        yield ast.Pass()
-
-
-def _changed_expressions(node: ast.expr) -> Iterator[ast.expr]:
-    if isinstance(node, ast.Compare):
-        for place, operator in enumerate(node.ops):
-            if type(operator) in _COMPARISONS:
-                operators = [*node.ops[:place], _COMPARISONS[type(operator)](), *node.ops[place + 1 :]]
-                yield ast.Compare(node.left, operators, node.comparators)
-    elif isinstance(node, ast.BinOp):
-        if type(node.op) in _ARITHMETIC:
-            yield ast.BinOp(node.left, _ARITHMETIC[type(node.op)](), node.right)
-        elif isinstance(node.op, ast.FloorDiv):  # rounded up
-            yield ast.UnaryOp(ast.USub(), ast.BinOp(ast.UnaryOp(ast.USub(), node.left), ast.FloorDiv(), node.right))
-    elif isinstance(node, ast.BoolOp):
-        yield ast.BoolOp(ast.Or() if isinstance(node.op, ast.And) else ast.And(), node.values)
-    elif isinstance(node, ast.UnaryOp):
-        yield node.operand
-    elif isinstance(node, ast.IfExp):
-        yield ast.IfExp(node.test, node.orelse, node.body)
-    elif isinstance(node, ast.Constant):
-        yield from _changed_constants(node.value)
-    elif isinstance(node, ast.Name) and node.id in _PARTNERS and node.id not in ("lower", "upper"):
-        yield _partner(node)
-    elif isinstance(node, ast.Attribute) and node.attr in _PARTNERS:
-        yield ast.Attribute(node.value, _PARTNERS[node.attr], ast.Load())
-    elif isinstance(node, ast.Call):
-        yield from _changed_calls(node)
-
-
-def _partner(node: ast.Name) -> ast.expr:
-    if node.id in _FLOORS_IN:
-        return ast.Attribute(ast.Name(_FLOORS_IN[node.id], ast.Load()), _PARTNERS[node.id], ast.Load())
-    return ast.Name(_PARTNERS[node.id], ast.Load())
-
-
-def _changed_constants(value: Any) -> Iterator[ast.expr]:
-    if isinstance(value, bool):
-        yield ast.Constant(not value)
-    elif isinstance(value, int):
-        yield ast.Constant(value + 1)
-        if value > 0:
-            yield ast.Constant(value - 1)
-    elif isinstance(value, float) and math.isfinite(value):
-        yield ast.Constant(math.nextafter(value, math.inf))
-    elif isinstance(value, str) and value in ("left", "right"):
-        yield ast.Constant(_PARTNERS[value])
-
-
-def _changed_calls(node: ast.Call) -> Iterator[ast.expr]:
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-    first = 1 if name in ("call", "repeat") else 0
-    if (first or name in _OF_TWO_NUMBERS) and len(node.args) > first + 1:
-        one, other = node.args[first], node.args[first + 1]
-        yield ast.Call(node.func, [*node.args[:first], other, one, *node.args[first + 2 :]], node.keywords)
-    if name == "abs":
-        yield node.args[0]
+def _symbol(op: ast.operator | ast.cmpop) -> str:
+    symbols: dict[type, str] = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
+    symbols |= {ast.Sub: "-", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%"}
+    return symbols[type(op)]

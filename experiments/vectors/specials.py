@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 from attacklab.random_bits import RandomBits
@@ -15,10 +14,8 @@ from attacklab.vectors import Case, Group, VectorFile
 from experiments.vectors import sources
 from experiments.vectors.notes import NOTES
 from mechanisms.core.grid import LIMIT, Grid
-from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.exact import exact_exponential
-from mechanisms.laplace.exact import exact_discrete_laplace
-from mechanisms.laplace.exact_geometric import exact_two_sided_geometric
+from mechanisms.laplace.exact import exact_discrete_laplace, exact_dyadic_geometric
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max
 from mechanisms.summation.exact import exact_bounded_mean, exact_bounded_sum
 
@@ -179,7 +176,7 @@ RECORDS: dict[str, Any] = {"epsilon": ONE, "lower": 0, "upper": 8, "grid": STEP,
 NOISE = {"epsilon": ONE, "sensitivity": ONE, "step": STEP.step}
 SELECTION = {"epsilon": ONE, "sensitivity": ONE, "range": [Fraction(-8), Fraction(128)]}
 OF_RECORDS = {"epsilon": ONE, "bounds": [Fraction(0), Fraction(8)], "step": STEP.step}
-ETA = BaseTwoEta(5, 3)
+DECAY = Fraction(5, 8)
 
 MECHANISMS = (
     Mechanism(
@@ -187,15 +184,15 @@ MECHANISMS = (
         sources.DISCRETE_LAPLACE,
         "answers",
         NOISE,
-        partial(exact_discrete_laplace, epsilon=ONE, grid=STEP),
+        exact_discrete_laplace(epsilon=ONE, grid=STEP).release,
         list(_answers()),
     ),
     Mechanism(
         "two_sided_geometric_on_a_range",
         sources.GEOMETRIC,
         "answers",
-        {"decay": ETA.decay, "lower": -4, "upper": 4},
-        partial(exact_two_sided_geometric, eta=ETA, lower=-4, upper=4),
+        {"decay": DECAY, "lower": -4, "upper": 4},
+        exact_dyadic_geometric(ratio=DECAY, lower=-4, upper=4).release,
         list(_integers()),
     ),
     Mechanism(
@@ -203,7 +200,7 @@ MECHANISMS = (
         sources.EXPONENTIAL,
         "answers",
         SELECTION,
-        partial(exact_exponential, epsilon=ONE, utility_range=(-8.0, 128.0)),
+        exact_exponential(epsilon=ONE, utility_range=(-8, 128)).release,
         list(_utilities()),
     ),
     Mechanism(
@@ -211,7 +208,7 @@ MECHANISMS = (
         sources.PERMUTE_AND_FLIP,
         "answers",
         SELECTION,
-        partial(exact_exponential_noisy_max, epsilon=ONE, utility_range=(-8.0, 128.0)),
+        exact_exponential_noisy_max(epsilon=ONE, utility_range=(-8, 128)).release,
         list(_utilities()),
     ),
     Mechanism(
