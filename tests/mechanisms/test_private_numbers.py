@@ -12,10 +12,7 @@ import numpy as np
 import pytest
 from gmpy2 import mpq
 
-from mechanisms.grid import Grid
-from mechanisms.local_sensitivity.domain import Domain
 from mechanisms.private_numbers import REACH_BITS, doubles, exact_integer, exact_number, exact_numbers
-from mechanisms.summation.bounds import Bounds
 
 
 @pytest.mark.parametrize("kind", [list, tuple, lambda values: np.array(values, dtype=object)])
@@ -34,13 +31,6 @@ def test_a_wide_float_that_overflows_raises_nothing_for_a_caller_whose_numpy_rai
 def test_an_array_that_is_not_a_vector_is_refused_by_name(values: Any) -> None:
     with pytest.raises(ValueError, match="ages must be one-dimensional"):
         doubles("ages", values)
-
-
-def test_no_record_makes_a_sum_or_a_position_fail() -> None:
-    grid = Grid(-2)
-    records: Any = [10**400, -(10**400), 1.25, Fraction(1, 2)]
-    assert Bounds(0, 10, grid).total(records) == 10 + 0 + Fraction(5, 4) + Fraction(1, 2)
-    assert Domain(0, 10, grid).positions(records).tolist() == [40, 0, 5, 2]
 
 
 @pytest.mark.parametrize(
