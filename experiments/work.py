@@ -60,8 +60,10 @@ minus noise is the secret. Geometric noise counted in a loop reveals everything 
 the number of calls is {inversion_calls} in every run, yet the reference path takes bits one by one until they decide,
 and their number gives {inversion_bits:.3f}; the fast path takes whole words. In selection between utilities
 (0, 0, 0, 0, 0) and (0, −1, −1, −1, −1) the output alone has {selection:.3f}. With the number of bits it is
-{bisection_bits:.3f} for bisection, {base_e_bits:.3f} for base e and {rejection_bits:.3f} for rejection, because the
-total of the weights takes a different number of bits; at least {rounds} rounds do not hide that ({rounds_bits:.3f}).
+{bisection_bits:.3f} for bisection and {rejection_bits:.3f} for rejection, because the total of the weights takes a
+different number of bits; at least {rounds} rounds do not hide that ({rounds_bits:.3f}). Base e takes one word of 64
+bits, and more only where that word decides nothing, which is rare: {base_e_bits:.6f} with the number of bits and
+{base_e:.6f} without.
 Geometric noise of fixed work takes {fixed} bits in every run: {fixed_bits:.6f} with the work and {fixed_output:.6f}
 without it, equal as rational numbers. So does selection with fixed work, {fixed_selection} bits:
 {fixed_selection_bits:.6f} and {fixed_selection_output:.6f}, equal too."""
@@ -255,6 +257,7 @@ def explain(data: dict[str, Any]) -> str:
         rejection_bits=seen("rejection", "bits"),
         rounds=ROUNDS,
         rounds_bits=seen("rounds", "bits"),
+        base_e=middle(found["base_e"]["output"]),
         base_e_bits=seen("base_e", "bits"),
         fixed=fixed["bits"]["least_work"],
         fixed_output=middle(fixed["output"]),

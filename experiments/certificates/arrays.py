@@ -7,14 +7,15 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from mechanisms.gaussian.exact_fast import exact_discrete_gaussian_each
+from mechanisms.gaussian.exact_rounded import exact_rounded_gaussian_each
+from mechanisms.laplace.exact_fast import exact_discrete_laplace_each
+from mechanisms.laplace.exact_rounded import exact_rounded_laplace_each
+
 from attacklab.certificates import Draft
 from experiments.targets import gaussians
 from experiments.targets.making import GRID
-from mechanisms.gaussian.exact_fast import exact_discrete_gaussian_each
-from mechanisms.gaussian.exact_rounded import exact_rounded_gaussian_each
 from mechanisms.grid import Grid
-from mechanisms.laplace.exact_fast import exact_discrete_laplace_each
-from mechanisms.laplace.exact_rounded import exact_rounded_laplace_each
 
 FINE_GRID = Grid(-40)
 """A public grid of 2^−40, finer than a logarithm in binary64 could decide."""

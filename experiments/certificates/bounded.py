@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
-from attacklab.certificates import Draft
-from experiments.targets.gaussians import DELTA, sigma_of
-from experiments.targets.laplaces import ANSWERS
-from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.gaussian.exact_fixed_work import exact_fixed_work_gaussian
 from mechanisms.laplace.exact_geometric import exact_rounded_geometric
 from mechanisms.laplace.exact_randomized_response import enclose_logistic, exact_randomized_response
 from mechanisms.laplace.exact_snapping import exact_snapping
+
+from attacklab.certificates import Draft
+from experiments.targets.gaussians import DELTA, sigma_of
+from experiments.targets.laplaces import ANSWERS
+from mechanisms.exponential.base2.eta import BaseTwoEta
 
 
 def _two_sided_geometric() -> Draft:

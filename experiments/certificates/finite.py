@@ -14,12 +14,12 @@ from typing import Any
 
 import gmpy2
 from gmpy2 import mpq
+from mechanisms.exponential.exact_base2 import exact_exponential_base2
+from mechanisms.exponential.exact_fixed_work import FixedWork, exact_exponential_fixed_work
 
 from attacklab.certificates import Draft, encoded
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.exact import exact_exponential
-from mechanisms.exponential.exact_base2 import exact_exponential_base2
-from mechanisms.exponential.exact_fixed_work import FixedWork, exact_exponential_fixed_work
 from mechanisms.grid import Grid
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_laplace_noisy_max
 from mechanisms.summation.bounds import Bounds

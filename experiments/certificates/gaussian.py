@@ -7,14 +7,15 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from mechanisms.gaussian.exact_fast import exact_discrete_gaussian_fast
+from mechanisms.gaussian.exact_rounded import exact_rounded_gaussian, exact_rounded_gaussian_fast
+
 from attacklab.certificates import Draft
 from attacklab.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
 from attacklab.targets import Target
 from experiments.targets import gaussians
 from experiments.targets.making import GRID
 from mechanisms.gaussian.exact import exact_discrete_gaussian
-from mechanisms.gaussian.exact_fast import exact_discrete_gaussian_fast
-from mechanisms.gaussian.exact_rounded import exact_rounded_gaussian, exact_rounded_gaussian_fast
 from mechanisms.grid import Grid
 
 _FUNCTIONS: Mapping[str, Mapping[str, Callable[..., Any]]] = {

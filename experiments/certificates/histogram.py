@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
+from mechanisms.laplace.exact_histogram import exact_histogram, exact_histogram_fast
+
 from attacklab.certificates import Draft
 from mechanisms.grid import Grid
-from mechanisms.laplace.exact_histogram import exact_histogram, exact_histogram_fast
 
 
 def _histogram() -> Draft:

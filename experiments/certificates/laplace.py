@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
+from mechanisms.laplace.exact_fast import exact_discrete_laplace_fast
+from mechanisms.laplace.exact_rounded import exact_rounded_laplace, exact_rounded_laplace_fast
+
 from attacklab.certificates import Draft
 from experiments.targets.laplaces import WIDE_GRID
 from experiments.targets.making import GRID
 from mechanisms.grid import Grid
 from mechanisms.laplace.exact import exact_discrete_laplace
-from mechanisms.laplace.exact_fast import exact_discrete_laplace_fast
-from mechanisms.laplace.exact_rounded import exact_rounded_laplace, exact_rounded_laplace_fast
 
 
 def _on_grid(theorem: str, reference: Callable[..., object], fast: Callable[..., object], grid: Grid) -> Draft:

@@ -10,16 +10,16 @@ from math import comb, factorial
 from typing import Any
 
 from gmpy2 import mpq
+from mechanisms.interactive.adversary import BUDGET, CHEAP, DEAR
+from mechanisms.laplace.exact_geometric import FixedWorkNoise
+from mechanisms.subsampling.amplification import delta_of_shuffled
 
 from attacklab.certificates import Draft, encoded
 from attacklab.laws.enclosures import float_above
 from experiments.certificates.finite import Law, small_scope
 from experiments.targets.sampled import FINENESS, FLIP, PEOPLE, RATE, SHARE, SIZE, eta_of_sample
 from mechanisms.exponential.base2.eta import BaseTwoEta
-from mechanisms.interactive.adversary import BUDGET, CHEAP, DEAR
 from mechanisms.interactive.exact import exact_query_session
-from mechanisms.laplace.exact_geometric import FixedWorkNoise
-from mechanisms.subsampling.amplification import delta_of_shuffled
 from mechanisms.subsampling.exact import exact_poisson_count, exact_sampled_count, exact_shuffled_response
 
 Vector = tuple[int, ...]

@@ -7,17 +7,18 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from mechanisms.exponential.exact_base2 import exact_exponential_base2, exact_exponential_base2_fast
+from mechanisms.exponential.exact_fast import exact_exponential_fast
+from mechanisms.exponential.exact_fixed_work import FixedWork, exact_exponential_fixed_work
+from mechanisms.exponential.exact_rows import exact_exponential_rows
+from mechanisms.laplace.exact_on_grid import exact_laplace_on_grid
+
 from attacklab.certificates import Draft
 from experiments.targets.laplaces import ANSWERS
 from experiments.targets.selections import UTILITY_RANGE
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.base2.weighted_sampling import sample_by_bisection, sample_by_rejection
 from mechanisms.exponential.exact import exact_exponential
-from mechanisms.exponential.exact_base2 import exact_exponential_base2, exact_exponential_base2_fast
-from mechanisms.exponential.exact_fast import exact_exponential_fast
-from mechanisms.exponential.exact_fixed_work import FixedWork, exact_exponential_fixed_work
-from mechanisms.exponential.exact_rows import exact_exponential_rows
-from mechanisms.laplace.exact_on_grid import exact_laplace_on_grid
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_laplace_noisy_max
 
 APART = "utilities at most the sensitivity apart"

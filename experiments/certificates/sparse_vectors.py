@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
+from mechanisms.sparse_vector.exact_fast import exact_above_threshold_fast, exact_numeric_sparse_fast
+
 from attacklab.certificates import Draft
 from experiments.targets.sparse_vectors import COUNTS, STOPPING
 from mechanisms.grid import Grid
 from mechanisms.sparse_vector.exact import exact_above_threshold, exact_numeric_sparse
-from mechanisms.sparse_vector.exact_fast import exact_above_threshold_fast, exact_numeric_sparse_fast
 
 
 def _above_threshold(epsilon: str, **parameters: Any) -> Draft:

@@ -11,11 +11,12 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from mechanisms.gaussian.privacy import gaussian_delta
+
 from attacklab.certificates import Draft
 from experiments.certificates import bounded, gaussian, histogram, laplace
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.gaussian.exact import exact_discrete_gaussian_delta
-from mechanisms.gaussian.privacy import gaussian_delta
 from mechanisms.grid import Grid
 
 EPSILON, SENSITIVITY = Fraction(3, 7), Fraction(5, 3)

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from attacklab.laws import Law, enumerate_law, smallest_epsilon, step_law
 from experiments.common.adult import ages
 from experiments.targets import means
+from mechanisms.coins import bernoulli
 from mechanisms.core.chunks import ChunkTotal
 from mechanisms.core.laws import DiscreteLaplace
 from mechanisms.core.records import Total
 from mechanisms.core.threshold import least_threshold
 from mechanisms.exponential.base2.eta import BaseTwoEta
-from mechanisms.exponential.utilities import round_at_random
 from mechanisms.local_sensitivity.sample_aggregate.naive import naive_sample_aggregate
 from mechanisms.local_sensitivity.sum_over_count.naive import naive_sum_over_count
 from mechanisms.randomness import REJECTED, RandomBits
@@ -155,8 +155,7 @@ def rounding_losses(others: int) -> dict[str, float]:
     not_chosen = sum(
         (Fraction(math.comb(others, up), 2**others) / (1 + others + up) for up in range(others + 1)), Fraction(0)
     )
-    eta = BaseTwoEta.from_epsilon(Fraction(math.log(2)), y=32)
-    decay = Fraction(int(eta.decay.numerator), int(eta.decay.denominator))
+    decay = BaseTwoEta.from_epsilon(Fraction(math.log(2)), y=32).decay
     return {
         "naive": _loss(_first_and_others(chosen, others), _first_and_others(not_chosen, others)),
         "exact": _loss(
@@ -185,7 +184,7 @@ def enumerated_loss(others: int) -> float:
 
 def _rounded_choice(utilities: Sequence[Fraction], bits: RandomBits) -> int:
     """Draw an outcome in proportion to 2^u, every u rounded to an integer at random."""
-    rounded = [bits.call(round_at_random, utility) for utility in utilities]
+    rounded = [math.floor(utility) + bits.call(bernoulli, utility % 1) for utility in utilities]
     outcomes = [outcome for outcome, power in enumerate(rounded) for _ in range(1 << power)]
     return outcomes[bits.call(_below, len(outcomes))]
 

@@ -34,7 +34,9 @@ ALL_PEOPLE = Domain(shape=Records(least=PEOPLE, most=PEOPLE), bounds=(0, 1), int
 @named
 def naive_poisson_count(epsilon: float = 1.0) -> Target:
     """Count of a batch of fixed size that claims what a Poisson sample would."""
-    release = partial(naive.naive_poisson_count, epsilon=float(spent_on_sample(Fraction(epsilon), RATE)), rate=float(RATE))
+    release = partial(
+        naive.naive_poisson_count, epsilon=float(spent_on_sample(Fraction(epsilon), RATE)), rate=float(RATE)
+    )
     return Target.dataset(release, epsilon=epsilon, relation=Relation.ADD_REMOVE, domain=ANY_NUMBER)
 
 

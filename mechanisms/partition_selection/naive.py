@@ -87,4 +87,6 @@ def _released(
 ) -> list[dict[str, float]]:
     true = np.array(list(counts.values()), dtype=np.float64)
     noisy = true + rng.laplace(0.0, 1 / epsilon, (count("trials", trials, least=0), len(counts)))
-    return [{key: people for key, people in zip(counts, row, strict=True) if people > threshold} for row in noisy.tolist()]
+    return [
+        {key: people for key, people in zip(counts, row, strict=True) if people > threshold} for row in noisy.tolist()
+    ]

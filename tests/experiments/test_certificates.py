@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from checker.core.certificate import load, require_sources
+from mechanisms.laplace.exact_fast import exact_discrete_laplace_fast
 
 from attacklab.certificates import Draft, certificate, to_text
 from attacklab.findings import Finding, Verdict, read_record
@@ -22,7 +23,6 @@ from experiments import targets
 from experiments.certificates import DRAFTS
 from experiments.targets.making import exact_by_both_paths, exact_by_reference, named, what_runs
 from mechanisms.laplace.exact import exact_discrete_laplace
-from mechanisms.laplace.exact_fast import exact_discrete_laplace_fast
 
 ROOT = Path(__file__).parent.parent.parent
 PROOFS = ROOT / "reports" / "proofs"

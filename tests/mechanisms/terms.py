@@ -18,7 +18,6 @@ TERMS: dict[str, Mechanism] = {
 }
 
 
-
 def data_of(name: str) -> str:
     """Say what a term's data are: a number, numbers, keys or a bit."""
     if isinstance(TERMS[name], KeysAbove):

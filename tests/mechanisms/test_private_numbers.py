@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from gmpy2 import mpq
 
+from mechanisms.grid import Grid
 from mechanisms.private_numbers import REACH_BITS, doubles, exact_integer, exact_number, exact_numbers
 
 

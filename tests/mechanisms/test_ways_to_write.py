@@ -105,9 +105,7 @@ def read_only(values: Any) -> Any:
 
 
 WAYS: dict[str, Callable[[Sequence[Number]], Any]] = {
-    **{
-        f"list of {kind}": (lambda numbers, kind=kind: [written(kind, number) for number in numbers]) for kind in KINDS
-    },
+    **{f"list of {kind}": (lambda numbers, kind=kind: [written(kind, number) for number in numbers]) for kind in KINDS},
     **{f"mixed list from {start}": mixed(start) for start in range(len(KINDS))},
     "tuple": lambda numbers: tuple(mixed(1)(numbers)),
     "deque": lambda numbers: deque(mixed(3)(numbers)),

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from mechanisms.laplace.exact_rounded import exact_rounded_laplace_fast
 
 from attacklab.attacks.special_values import SPECIAL_RECORDS, SpecialValues
 from attacklab.findings import Finding, Verdict

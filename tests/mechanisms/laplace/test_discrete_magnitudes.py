@@ -10,13 +10,13 @@ import pytest
 from checker.kinds.discrete_magnitudes import offset
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from mechanisms.laplace.discrete_magnitudes import (
     OFFSET_BITS,
     decide_magnitude,
     enclose_offset,
     floor_with_offset,
 )
+
 from mechanisms.randomness import RandomBits
 from tests.mechanisms.enumeration import law_of
 
