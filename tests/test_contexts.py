@@ -29,6 +29,7 @@ from mechanisms.core.noise import Noise
 from mechanisms.core.remainder import Remainder
 from mechanisms.core.rounding import exp_above, log_above
 from mechanisms.core.select import scaled
+from mechanisms.core.threshold import least_threshold
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.base2.precision import empirical_precision
 from mechanisms.gaussian.exact import exact_fixed_work_gaussian
@@ -107,6 +108,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "the least mu of discrete noise": lambda: gaussian_dp(DiscreteGaussian(THIRD * 10), 2),
     "the least sigma": lambda: least_sigma(THIRD, Fraction(1, 10**6)),
     "Gaussian noise of fixed work": lambda: exact_fixed_work_gaussian(THIRD, sigma=THIRD * 9, lower=0, upper=9).rows,
+    "the least threshold": lambda: least_threshold(DiscreteLaplace(1 / THIRD), Fraction(1, 10**60)),
     "the largest eta": lambda: BaseTwoEta.from_epsilon(0.1, y=200),
     "the epsilon of an eta": lambda: BaseTwoEta(12345, 20, 3).epsilon(),
     "the epsilon of the eta of 1": lambda: BaseTwoEta(1, 1).epsilon(),

@@ -31,9 +31,9 @@ from attacklab.targets import Target
 from mechanisms.core.grid import Grid
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.exact import exact_exponential, exact_exponential_base2
-from mechanisms.laplace.exact import discrete_laplace, exact_discrete_laplace, two_sided_geometric
+from mechanisms.laplace.exact import exact_discrete_laplace
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_laplace_noisy_max
-from mechanisms.published import discrete_gaussian
+from mechanisms.published import discrete_gaussian, discrete_laplace, two_sided_geometric
 
 WITHIN = mpq(1, 1 << 60)
 LITTLE_NOISE = 2.5

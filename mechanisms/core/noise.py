@@ -15,7 +15,8 @@ from mechanisms.core.table import Table
 from mechanisms.randomness import RandomBits
 
 GREATEST_SPREAD = 1 << 46
-"""In steps: a double shows no more of noise this large, and less than 2^−90000 of it lies beyond 2^62, where arrays end.
+"""In steps: a double shows no more of noise this large, and less than 2^−90000 of it lies beyond 2^62,
+where arrays end.
 """
 
 

@@ -153,8 +153,8 @@ class KeysAbove(Mechanism):
 
     Raises:
         TypeError: `threshold` is not an integer.
-        ValueError: `threshold` is less than 2, so that noise alone would name a key, or the noise spreads over more than
-            2^46 steps.
+        ValueError: `threshold` is less than 2, so that noise alone would name a key, or the noise spreads over
+            more than 2^46 steps.
     """
 
     law: Law

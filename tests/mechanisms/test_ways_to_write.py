@@ -76,7 +76,7 @@ def mixed(start: int) -> Callable[[Sequence[Number]], list[Any]]:
     """Write each number in another way, the first from `start` on that can."""
 
     def write(numbers: Sequence[Number]) -> list[Any]:
-        ways = [[*KINDS][start + 5 * place :] + [*KINDS] for place in range(len(numbers))]
+        ways = [[*[*KINDS][start + 5 * place :], *KINDS] for place in range(len(numbers))]
         return [first(kinds, number) for kinds, number in zip(ways, numbers, strict=True)]
 
     def first(kinds: Sequence[str], number: Number) -> Any:

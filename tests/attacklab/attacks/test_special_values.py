@@ -9,20 +9,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mechanisms.laplace.exact_rounded import exact_rounded_laplace_fast
 
 from attacklab.attacks.special_values import SPECIAL_RECORDS, SpecialValues
 from attacklab.findings import Finding, Verdict
 from attacklab.floats import Format
 from attacklab.neighbours import Relation
+from attacklab.random_bits import SeededBits
 from attacklab.referee import audit
 from attacklab.targets import Target
 from mechanisms.core.grid import Grid
 from mechanisms.core.laws import RoundedLaplace
 from mechanisms.core.noisy import noisy
 from mechanisms.core.records import Answer
-from mechanisms.core.scores import utilities
-from mechanisms.core.select import Select
+from mechanisms.exponential.exact import exact_exponential
 from mechanisms.exponential.naive import naive_exponential_stabilised
 from mechanisms.laplace.naive import naive_laplace_numpy
 from mechanisms.summation.exact import exact_bounded_mean, exact_bounded_sum
@@ -144,7 +143,8 @@ def test_selection_is_caught_where_a_utility_makes_it_fail() -> None:
 
 
 def test_selection_that_takes_nan_for_the_lowest_utility_is_not_accused() -> None:
-    target = Target.selection(exactly(Select(utilities(), Fraction(1)).many), epsilon=1.0)
+    term = exact_exponential(epsilon=1)
+    target = Target.selection(lambda data, trials, rng: term.many(data, trials, SeededBits(rng)), epsilon=1.0)
     assert set(verdicts(judged(target))) == {Verdict.NOT_DETECTED}
 
 
