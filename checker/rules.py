@@ -200,6 +200,18 @@ def count_from(fields: Fields) -> Query:
     return Query(_records(fields), (1,))
 
 
+def column(fields: Fields) -> Query:
+    """A function of one record at a time turns neighbours into neighbours, whatever it computes.
+
+    Source: McSherry 2009, 'Privacy Integrated Queries', section 4.2 (the transformation Select has stability 1).
+    """
+    _public_function(fields, "number")
+    inner = fields.take("query", dict)
+    if inner.get("is") not in ("Total", "CountFrom"):
+        raise Refused("the numbers of a column are added up or counted: Total or CountFrom")
+    return query(inner)
+
+
 def histogram(fields: Fields) -> Query:
     """A record is in one cell at most: one more moves one count by 1, another one two counts."""
     cells, neighbours = fields.take("cells", list), _records(fields)
@@ -659,6 +671,7 @@ QUERIES: dict[str, Callable[[Fields], Query]] = {
     "Total": total,
     "Count": count,
     "CountFrom": count_from,
+    "Column": column,
     "Histogram": histogram,
     "ChunkTotal": chunk_total,
     "Numbered": numbered,

@@ -14,6 +14,7 @@ from checker.forms import Refused
 from mechanisms.core.certificate import certificate
 from mechanisms.core.chunks import ChunkTotal, Numbered
 from mechanisms.core.claims import ApproximateDP, ProfileDP
+from mechanisms.core.column import Column
 from mechanisms.core.compose import Both, Mapped, Session, Size
 from mechanisms.core.distances import Distances
 from mechanisms.core.flip import RationalResponse, Response, ShuffledResponse
@@ -56,6 +57,11 @@ REPLACED = Noisy(CountFrom(Fraction(1), "substitute"), LAPLACE)
 POINTS = tuple(ApproximateDP(epsilon, delta(ROUNDED, 2, epsilon)) for epsilon in (Fraction(0), Fraction(2)))
 
 
+def doubled(record: Any) -> Any:
+    """Twice a record."""
+    return 2 * record
+
+
 def asked(answers: object, left: object) -> None:
     """Ask nothing."""
 
@@ -68,6 +74,7 @@ TERMS: dict[str, Mechanism] = {
     "rounded_gaussian": Noisy(ANSWER, ROUNDED),
     "sum": Noisy(Total(Fraction(-1), Fraction(3), Grid(-1)), LAPLACE),
     "sum_above": Noisy(Total(Fraction(1), Fraction(3, 2), Grid(-3), "substitute", True), LAPLACE),
+    "column": Noisy(Column(Total(Fraction(-1), Fraction(3), Grid(-1)), doubled), LAPLACE),
     "histogram": Noisy(Histogram(("a", "b"), "substitute"), LAPLACE),
     "mean": Mapped(Both((COUNTED, Noisy(Total(Fraction(0), Fraction(2), Grid(0)), LAPLACE))), Quotient(0.0, 2.0)),
     "size": Mapped(Both((Size(), REPLACED)), Within(0.0, 2.0)),

@@ -35,6 +35,7 @@ WORSE: dict[str, list[tuple[Any, ...]]] = {
     "discrete_laplace": [("query", "sensitivity", 3), ("query", "grid", "exponent", -1), ("law", "scale", 1)],
     "geometric": [("law", "ratio", Fraction(1, 2))],
     "sum": [("query", "lower", -4), ("query", "upper", 4), ("query", "grid", "exponent", -2)],
+    "column": [("query", "query", "lower", -4), ("query", "query", "grid", "exponent", -2)],
     "sum_above": [
         ("query", "lower", Fraction(1, 2)),
         ("query", "grid", "exponent", -4),
@@ -90,6 +91,11 @@ WRONG: dict[str, list[tuple[Any, ...]]] = {
     ],
     "sum": [("query", "lower", rational(Fraction(1, 3))), ("query", "upper", -1), ("query", "relation", "edge")],
     "sum_above": [("query", "lower", rational(Fraction(1, 3)))],
+    "column": [
+        ("query", "number", {"function": "here:<lambda>"}),
+        ("query", "query", {"is": "Counts"}),
+        ("query", "query", "is", "Count"),
+    ],
     "histogram": [("query", "cells", ["a", "a"]), ("query", "cells", [1, True]), ("query", "cells", [])],
     "mean": [("mechanism", "parts", []), ("function", {"function": "here:<lambda>"}), ("function", "mean")],
     "size": [("mechanism", "parts", 1, "query", "relation", "add-remove")],
