@@ -10,7 +10,7 @@ AXE := 4.14.1
 # Tests start many processes, each of which would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install lab quick reports bench test test-all docs test-docs check prove alarms libraries clean help
+.PHONY: install lab quick reports bench test test-all docs test-docs check prove mutants alarms libraries clean help
 
 install: $(READY)  ## install the lab into .venv, in some minutes
 

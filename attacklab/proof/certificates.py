@@ -267,7 +267,10 @@ def implies(stated: Any, claim: Claim) -> bool:
 
 
 def _implies(stated: Mapping[str, Any], claim: Claim) -> bool:
-    kind, number = stated["is"], lambda name: _rational(stated[name])
+    def number(name: str) -> Fraction:
+        return _rational(stated[name])
+
+    kind: str = stated["is"]
     if isinstance(claim, PrivacyClaim | Profile):
         wanted = claim.pairs if isinstance(claim, Profile) else ((claim.epsilon, claim.delta),)
         points = [
@@ -299,7 +302,7 @@ def _rational(value: Any) -> Fraction:
 
 def _covers_neighbours(target: Target, relation: Any) -> bool:
     if target.kind in NEIGHBOURS:
-        return relation == NEIGHBOURS[target.kind]
+        return bool(relation == NEIGHBOURS[target.kind])
     return isinstance(relation, str) and _relations(target) <= set(relation.split(" or "))
 
 
