@@ -19,9 +19,6 @@ import pytest
 from gmpy2 import mpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mechanisms.laplace.exact_fast import discrete_laplace_by_inversion
-from mechanisms.laplace.exact_randomized_response import exact_randomized_response
-from mechanisms.laplace.exact_rounded import exact_rounded_laplace
 
 from attacklab.findings import Finding, Verdict
 from attacklab.laws import Bounds, Law, deviation, enumerate_law, normalised, smallest_epsilon
@@ -29,11 +26,14 @@ from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.proof import LIMITS, laws_of, prove
 from attacklab.targets import Target
 from mechanisms.core.grid import Grid
+from mechanisms.core.inversion import invert
+from mechanisms.core.laws import DiscreteLaplace
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.exact import exact_exponential, exact_exponential_base2
-from mechanisms.laplace.exact import exact_discrete_laplace
+from mechanisms.laplace.exact import exact_discrete_laplace, exact_randomized_response, exact_rounded_laplace
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_laplace_noisy_max
 from mechanisms.published import discrete_gaussian, discrete_laplace, two_sided_geometric
+from mechanisms.randomness import RandomBits
 
 WITHIN = mpq(1, 1 << 60)
 LITTLE_NOISE = 2.5
@@ -51,6 +51,10 @@ def exp_of(exponent: Fraction) -> Bounds:
         value = mpq(gmpy2.exp(gmpy2.mpfr(mpq(exponent))))
     slack = value * mpq(1, 1 << 180)
     return Bounds(value - slack, value + slack)
+
+
+def inverted_laplace(scale: Fraction, bits: RandomBits) -> int:
+    return invert(DiscreteLaplace(scale), bits)
 
 
 def found(sampler: Callable[..., Any], *arguments: Any) -> Law:
@@ -112,9 +116,9 @@ def test_permute_and_flip_has_its_ideal_law(utilities: list[float], epsilon: Fra
         (discrete_laplace, Fraction(1, 3)),
         (discrete_laplace, Fraction(5, 2)),
         pytest.param(discrete_laplace, Fraction(10), marks=pytest.mark.slow),
-        (discrete_laplace_by_inversion, Fraction(1, 3)),
-        pytest.param(discrete_laplace_by_inversion, Fraction(1), marks=pytest.mark.slow),
-        pytest.param(discrete_laplace_by_inversion, Fraction(10), marks=pytest.mark.slow),
+        (inverted_laplace, Fraction(1, 3)),
+        pytest.param(inverted_laplace, Fraction(1), marks=pytest.mark.slow),
+        pytest.param(inverted_laplace, Fraction(10), marks=pytest.mark.slow),
     ],
 )
 def test_discrete_laplace_has_its_ideal_law(sampler: Any, scale: Fraction) -> None:
@@ -169,8 +173,8 @@ NOISE = {
 @pytest.mark.parametrize("answers", [(0.25, -0.75), pytest.param((0.0, 1.0), marks=pytest.mark.slow)])
 @pytest.mark.parametrize("epsilon", [LITTLE_NOISE, pytest.param(1.0, marks=pytest.mark.slow)])
 def test_additive_noise_keeps_its_claim(mechanism: str, answers: tuple[float, float], epsilon: float) -> None:
-    sampler = NOISE[mechanism]
-    target = Target.noise(lambda *_: [], epsilon=epsilon, name=mechanism).exact(partial(sampler, epsilon=epsilon))
+    sampler = NOISE[mechanism](epsilon=epsilon).release
+    target = Target.noise(lambda *_: [], epsilon=epsilon, name=mechanism).exact(sampler)
     finding = prove(target, NeighbouringPair.answers(*answers, sensitivity=1.0))
     assert_kept(finding)
 
@@ -224,7 +228,7 @@ def test_the_base_two_mechanism_keeps_its_claim_with_closed_laws(rows: list[tupl
 
 
 def test_randomized_response_sits_exactly_on_its_claim() -> None:
-    target = Target.dataset(lambda *_: [], epsilon=1.0).exact(partial(exact_randomized_response, epsilon=1.0))
+    target = Target.dataset(lambda *_: [], epsilon=1.0).exact(exact_randomized_response(epsilon=1).release)
     finding = prove(target, NeighbouringPair(False, True, Relation.SUBSTITUTE))
     assert_kept(finding)
     assert finding.epsilon_lower is not None
@@ -232,7 +236,7 @@ def test_randomized_response_sits_exactly_on_its_claim() -> None:
 
 
 def test_a_mechanism_with_too_little_noise_is_refuted_by_its_laws() -> None:
-    target = Target.noise(lambda *_: [], epsilon=1.0).exact(partial(exact_discrete_laplace, epsilon=2.0, grid=Grid(0)))
+    target = Target.noise(lambda *_: [], epsilon=1.0).exact(exact_discrete_laplace(epsilon=2, grid=Grid(0)).release)
     finding = prove(target, NeighbouringPair.answers(0.0, 1.0, sensitivity=1.0))
     assert finding.verdict is Verdict.VIOLATED
     assert finding.epsilon_lower == pytest.approx(2.0)
@@ -244,7 +248,7 @@ def test_a_claim_with_a_delta_is_refuted_by_the_epsilon_that_it_needs_at_that_de
     pair = NeighbouringPair(False, True, Relation.SUBSTITUTE)
     for delta, verdict in ((0.171, Verdict.VIOLATED), (0.173, Verdict.PROVED)):
         target = Target.dataset(lambda *_: [], epsilon=1.0, delta=delta)
-        finding = prove(target.exact(partial(exact_randomized_response, epsilon=1.25)), pair)
+        finding = prove(target.exact(exact_randomized_response(epsilon=1.25).release), pair)
         assert finding.verdict is verdict
         assert finding.epsilon_lower == pytest.approx(math.log(math.exp(1.25) * (1 - delta) - delta), rel=1e-12)
         assert f"at δ = {delta}" in finding.reason
@@ -289,6 +293,6 @@ def test_the_bounds_in_a_proof_are_rounded_outwards() -> None:
 
 
 def test_a_law_left_open_is_inconclusive() -> None:
-    target = Target.noise(lambda *_: [], epsilon=1.0).exact(partial(exact_discrete_laplace, epsilon=1.0, grid=Grid(0)))
+    target = Target.noise(lambda *_: [], epsilon=1.0).exact(exact_discrete_laplace(epsilon=1, grid=Grid(0)).release)
     finding = prove(target, NeighbouringPair.answers(0.0, 1.0, sensitivity=1.0), limits=replace(LIMITS, runs=50))
     assert finding.verdict is Verdict.INCONCLUSIVE

@@ -8,16 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-_COMPARED = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "=="}
-_CALCULATED: dict[type, str] = {
-    ast.Add: "({0}) - ({1})",
-    ast.Sub: "({0}) + ({1})",
-    ast.FloorDiv: "round(({0}) / ({1}))",
-    ast.Pow: "({0}) * ({1})",
-    ast.LShift: "({0}) >> ({1})",
-    ast.RShift: "({0}) << ({1})",
-    ast.BitAnd: "({0}) | ({1})",
-}
+_COMPARED: dict[type, type[ast.cmpop]] = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+}  # fmt: skip
+_CALCULATED: dict[type, type[ast.operator]] = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Pow: ast.Mult, ast.LShift: ast.RShift, ast.RShift: ast.LShift,
+    ast.BitAnd: ast.BitOr,
+}  # fmt: skip
 _NAMES = {
     "int64": ("int32", "int16"), "uint64": ("uint32",), "float64": ("float32",), "floor": ("rint", "ceil"),
     "ceil": ("floor",), "min": ("max",), "max": ("min",), "minimum": ("maximum",), "maximum": ("minimum",),
@@ -27,159 +24,127 @@ _NAMES = {
     "numerator": ("denominator",), "denominator": ("numerator",), "below": ("above",), "above": ("below",),
     "first": ("last",), "last": ("first",), "low": ("high",), "high": ("low",),
 }  # fmt: skip
-_BUILT_IN = ("min", "max", "any", "all", "bisect_left", "bisect_right")
-_LIKE_A_WORD = ("call", "repeat", "map", "isinstance", "getattr", "ldexp", "zip")
-"""Calls whose arguments nobody swaps: they are of different types, and the first run says so."""
 _STRINGS = {
     "add-remove": ("substitute",), "substitute": ("add-remove",), "answers": ("utilities",), "utilities": ("answers",),
     "add-remove or substitute": ("add-remove", "substitute"), "left": ("right",), "right": ("left",),
 }  # fmt: skip
+_BUILT_IN = {"min", "max", "any", "all"}
 _CLAMPS = ("min", "max", "minimum", "maximum", "fmin", "fmax", "clip", "floor", "ceil", "round", "abs", "sorted")
+_LIKE_A_WORD = ("call", "repeat", "map", "isinstance", "getattr", "ldexp", "zip")
+"""Calls whose arguments nobody swaps: they are of different types, and the first run says so."""
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """One edit of one file.
+    """A file with one edit.
 
     Attributes:
         module: the file's name, without its ending.
-        scope: the class and function that the edit is in.
         line: the number of the first line that is edited.
-        before: the lines that are edited.
-        after: the same lines with the edit.
-        start: where the edit begins in the file's bytes.
-        end: where what it replaces ends.
-        text: what it puts there.
+        key: the class and function, the lines that are edited and what they become; so it is known when it moves.
+        text: the whole file.
     """
 
     module: str
-    scope: str
     line: int
-    before: str
-    after: str
-    start: int
-    end: int
+    key: str
     text: str
-
-    @property
-    def key(self) -> str:
-        """The mutant's text, by which it is known wherever its line moves."""
-        return f"{self.module}:{self.scope}: {' '.join(self.before.split())} -> {' '.join(self.after.split())}"
 
     def rank(self, seed: int) -> str:
         """Say where it stands in the order of a seed."""
         return hashlib.sha256(f"{seed} {self.key}".encode()).hexdigest()
 
-    def applied(self, source: str) -> str:
-        """Edit a file's text."""
-        return _spliced(source.encode(), self.start, self.end, self.text).decode()
-
 
 def mutants(module: str, source: str) -> list[Mutant]:
     """Return every mutant of a file that is another program and compiles, each text once."""
-    data, lines = source.encode(), source.encode().splitlines(keepends=True)
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line))
-    original = ast.dump(ast.parse(source))
+    data, tree = source.encode(), ast.parse(source)
+    lines = data.splitlines(keepends=True)
     made: dict[str, Mutant] = {}
-    for node, scope, text in _edits(ast.parse(source), "", set(), source):
-        start, end = starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
-        broken = _spliced(data, start, end, text)
+    for node, scope, substitute in _edits(tree, "", set()):
+        first, last = lines[: node.lineno - 1], lines[: node.end_lineno - 1]
+        start, end = len(b"".join(first)) + node.col_offset, len(b"".join(last)) + node.end_col_offset
+        is_plain = isinstance(substitute, ast.stmt | ast.Name | ast.Attribute | ast.Call | ast.Constant)
+        edit = ast.unparse(substitute) if is_plain else f"({ast.unparse(substitute)})"
+        text = (data[:start] + edit.encode() + data[end:]).decode()
         try:
-            if ast.dump(ast.parse(broken)) == original:
+            if ast.dump(ast.parse(text)) == ast.dump(tree):
                 continue
         except SyntaxError:
             continue
-        head, tail = starts[node.lineno - 1], starts[node.end_lineno]
-        before, after = data[head:tail].decode(), _spliced(data[head:tail], start - head, end - head, text).decode()
-        mutant = Mutant(module, scope or "module", node.lineno, before, after, start, end, text)
-        made.setdefault(mutant.key, mutant)
+        before = " ".join(b" ".join(lines[node.lineno - 1 : node.end_lineno]).decode().split())
+        rest = len(lines) - node.end_lineno
+        after = " ".join(" ".join(text.splitlines()[node.lineno - 1 : -rest or None]).split())
+        key = f"{module}:{scope or 'module'}: {before} -> {after}"
+        made.setdefault(key, Mutant(module, node.lineno, key, text))
     return list(made.values())
 
 
-def _spliced(data: bytes, start: int, end: int, text: str) -> bytes:
-    return data[:start] + text.encode() + data[end:]
-
-
-def _edits(node: ast.AST, scope: str, names: set[str], source: str) -> Iterator[tuple[Any, str, str]]:
+def _edits(node: ast.AST, scope: str, names: set[str]) -> Iterator[tuple[Any, str, ast.AST]]:
     """Walk through code, not through types, messages and docstrings, and yield what stands where and its substitute."""
     if isinstance(node, ast.Raise | ast.JoinedStr | ast.Import | ast.ImportFrom):
         return
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         scope = f"{scope}.{node.name}".lstrip(".")
-        names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)} | {*_BUILT_IN}
-        names |= {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)}
-    for text in _substitutes(node, names, source):
-        yield node, scope, text
+        names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)} | _BUILT_IN
+    for substitute in _substitutes(node, names):
+        yield node, scope, substitute
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns", "decorator_list", "bases", "ops", "op"):
             continue
         for child in value if isinstance(value, list) else [value]:
-            is_name = isinstance(child, ast.Constant) and isinstance(child.value, str) and name == "args"
-            if isinstance(child, ast.AST) and not is_name:
-                yield from _edits(child, scope, names, source)
+            if isinstance(child, ast.AST) and not (name == "args" and _is_text(child)):
+                yield from _edits(child, scope, names)
 
 
-def _substitutes(node: ast.AST, names: set[str], source: str) -> Iterator[str]:
-    def part(inner: ast.AST) -> str:
-        return ast.get_source_segment(source, inner) or ""
-
+def _substitutes(node: ast.AST, names: set[str]) -> Iterator[ast.AST]:
     match node:
         case ast.Constant(value=bool(value)):
-            yield str(not value)
+            yield ast.Constant(not value)
         case ast.Constant(value=int(value)):
-            yield from (f"{value + 1}", f"{value - 1}" if value else "(-1)")
+            yield from map(ast.Constant, (value + 1, value - 1))
         case ast.Constant(value=float(value)):
-            yield f"{value * 2}"
+            yield ast.Constant(2 * value)
         case ast.Constant(value=str(value)):
-            yield from map(repr, _STRINGS.get(value, ()))
-        case ast.Name(id=name) | ast.Attribute(attr=name) if isinstance(node.ctx, ast.Load):
-            head = part(node)[: -len(name)]
-            for other in _NAMES.get(name, ()):
-                if head or other in names:
-                    yield "round" if head == "math." and other == "rint" else head + other
-        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARED:
-            yield f"{part(left)} {_COMPARED[type(op)]} {part(right)}"
-        case ast.Compare(left=left, ops=[first, second], comparators=[middle, right]):
-            yield f"{part(left)} {_COMPARED[type(first)]} {part(middle)} {_symbol(second)} {part(right)}"
-            yield f"{part(left)} {_symbol(first)} {part(middle)} {_COMPARED[type(second)]} {part(right)}"
+            yield from map(ast.Constant, _STRINGS.get(value, ()))
+        case ast.Name(id=name, ctx=ast.Load()):
+            yield from (ast.Name(other) for other in _NAMES.get(name, ()) if other in names)
+        case ast.Attribute(value=ast.Name(id="math"), attr="floor"):
+            yield from (ast.Name("round"), ast.Attribute(node.value, "ceil"))
+        case ast.Attribute(value=value, attr=name, ctx=ast.Load()):
+            yield from (ast.Attribute(value, other) for other in _NAMES.get(name, ()))
+        case ast.Compare(left=left, ops=ops, comparators=others):
+            for place, op in enumerate(ops):
+                if type(op) in _COMPARED:
+                    yield ast.Compare(left, [*ops[:place], _COMPARED[type(op)](), *ops[place + 1 :]], others)
         case ast.BinOp(left=left, op=op, right=right):
             if type(op) in _CALCULATED:
-                yield f"({_CALCULATED[type(op)].format(part(left), part(right))})"
-            if isinstance(op, ast.Mult):
-                yield from (f"({part(left)})", f"({part(right)})")
+                yield ast.BinOp(left, _CALCULATED[type(op)](), right)
             if isinstance(op, ast.Sub | ast.Div | ast.FloorDiv | ast.Mod):
-                yield f"(({part(right)}) {_symbol(op)} ({part(left)}))"
-        case ast.UnaryOp(op=ast.USub() | ast.Not() | ast.Invert(), operand=operand):
-            yield f"({part(operand)})"
+                yield ast.BinOp(right, op, left)
+            if isinstance(op, ast.FloorDiv):
+                yield ast.Call(ast.Name("round"), [ast.BinOp(left, ast.Div(), right)], [])
+            if isinstance(op, ast.Mult):
+                yield from (left, right)
+        case ast.UnaryOp(operand=operand):
+            yield operand
         case ast.BoolOp(op=op, values=values):
-            yield f"({(' or ' if isinstance(op, ast.And) else ' and ').join(f'({part(value)})' for value in values)})"
-            yield from (f"({part(value)})" for value in values)
+            yield ast.BoolOp(ast.Or() if isinstance(op, ast.And) else ast.And(), values)
+            yield from values
         case ast.IfExp(body=body, orelse=orelse):
-            yield from (f"({part(body)})", f"({part(orelse)})")
+            yield from (body, orelse)
         case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=args, keywords=keywords):
             if name in _CLAMPS and not any(keyword.arg == "out" for keyword in keywords):
-                yield from (f"({part(each)})" for each in args if not isinstance(each, ast.Starred | ast.GeneratorExp))
-            elif len(args) > 1 and name not in _LIKE_A_WORD and not any(map(_is_other, args[:2])):
-                texts = [part(each) for each in [args[1], args[0], *args[2:], *keywords]]
-                yield f"{part(node.func)}({', '.join(texts)})"
+                yield from (each for each in args if not isinstance(each, ast.Starred | ast.GeneratorExp))
+            elif len(args) > 1 and name not in _LIKE_A_WORD and not any(map(_is_text, args[:2])):
+                yield ast.Call(node.func, [args[1], args[0], *args[2:]], keywords)
         case ast.Expr(value=value) if not isinstance(value, ast.Constant):
-            yield "pass"
+            yield ast.Pass()
         case ast.AugAssign() | ast.Continue() | ast.Break():
-            yield "pass"
+            yield ast.Pass()
         case ast.If(body=[ast.Raise() | ast.Return() | ast.Continue() | ast.Break()], orelse=[]):
-            yield "pass"
+            yield ast.Pass()
 
 
-def _is_other(argument: ast.expr) -> bool:
-    """Say whether an argument is not one that its neighbour could be mistaken for."""
-    return isinstance(argument, ast.Starred | ast.Lambda) or (
-        isinstance(argument, ast.Constant) and isinstance(argument.value, str)
-    )
-
-
-def _symbol(op: ast.operator | ast.cmpop) -> str:
-    symbols: dict[type, str] = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
-    symbols |= {ast.Sub: "-", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%"}
-    return symbols[type(op)]
+def _is_text(node: ast.AST) -> bool:
+    """Say whether it is a name or a message, or several arguments at once."""
+    return isinstance(node, ast.Starred) or (isinstance(node, ast.Constant) and isinstance(node.value, str))

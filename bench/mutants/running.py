@@ -35,8 +35,13 @@ _MOST_BYTES = 8 << 30
 _OPTIONS = ("-x", "-q", "-p", "no:cacheprovider", "--tb=no", "-o", "addopts=", "-m", "not slow and not browser")
 
 
-def run(chosen: Sequence[Mutant], sources: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+def run(chosen: Sequence[Mutant], sources: Mapping[str, str], is_whole: bool = True) -> Iterator[dict[str, Any]]:
     """Run the tests on each mutant, and yield its line of the record.
+
+    Args:
+        chosen: the mutants.
+        sources: the text of each module.
+        is_whole: whether to run the tests on the tree as it is, too; else they are only loaded.
 
     Raises:
         RuntimeError: the tests fail on the tree as it is.
@@ -51,19 +56,20 @@ def run(chosen: Sequence[Mutant], sources: Mapping[str, str]) -> Iterator[dict[s
             copy(ROOT / name, tree / name)
         for name in PRELOADED:
             import_module(name)
-        if _forked(tree, lambda: int(pytest.main([*_OPTIONS, TESTS]))):  # it leaves compiled files behind
+        options = _OPTIONS if is_whole else (*_OPTIONS, "--collect-only")  # either leaves compiled files behind
+        if _forked(tree, lambda: int(pytest.main([*options, TESTS]))):
             raise RuntimeError(f"the tests must pass before mutants are tried; run pytest {TESTS} and see which fails")
         for mutant in chosen:
             row = {"key": mutant.key, "module": mutant.module, "line": mutant.line, "seconds": 0.0}
             if mutant.key in reasons:
                 yield row | {"outcome": EQUIVALENT, "reason": reasons[mutant.key]}
                 continue
-            started, source = time.monotonic(), sources[mutant.module]
-            with _edited(tree / CORE / f"{mutant.module}.py", mutant.applied(source)):
+            started = time.monotonic()
+            with _edited(tree / CORE / f"{mutant.module}.py", mutant.text):
                 outcome = next((it for files in _stages(tree, mutant.module) if (it := _tried(tree, files))), SURVIVED)
             row |= {"outcome": outcome, "seconds": round(time.monotonic() - started, 1)}
             if outcome == SURVIVED:
-                before, after = source.splitlines(), mutant.applied(source).splitlines()
+                before, after = sources[mutant.module].splitlines(), mutant.text.splitlines()
                 row["diff"] = "\n".join(list(difflib.unified_diff(before, after, lineterm="", n=0))[2:])
             yield row
 

@@ -34,9 +34,8 @@ ALL_PEOPLE = Domain(shape=Records(least=PEOPLE, most=PEOPLE), bounds=(0, 1), int
 @named
 def naive_poisson_count(epsilon: float = 1.0) -> Target:
     """Count of a batch of fixed size that claims what a Poisson sample would."""
-    release = partial(
-        naive.naive_poisson_count, epsilon=float(spent_on_sample(Fraction(epsilon), RATE)), rate=float(RATE)
-    )
+    spent = float(spent_on_sample(Fraction(epsilon), RATE))
+    release = partial(naive.naive_poisson_count, epsilon=spent, rate=float(RATE))
     return Target.dataset(release, epsilon=epsilon, relation=Relation.ADD_REMOVE, domain=ANY_NUMBER)
 
 
@@ -50,7 +49,8 @@ def exact_poisson_count(epsilon: float = 1.0) -> Target:
 @named
 def naive_sampled_count(epsilon: float = 1.0) -> Target:
     """Count of a sample with replacement that claims what one without would."""
-    release = partial(naive.naive_sampled_count, epsilon=float(spent_on_sample(Fraction(epsilon), SHARE)), size=SIZE)
+    spent = float(spent_on_sample(Fraction(epsilon), SHARE))
+    release = partial(naive.naive_sampled_count, epsilon=spent, size=SIZE)
     return Target.dataset(release, epsilon=epsilon, relation=Relation.SUBSTITUTE, domain=ALL_PEOPLE)
 
 

@@ -84,6 +84,6 @@ def _naive(mechanism: Callable[..., Any], epsilon: float, **public: Any) -> Targ
     return Target.dataset(partial(mechanism, epsilon=epsilon, **public), epsilon=epsilon, **QUERIES)
 
 
-def _exact(epsilon: float, **budget: Fraction) -> Target:
+def _exact(epsilon: float, **budget: Any) -> Target:
     term = exact.exact_above_threshold(**STOPPING, **budget, grid=COUNTS)
     return of_term(Target.dataset, term, epsilon=epsilon, **QUERIES)

@@ -31,7 +31,7 @@ def eta_of(decay: Fraction) -> BaseTwoEta:
 def _exponential_base2(parameters: Parameters, utilities: Any, bits: RandomBits) -> int:
     ends = (min(utilities), max(utilities) + 1)
     term = exact_exponential_base2(eta=eta_of(parameters["decay"]), utility_range=ends)
-    return term.release(utilities, bits)
+    return int(term.release(utilities, bits))
 
 
 def _geometric_on_a_range(parameters: Parameters, answer: Any, bits: RandomBits) -> int:

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from mechanisms.core.claims import Claim
 from mechanisms.core.grid import LIMIT, Grid
 from mechanisms.core.laws import Law
-from mechanisms.core.noise import GREATEST_SPREAD as GREATEST_SPREAD
 from mechanisms.core.noise import Noise
 from mechanisms.core.numbers import Number, count, positive
 from mechanisms.core.records import Answer

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from mechanisms.coins import bernoulli, bernoulli_exp, uniform_below
 from mechanisms.core.claims import ApproximateDP, Claim
 from mechanisms.core.laws import DiscreteLaplace
-from mechanisms.core.noise import Noise
-from mechanisms.core.noisy import GREATEST_SPREAD
+from mechanisms.core.noise import GREATEST_SPREAD, Noise
 from mechanisms.core.numbers import count, positive
 from mechanisms.core.scores import Scored, Scores
 from mechanisms.core.term import Mechanism, OneByOne, Relation

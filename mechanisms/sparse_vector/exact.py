@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from mechanisms.core.grid import Grid
 from mechanisms.core.laws import DiscreteLaplace
-from mechanisms.core.numbers import Number, count, positive
+from mechanisms.core.numbers import Number, count, positive, rational
 from mechanisms.core.records import Answer
 from mechanisms.core.threshold import AboveThreshold
 
@@ -50,14 +50,14 @@ def exact_above_threshold(
         TypeError: a parameter is not a number, or `positives` not an integer.
         ValueError: a parameter is not above 0, the threshold not a point of the grid, or the noise too large.
     """
-    answer, each = Answer(sensitivity, grid), count("positives", positives)
+    answer, most = Answer(positive("sensitivity", sensitivity), grid), count("positives", positives)
     d = answer.stability
-    values = None if epsilon_values is None else DiscreteLaplace(each * d / positive("epsilon_values", epsilon_values))
+    values = None if epsilon_values is None else DiscreteLaplace(most * d / positive("epsilon_values", epsilon_values))
     return AboveThreshold(
         answer,
-        threshold,
-        positives,
+        rational("threshold", threshold),
+        most,
         DiscreteLaplace(d / positive("epsilon_threshold", epsilon_threshold)),
-        DiscreteLaplace(2 * each * d / positive("epsilon_answers", epsilon_answers)),
+        DiscreteLaplace(2 * most * d / positive("epsilon_answers", epsilon_answers)),
         values,
     )

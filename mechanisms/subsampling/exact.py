@@ -72,4 +72,4 @@ def exact_shuffled_response(*, flip: Number, people: int, epsilon: Number) -> Sh
         TypeError: a parameter is not a number, or `people` not an integer.
         ValueError: a parameter is out of its range.
     """
-    return ShuffledResponse(flip, people, epsilon)
+    return ShuffledResponse(rational("flip", flip), people, positive("epsilon", epsilon))

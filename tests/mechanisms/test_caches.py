@@ -82,7 +82,7 @@ def kept() -> dict[str, Any]:
 
 def test_the_finder_finds_a_cache_in_a_module_and_its_keys() -> None:
     square = functools.cache(lambda number: number**2)
-    square.__module__ = "mechanisms.core"  # type: ignore[attr-defined] # as if it were made there
+    square.__module__ = "mechanisms.core"  # as if it were made there
     assert square(97) == 9409
     assert square in caches()
     assert any("97" in repr(key) for key in keys_of(square))

@@ -42,6 +42,7 @@ def test_a_term_releases_as_often_as_it_is_asked_to(name: str) -> None:
     data = DATA[data_of(name)]
     for trials in (0, 1, 5):
         assert len(TARGETS[name].release(data, trials, np.random.default_rng(trials))) == trials
-    assert outputs(name, data, 1) == outputs(name, data, 1)
-    has_noise = len({outputs(name, data, seed) for seed in range(40)}) > 1
+    first = outputs(name, data, 1)
+    assert outputs(name, data, 1) == first
+    has_noise = any(outputs(name, data, seed) != first for seed in range(40))
     assert has_noise or name == "exact_ptr_mean"  # which answers nothing on so few records

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import gmpy2
@@ -38,7 +39,7 @@ VECTORS: list[list[Number]] = [
 """Of four numbers, as some of the mechanisms take so many."""
 
 DTYPES = ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f8")
-KINDS: dict[str, Callable[[Number], Any]] = {
+KINDS: dict[str, Callable[[Any], Any]] = {
     "int": int,
     "bool": bool,
     "float": float,
@@ -90,6 +91,10 @@ def mixed(start: int) -> Callable[[Sequence[Number]], list[Any]]:
     return write
 
 
+def listed(kind: str) -> Callable[[Sequence[Number]], list[Any]]:
+    return lambda numbers: [written(kind, number) for number in numbers]
+
+
 def array(kind: str) -> Callable[[Sequence[Number]], Any]:
     return lambda numbers: np.array([written(kind, number) for number in numbers], dtype=kind)
 
@@ -105,7 +110,7 @@ def read_only(values: Any) -> Any:
 
 
 WAYS: dict[str, Callable[[Sequence[Number]], Any]] = {
-    **{f"list of {kind}": (lambda numbers, kind=kind: [written(kind, number) for number in numbers]) for kind in KINDS},
+    **{f"list of {kind}": listed(kind) for kind in KINDS},
     **{f"mixed list from {start}": mixed(start) for start in range(len(KINDS))},
     "tuple": lambda numbers: tuple(mixed(1)(numbers)),
     "deque": lambda numbers: deque(mixed(3)(numbers)),
@@ -143,7 +148,7 @@ def assert_equal_values_give_equal_outputs(name: str, ways: Mapping[str, Callabl
 @pytest.mark.few(7)
 @pytest.mark.parametrize("name", names_of("number"))
 def test_equal_numbers_give_equal_outputs(name: str) -> None:
-    ways = {kind: (lambda number, kind=kind: written(kind, number)) for kind in KINDS}
+    ways = {kind: partial(written, kind) for kind in KINDS}
     assert_equal_values_give_equal_outputs(name, ways, NUMBERS)
 
 
@@ -156,7 +161,7 @@ def test_equal_vectors_give_equal_outputs(name: str) -> None:
 
 @pytest.mark.parametrize("name", names_of("keys"))
 def test_equal_keys_give_equal_outputs(name: str) -> None:
-    ways = {kind.__name__: kind for kind in (list, tuple, deque, np.array)}
+    ways: dict[str, Callable[[Any], Any]] = {"list": list, "tuple": tuple, "deque": deque, "array": np.array}
     ways["array of objects"] = lambda keys: np.array(keys, dtype=object)
     ways["another order"] = lambda keys: keys[::-1]
     assert_equal_values_give_equal_outputs(name, ways, [["ash"] * 9, ["é", "e\u0301", "", "é", "\ud800", "é"]])
@@ -171,8 +176,9 @@ def test_what_is_not_a_number_is_refused_by_its_type(name: str) -> None:
 @pytest.mark.parametrize("name", names_of("numbers", "keys"))
 def test_an_element_of_another_type_is_refused_whatever_stands_beside_it(name: str) -> None:
     keys = name in names_of("keys")
+    besides: list[Any] = ["ash", ""] if keys else [0, 1.0, 10**400, math.nan]
     for strange in [1, 1.0, b"ash", None, ("ash",)] if keys else STRANGE:
-        for beside in ["ash", ""] if keys else [0, 1.0, 10**400, math.nan]:
+        for beside in besides:
             for place in range(4):
                 data = [beside] * 3
                 data.insert(place, strange)

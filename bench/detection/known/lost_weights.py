@@ -132,7 +132,7 @@ def squared_utilities(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray
 
 
 def exact_weights(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
-    return exact_exponential(epsilon=1).many(utilities, trials, SeededBits(rng))
+    return np.asarray(exact_exponential(epsilon=1).many(utilities, trials, SeededBits(rng)))
 
 
 def halves_of_weight(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:

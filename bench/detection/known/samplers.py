@@ -124,11 +124,11 @@ SNAPPING = exact_snapping(epsilon=1, bound=1000)
 
 
 def dyadic_laplace(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
-    return FINE_LAPLACE.many(answer, trials, SeededBits(rng))
+    return np.asarray(FINE_LAPLACE.many(answer, trials, SeededBits(rng)))
 
 
 def rounded_laplace(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
-    return COARSE_LAPLACE.many(answer, trials, SeededBits(rng))
+    return np.asarray(COARSE_LAPLACE.many(answer, trials, SeededBits(rng)))
 
 
 def discrete_normal(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
@@ -136,7 +136,7 @@ def discrete_normal(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]
 
 
 def snapped(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
-    return SNAPPING.many(answer, trials, SeededBits(rng))
+    return np.asarray(SNAPPING.many(answer, trials, SeededBits(rng)))
 
 
 def uniform_of_many(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:

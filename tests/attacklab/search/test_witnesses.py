@@ -79,7 +79,7 @@ def test_a_sound_target_gives_no_finding_of_a_violation(pairs: Any) -> None:
     term = exact_discrete_laplace(epsilon=1, grid=Grid(-2))
 
     def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        return term.many(answer, trials, SeededBits(rng))
+        return np.asarray(term.many(answer, trials, SeededBits(rng)))
 
     target = Target.noise(release, epsilon=1.0)
     starts = pairs and [pair for pair in drawn(neighbouring_pairs(target), 10, seed=1) if abs(pair.first) < 1e12]

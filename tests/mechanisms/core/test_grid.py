@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -55,20 +54,6 @@ def test_integers_are_rounded_exactly_however_large(answers: list[int], exponent
     assert grid.nearest_each(np.array(positive, dtype=np.uint64)).tolist() == [
         by_definition(Fraction(answer), exponent) for answer in positive
     ]
-
-
-@pytest.mark.slow
-@pytest.mark.ci
-def test_the_operations_on_doubles_round_every_double_up_to_2_to_the_50() -> None:
-    """The three operations of `nearest_each` on a product y in half steps: floor, + 1, >> 1; no double breaks it."""
-    half_steps, down = z3.FP("y", z3.Float64()), z3.RoundTowardNegative()
-    floored = z3.fpToSBV(down, half_steps, z3.BitVecSort(64))
-    whole = (floored + 1) >> 1
-    below, above = (z3.fpSignedToFP(z3.RNE(), 2 * whole + way, z3.Float64()) for way in (-1, 1))
-    solver = z3.Solver()
-    solver.add(z3.fpLEQ(z3.fpAbs(half_steps), z3.FPVal(2.0**50, z3.Float64())))
-    solver.add(z3.Not(z3.And(z3.fpLEQ(below, half_steps), z3.fpLT(half_steps, above))))
-    assert solver.check() == z3.unsat
 
 
 def test_the_caller_s_array_and_its_error_state_are_left_alone() -> None:

@@ -41,8 +41,9 @@ def at_least(value: int, scale: float) -> float:
 @pytest.mark.parametrize("positives", [1, 2, 3])
 def test_the_claim_is_reached_by_reports_of_many_below(positives: int) -> None:
     """5,000 answers rise by 1, are below, and as many as may be above fall by 1; the threshold is 0."""
-    public = {"threshold": 0, "positives": positives, "epsilon_threshold": 0.5, "epsilon_answers": 1, "grid": Grid(0)}
-    term = exact_above_threshold(**public)
+    term = exact_above_threshold(
+        threshold=0, positives=positives, epsilon_threshold=0.5, epsilon_answers=1, grid=Grid(0)
+    )
     bar, noise = float(term.threshold_law.spread), float(term.answer_law.spread)
     assert (bar, noise) == (2, 2 * positives)
 

@@ -14,7 +14,7 @@ from attacklab.random_bits import SeededBits
 from mechanisms.core.claims import ApproximateDP
 from mechanisms.subsampling.exact import exact_poisson_count, exact_sampled_count, exact_shuffled_response
 
-SAMPLES = {
+SAMPLES: dict[float, Callable[[Any], Any]] = {
     0.25: lambda epsilon: exact_poisson_count(epsilon=epsilon, rate=0.25),
     0.4: lambda epsilon: exact_sampled_count(epsilon=epsilon, size=2, records=5),
 }
