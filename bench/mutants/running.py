@@ -75,12 +75,11 @@ def run(chosen: Sequence[Mutant], sources: Mapping[str, str], is_whole: bool = T
 
 
 def _stages(tree: Path, module: str) -> list[list[str]]:
-    """Return the files of tests that are named after a module, those that name it, and all others, as far as any."""
+    """Return the files of tests that are named after a module, and then all others that name it, as far as any."""
     paths = sorted((tree / TESTS).glob("test_*.py"))
     own = [path for path in paths if path.stem.startswith(f"test_{module}")]
     naming = [path for path in paths if path not in own and f"mechanisms.core.{module} " in path.read_text("utf-8")]
-    others = [path for path in paths if path not in (*own, *naming)]
-    return [list(map(str, files)) for files in (own, naming, others) if files]
+    return [list(map(str, files)) for files in (own, naming) if files]
 
 
 class Limit:
